@@ -1,0 +1,173 @@
+package backends
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+)
+
+// Backend calls one model of one provider. Adapters are safe for concurrent use:
+// all agents of a panel may share one.
+type Backend interface {
+	// Stream sends the request and yields what comes back, in order. An error
+	// ends the stream and is an *Error. A stream that ends without an error has
+	// yielded exactly one Finish. Breaking out of the loop, or cancelling ctx,
+	// closes the connection.
+	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
+}
+
+// Request is all that one model call sends, apart from credentials. Nobody
+// changes a Request once it was given to a backend.
+type Request struct {
+	Key      Key       `json:"key"`
+	Model    string    `json:"model"`
+	Messages []Message `json:"messages"`
+	Tools    []Tool    `json:"tools,omitempty"`
+	Params   Params    `json:"params"`
+}
+
+// Key names a model call for people, dumps and mocks. It is never sent to a
+// model. Its fields are the effect key of DESIGN §1.
+type Key struct {
+	Session string `json:"session,omitempty"`
+	Turn    int    `json:"turn"`
+	Agent   string `json:"agent"`
+	Round   int    `json:"round"`
+	Purpose string `json:"purpose"`
+	Index   int    `json:"index"`
+}
+
+func (k Key) String() string {
+	return fmt.Sprintf("turn %d, %s, round %d, %s %d", k.Turn, k.Agent, k.Round, k.Purpose, k.Index)
+}
+
+// Tool is what a model is told of a tool. Schema is the JSON Schema of the
+// arguments, sent as it stands.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+}
+
+// Params are the settings of a call. A nil pointer or an empty value is not
+// sent, so that the provider's own default holds.
+type Params struct {
+	Temperature     *float64          `json:"temperature,omitempty"`
+	TopP            *float64          `json:"top_p,omitempty"`
+	MaxTokens       *int              `json:"max_tokens,omitempty"`
+	Stop            []string          `json:"stop,omitempty"`
+	Seed            *int64            `json:"seed,omitempty"`
+	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
+	Headers         map[string]string `json:"headers,omitempty"`
+	ExtraBody       map[string]any    `json:"extra_body,omitempty"`
+}
+
+// Event is one thing that a stream yields. The set is closed: TextDelta,
+// ReasoningDelta, ToolCall (whole, never in fragments), Opaque, Usage, Finish.
+type Event interface{ event() }
+
+// TextDelta is the next piece of the model's text.
+type TextDelta struct{ Text string }
+
+// ReasoningDelta is the next piece of the model's readable thinking.
+type ReasoningDelta struct{ Text string }
+
+// Usage is what the provider says the call cost, in tokens. Input counts all
+// input tokens, the cached ones included. A provider may repeat it; the last one
+// counts.
+type Usage struct {
+	InputTokens       int `json:"input_tokens"`
+	OutputTokens      int `json:"output_tokens"`
+	CachedInputTokens int `json:"cached_input_tokens"`
+}
+
+// Finish is the last event of a stream that was not cut. Reason is the
+// provider's word ("stop", "tool_calls", "length", …), or empty when only an
+// end mark came.
+type Finish struct{ Reason string }
+
+func (TextDelta) event()      {}
+func (ReasoningDelta) event() {}
+func (ToolCall) event()       {}
+func (Opaque) event()         {}
+func (Usage) event()          {}
+func (Finish) event()         {}
+
+// Response is a whole stream put together.
+type Response struct {
+	Message Message `json:"message"`
+	// Usage is nil when the provider told none: unknown, which is not zero.
+	Usage  *Usage `json:"usage,omitempty"`
+	Finish string `json:"finish"`
+}
+
+// Collect reads a stream to its end and puts it together. Each event passes
+// observe, if it is not nil, before the next is read. On an error the response
+// holds what had come until then.
+func Collect(stream iter.Seq2[Event, error], observe func(Event)) (Response, error) {
+	var b responseBuilder
+	for ev, err := range stream {
+		if err != nil {
+			return b.response(), err
+		}
+		if observe != nil {
+			observe(ev)
+		}
+		b.add(ev)
+	}
+	return b.response(), nil
+}
+
+type responseBuilder struct {
+	parts  []Part
+	text   strings.Builder
+	isText bool // what text holds: Text, else Reasoning
+	usage  *Usage
+	finish string
+}
+
+func (b *responseBuilder) add(ev Event) {
+	switch ev := ev.(type) {
+	case TextDelta:
+		b.append(ev.Text, true)
+	case ReasoningDelta:
+		b.append(ev.Text, false)
+	case ToolCall:
+		b.flush()
+		b.parts = append(b.parts, ev)
+	case Opaque:
+		b.flush()
+		b.parts = append(b.parts, ev)
+	case Usage:
+		b.usage = &ev
+	case Finish:
+		b.finish = ev.Reason
+	}
+}
+
+func (b *responseBuilder) append(text string, isText bool) {
+	if b.isText != isText {
+		b.flush()
+	}
+	b.isText = isText
+	b.text.WriteString(text)
+}
+
+func (b *responseBuilder) flush() {
+	if b.text.Len() == 0 {
+		return
+	}
+	if b.isText {
+		b.parts = append(b.parts, Text{b.text.String()})
+	} else {
+		b.parts = append(b.parts, Reasoning{b.text.String()})
+	}
+	b.text.Reset()
+}
+
+func (b *responseBuilder) response() Response {
+	b.flush()
+	return Response{Message: Message{RoleAssistant, b.parts}, Usage: b.usage, Finish: b.finish}
+}

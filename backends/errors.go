@@ -1,0 +1,79 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind says what went wrong with a call, in terms of what can be done about it.
+type Kind string
+
+// The kinds of error (DESIGN §7).
+const (
+	KindAuth       Kind = "auth"
+	KindRateLimit  Kind = "rate_limit"
+	KindOverloaded Kind = "overloaded"
+	KindTooLong    Kind = "context_too_long"
+	KindBadRequest Kind = "bad_request"
+	KindRefused    Kind = "refused"
+	KindNetwork    Kind = "network"
+	KindTimeout    Kind = "timeout"
+	KindCancelled  Kind = "cancelled"
+)
+
+// Error is what every failed call ends with.
+type Error struct {
+	Kind     Kind
+	Provider string
+	// Message is the provider's own text, or what was seen on the wire.
+	Message string
+	// Status is the HTTP status, 0 if none was received.
+	Status int
+	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
+	RetryAfter time.Duration
+	// Begun says that the stream had yielded something before it failed, so that a
+	// repetition would be paid for twice.
+	Begun bool
+	Err   error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Provider, strings.ReplaceAll(string(e.Kind), "_", " "))
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable says whether the same request may succeed later.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case KindRateLimit, KindOverloaded, KindNetwork, KindTimeout:
+		return true
+	}
+	return false
+}
+
+// KindOf returns the kind of err: its own if it is an *Error, cancelled or
+// timeout for a context's error, network for any other.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.Canceled):
+		return KindCancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	}
+	return KindNetwork
+}

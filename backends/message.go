@@ -1,0 +1,198 @@
+package backends
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+// The roles of a conversation. A RoleTool message holds tool results and
+// nothing else.
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Message is one entry of a conversation: a role and its parts, in order.
+// A Message is a value; whoever holds one may read it concurrently and must not
+// change its parts.
+type Message struct {
+	Role  Role
+	Parts []Part
+}
+
+// Part is one piece of a message. The set is closed: Text, Reasoning, Image,
+// ToolCall, ToolResult and Opaque.
+type Part interface{ part() string }
+
+// Text is what a person or a model wrote.
+type Text struct {
+	Text string `json:"text"`
+}
+
+// Reasoning is readable thinking that a model showed beside its text.
+type Reasoning struct {
+	Text string `json:"text"`
+}
+
+// Image is a picture: either its bytes with their media type ("image/png"), or
+// a URL.
+type Image struct {
+	MediaType string `json:"media_type,omitempty"`
+	Data      []byte `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+// ToolCall is a model's wish to run a tool. Arguments is the text that the
+// model wrote, which need not be valid JSON; whoever decodes it answers for
+// that.
+type ToolCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// ToolResult answers the ToolCall with the same id.
+type ToolResult struct {
+	CallID  string `json:"call_id"`
+	Name    string `json:"name"`
+	Content string `json:"content"`
+	IsError bool   `json:"is_error,omitempty"`
+}
+
+// Opaque is something that only its maker can read: a signed thinking block, a
+// thought signature, encrypted reasoning. It is kept in order with the message
+// and sent back only to the provider and model that made it.
+type Opaque struct {
+	Provider string          `json:"provider"`
+	Model    string          `json:"model"`
+	Data     json.RawMessage `json:"data"`
+}
+
+func (Text) part() string       { return "text" }
+func (Reasoning) part() string  { return "reasoning" }
+func (Image) part() string      { return "image" }
+func (ToolCall) part() string   { return "tool_call" }
+func (ToolResult) part() string { return "tool_result" }
+func (Opaque) part() string     { return "opaque" }
+
+// System, User and Assistant make a message of one text part.
+func System(text string) Message { return Message{RoleSystem, []Part{Text{text}}} }
+
+// User makes a user message of one text part.
+func User(text string) Message { return Message{RoleUser, []Part{Text{text}}} }
+
+// Assistant makes an assistant message of one text part.
+func Assistant(text string) Message { return Message{RoleAssistant, []Part{Text{text}}} }
+
+// Text returns the message's text parts, joined without a separator.
+func (m Message) Text() string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if t, ok := p.(Text); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return b.String()
+}
+
+// ToolCalls returns the message's tool calls in order.
+func (m Message) ToolCalls() []ToolCall {
+	var calls []ToolCall
+	for _, p := range m.Parts {
+		if c, ok := p.(ToolCall); ok {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// MarshalJSON writes {"role", "parts": [{"type", …}]}, the form in which
+// messages are stored and dumped.
+func (m Message) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Role  Role              `json:"role"`
+		Parts []json.RawMessage `json:"parts"`
+	}{Role: m.Role, Parts: []json.RawMessage{}}
+	for i, p := range m.Parts {
+		body, err := marshalPlain(p)
+		if err != nil {
+			return nil, fmt.Errorf("part %d of a %s message: %w", i, m.Role, err)
+		}
+		head := fmt.Sprintf(`{"type":%q`, p.part())
+		if string(body) != "{}" {
+			head += ","
+		}
+		out.Parts = append(out.Parts, json.RawMessage(head+string(body[1:])))
+	}
+	return marshalPlain(out)
+}
+
+// marshalPlain is json.Marshal that leaves <, > and & readable: prompts are
+// full of them, and dumps are read by people.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
+// error that names it.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Role  Role              `json:"role"`
+		Parts []json.RawMessage `json:"parts"`
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	m.Role, m.Parts = in.Role, nil
+	for i, raw := range in.Parts {
+		p, err := unmarshalPart(raw)
+		if err != nil {
+			return fmt.Errorf("part %d of a %s message: %w", i, in.Role, err)
+		}
+		m.Parts = append(m.Parts, p)
+	}
+	return nil
+}
+
+func unmarshalPart(raw json.RawMessage) (Part, error) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, err
+	}
+	switch head.Type {
+	case "text":
+		return decode[Text](raw)
+	case "reasoning":
+		return decode[Reasoning](raw)
+	case "image":
+		return decode[Image](raw)
+	case "tool_call":
+		return decode[ToolCall](raw)
+	case "tool_result":
+		return decode[ToolResult](raw)
+	case "opaque":
+		return decode[Opaque](raw)
+	}
+	return nil, fmt.Errorf("unknown type %q", head.Type)
+}
+
+func decode[P Part](raw json.RawMessage) (Part, error) {
+	var p P
+	err := json.Unmarshal(raw, &p)
+	return p, err
+}

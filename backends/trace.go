@@ -1,0 +1,43 @@
+package backends
+
+import "context"
+
+// Trace shows what passes over the wire during a call, as net/http/httptrace
+// does for connections. Adapters call its functions, where they are not nil,
+// with the bytes as sent and as received; the callee must not keep or change
+// the slices. Nothing in a Trace is ever read by a machine.
+type Trace struct {
+	// RequestBody is called once per attempt, before it is sent.
+	RequestBody func(body []byte)
+	// ResponseChunk is called for each piece of the raw response body.
+	ResponseChunk func(chunk []byte)
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context under which calls report to t.
+func WithTrace(ctx context.Context, t *Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
+
+// TraceFrom returns the trace of ctx. It is never nil.
+func TraceFrom(ctx context.Context) *Trace {
+	if t, ok := ctx.Value(traceKey{}).(*Trace); ok {
+		return t
+	}
+	return &Trace{}
+}
+
+// SentRequest reports a request body, if anyone wants to know.
+func (t *Trace) SentRequest(body []byte) {
+	if t.RequestBody != nil {
+		t.RequestBody(body)
+	}
+}
+
+// ReceivedChunk reports a piece of a response body, if anyone wants to know.
+func (t *Trace) ReceivedChunk(chunk []byte) {
+	if t.ResponseChunk != nil {
+		t.ResponseChunk(chunk)
+	}
+}
