@@ -1,0 +1,222 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Status is how a turn ended.
+type Status string
+
+// The statuses of a result (DESIGN §8).
+const (
+	Completed   Status = "completed"
+	NoConsensus Status = "no_consensus"
+	Timeout     Status = "timeout"
+	Budget      Status = "budget"
+	Cut         Status = "interrupted"
+	AllFailed   Status = "failed"
+)
+
+// tally is the count of the valid votes: per candidate, which is the first agent
+// in the config's order among those whose standing answers are the same text.
+func (m *Machine) tally() []int {
+	counts := make([]int, len(m.s.Members))
+	for _, v := range m.s.Votes {
+		if v.Void == "" {
+			counts[m.candidate(v.For)]++
+		}
+	}
+	return counts
+}
+
+// candidate is rule 4: equal texts are one candidate, and the first in the
+// config's order stands for it.
+func (m *Machine) candidate(agent int) int {
+	hash := m.s.Answers[m.standing(agent)].Hash
+	for other := range m.s.Members {
+		if i := m.standing(other); i >= 0 && m.s.Answers[i].Hash == hash {
+			return other
+		}
+	}
+	return agent
+}
+
+// leader is rule 4: the candidate with the most votes; a tie goes to the order of
+// the config. -1 if there is no valid vote.
+func leader(counts []int) int {
+	if best := slices.Max(counts); best > 0 {
+		return slices.Index(counts, best)
+	}
+	return -1
+}
+
+// votesCouldChangeWinner is rule 2's question about the votes that are still out.
+func (m *Machine) votesCouldChangeWinner(out int) bool {
+	counts := m.tally()
+	first := leader(counts)
+	if first < 0 {
+		return true
+	}
+	for _, a := range m.current() {
+		c := m.candidate(a.Agent)
+		if c == first {
+			continue
+		}
+		if n := counts[c] + out; n > counts[first] || n == counts[first] && c < first {
+			return true
+		}
+	}
+	return false
+}
+
+// earlyMajority is rule 4, `decision: majority`: as soon as one answer has the
+// votes of more than half of the members, it has won.
+func (m *Machine) earlyMajority() bool {
+	if m.cfg.Decision != Majority {
+		return false
+	}
+	members := m.agents(func(x member) bool { return x.InRound })
+	if m.cfg.Pace == PaceEager {
+		members = m.live()
+	}
+	counts := m.tally()
+	first := leader(counts)
+	if first < 0 || 2*counts[first] <= len(members) {
+		return false
+	}
+	m.decide(Completed, m.standing(first))
+	return true
+}
+
+// decideByVotes is rule 4: most votes; unanimous also asks that there be no
+// other candidate with a vote; with no valid vote at all the newest answer.
+func (m *Machine) decideByVotes() {
+	counts := m.tally()
+	first := leader(counts)
+	if first < 0 {
+		m.decide(NoConsensus, m.set()-1)
+		return
+	}
+	status := Completed
+	candidates := slices.DeleteFunc(counts, func(n int) bool { return n == 0 })
+	if m.cfg.Decision == Unanimous && len(candidates) > 1 {
+		status = NoConsensus
+	}
+	m.decide(status, m.standing(first))
+}
+
+// loneSurvivor is rule 5: one live agent is left and only its own answer stands.
+func (m *Machine) loneSurvivor() bool {
+	live, shown := m.live(), m.current()
+	if len(live) != 1 || len(shown) != 1 || shown[0].Agent != live[0] {
+		return false
+	}
+	m.decide(Completed, m.standing(live[0]))
+	return true
+}
+
+// nobodyLeft is rule 5: with no agent left, what stands is decided upon.
+func (m *Machine) nobodyLeft() bool {
+	if len(m.live()) > 0 {
+		return false
+	}
+	m.decideByVotes()
+	return true
+}
+
+// endEarly is rule 6: at the turn's time limit, its budget's end or a person's
+// word the best so far is the result: most valid votes, else the newest answer.
+// During a presentation the winner is known already (rule 9).
+func (m *Machine) endEarly(status Status) {
+	if m.s.Stage == stagePresenting {
+		m.warn("the presentation was ended (%s): the winning answer stands as it was", status)
+		m.finish()
+		return
+	}
+	best := m.set() - 1
+	if first := leader(m.tally()); first >= 0 {
+		best = m.standing(first)
+	}
+	m.decide(status, best)
+}
+
+// decide ends the coordination with answers[winner], or with none (-1). Late
+// calls, and those that can no longer matter, are cancelled.
+func (m *Machine) decide(status Status, winner int) {
+	voted := status == Completed || status == NoConsensus
+	if voted && winner < 0 {
+		status = AllFailed
+	}
+	m.s.Status, m.s.Winner = status, winner
+	m.s.RoundOpen, m.s.GraceAt = false, 0
+	for agent := range m.s.Members {
+		m.cutOff(agent)
+	}
+	m.s.Stage = stagePresenting
+	if winner < 0 || !voted || m.cfg.Final == WinnerReuse {
+		m.finish()
+	}
+}
+
+// cutOff says what an agent whose call is still out came to: late or cancelled.
+func (m *Machine) cutOff(agent int) {
+	x := &m.s.Members[agent]
+	switch x.Phase {
+	case Busy:
+		x.Act = ActCancelled
+		m.cancel(agent)
+	case Late:
+		x.Act = ActLate
+		m.cancel(agent)
+	case Stopping:
+		x.Act = ActCancelled
+	}
+}
+
+// present is rule 9: the winner is called once more, when its own call, if it
+// was cancelled, has come back. A winner that is out cannot present.
+func (m *Machine) present() {
+	agent := m.s.Answers[m.s.Winner].Agent
+	x := &m.s.Members[agent]
+	switch {
+	case m.s.Presenting || x.Phase == Stopping:
+	case x.Failed:
+		m.warn("%s won and is out: its answer stands as it was", m.cfg.Agents[agent])
+		m.finish()
+	default:
+		m.s.Presenting = true
+		m.emit(Present{
+			Agent: agent, Round: m.s.Round, Votes: m.valid(), Synthesize: m.cfg.Final == Synthesize,
+			Offer: Offer{Set: m.set(), Shown: m.current(), MayVote: []int{}},
+		})
+	}
+}
+
+func (m *Machine) valid() []Vote {
+	return slices.DeleteFunc(slices.Clone(m.s.Votes), func(v Vote) bool { return v.Void != "" })
+}
+
+// takePresented is rule 9: a presentation that came to nothing leaves the
+// winning answer as it is, with a warning.
+func (m *Machine) takePresented(ev Presented) {
+	if ev.Answer == (Ref{}) {
+		m.warn("the presentation came to nothing (%s): the winning answer stands as it was", ev.Reason)
+	}
+	m.s.Presenting = false
+	m.s.Presented = ev.Answer
+	m.finish()
+}
+
+// finish ends the turn.
+func (m *Machine) finish() {
+	if m.s.Presenting {
+		m.emit(Cancel{Agent: m.s.Answers[m.s.Winner].Agent})
+	}
+	m.s.Stage = stageOver
+	m.emit(Finish{})
+}
+
+func (m *Machine) warn(format string, args ...any) {
+	m.s.Warnings = append(m.s.Warnings, fmt.Sprintf(format, args...))
+}

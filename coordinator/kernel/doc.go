@@ -1,0 +1,13 @@
+// Package kernel decides who does what next in one turn of a panel: a pure
+// machine that takes one event at a time and answers with commands. It holds the
+// rules of coordination (DESIGN §4) and nothing else: no goroutine, clock,
+// random, map iteration, logger or I/O. Time, order and texts reach it as
+// fields of events, texts only as references.
+//
+// Every rule is one function that carries the rule's number, and a script in
+// testdata. The same Machine runs under goroutines, in a Temporal workflow, in
+// the simulator and in a replay; whoever runs it feeds it the same events and
+// gets the same commands.
+//
+// A Machine is not safe for concurrent use: one goroutine owns it.
+package kernel

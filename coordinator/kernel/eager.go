@@ -1,0 +1,39 @@
+package kernel
+
+// stepEager is rule 8, `pace: eager`: an idle agent starts again whenever the set
+// differs from the one that it saw, and the turn decides when all are idle, or
+// by the grace rule.
+func (m *Machine) stepEager() bool {
+	if m.firstAnswersAgree() {
+		m.decide(Completed, m.standing(m.current()[0].Agent))
+		return false
+	}
+	for _, agent := range m.live() {
+		x := m.s.Members[agent]
+		if !x.out() && (x.Starts == 0 || x.Seen != m.set()) {
+			m.s.Round = max(m.s.Round, x.Starts+1)
+			m.start(agent, x.Starts+1)
+		}
+	}
+	live := m.live()
+	out := m.agents(func(x member) bool { return !x.Failed && x.out() })
+	if len(out) == 0 || m.graceIsOver(len(live), len(out)) && !m.votesCouldChangeWinner(len(out)) {
+		m.decideByVotes()
+	}
+	return false
+}
+
+// sendUpdates is rule 8: a busy agent is told of a new set, unless it has no
+// answer yet: a first answer is given blind.
+func (m *Machine) sendUpdates() {
+	if m.cfg.Pace != PaceEager {
+		return
+	}
+	for agent, x := range m.s.Members {
+		if x.Phase == Busy && x.Answers > 0 {
+			offer := m.offer(agent, x.Round)
+			offer.MayAnswer = x.MayAnswer // what a step was offered is accepted (rule 6)
+			m.emit(Update{Agent: agent, Offer: offer})
+		}
+	}
+}

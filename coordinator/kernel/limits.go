@@ -1,0 +1,115 @@
+package kernel
+
+import "time"
+
+func (m *Machine) after(d time.Duration) Time { return m.s.Now + Time(d.Milliseconds()) }
+
+// start is rules 1 and 6: the limits are applied when a step starts. An agent
+// that may not answer and has nothing it may vote for is not started and
+// abstains.
+func (m *Machine) start(agent, round int) {
+	x := &m.s.Members[agent]
+	offer := m.offer(agent, round)
+	x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
+	x.Act, x.Reason = ActNone, ""
+	x.Starts++
+	if !offer.MayAnswer && len(offer.MayVote) == 0 {
+		x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
+		return
+	}
+	x.Phase = Busy
+	if limit := m.stepLimit(round); limit > 0 {
+		x.RestrictAt = m.after(limit)
+		x.CancelAt = m.after(limit + m.cfg.RoundGrace)
+	}
+	m.emit(Start{Agent: agent, Round: round, Offer: offer})
+}
+
+// offer is rules 4, 5 and 6: in round max_rounds only a vote is offered; the
+// limits of new answers take new_answer away; self_vote: false takes the agent's
+// own answer off the list.
+func (m *Machine) offer(agent, round int) Offer {
+	may := round < m.cfg.MaxRounds &&
+		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
+		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal)
+	offer := Offer{Set: m.set(), Shown: m.current(), MayAnswer: may, MayVote: []int{}}
+	for _, a := range offer.Shown {
+		if a.Agent != agent || m.cfg.SelfVote {
+			offer.MayVote = append(offer.MayVote, a.Agent)
+		}
+	}
+	return offer
+}
+
+func (m *Machine) stepLimit(round int) time.Duration {
+	if round == 1 {
+		return m.cfg.FirstRoundLimit
+	}
+	return m.cfg.RoundLimit
+}
+
+// applyTimeLimits is rule 6: at a round's limit only the coordination tools are
+// offered, after its grace the call is cancelled; at the turn's limit the best so
+// far is the result.
+func (m *Machine) applyTimeLimits() {
+	if m.s.TurnAt != 0 && m.s.Now >= m.s.TurnAt {
+		m.endEarly(Timeout)
+		return
+	}
+	for agent := range m.s.Members {
+		x := &m.s.Members[agent]
+		if x.Phase != Busy && x.Phase != Late {
+			continue
+		}
+		switch {
+		case x.CancelAt != 0 && m.s.Now >= x.CancelAt:
+			m.cancel(agent)
+		case x.RestrictAt != 0 && m.s.Now >= x.RestrictAt:
+			x.RestrictAt = 0
+			m.emit(Restrict{Agent: agent})
+		}
+	}
+}
+
+// cancel asks an agent's call to end. Its step ends when the call has.
+func (m *Machine) cancel(agent int) {
+	x := &m.s.Members[agent]
+	x.Phase, x.RestrictAt, x.CancelAt = Stopping, 0, 0
+	m.emit(Cancel{Agent: agent})
+}
+
+// takeStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
+func (m *Machine) takeStopped(agent int) {
+	x := &m.s.Members[agent]
+	switch {
+	case m.s.Stage == stagePresenting: // cancelled by the decision, which has said so already
+		x.Phase = Idle
+	case x.Round == 1:
+		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")
+	default:
+		m.endStep(agent, ActAbstained, "it did not act within the round's time limit")
+	}
+}
+
+// wake asks for the clock's next event, when that has changed.
+func (m *Machine) wake() {
+	if m.Over() {
+		return
+	}
+	var next Time
+	consider := func(t Time) {
+		if t > m.s.Now && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	consider(m.s.TurnAt)
+	consider(m.s.GraceAt)
+	for _, x := range m.s.Members {
+		consider(x.RestrictAt)
+		consider(x.CancelAt)
+	}
+	if next != 0 && next != m.s.WakeAt {
+		m.emit(Wake{At: next})
+	}
+	m.s.WakeAt = next
+}

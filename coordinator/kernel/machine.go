@@ -1,0 +1,166 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Machine is the state of one turn's coordination. The zero value is only good
+// for UnmarshalJSON.
+type Machine struct {
+	cfg Config
+	s   state
+	out []Command
+}
+
+// New returns the machine of a turn that has not been accepted yet. The error is
+// Config.Validate's.
+func New(cfg Config) (*Machine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	members := make([]member, len(cfg.Agents))
+	for i := range members {
+		members[i].Phase = Idle
+	}
+	return &Machine{cfg: cfg, s: state{Stage: stageNew, Members: members, Winner: -1}}, nil
+}
+
+// Config returns what the turn is played by.
+func (m *Machine) Config() Config { return m.cfg }
+
+// Over says that Finish was commanded: no further event changes the result.
+func (m *Machine) Over() bool { return m.s.Stage == stageOver }
+
+// Apply takes one event and returns what is to be done now. An event that cannot
+// be in this state is an error and changes nothing: it means that the caller, or
+// the journal it reads, is damaged.
+func (m *Machine) Apply(ev Event) ([]Command, error) {
+	if err := m.check(ev); err != nil {
+		return nil, fmt.Errorf("kernel: %T at %d: %w", ev, ev.at(), err)
+	}
+	m.out = nil
+	m.s.Now = max(m.s.Now, ev.at())
+	m.take(ev)
+	m.advance()
+	m.wake()
+	return m.out, nil
+}
+
+func (m *Machine) emit(c Command) { m.out = append(m.out, c) }
+
+// check refuses what cannot be. After the end everything is let pass: calls
+// that were cancelled come back then.
+func (m *Machine) check(ev Event) error {
+	if _, first := ev.(Accepted); first != (m.s.Stage == stageNew) {
+		return fmt.Errorf("the turn is %s", m.s.Stage)
+	}
+	switch ev := ev.(type) {
+	case Answered:
+		return m.checkAct(ev.Agent, ev.Seen)
+	case Voted:
+		if err := m.checkAct(ev.Agent, ev.Seen); err != nil {
+			return err
+		}
+		if ev.For < 0 || ev.For >= len(m.s.Members) || !m.stoodIn(ev.For, ev.Seen) {
+			return fmt.Errorf("a vote for agent %d, which has no answer in set %d", ev.For, ev.Seen)
+		}
+	case Abstained:
+		return m.checkAct(ev.Agent, ev.Seen)
+	case Failed:
+		return m.checkPhase(ev.Agent, Busy, Late)
+	case Stopped:
+		return m.checkPhase(ev.Agent, Stopping)
+	case Presented:
+		if !m.s.Presenting && !m.Over() {
+			return fmt.Errorf("nobody was asked to present")
+		}
+	}
+	return nil
+}
+
+func (m *Machine) checkAct(agent, seen int) error {
+	if seen < 0 || seen > m.set() {
+		return fmt.Errorf("set %d has not been", seen)
+	}
+	return m.checkPhase(agent, Busy, Late)
+}
+
+func (m *Machine) checkPhase(agent int, phases ...Phase) error {
+	if agent < 0 || agent >= len(m.s.Members) {
+		return fmt.Errorf("there is no agent %d", agent)
+	}
+	if p := m.s.Members[agent].Phase; !slices.Contains(phases, p) && !m.Over() {
+		return fmt.Errorf("agent %d is %s", agent, p)
+	}
+	return nil
+}
+
+func (m *Machine) stoodIn(agent, set int) bool {
+	return slices.ContainsFunc(m.s.Answers[:set], func(a Answer) bool { return a.Agent == agent })
+}
+
+// take books the event, without yet asking what follows from it.
+func (m *Machine) take(ev Event) {
+	if m.Over() {
+		return
+	}
+	switch ev := ev.(type) {
+	case Accepted:
+		m.s.Stage = stageRunning
+		if m.cfg.TurnLimit > 0 {
+			m.s.TurnAt = m.after(m.cfg.TurnLimit)
+		}
+	case Answered:
+		m.takeAnswer(ev)
+	case Voted:
+		m.takeVote(ev)
+	case Abstained:
+		m.endStep(ev.Agent, ActAbstained, ev.Reason)
+		m.s.Members[ev.Agent].Seen = ev.Seen
+	case Failed:
+		m.endStep(ev.Agent, ActFailed, ev.Reason)
+	case Stopped:
+		m.takeStopped(ev.Agent)
+	case Presented:
+		m.takePresented(ev)
+	case Woke:
+		m.applyTimeLimits()
+	case Interrupted:
+		m.endEarly(Cut)
+	case BudgetSpent:
+		m.endEarly(Budget)
+	}
+}
+
+// advance draws the consequences until there are none.
+func (m *Machine) advance() {
+	for m.s.Stage == stageRunning && m.step() {
+	}
+	if m.s.Stage == stagePresenting {
+		m.present()
+	}
+}
+
+// step takes one decision, if there is one to take.
+func (m *Machine) step() bool {
+	switch {
+	case m.loneSurvivor(), m.nobodyLeft(), m.earlyMajority():
+		return false
+	case m.cfg.Pace == PaceEager:
+		return m.stepEager()
+	default:
+		return m.stepRounds()
+	}
+}
+
+// endStep makes an agent idle and remembers how its step ended.
+func (m *Machine) endStep(agent int, act Act, reason string) {
+	x := &m.s.Members[agent]
+	if x.Phase == Late && act != ActFailed {
+		act = ActLate
+	}
+	x.Phase, x.Act, x.Reason = Idle, act, reason
+	x.Failed = act == ActFailed
+	x.RestrictAt, x.CancelAt = 0, 0
+}

@@ -1,0 +1,53 @@
+package kernel
+
+// AgentState is what an agent came to in the turn.
+type AgentState struct {
+	State  Act    `json:"state"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Result is how a turn ended. It refers to texts as the journal does.
+type Result struct {
+	Status Status
+	// Winner is the winning answer; nil when there is none.
+	Winner *Answer
+	// Text is the answer to show: the presentation if there was one, else the
+	// winning answer's own.
+	Text Ref
+	// Answers are the standing answers in the config's order, All every one that
+	// was accepted, in the order of arrival.
+	Answers []Answer
+	All     []Answer
+	Votes   []Vote
+	Void    []Vote
+	Agents  []AgentState
+	Rounds  int
+	// Warnings are sentences for people.
+	Warnings []string
+}
+
+// Result returns the result so far; it is final once Over.
+func (m *Machine) Result() Result {
+	r := Result{
+		Status: m.s.Status, Answers: m.current(), All: append([]Answer(nil), m.s.Answers...),
+		Rounds: m.s.Round, Warnings: append([]string(nil), m.s.Warnings...),
+	}
+	for _, v := range m.s.Votes {
+		if v.Void == "" {
+			r.Votes = append(r.Votes, v)
+		} else {
+			r.Void = append(r.Void, v)
+		}
+	}
+	for _, x := range m.s.Members {
+		r.Agents = append(r.Agents, AgentState{State: x.Act, Reason: x.Reason})
+	}
+	if m.s.Stage != stageNew && m.s.Stage != stageRunning && m.s.Winner >= 0 {
+		winner := m.s.Answers[m.s.Winner]
+		r.Winner, r.Text = &winner, winner.Text
+		if m.s.Presented != (Ref{}) {
+			r.Text = m.s.Presented
+		}
+	}
+	return r
+}

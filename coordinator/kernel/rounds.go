@@ -1,0 +1,166 @@
+package kernel
+
+import "slices"
+
+// stepRounds is rule 2, `pace: rounds`: all members of a round act on the same
+// set, because a new answer voids the votes cast before it, so that judging an
+// incomplete set is paid for and thrown away.
+func (m *Machine) stepRounds() bool {
+	if !m.s.RoundOpen {
+		return m.openRound()
+	}
+	if !m.roundIsDone() {
+		return false
+	}
+	m.closeRound()
+	return true
+}
+
+// openRound is rule 2's start of a round: its members are the live agents that
+// are idle now. With nobody idle it waits for a late one.
+func (m *Machine) openRound() bool {
+	members := m.agents(func(x member) bool { return !x.Failed && !x.out() })
+	if len(members) == 0 {
+		return false
+	}
+	m.s.Round++
+	m.s.RoundOpen, m.s.RoundSet, m.s.GraceAt = true, m.set(), 0
+	for i := range m.s.Members {
+		m.s.Members[i].InRound = false
+	}
+	for _, agent := range members {
+		m.s.Members[agent].InRound = true
+		m.start(agent, m.s.Round)
+	}
+	return true
+}
+
+// roundIsDone is rule 2's end of a round: each member has acted, or the grace
+// for stragglers is over and waiting for them would change nothing but time.
+func (m *Machine) roundIsDone() bool {
+	members := m.agents(func(x member) bool { return x.InRound })
+	out := m.agents(func(x member) bool { return x.InRound && x.out() })
+	if len(out) == 0 {
+		return true
+	}
+	settled := m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(len(out))
+	return m.graceIsOver(len(members), len(out)) && settled
+}
+
+// graceIsOver runs the stragglers' clock: it starts when more than half have
+// acted.
+func (m *Machine) graceIsOver(members, out int) bool {
+	if 2*(members-out) <= members || m.cfg.StragglerGrace == 0 {
+		m.s.GraceAt = 0
+		return false
+	}
+	if m.s.GraceAt == 0 {
+		m.s.GraceAt = m.after(m.cfg.StragglerGrace)
+	}
+	return m.s.Now >= m.s.GraceAt
+}
+
+// closeRound is rules 2 and 4: whoever is still out is late; a round in which an
+// answer was accepted is followed by another, as is one that all members failed;
+// any other was the last, and its votes decide.
+func (m *Machine) closeRound() {
+	m.s.RoundOpen, m.s.GraceAt = false, 0
+	allFailed := true
+	for i := range m.s.Members {
+		x := &m.s.Members[i]
+		if !x.InRound {
+			continue
+		}
+		allFailed = allFailed && x.Failed
+		if x.Phase != Idle {
+			x.Phase, x.InRound = lateOr(x.Phase), false
+		}
+	}
+	switch {
+	case m.firstAnswersAgree():
+		m.decide(Completed, m.standing(m.current()[0].Agent))
+	case m.s.Round >= m.cfg.MaxRounds || m.set() == m.s.RoundSet && !allFailed:
+		m.decideByVotes()
+	}
+}
+
+// lateOr keeps a cancelled call's phase: it is about to come back anyway.
+func lateOr(p Phase) Phase {
+	if p == Stopping {
+		return Stopping
+	}
+	return Late
+}
+
+// firstAnswersAgree is the end of rule 2: when every live agent has given its
+// first answer and all answers are the same text, that is the consensus, with no
+// vote.
+func (m *Machine) firstAnswersAgree() bool {
+	shown := m.current()
+	if len(shown) < 2 {
+		return false
+	}
+	for _, agent := range m.live() {
+		if m.standing(agent) < 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(shown, func(a Answer) bool { return a.N > 1 || a.Hash != shown[0].Hash })
+}
+
+// takeAnswer is rule 3: it replaces the agent's answer and voids all votes of
+// the turn. A late one is accepted when it lands; in the last round only if none
+// stands, since nobody could vote on it any more.
+func (m *Machine) takeAnswer(ev Answered) {
+	x := &m.s.Members[ev.Agent]
+	late := x.Phase == Late
+	x.Seen = ev.Seen
+	m.endStep(ev.Agent, ActAnswered, "")
+	if late && m.s.Round >= m.cfg.MaxRounds && m.set() > 0 {
+		m.warn("%s answered after the last round had begun: that answer was not used", m.cfg.Agents[ev.Agent])
+		return
+	}
+	x.Answers++
+	m.s.Answers = append(m.s.Answers, Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash})
+	for i := range m.s.Votes {
+		if m.s.Votes[i].Void == "" {
+			m.s.Votes[i].Void = voidNewer
+		}
+	}
+	m.sendUpdates()
+}
+
+// takeVote is rule 3: a vote is bound to the set that its voter saw. A void vote
+// is recorded as void, and never counted.
+func (m *Machine) takeVote(ev Voted) {
+	x := &m.s.Members[ev.Agent]
+	vote := Vote{
+		Voter: ev.Agent, For: ev.For, Label: m.Label(m.answerIn(ev.For, ev.Seen)),
+		Set: ev.Seen, Round: x.Round, Reason: ev.Reason,
+	}
+	switch {
+	case x.Phase == Late:
+		vote.Void = voidLate
+	case ev.Seen != m.set():
+		vote.Void = voidNewer
+	}
+	x.Seen = ev.Seen
+	m.endStep(ev.Agent, ActVoted, "")
+	m.s.Votes = append(m.s.Votes, vote)
+}
+
+// The reasons for which a vote is void.
+const (
+	voidLate  = "it came after its round had closed"
+	voidNewer = "a newer answer was accepted"
+)
+
+// answerIn is the answer of an agent in a set.
+func (m *Machine) answerIn(agent, set int) Answer {
+	for i := set - 1; i >= 0; i-- {
+		if m.s.Answers[i].Agent == agent {
+			return m.s.Answers[i]
+		}
+	}
+	return Answer{Agent: agent}
+}
