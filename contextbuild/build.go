@@ -1,0 +1,180 @@
+// Package contextbuild builds what a model is sent: the system and the user
+// message of a coordination step, from scratch each time, and the fixed texts
+// that are added within a step. All of it is pure, and safe for concurrent use.
+//
+// The form of the messages is that of seed 003, to the character (DESIGN §5).
+// What people and models wrote cannot forge that form, and can be taken out of
+// a built message again exactly.
+package contextbuild
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Exchange is one turn of the history: the question and the winning answer. If
+// LastTurn is above 0 it is a summary instead: Answer covers the turns FirstTurn
+// to LastTurn, and Question is empty.
+type Exchange struct {
+	Question  string `json:"question,omitempty"`
+	Answer    string `json:"answer"`
+	FirstTurn int    `json:"first_turn,omitempty"`
+	LastTurn  int    `json:"last_turn,omitempty"`
+}
+
+// Answer is the current answer of the agent with the config id Agent.
+type Answer struct {
+	Agent   string `json:"agent"`
+	Content string `json:"content"`
+}
+
+// Input is all that a step's messages are built from. Texts need not be cleaned
+// before.
+type Input struct {
+	// SystemMessage is the agent's own, from the config. It alone is not escaped.
+	SystemMessage string
+	// History holds the turns before this one, oldest first.
+	History  []Exchange
+	Question string
+	// Participants holds the config ids of the whole panel, in any order.
+	Participants []string
+	// Answers holds the current answers in the order to show, which is that of the
+	// config. Their agents are among the participants.
+	Answers []Answer
+	// Sections are further parts of the system message (topic, memory), which
+	// follow the coordination text. An empty one is left out.
+	Sections []string
+}
+
+// Messages is a built step: the texts of its system and its user message.
+type Messages struct{ System, User string }
+
+// Build returns the two messages of a coordination step (DESIGN §5). Equal
+// inputs give equal bytes. An answer of an agent that is no participant is a
+// fault of the caller, and panics.
+func Build(in Input) Messages {
+	return Messages{
+		System: systemMessage(in, coordinationPrompt),
+		User:   joinSections(questionSections(in)...),
+	}
+}
+
+// Solo returns the messages of a panel of one, an ordinary conversation without
+// any coordination text (DESIGN §4 rule 1): the agent's own system message with
+// the sections, if there are any, the history and the question. A summary stands
+// as the answer to a request for it, since some providers want the roles to
+// alternate. Participants and Answers are not used.
+func Solo(in Input) []backends.Message {
+	var messages []backends.Message
+	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
+		messages = append(messages, backends.System(system))
+	}
+	for _, e := range in.History {
+		question, answer := e.Question, e.Answer
+		if e.LastTurn > 0 {
+			question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
+		}
+		messages = append(messages, backends.User(Clean(question)), backends.Assistant(Clean(answer)))
+	}
+	return append(messages, backends.User(Clean(in.Question)))
+}
+
+// systemMessage puts prompt between the agent's own message and the sections.
+func systemMessage(in Input, prompt string) string {
+	if len(in.History) > 0 {
+		prompt += "\n" + noteIndent + "\n" + contextNote
+	}
+	return joinSections(append([]string{ownMessage(in), prompt}, furtherSections(in)...)...)
+}
+
+func ownMessage(in Input) string {
+	return strings.TrimRightFunc(Clean(in.SystemMessage), unicode.IsSpace)
+}
+
+func furtherSections(in Input) []string {
+	var sections []string
+	for _, s := range in.Sections {
+		if s != "" {
+			sections = append(sections, escapeSection(s))
+		}
+	}
+	return sections
+}
+
+// joinSections parts the sections that are not empty by a blank line.
+func joinSections(sections ...string) string {
+	var present []string
+	for _, s := range sections {
+		if s != "" {
+			present = append(present, s)
+		}
+	}
+	return strings.Join(present, "\n\n")
+}
+
+// The delimiters of the user message, besides the tags of each agent. Who adds
+// one adds it to delimiters too.
+const (
+	historyOpen   = "<CONVERSATION_HISTORY>"
+	historyClose  = "<END OF CONVERSATION_HISTORY>"
+	questionOpen  = "<ORIGINAL MESSAGE>"
+	questionClose = "<END OF ORIGINAL MESSAGE>"
+	answersOpen   = "<CURRENT ANSWERS from the agents>"
+	answersClose  = "<END OF CURRENT ANSWERS>"
+	votesOpen     = "<VOTES of the agents>"
+	votesClose    = "<END OF VOTES>"
+)
+
+func delimiters() [8]string {
+	return [...]string{
+		historyOpen, historyClose, questionOpen, questionClose,
+		answersOpen, answersClose, votesOpen, votesClose,
+	}
+}
+
+// questionSections returns the history, which is empty in the first turn, the
+// question and the current answers.
+func questionSections(in Input) []string {
+	return []string{
+		historySection(in.History),
+		questionOpen + " " + escape(in.Question) + " " + questionClose,
+		answersSection(newPanel(in.Participants), in.Answers),
+	}
+}
+
+func historySection(history []Exchange) string {
+	if len(history) == 0 {
+		return ""
+	}
+	lines := []string{historyOpen}
+	for _, e := range history {
+		if e.LastTurn > 0 {
+			lines = append(lines, "Assistant: "+fillTurns(summaryAnswer, e)+escapeHistory(e.Answer))
+			continue
+		}
+		lines = append(lines, "User: "+escapeHistory(e.Question), "Assistant: "+escapeHistory(e.Answer))
+	}
+	return strings.Join(append(lines, historyClose), "\n")
+}
+
+func answersSection(p panel, answers []Answer) string {
+	lines := []string{answersOpen}
+	for _, a := range answers {
+		lines = append(lines, p.tagged(a.Agent, escape(a.Content)))
+	}
+	if len(answers) == 0 {
+		lines = append(lines, "(no answers available yet)")
+	}
+	return strings.Join(append(lines, answersClose), "\n")
+}
+
+// fillTurns puts the turns that a summary covers into a prompt.
+func fillTurns(prompt string, e Exchange) string {
+	return strings.NewReplacer(
+		"{first}", strconv.Itoa(e.FirstTurn),
+		"{last}", strconv.Itoa(e.LastTurn),
+	).Replace(prompt)
+}

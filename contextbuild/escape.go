@@ -1,0 +1,115 @@
+package contextbuild
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Clean returns text with each byte that is not UTF-8, and each control
+// character other than tab, line feed and carriage return, as U+FFFD. Texts are
+// cleaned where they enter the program, so that what is stored, shown and built
+// is what is sent. Cleaning twice changes nothing.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// escape returns the cleaned text with no delimiter of the builder in it. The
+// "<" of a delimiter becomes "&lt;"; the "&" of what looks like such an escape
+// becomes "&amp;", so that one level can be taken off again exactly. Any other
+// "<" or "&" stays. It takes time linear in the length of text.
+func escape(text string) string {
+	text = Clean(text)
+	var out strings.Builder
+	for {
+		i := strings.IndexAny(text, "<&")
+		if i < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(text[:i])
+		out.WriteString(escapeFirst(text[i:]))
+		text = text[i+1:]
+	}
+}
+
+// escapeFirst returns what stands for the first byte of text, a "<" or "&".
+func escapeFirst(text string) string {
+	if !beginsDelimiter(text) {
+		return text[:1]
+	}
+	if text[0] == '<' {
+		return "&lt;"
+	}
+	return "&amp;"
+}
+
+// beginsDelimiter says whether text begins with a delimiter, or with one whose
+// "<" was escaped any number of times.
+func beginsDelimiter(text string) bool {
+	if escaped, ok := strings.CutPrefix(text, "&"); ok {
+		for strings.HasPrefix(escaped, "amp;") {
+			escaped = escaped[len("amp;"):]
+		}
+		text, ok = strings.CutPrefix(escaped, "lt;")
+		if !ok {
+			return false
+		}
+	} else {
+		text = text[len("<"):]
+	}
+	// Stopping at the next "<" or "&" keeps the whole scan linear.
+	end := strings.IndexAny(text, "<>&")
+	return end >= 0 && text[end] == '>' && isDelimiterName(text[:end])
+}
+
+// isDelimiterName says whether name is what stands between the "<" and ">" of a
+// delimiter. A model reads over case and spacing, so any case counts, any white
+// space in any place, and any agent number.
+func isDelimiterName(name string) bool {
+	name = withoutSpace(name)
+	stem := strings.TrimRightFunc(name, unicode.IsDigit)
+	if stem != name {
+		return strings.EqualFold(stem, "agent") || strings.EqualFold(stem, "endOfAgent")
+	}
+	for _, tag := range delimiters() {
+		if strings.EqualFold("<"+name+">", withoutSpace(tag)) {
+			return true
+		}
+	}
+	return false
+}
+
+func withoutSpace(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// speakerLine is a line that could pass for the builder's own "User:" or
+// "Assistant:" line, with what breaks the line before it.
+var speakerLine = regexp.MustCompile(`(^|[\n\r\x{2028}\x{2029}])([\t\p{Zs}]*(?:User|Assistant):)`)
+
+// escapeHistory escapes a text of the history. There, lines say who speaks, so a
+// line that begins like one of these gets one more leading space.
+func escapeHistory(text string) string {
+	return speakerLine.ReplaceAllString(escape(text), "$1 $2")
+}
+
+var blankLine = regexp.MustCompile(`(?m)^ *$`)
+
+// escapeSection escapes a further section of the system message. There, an
+// empty line begins the next section, so a line of nothing but spaces gets one
+// more.
+func escapeSection(text string) string {
+	return blankLine.ReplaceAllString(escape(text), "$0 ")
+}

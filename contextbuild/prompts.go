@@ -1,0 +1,96 @@
+package contextbuild
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// The prompts are wire format: they end without a newline, and the first two
+// are those of seed 003 to the character. In braces stands what is filled in.
+var (
+	//go:embed prompts/coordination.txt
+	coordinationPrompt string
+	//go:embed prompts/context_note.txt
+	contextNote string
+	//go:embed prompts/summary_question.txt
+	summaryQuestion string
+	//go:embed prompts/summary_answer.txt
+	summaryAnswer string
+	//go:embed prompts/reminder_both.txt
+	reminderBoth string
+	//go:embed prompts/reminder_answer.txt
+	reminderAnswer string
+	//go:embed prompts/reminder_vote.txt
+	reminderVote string
+	//go:embed prompts/update.txt
+	updatePrompt string
+	//go:embed prompts/final_turn.txt
+	finalTurn string
+	//go:embed prompts/present.txt
+	presentPrompt string
+	//go:embed prompts/synthesize.txt
+	synthesizePrompt string
+)
+
+// noteIndent is the line before the context note. It stands here, and not in a
+// prompt file, because editors strip white space at the end of lines.
+const noteIndent = "            "
+
+// Reminder returns the text that follows a message without a tool call (DESIGN
+// §4 rule 7). It names the tools that the agent may use with success; at least
+// one of the two is true, since nobody else is started.
+func Reminder(mayAnswer, mayVote bool) string {
+	switch {
+	case !mayVote:
+		return reminderAnswer
+	case !mayAnswer:
+		return reminderVote
+	}
+	return reminderBoth
+}
+
+// FinalTurn returns the text that tells an agent that only the coordination
+// tools are left to it.
+func FinalTurn() string { return finalTurn }
+
+// Update returns the text that tells a busy agent of the answers that stand now
+// (DESIGN §4 rule 8). It goes at the end of the last tool result of a message.
+// The answers are shown as Build shows them.
+func Update(participants []string, answers []Answer) string {
+	return joinSections(updatePrompt, answersSection(newPanel(participants), answers))
+}
+
+// Vote is a valid vote: who voted, for whose answer, both as config ids, and why.
+type Vote struct {
+	Voter  string `json:"voter"`
+	For    string `json:"for"`
+	Reason string `json:"reason"`
+}
+
+// Present returns the messages of the call in which the winner, a config id,
+// writes the final response (DESIGN §4 rule 9): from its own answer
+// (winner_present), or from all answers if synthesize is set. Votes are shown in
+// the order given. It panics as Build does.
+func Present(in Input, winner string, votes []Vote, synthesize bool) Messages {
+	prompt := presentPrompt
+	if synthesize {
+		prompt = synthesizePrompt
+	}
+	p := newPanel(in.Participants)
+	prompt = strings.ReplaceAll(prompt, "{winner}", p.name(winner))
+	return Messages{
+		System: systemMessage(in, prompt),
+		User:   joinSections(append(questionSections(in), votesSection(p, votes))...),
+	}
+}
+
+func votesSection(p panel, votes []Vote) string {
+	lines := []string{votesOpen}
+	for _, v := range votes {
+		lines = append(lines, p.tagged(v.Voter, "for "+p.name(v.For)+": "+escape(v.Reason)))
+	}
+	if len(votes) == 0 {
+		lines = append(lines, "(no votes)")
+	}
+	return strings.Join(append(lines, votesClose), "\n")
+}
