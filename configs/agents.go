@@ -1,0 +1,255 @@
+package configs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+func (r *reader) agents(at string, n *yaml.Node, c *Config) {
+	n = deref(n)
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.fail(n, "%s is %s; it must be a list of agents, each with a leading dash", at, kindName(n))
+		return
+	}
+	for i, item := range n.Content {
+		r.oneAgent(fmt.Sprintf("%s[%d]", at, i), item, c)
+	}
+}
+
+func (r *reader) agent(at string, n *yaml.Node, c *Config) {
+	if !isNull(n) {
+		r.oneAgent(at, n, c)
+	}
+}
+
+func (r *reader) oneAgent(at string, n *yaml.Node, c *Config) {
+	a := Agent{ID: fmt.Sprintf("agent%d", len(c.Agents)+1)}
+	before := len(r.issues)
+	readSection(r, at, n, agentSection(), &a)
+	if len(r.issues) == before && a.Backend.Type == "" && a.Backend.Model == "" {
+		r.fail(n, "%s has no backend; add backend: with a type, such as auto, or a model", at)
+	}
+	r.places[idPlace(len(c.Agents))] = n
+	c.Agents = append(c.Agents, a)
+}
+
+func idPlace(i int) string { return fmt.Sprintf("the id of agent %d", i) }
+
+const longestID = 64
+
+func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
+	if isNull(n) {
+		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
+		return
+	}
+	id, ok := parseScalar(r, at, n, textParser())
+	if !ok {
+		return
+	}
+	a.ID = id
+	switch {
+	case id == "":
+		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
+	case strings.ContainsFunc(id, unfitForID) || strings.Trim(id, ".-") != id || utf8.RuneCountInString(id) > longestID:
+		r.fail(n, "%s is %s; use letters, digits, '_', '-' and '.' (none of the last two at an end), %d characters at most",
+			at, quoted(deref(n).Value), longestID)
+	}
+}
+
+// unfitForID keeps ids fit for labels (ID.2), file names and messages.
+func unfitForID(c rune) bool {
+	return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-.", c)
+}
+
+// checkPanel looks at what only the whole file shows.
+func (r *reader) checkPanel(root *yaml.Node, c *Config) {
+	agents, agent := r.places["agents"], r.places["agent"]
+	switch {
+	case agents != nil && agent != nil:
+		r.fail(agent, "agent and agents are both given; keep agents for a list, or agent for a single one")
+	case len(c.Agents) == 0 && len(r.issues) == 0:
+		at := root
+		if agents != nil {
+			at = agents
+		}
+		r.fail(at, "there are no agents; add agents: with at least one entry, each with an id and a backend")
+	}
+	first := map[string]int{}
+	for i, a := range c.Agents {
+		id := strings.ToLower(a.ID)
+		if j, ok := first[id]; ok {
+			r.fail(r.places[idPlace(i)], "two agents have the id %s (case does not count), first on line %d; rename one",
+				a.ID, r.places[idPlace(j)].Line)
+			continue
+		}
+		first[id] = i
+	}
+	if !c.Orchestrator.SelfVote && len(c.Agents) == 2 {
+		r.fail(r.places["orchestrator.self_vote"],
+			"self_vote: false with two agents leaves each only the other to vote for; add an agent, or allow self-votes")
+	}
+}
+
+func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
+	typ, ok := parseScalar(r, at, n, textParser())
+	if !ok {
+		return
+	}
+	b.Type = typ
+	if typ == "" || len(r.opts.BackendTypes) == 0 || slices.Contains(r.opts.BackendTypes, typ) {
+		return
+	}
+	cure := "it must be one of " + strings.Join(r.opts.BackendTypes, ", ")
+	if near, ok := nearest(typ, r.opts.BackendTypes); ok {
+		cure = fmt.Sprintf("did you mean %s?", near)
+	}
+	r.fail(n, "%s is %s, which is no backend here; %s", at, quoted(deref(n).Value), cure)
+}
+
+func (r *reader) baseURL(at string, n *yaml.Node, b *Backend) {
+	p := parser[string]{"a URL such as http://localhost:11434/v1", func(s scalar) (string, bool) {
+		u, err := url.Parse(s.text)
+		return s.text, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	}}
+	if v, ok := parseScalar(r, at, n, p); ok {
+		b.BaseURL = v
+		if u, err := url.Parse(v); err == nil && u.User != nil {
+			password, _ := u.User.Password()
+			r.addSecret(password)
+		}
+	}
+}
+
+func (r *reader) apiKey(at string, n *yaml.Node, b *Backend) {
+	p := parser[string]{"text; put it in quotes", func(s scalar) (string, bool) {
+		return s.text, s.is("!!str") && !strings.ContainsFunc(s.text, isControl)
+	}}
+	if v, ok := parseSecret(r, at, n, p); ok {
+		b.APIKey = v
+	}
+}
+
+// parseSecret is parseScalar for a value that no message may show.
+func parseSecret(r *reader, at string, n *yaml.Node, p parser[string]) (string, bool) {
+	n = deref(n)
+	if isNull(n) {
+		return "", false
+	}
+	if n.Kind != yaml.ScalarNode {
+		r.fail(n, "%s must be %s", at, p.wanted)
+		return "", false
+	}
+	s, ok := r.scalar(at, n)
+	if !ok {
+		return "", false
+	}
+	v, ok := p.parse(s)
+	if !ok {
+		r.fail(n, "%s must be %s", at, p.wanted)
+		return "", false
+	}
+	r.addSecret(v)
+	return v, true
+}
+
+// stop takes one text or a list of texts.
+func (r *reader) stop(at string, n *yaml.Node, b *Backend) {
+	n = deref(n)
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
+	}
+	p := parser[string]{"text, or a list of texts, none of them empty", func(s scalar) (string, bool) {
+		return s.text, s.is("!!str") && s.text != ""
+	}}
+	for _, item := range items {
+		if v, ok := parseScalar(r, at, item, p); ok {
+			b.Params.Stop = append(b.Params.Stop, v)
+		}
+	}
+}
+
+func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
+	p := parser[string]{"text on one line, in quotes", func(s scalar) (string, bool) {
+		return s.text, s.is("!!str") && !strings.ContainsFunc(s.text, isControl)
+	}}
+	for _, e := range r.entries(at, n) {
+		name := e.key.Value
+		if name == "" || strings.ContainsFunc(name, unfitForHeader) {
+			r.fail(e.key, "%s has %s, which is no header name; use letters, digits and '-'", at, quoted(name))
+			continue
+		}
+		v, ok := parseSecret(r, join(at, name), e.value, p)
+		if !ok {
+			continue
+		}
+		if b.Params.Headers == nil {
+			b.Params.Headers = map[string]string{}
+		}
+		b.Params.Headers[name] = v
+	}
+}
+
+func unfitForHeader(c rune) bool {
+	return c > unicode.MaxASCII || unfitForID(c)
+}
+
+// extraBody takes any mapping that JSON can hold.
+func (r *reader) extraBody(at string, n *yaml.Node, b *Backend) {
+	n = deref(n)
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "%s is %s; it must be a mapping of keys to values", at, kindName(n))
+		return
+	}
+	var body map[string]any
+	if err := n.Decode(&body); err != nil {
+		r.fail(n, "%s cannot be read: %s", at, yamlReason(err))
+		return
+	}
+	expanded, ok := r.expandAll(at, n, body).(map[string]any)
+	if _, err := json.Marshal(expanded); err != nil || !ok {
+		r.fail(n, "%s holds something that JSON cannot; use text keys, and plain numbers and texts", at)
+		return
+	}
+	b.Params.ExtraBody = expanded
+}
+
+func (r *reader) expandAll(at string, n *yaml.Node, v any) any {
+	switch v := v.(type) {
+	case string:
+		s, _ := r.expand(at, n, v)
+		return s
+	case []any:
+		for i := range v {
+			v[i] = r.expandAll(at, n, v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = r.expandAll(at, n, v[k])
+		}
+	}
+	return v
+}
+
+// yamlReason is yaml's own reason, on one line.
+func yamlReason(err error) string {
+	var typeErr *yaml.TypeError
+	if errors.As(err, &typeErr) && len(typeErr.Errors) > 0 {
+		return typeErr.Errors[0]
+	}
+	return strings.TrimPrefix(err.Error(), "yaml: ")
+}

@@ -1,0 +1,174 @@
+package configs
+
+import (
+	"time"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Config is a whole configuration with every default filled in. It is a plain
+// value: whoever holds one may read it concurrently, and nobody changes it once
+// it was handed on.
+type Config struct {
+	// File is what the messages about this configuration call it: a path, or
+	// @examples/NAME for a shipped file. It is empty for Default.
+	File string
+	// Agents stand in the file's order, which breaks ties (DESIGN §4.4).
+	Agents       []Agent
+	Orchestrator Orchestrator
+	Timeouts     Timeouts
+	UI           UI
+	// Warnings name the keys that MassGen knows and that have no effect here.
+	Warnings []Issue
+
+	secrets []string
+}
+
+// Agent is one member of the panel.
+type Agent struct {
+	// ID is unique, also when case is ignored, and fit for labels and file names:
+	// letters, digits, '_', '-' and '.', 64 characters at most. An agent
+	// without one is called agent1, agent2, … by its place in the file.
+	ID string
+	// SystemMessage is the agent's own, put before what coordination says; empty
+	// is none.
+	SystemMessage string
+	Backend       Backend
+}
+
+// Backend says which model an agent calls, and how.
+type Backend struct {
+	// Type names a provider, or "auto". It is empty when the file gives a
+	// model only; the model's name then decides.
+	Type string
+	// Model is empty when the provider's default is meant.
+	Model string
+	// BaseURL is the service's address, empty for the provider's own.
+	BaseURL string
+	// APIKey is empty when the provider's environment variable is meant. It is
+	// never printed.
+	APIKey string
+	// APIVersion is the version that Azure OpenAI asks for.
+	APIVersion string
+	// Params are sent with every call of the agent.
+	Params backends.Params
+}
+
+// Pace says when agents start their next step (DESIGN §4.2, §4.8).
+type Pace string
+
+// The paces.
+const (
+	PaceRounds Pace = "rounds"
+	PaceEager  Pace = "eager"
+)
+
+// Decision says which votes make a winner (DESIGN §4.4).
+type Decision string
+
+// The decisions.
+const (
+	DecisionAllVoted  Decision = "all_voted"
+	DecisionMajority  Decision = "majority"
+	DecisionUnanimous Decision = "unanimous"
+)
+
+// FinalAnswerStrategy says how the winning answer becomes the turn's answer
+// (DESIGN §4.9).
+type FinalAnswerStrategy string
+
+// The strategies.
+const (
+	WinnerReuse   FinalAnswerStrategy = "winner_reuse"
+	WinnerPresent FinalAnswerStrategy = "winner_present"
+	Synthesize    FinalAnswerStrategy = "synthesize"
+)
+
+// Novelty says how much a new answer must differ from those its author was
+// shown (DESIGN §4.6). The names and fractions are MassGen's.
+type Novelty string
+
+// The degrees of novelty.
+const (
+	NoveltyLenient  Novelty = "lenient"
+	NoveltyBalanced Novelty = "balanced"
+	NoveltyStrict   Novelty = "strict"
+)
+
+// MaxOverlap is the largest accepted fraction of tokens that a new answer
+// shares with an answer shown to its author: 1 (anything goes) for lenient, 0.7
+// for balanced, 0.5 for strict.
+func (n Novelty) MaxOverlap() float64 {
+	switch n {
+	case NoveltyBalanced:
+		return 0.7
+	case NoveltyStrict:
+		return 0.5
+	}
+	return 1
+}
+
+// Orchestrator holds the rules of coordination.
+type Orchestrator struct {
+	Pace     Pace
+	Decision Decision
+	// MaxRounds is at least 2; in the last round only votes are offered.
+	MaxRounds int
+	// StragglerGrace is how long a round waits for the rest after more than half
+	// have acted; 0 waits for everybody.
+	StragglerGrace time.Duration
+	// MaxNewAnswersPerAgent and MaxNewAnswersGlobal limit the answers of a turn;
+	// 0 is no limit.
+	MaxNewAnswersPerAgent int
+	MaxNewAnswersGlobal   int
+	// SelfVote says whether an agent may vote for its own answer.
+	SelfVote                 bool
+	AnswerNoveltyRequirement Novelty
+	FinalAnswerStrategy      FinalAnswerStrategy
+	// MaxTurns limits the model calls of one step in which tools are used, and
+	// MaxAttempts the messages of a step that neither act nor use a tool
+	// (DESIGN §4.7).
+	MaxTurns    int
+	MaxAttempts int
+}
+
+// Timeouts holds the time limits of a turn. A round limit of 0 is none.
+type Timeouts struct {
+	// Orchestrator limits a whole turn.
+	Orchestrator time.Duration
+	// InitialRound and SubsequentRound limit a step in round 1 and in later
+	// rounds; RoundGrace is what remains after that for the coordination tools.
+	InitialRound    time.Duration
+	SubsequentRound time.Duration
+	RoundGrace      time.Duration
+}
+
+// UI says how progress is shown.
+type UI struct {
+	// DisplayType is one of rich_terminal, textual_terminal, simple and silent.
+	DisplayType string
+	// LoggingEnabled is MassGen's switch for log files.
+	LoggingEnabled bool
+}
+
+// Default is the configuration of an empty file: every default, and no agents.
+func Default() *Config {
+	return &Config{
+		Orchestrator: Orchestrator{
+			Pace:                     PaceRounds,
+			Decision:                 DecisionAllVoted,
+			MaxRounds:                5,
+			StragglerGrace:           60 * time.Second,
+			SelfVote:                 true,
+			AnswerNoveltyRequirement: NoveltyLenient,
+			FinalAnswerStrategy:      WinnerReuse,
+			MaxTurns:                 10,
+			MaxAttempts:              3,
+		},
+		Timeouts: Timeouts{
+			Orchestrator: 30 * time.Minute,
+			RoundGrace:   2 * time.Minute,
+		},
+		UI: UI{DisplayType: "rich_terminal", LoggingEnabled: true},
+	}
+}

@@ -1,0 +1,49 @@
+package configs
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed *.yaml
+var exampleFiles embed.FS
+
+const examplePrefix = "@examples/"
+
+// Example is a configuration that is shipped with the program.
+type Example struct {
+	// Name is what follows @examples/.
+	Name string
+	// Summary is the file's first line of comment.
+	Summary string
+}
+
+// Examples lists the shipped configurations by name.
+func Examples() []Example {
+	var list []Example
+	for _, name := range exampleNames() {
+		data, _ := readExample(name)
+		first, _, _ := strings.Cut(string(data), "\n")
+		list = append(list, Example{Name: name, Summary: strings.TrimSpace(strings.TrimPrefix(first, "#"))})
+	}
+	return list
+}
+
+// exampleNames are sorted, as the embedded folder is.
+func exampleNames() []string {
+	entries, err := exampleFiles.ReadDir(".")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+	}
+	return names
+}
+
+// readExample finds a shipped file by its name, with or without .yaml.
+func readExample(name string) ([]byte, bool) {
+	data, err := exampleFiles.ReadFile(strings.TrimSuffix(name, ".yaml") + ".yaml")
+	return data, err == nil
+}

@@ -1,0 +1,60 @@
+package configs
+
+import (
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// expand replaces ${NAME} and ${NAME:-default} in a scalar that stands at n, and
+// $$ by $. The default holds when the variable is unset or empty. It runs after
+// the YAML was parsed: a value can change what a setting is, not what the file
+// says. False is after an issue.
+func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
+	if !strings.Contains(s, "$") {
+		return s, true
+	}
+	ok := true
+	expanded := reference.ReplaceAllStringFunc(s, func(ref string) string {
+		m := reference.FindStringSubmatch(ref)
+		name, hasDefault, def := m[1], m[2] != "", m[3]
+		switch {
+		case ref == "$$":
+			return "$"
+		case name == "":
+			r.fail(n, "%s has a ${ that names no variable; write ${NAME} or ${NAME:-default}, or $${ for the text itself", at)
+			ok = false
+			return ""
+		}
+		value, set := r.opts.Lookup(name)
+		switch {
+		case hasDefault && value == "":
+			return def
+		case !set:
+			r.fail(n, "%s needs the variable %s, which is not set; set it in the environment or in .env, or write ${%s:-default}", at, name, name)
+			ok = false
+			return ""
+		}
+		if looksSecret(name) {
+			r.addSecret(value)
+		}
+		return value
+	})
+	return expanded, ok
+}
+
+// reference matches $$, ${NAME}, ${NAME:-default}, and any other ${.
+var reference = regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?\}|\$\{`)
+
+var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential`)
+
+// looksSecret says whether the value of a variable, header or setting of this
+// name must not be shown.
+func looksSecret(name string) bool { return secretName.MatchString(name) }
+
+func (r *reader) addSecret(value string) {
+	if value != "" {
+		r.secrets = append(r.secrets, value)
+	}
+}

@@ -1,0 +1,69 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Issue is one thing wrong with a configuration, or worth a warning, on one
+// line.
+type Issue struct {
+	File string
+	// Line and Column count from 1, in characters; 0 is unknown.
+	Line, Column int
+	// Message says what is wrong, and what to do about it.
+	Message string
+}
+
+// String is FILE:LINE:COLUMN: MESSAGE, without the parts that are unknown.
+func (i Issue) String() string {
+	place := i.File
+	if i.Line > 0 {
+		place += fmt.Sprintf(":%d", i.Line)
+		if i.Column > 0 {
+			place += fmt.Sprintf(":%d", i.Column)
+		}
+	}
+	return oneLine(place + ": " + i.Message)
+}
+
+func (i Issue) Error() string { return i.String() }
+
+// oneLine makes control characters, which a key or a file name may hold,
+// visible.
+func oneLine(s string) string {
+	if !strings.ContainsFunc(s, isControl) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isControl(r rune) bool {
+	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
+}
+
+// issuesError joins issues, in the order of the file, to an error whose text
+// has one line for each; errors.As finds the first.
+func issuesError(issues []Issue) error {
+	slices.SortStableFunc(issues, func(a, b Issue) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	errs := make([]error, len(issues))
+	for i, issue := range issues {
+		errs[i] = issue
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,201 @@
+package configs
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// section is what one mapping of the file may hold. This file is the one place
+// that says which keys exist: adding a key is adding a line here.
+type section[T any] struct {
+	keys []key[T]
+	// ignored are the keys that MassGen knows and that have no effect here.
+	ignored []ignoredKey
+}
+
+type key[T any] struct {
+	name string
+	set  func(r *reader, at string, n *yaml.Node, t *T)
+}
+
+type ignoredKey struct {
+	name string
+	// instead says what to write here, if there is something.
+	instead string
+}
+
+func topSection() section[Config] {
+	return section[Config]{
+		keys: []key[Config]{
+			{"agents", (*reader).agents},
+			{"agent", (*reader).agent},
+			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
+			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
+			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
+		},
+		ignored: ignore("memory filesystem_memory hooks checkpoint logging display streaming_display task rate_limits"),
+	}
+}
+
+func agentSection() section[Agent] {
+	return section[Agent]{
+		keys: []key[Agent]{
+			{"id", (*reader).agentID},
+			{"system_message", text(func(a *Agent) *string { return &a.SystemMessage })},
+			{"backend", mapping(backendSection, func(a *Agent) *Backend { return &a.Backend })},
+		},
+		ignored: append(
+			ignore("voting_sensitivity subtask subagent_agents main_agent"),
+			ignoredKey{"append_system_prompt", "system_message"},
+		),
+	}
+}
+
+func backendSection() section[Backend] {
+	return section[Backend]{
+		keys: []key[Backend]{
+			{"type", (*reader).backendType},
+			{"model", text(func(b *Backend) *string { return &b.Model })},
+			{"base_url", (*reader).baseURL},
+			{"api_key", (*reader).apiKey},
+			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
+			{"temperature", optional(number(0, 2), func(b *Backend) **float64 { return &b.Params.Temperature })},
+			{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
+			{"max_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.MaxTokens })},
+			{"seed", optional(integer[int64](math.MinInt64, math.MaxInt64), func(b *Backend) **int64 { return &b.Params.Seed })},
+			{"stop", (*reader).stop},
+			{"reasoning_effort", reasoningEffort()},
+			{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
+			{"headers", (*reader).headers},
+			{"extra_headers", (*reader).headers},
+			{"extra_body", (*reader).extraBody},
+		},
+		ignored: ignoredBackendKeys(),
+	}
+}
+
+func reasoningSection() section[Backend] {
+	return section[Backend]{
+		keys:    []key[Backend]{{"effort", reasoningEffort()}},
+		ignored: ignore("summary type budget_tokens"),
+	}
+}
+
+func reasoningEffort() func(*reader, string, *yaml.Node, *Backend) {
+	return enum(func(b *Backend) *string { return &b.Params.ReasoningEffort },
+		"none", "minimal", "low", "medium", "high", "xhigh", "max")
+}
+
+func orchestratorSection() section[Orchestrator] {
+	return section[Orchestrator]{
+		keys: []key[Orchestrator]{
+			{"pace", enum(func(o *Orchestrator) *Pace { return &o.Pace }, PaceRounds, PaceEager)},
+			{"decision", enum(func(o *Orchestrator) *Decision { return &o.Decision },
+				DecisionAllVoted, DecisionMajority, DecisionUnanimous)},
+			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.MaxRounds })},
+			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.StragglerGrace })},
+			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersPerAgent })},
+			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersGlobal })},
+			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.SelfVote })},
+			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
+				NoveltyLenient, NoveltyBalanced, NoveltyStrict)},
+			{"final_answer_strategy", enum(func(o *Orchestrator) *FinalAnswerStrategy { return &o.FinalAnswerStrategy },
+				WinnerReuse, WinnerPresent, Synthesize)},
+			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
+			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
+		},
+		ignored: ignoredOrchestratorKeys(),
+	}
+}
+
+func timeoutSection() section[Timeouts] {
+	return section[Timeouts]{
+		keys: []key[Timeouts]{
+			{"orchestrator_timeout_seconds", value(seconds(1), func(t *Timeouts) *time.Duration { return &t.Orchestrator })},
+			{"initial_round_timeout_seconds", value(seconds(1), func(t *Timeouts) *time.Duration { return &t.InitialRound })},
+			{"subsequent_round_timeout_seconds", value(seconds(1), func(t *Timeouts) *time.Duration { return &t.SubsequentRound })},
+			{"round_timeout_grace_seconds", value(seconds(0), func(t *Timeouts) *time.Duration { return &t.RoundGrace })},
+		},
+	}
+}
+
+func uiSection() section[UI] {
+	return section[UI]{
+		keys: []key[UI]{
+			{"display_type", enum(func(u *UI) *string { return &u.DisplayType },
+				"rich_terminal", "textual_terminal", "simple", "silent")},
+			{"logging_enabled", value(boolean(), func(u *UI) *bool { return &u.LoggingEnabled })},
+		},
+		ignored: []ignoredKey{{"type", "display_type"}},
+	}
+}
+
+func ignore(names string) []ignoredKey {
+	var keys []ignoredKey
+	for _, name := range strings.Fields(names) {
+		keys = append(keys, ignoredKey{name: name})
+	}
+	return keys
+}
+
+func ignoreFor(instead, names string) []ignoredKey {
+	keys := ignore(names)
+	for i := range keys {
+		keys[i].instead = instead
+	}
+	return keys
+}
+
+func ignoredBackendKeys() []ignoredKey {
+	return slices.Concat(
+		ignore(`cwd agent_temporary_workspace agent_temporary_workspace_parent context_paths context_write_access_enabled
+			enforce_read_before_delete write_mode use_two_tier_workspace session_id filesystem_session_id session_storage_base
+			instance_id agent_id upload_files enable_multimodal_tools multimodal_config media_max_file_size_mb
+			enable_image_generation enable_audio_generation enable_video_generation enable_file_generation
+			image_generation_backend image_generation_model video_generation_backend video_generation_model
+			audio_generation_backend audio_generation_model`),
+		ignore(`mcp_servers custom_tools tools allowed_tools exclude_tools disallowed_tools exclude_file_operation_mcps
+			use_mcpwrapped_for_tool_filtering use_no_roots_wrapper enable_code_based_tools custom_tools_path
+			auto_discover_custom_tools exclude_custom_tools direct_mcp_servers shared_tools_directory
+			concurrent_tool_execution max_concurrent_tools enable_web_search enable_x_search enable_code_execution
+			enable_code_interpreter enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks permissions`),
+		ignore(`enable_mcp_command_line command_line_allowed_commands command_line_blocked_commands
+			command_line_execution_mode command_line_docker_image command_line_docker_memory_limit
+			command_line_docker_cpu_limit command_line_docker_network_mode command_line_docker_enable_sudo
+			command_line_docker_credentials command_line_docker_packages command_line_srt_network_allowed_domains
+			command_line_srt_deny_read command_line_srt_allow_unix_sockets command_line_srt_read_mode
+			command_line_srt_allow_read`),
+		ignore(`permission_mode use_default_prompt max_thinking_tokens betas agent_config group_config
+			copilot_system_message_mode copilot_permission_policy output_schema websocket_mode enable_nlip nlip nlip_config
+			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools voting_sensitivity voting_threshold vote_only`),
+		ignoreFor("reasoning_effort", "model_reasoning_effort thinking"),
+		ignoreFor("system_message of the agent", "system_prompt append_system_prompt"),
+		ignoreFor("max_tokens", "max_completion_tokens max_output_tokens"),
+		ignoreFor("stop", "stop_sequences"),
+		ignoreFor("base_url", "azure_endpoint"),
+		ignoreFor("extra_body with this key in it, if the service takes it", `text verbosity top_k min_p frequency_penalty
+			presence_penalty repetition_penalty logit_bias logprobs user parallel_tool_calls tool_choice response_format
+			service_tier store metadata truncation chat_template_kwargs search_parameters`),
+	)
+}
+
+func ignoredOrchestratorKeys() []ignoredKey {
+	return slices.Concat(
+		ignore(`coordination voting_sensitivity voting_threshold checklist_require_gap_report gap_report_mode
+			max_checklist_calls_per_round checklist_first_answer fairness_enabled fairness_lead_cap_answers
+			max_midstream_injections_per_round defer_peer_updates_until_restart
+			allow_midstream_peer_updates_before_checklist_submit defer_voting_until_all_answered coordination_mode
+			presenter_agent skip_voting disable_injection skip_coordination_rounds debug_final_answer
+			max_orchestration_restarts interactive_mode type dspy`),
+		ignore(`snapshot_storage agent_temporary_workspace session_storage context_paths skills_directory docker
+			enable_multimodal_tools multimodal_config image_generation_backend video_generation_backend
+			audio_generation_backend enable_nlip nlip nlip_config enable_rate_limit use_orchestrator_for_single_agent`),
+		ignoreFor("final_answer_strategy", "skip_final_presentation"),
+		ignoreFor("timeout_settings", "timeout max_duration"),
+		ignoreFor("max_rounds", "max_debate_rounds"),
+	)
+}

@@ -1,0 +1,129 @@
+package configs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Options are what reading a configuration needs from its surroundings.
+type Options struct {
+	// Lookup finds the value of a variable for ${NAME}. Nil is os.LookupEnv; see
+	// WithDotEnv.
+	Lookup func(name string) (value string, set bool)
+	// BackendTypes are the allowed values of a backend's type. Empty allows any.
+	BackendTypes []string
+}
+
+// Load reads a configuration. Name is a path, @examples/NAME for a shipped file,
+// or the bare name of a shipped file (three_agents.yaml, also
+// configs/three_agents.yaml) where no such file exists. Errors are as Parse's.
+func Load(name string, opts Options) (*Config, error) {
+	file, data, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, data, opts)
+}
+
+func find(name string) (file string, data []byte, err error) {
+	if example, ok := strings.CutPrefix(name, examplePrefix); ok {
+		if data, ok := readExample(example); ok {
+			return name, data, nil
+		}
+		return "", nil, fmt.Errorf("%s: no such example; there are %s", oneLine(name), strings.Join(exampleNames(), ", "))
+	}
+	data, err = os.ReadFile(name)
+	if err == nil {
+		return name, data, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, fmt.Errorf("cannot read the config: %w", err)
+	}
+	dir, base := filepath.Split(filepath.Clean(name))
+	if dir == "" || filepath.Clean(dir) == "configs" {
+		if data, ok := readExample(base); ok {
+			return examplePrefix + strings.TrimSuffix(base, ".yaml"), data, nil
+		}
+	}
+	hint := "give the path of a YAML file or a shipped one: " + strings.Join(exampleNames(), ", ")
+	if near, ok := nearest(strings.TrimSuffix(base, ".yaml"), exampleNames()); ok {
+		hint = fmt.Sprintf("did you mean %s%s?", examplePrefix, near)
+	}
+	return "", nil, fmt.Errorf("%s: no such config file; %s", oneLine(name), hint)
+}
+
+// Parse reads a configuration from data; file is what messages call it. Its
+// error has one line for each thing wrong, with the place and the cure; each is
+// an Issue that errors.As finds.
+func Parse(file string, data []byte, opts Options) (*Config, error) {
+	if opts.Lookup == nil {
+		opts.Lookup = os.LookupEnv
+	}
+	r := &reader{file: file, opts: opts, places: map[string]*yaml.Node{}}
+	config := Default()
+	config.File = file
+	if root := r.document(data); root != nil {
+		readSection(r, "", root, topSection(), config)
+		r.checkPanel(root, config)
+	}
+	if len(r.issues) > 0 {
+		return nil, issuesError(r.issues)
+	}
+	config.Warnings = r.warnings
+	config.secrets = r.secrets
+	return config, nil
+}
+
+// document returns the root of the only document in data, or nil after an
+// issue.
+func (r *reader) document(data []byte) *yaml.Node {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		r.issues = append(r.issues, Issue{File: r.file, Message: "the file is empty; " + startHint})
+		return nil
+	case err != nil:
+		r.issues = append(r.issues, r.syntaxIssue(err))
+		return nil
+	}
+	var more yaml.Node
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		r.fail(&more, "a second document begins here; keep one document in the file")
+		return nil
+	case !errors.Is(err, io.EOF):
+		r.issues = append(r.issues, r.syntaxIssue(err))
+		return nil
+	}
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+		r.issues = append(r.issues, Issue{File: r.file, Message: "the file holds no settings; " + startHint})
+		return nil
+	}
+	return doc.Content[0]
+}
+
+const startHint = "begin with agents: and a list, or see --list-examples"
+
+// syntaxIssue takes the line out of yaml's own words, "yaml: line 3: …".
+func (r *reader) syntaxIssue(err error) Issue {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	issue := Issue{File: r.file, Message: "not valid YAML: " + message}
+	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message); m != nil {
+		line, convErr := strconv.Atoi(m[1])
+		if convErr == nil {
+			issue.Line, issue.Message = line, "not valid YAML: "+m[2]
+		}
+	}
+	return issue
+}

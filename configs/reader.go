@@ -1,0 +1,201 @@
+package configs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// reader walks the nodes of one file along the table of keys and collects what
+// is wrong with it.
+type reader struct {
+	file     string
+	opts     Options
+	issues   []Issue
+	warnings []Issue
+	secrets  []string
+	// places holds the node of each key that was read, by its path, for checks
+	// that look at several keys.
+	places map[string]*yaml.Node
+}
+
+func (r *reader) fail(n *yaml.Node, format string, args ...any) {
+	r.issues = append(r.issues, r.issue(n, format, args...))
+}
+
+func (r *reader) issue(n *yaml.Node, format string, args ...any) Issue {
+	return Issue{File: r.file, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
+}
+
+// readSection reads the mapping n, found at the path at, into t.
+func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T) {
+	for _, e := range r.entries(at, n) {
+		path := join(at, e.key.Value)
+		if i := slices.IndexFunc(sec.keys, func(k key[T]) bool { return k.name == e.key.Value }); i >= 0 {
+			r.places[path] = e.key
+			sec.keys[i].set(r, path, e.value, t)
+			continue
+		}
+		if i := slices.IndexFunc(sec.ignored, func(k ignoredKey) bool { return k.name == e.key.Value }); i >= 0 {
+			r.ignored(e.key, path, sec.ignored[i].instead)
+			continue
+		}
+		r.unknown(e.key, at, sec.names())
+	}
+}
+
+func (r *reader) ignored(n *yaml.Node, path, instead string) {
+	message := path + " is a key of MassGen that has no effect here"
+	if instead != "" {
+		message += "; use " + instead
+	}
+	r.warnings = append(r.warnings, r.issue(n, "%s", message))
+}
+
+func (r *reader) unknown(n *yaml.Node, at string, names []string) {
+	where := ""
+	if at != "" {
+		where = " in " + at
+	}
+	cure := "known here: " + strings.Join(names, ", ")
+	if near, ok := nearest(n.Value, names); ok {
+		cure = fmt.Sprintf("did you mean %s?", near)
+	} else if home, ok := homeOf(n.Value); ok {
+		cure = "it belongs " + home
+	}
+	r.fail(n, "unknown key %q%s; %s", n.Value, where, cure)
+}
+
+func (s section[T]) names() []string {
+	var names []string
+	for _, k := range s.keys {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// homeOf says where a key that stands in the wrong place belongs.
+func homeOf(name string) (string, bool) {
+	homes := []struct {
+		where string
+		names []string
+	}{
+		{"in orchestrator", orchestratorSection().names()},
+		{"in timeout_settings", timeoutSection().names()},
+		{"in ui", uiSection().names()},
+		{"in an agent's backend", backendSection().names()},
+		{"in an agent", agentSection().names()},
+		{"at the top level", topSection().names()},
+	}
+	for _, home := range homes {
+		if slices.Contains(home.names, name) {
+			return home.where, true
+		}
+	}
+	return "", false
+}
+
+type entry struct{ key, value *yaml.Node }
+
+// entries returns the pairs of a mapping in their order, then what merge keys
+// (<<) add. Null is an empty mapping. Keys that are not text, and keys given
+// twice, are issues and left out.
+func (r *reader) entries(at string, n *yaml.Node) []entry {
+	n = deref(n)
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "%s is %s; it must be a mapping of keys to values", orRoot(at), kindName(n))
+		return nil
+	}
+	own, merges := r.ownEntries(at, n)
+	taken := map[string]bool{}
+	for _, e := range own {
+		taken[e.key.Value] = true
+	}
+	seen := map[*yaml.Node]bool{n: true}
+	for len(merges) > 0 {
+		source := deref(merges[0])
+		merges = merges[1:]
+		switch {
+		case seen[source]:
+			continue
+		case source.Kind == yaml.SequenceNode:
+			seen[source] = true
+			merges = append(slices.Clone(source.Content), merges...)
+			continue
+		case source.Kind != yaml.MappingNode:
+			r.fail(source, "<< in %s takes a mapping, or a list of them", orRoot(at))
+			continue
+		}
+		seen[source] = true
+		added, more := r.ownEntries(at, source)
+		for _, e := range added {
+			if !taken[e.key.Value] {
+				taken[e.key.Value] = true
+				own = append(own, e)
+			}
+		}
+		merges = append(more, merges...)
+	}
+	return own
+}
+
+func (r *reader) ownEntries(at string, n *yaml.Node) (own []entry, merges []*yaml.Node) {
+	first := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := deref(n.Content[i]), n.Content[i+1]
+		switch {
+		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" && k.ShortTag() != "!!merge":
+			r.fail(k, "a key in %s is %s; keys are text", orRoot(at), kindName(k))
+		case k.ShortTag() == "!!merge":
+			merges = append(merges, v)
+		case first[k.Value] != nil:
+			r.fail(k, "%s is given twice, first on line %d; keep one", join(at, k.Value), first[k.Value].Line)
+		default:
+			first[k.Value] = k
+			own = append(own, entry{k, v})
+		}
+	}
+	return own, merges
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+func orRoot(at string) string {
+	if at == "" {
+		return "the file"
+	}
+	return at
+}
+
+// deref follows an alias to the node that it names.
+func deref(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool {
+	n = deref(n)
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
+
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return quoted(n.Value)
+}

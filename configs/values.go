@@ -1,0 +1,198 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// parser makes a value of a scalar; wanted tells people what it takes.
+type parser[V any] struct {
+	wanted string
+	parse  func(s scalar) (V, bool)
+}
+
+// scalar is a scalar of the file, its variables replaced.
+type scalar struct {
+	text string
+	// tag is yaml's: !!int for 5, !!str for "5".
+	tag string
+	// source is the text as written; messages show it, so that no value of a
+	// variable gets into them.
+	source string
+	quoted bool
+}
+
+// is says whether the scalar may be of the type tag. What came out of a variable
+// may be of any.
+func (s scalar) is(tags ...string) bool {
+	return s.text != s.source || slices.Contains(tags, s.tag)
+}
+
+// value reads a scalar into a field. Null leaves the field as it is.
+func value[T, V any](p parser[V], field func(*T) *V) func(*reader, string, *yaml.Node, *T) {
+	return func(r *reader, at string, n *yaml.Node, t *T) {
+		if v, ok := parseScalar(r, at, n, p); ok {
+			*field(t) = v
+		}
+	}
+}
+
+// optional is value for a field that tells absent from zero.
+func optional[T, V any](p parser[V], field func(*T) **V) func(*reader, string, *yaml.Node, *T) {
+	return func(r *reader, at string, n *yaml.Node, t *T) {
+		if v, ok := parseScalar(r, at, n, p); ok {
+			*field(t) = &v
+		}
+	}
+}
+
+// mapping reads a mapping by its own section of the table.
+func mapping[T, S any](sec func() section[S], field func(*T) *S) func(*reader, string, *yaml.Node, *T) {
+	return func(r *reader, at string, n *yaml.Node, t *T) {
+		readSection(r, at, n, sec(), field(t))
+	}
+}
+
+func text[T any](field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
+	return value(textParser(), field)
+}
+
+func enum[T any, V ~string](field func(*T) *V, allowed ...V) func(*reader, string, *yaml.Node, *T) {
+	return value(parser[V]{
+		wanted: "one of " + joinWords(allowed),
+		parse: func(s scalar) (V, bool) {
+			return V(s.text), slices.Contains(allowed, V(s.text))
+		},
+	}, field)
+}
+
+func joinWords[V ~string](words []V) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = string(w)
+	}
+	return strings.Join(list, ", ")
+}
+
+// parseScalar is false for null, and after an issue.
+func parseScalar[V any](r *reader, at string, n *yaml.Node, p parser[V]) (v V, ok bool) {
+	n = deref(n)
+	if isNull(n) {
+		return v, false
+	}
+	if n.Kind != yaml.ScalarNode {
+		r.fail(n, "%s is %s; it must be %s", at, kindName(n), p.wanted)
+		return v, false
+	}
+	s, ok := r.scalar(at, n)
+	if !ok {
+		return v, false
+	}
+	if v, ok = p.parse(s); !ok {
+		r.fail(n, "%s is %s; it must be %s", at, s.shown(), p.wanted)
+	}
+	return v, ok
+}
+
+func (r *reader) scalar(at string, n *yaml.Node) (scalar, bool) {
+	expanded, ok := r.expand(at, n, n.Value)
+	return scalar{
+		text:   expanded,
+		tag:    n.ShortTag(),
+		source: n.Value,
+		quoted: n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0,
+	}, ok
+}
+
+func (s scalar) shown() string {
+	if s.tag == "!!str" || s.quoted {
+		return quoted(s.source)
+	}
+	return s.source
+}
+
+// quoted shortens a value of the file for a message.
+func quoted(s string) string {
+	const most = 40
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+func textParser() parser[string] {
+	return parser[string]{"text; put it in quotes", func(s scalar) (string, bool) {
+		return s.text, s.is("!!str")
+	}}
+}
+
+// boolean takes the words that YAML 1.1, and so MassGen, takes.
+func boolean() parser[bool] {
+	return parser[bool]{"true or false", func(s scalar) (bool, bool) {
+		if s.quoted && s.text == s.source {
+			return false, false
+		}
+		switch strings.ToLower(s.text) {
+		case "true", "yes", "on":
+			return true, true
+		case "false", "no", "off":
+			return false, true
+		}
+		return false, false
+	}}
+}
+
+func number(least, most float64) parser[float64] {
+	return parser[float64]{fmt.Sprintf("a number from %v to %v", least, most), func(s scalar) (float64, bool) {
+		v, ok := s.float()
+		return v, ok && v >= least && v <= most
+	}}
+}
+
+func (s scalar) float() (float64, bool) {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(s.text, "_", ""), 64)
+	return v, err == nil && s.is("!!int", "!!float") && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+func integer[V int | int64](least, most V) parser[V] {
+	wanted := fmt.Sprintf("a whole number from %d to %d", least, most)
+	if int64(most) >= math.MaxInt32 {
+		wanted = fmt.Sprintf("a whole number, at least %d", least)
+	}
+	return parser[V]{wanted, func(s scalar) (V, bool) {
+		v, err := strconv.ParseInt(strings.ReplaceAll(s.text, "_", ""), 0, 64)
+		return V(v), err == nil && s.is("!!int") && v >= int64(least) && v <= int64(most)
+	}}
+}
+
+// longest keeps times far from overflow: 30 days.
+const longest = 30 * 24 * time.Hour
+
+func seconds(least float64) parser[time.Duration] {
+	wanted := fmt.Sprintf("a number of seconds from %v to %v", least, longest.Seconds())
+	return parser[time.Duration]{wanted, func(s scalar) (time.Duration, bool) {
+		v, ok := s.float()
+		if !ok || v < least || v > longest.Seconds() {
+			return 0, false
+		}
+		return time.Duration(v * float64(time.Second)), true
+	}}
+}
+
+// duration takes Go's notation, and a bare number as seconds.
+func duration() parser[time.Duration] {
+	return parser[time.Duration]{"a time such as 90s or 2m, at most 720h", func(s scalar) (time.Duration, bool) {
+		if d, ok := seconds(0).parse(s); ok {
+			return d, true
+		}
+		d, err := time.ParseDuration(s.text)
+		return d, err == nil && d >= 0 && d <= longest
+	}}
+}
