@@ -1,0 +1,158 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Turn is what every input of a turn is built from, by reference. It is
+// journaled with the accepted turn, so that an input can be rebuilt to the byte.
+type Turn struct {
+	Session string `json:"session"`
+	Turn    int    `json:"turn"`
+	// Question is a text, History the JSON of a contextbuild history.
+	Question kernel.Ref `json:"question"`
+	History  kernel.Ref `json:"history"`
+	// Agents are the members of the panel in the config's order.
+	Agents []Agent `json:"agents"`
+	Limits Limits  `json:"limits"`
+}
+
+// Agent is what an agent's calls have in common.
+type Agent struct {
+	ID     string     `json:"id"`
+	System kernel.Ref `json:"system"`
+	Model  string     `json:"model"`
+	// Params is the JSON of backends.Params, Tools that of the agent's own tools,
+	// a list of backends.Tool.
+	Params kernel.Ref `json:"params"`
+	Tools  kernel.Ref `json:"tools"`
+}
+
+// Limits bound a step.
+type Limits struct {
+	// MaxTurns is how many model calls may ask for tools; in the last of them only
+	// the coordination tools are offered (seed 001).
+	MaxTurns int `json:"max_turns"`
+	// MaxAttempts is how many messages may come to nothing (rule 7).
+	MaxAttempts int `json:"max_attempts"`
+	// MaxOverlap refuses an answer that shares more than so many thousandths of
+	// its words with one that its author was shown; 0: no limit.
+	MaxOverlap int `json:"max_overlap"`
+}
+
+// Key names an effect within its session and turn.
+type Key struct {
+	Agent   int     `json:"agent"`
+	Round   int     `json:"round"`
+	Purpose Purpose `json:"purpose"`
+	Index   int     `json:"index"`
+}
+
+func (k Key) String() string {
+	return fmt.Sprintf("agent=%d round=%d %s.%d", k.Agent, k.Round, k.Purpose, k.Index)
+}
+
+// Purpose says what an effect is for.
+type Purpose string
+
+// The purposes. Conversation is the call of a panel of one, which knows no
+// coordination; a tool's effect has the purpose Tool whatever its step is for.
+const (
+	Coordination Purpose = "coordination"
+	Conversation Purpose = "conversation"
+	Presentation Purpose = "presentation"
+	Synthesis    Purpose = "synthesis"
+	Tool         Purpose = "tool"
+)
+
+// Effect is one of the two ways to touch the world: ModelCall and ToolCall.
+type Effect interface{ EffectKey() Key }
+
+// ModelCall asks for one message of the agent's model. Its input is built from
+// the turn, the offer and the transcript, and from nothing else.
+type ModelCall struct {
+	Key   Key          `json:"key"`
+	Offer kernel.Offer `json:"offer"`
+	// Votes are what a presentation is told of (rule 9).
+	Votes      []kernel.Vote `json:"votes,omitempty"`
+	Transcript []Entry       `json:"transcript,omitempty"`
+	// OwnTools offers the agent's own tools beside the coordination tools.
+	OwnTools bool `json:"own_tools"`
+}
+
+// ToolCall asks for one tool's result: that of call number Call of an assistant
+// message.
+type ToolCall struct {
+	Key     Key        `json:"key"`
+	Message kernel.Ref `json:"message"`
+	Call    int        `json:"call"`
+	Name    string     `json:"name"`
+}
+
+// EffectKey returns the key under which the call is journaled.
+func (c ModelCall) EffectKey() Key { return c.Key }
+
+// EffectKey returns the key under which the call is journaled.
+func (c ToolCall) EffectKey() Key { return c.Key }
+
+// Entry is one piece of what a step has added to its first input: an assistant
+// message, a tool's result, or a reminder.
+type Entry struct {
+	Kind EntryKind `json:"kind"`
+	// Text is the assistant's message (JSON of a backends.Message) or the result's
+	// text.
+	Text kernel.Ref `json:"text"`
+	// CallID and Name say which call a result answers. Error marks a failed one.
+	CallID string `json:"call_id,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Error  bool   `json:"error,omitempty"`
+	// Notice stands for a result that the machine itself gives.
+	Notice *Notice `json:"notice,omitempty"`
+	// Update is a newer set of answers, told at the end of this result (rule 8).
+	Update *kernel.Offer `json:"update,omitempty"`
+	// Final adds the word that this is the last turn.
+	Final bool `json:"final,omitempty"`
+	// MayAnswer and MayVote say what a reminder may name.
+	MayAnswer bool `json:"may_answer,omitempty"`
+	MayVote   bool `json:"may_vote,omitempty"`
+}
+
+// EntryKind tells the entries of a transcript apart.
+type EntryKind string
+
+// The kinds of an Entry.
+const (
+	Assistant EntryKind = "assistant"
+	Result    EntryKind = "result"
+	Reminder  EntryKind = "reminder"
+)
+
+// Notice is a tool error that says what to do, for the model to read.
+type Notice struct {
+	Code Code `json:"code"`
+	// Agent is whom it is about, where it is about someone.
+	Agent int `json:"agent,omitempty"`
+	// Detail is what was wrong, where the code does not say it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Code says what a Notice is about.
+type Code string
+
+// The reasons for which a call of a model is refused.
+const (
+	BadArguments  Code = "bad_arguments"
+	EmptyAnswer   Code = "empty_answer"
+	AnswerTaken   Code = "answer_not_offered"
+	Duplicate     Code = "duplicate"
+	TooSimilar    Code = "too_similar"
+	UnknownAgent  Code = "unknown_agent"
+	NoAnswersYet  Code = "no_answers_yet"
+	NoAnswerOf    Code = "no_answer_of"
+	NoSelfVote    Code = "no_self_vote"
+	SeveralActs   Code = "several_acts"
+	ToolsTaken    Code = "tools_not_offered"
+	NothingToVote Code = "nothing_to_vote"
+)

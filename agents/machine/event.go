@@ -1,0 +1,108 @@
+package machine
+
+import "github.com/massgen/massgen/coordinator/kernel"
+
+// Event is something that happened to a step. The set is closed: ModelReply,
+// ToolReply, Restrict, Update, Cancel.
+type Event interface{ event() }
+
+// ModelReply is the result of a ModelCall.
+type ModelReply struct {
+	// Message is the assistant's message as it came.
+	Message kernel.Ref `json:"message"`
+	// Text is the message's text, Hash its normalised hash; zero if it is blank.
+	Text kernel.Ref `json:"text"`
+	Hash string     `json:"hash,omitempty"`
+	// Calls are the message's tool calls in order, their arguments decoded.
+	Calls []Call `json:"calls,omitempty"`
+	Usage *Usage `json:"usage,omitempty"`
+	// Failure is why there is no message.
+	Failure *Failure `json:"failure,omitempty"`
+}
+
+// Usage is what a call cost; nil where a Usage is missing means unknown.
+type Usage struct {
+	InputTokens       int `json:"input_tokens"`
+	OutputTokens      int `json:"output_tokens"`
+	CachedInputTokens int `json:"cached_input_tokens"`
+}
+
+// Failure is an error of an effect, for people.
+type Failure struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	// Abandoned says that the effect ignored its cancellation.
+	Abandoned bool `json:"abandoned,omitempty"`
+}
+
+// Call is one tool call of a message, decoded as far as the rules need it.
+type Call struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Own says that the name is one of the agent's own tools.
+	Own bool `json:"own,omitempty"`
+	// Problem says what is wrong with a coordination tool's arguments.
+	Problem string `json:"problem,omitempty"`
+	// Answer, Hash and Overlaps belong to new_answer: the text, its normalised
+	// hash, and how many thousandths of it stand in each answer shown.
+	Answer   kernel.Ref `json:"answer,omitzero"`
+	Hash     string     `json:"hash,omitempty"`
+	Overlaps []int      `json:"overlaps,omitempty"`
+	// Target and Reason belong to vote. Target is -1 for an agent that is not in the
+	// panel.
+	Target int    `json:"target,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// The names of the coordination tools (seed 003).
+const (
+	NewAnswer = "new_answer"
+	Vote      = "vote"
+)
+
+func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
+
+// ToolReply is the result of a ToolCall.
+type ToolReply struct {
+	Index  int        `json:"index"`
+	Result kernel.Ref `json:"result"`
+	Error  bool       `json:"error,omitempty"`
+}
+
+// Restrict leaves the step only the coordination tools.
+type Restrict struct{}
+
+// Update tells the step of a newer set of answers.
+type Update struct{ Offer kernel.Offer }
+
+// Cancel ends the step once its effects have come back.
+type Cancel struct{}
+
+func (ModelReply) event() {}
+func (ToolReply) event()  {}
+func (Restrict) event()   {}
+func (Update) event()     {}
+func (Cancel) event()     {}
+
+// Outcome is how a step ended. The zero value is that of a step that goes on.
+type Outcome struct {
+	Kind OutcomeKind `json:"kind,omitempty"`
+	// Seen is the set of answers that was in the input of the last call.
+	Seen   int        `json:"seen,omitempty"`
+	Answer kernel.Ref `json:"answer,omitzero"`
+	Hash   string     `json:"hash,omitempty"`
+	For    int        `json:"for,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+}
+
+// OutcomeKind tells the outcomes apart.
+type OutcomeKind string
+
+// The outcomes of a step.
+const (
+	Answered  OutcomeKind = "answered"
+	Voted     OutcomeKind = "voted"
+	Abstained OutcomeKind = "abstained"
+	Failed    OutcomeKind = "failed"
+	Stopped   OutcomeKind = "stopped"
+)

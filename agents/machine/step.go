@@ -1,0 +1,266 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Task says what a step is for.
+type Task struct {
+	Agent   int           `json:"agent"`
+	Round   int           `json:"round"`
+	Purpose Purpose       `json:"purpose"`
+	Offer   kernel.Offer  `json:"offer"`
+	Votes   []kernel.Vote `json:"votes,omitempty"`
+	Limits  Limits        `json:"limits"`
+}
+
+// Step is one agent's step under way.
+type Step struct{ s state }
+
+type state struct {
+	Task Task `json:"task"`
+	// Offer is the one in the input of the last call; Next is a newer one that the
+	// model has not been told of.
+	Offer      kernel.Offer  `json:"offer"`
+	Next       *kernel.Offer `json:"next,omitempty"`
+	Transcript []Entry       `json:"transcript,omitempty"`
+	// Calls and Tools count the effects so far, Attempts the messages that came to
+	// nothing.
+	Calls    int `json:"calls"`
+	Tools    int `json:"tools"`
+	Attempts int `json:"attempts"`
+	// FirstText is the step's first non-empty text (rule 7).
+	FirstText  kernel.Ref `json:"first_text,omitzero"`
+	FirstHash  string     `json:"first_hash,omitempty"`
+	Restricted bool       `json:"restricted,omitempty"`
+	// OwnTools says that the last call offered the agent's own tools.
+	OwnTools  bool `json:"own_tools,omitempty"`
+	Cancelled bool `json:"cancelled,omitempty"`
+	// Waiting says that a model call is out. Pending are the tool calls that are
+	// out, Act what the step ends with when they are back.
+	Waiting bool      `json:"waiting,omitempty"`
+	Pending []pending `json:"pending,omitempty"`
+	Act     *Outcome  `json:"act,omitempty"`
+	Outcome Outcome   `json:"outcome"`
+}
+
+// pending is a tool call that is out, and the entry that waits for its result.
+type pending struct {
+	Index int `json:"index"`
+	Entry int `json:"entry"`
+}
+
+const stateVersion = 1
+
+type stepJSON struct {
+	Version int   `json:"version"`
+	State   state `json:"state"`
+}
+
+// MarshalJSON writes the whole step, with a version.
+func (s *Step) MarshalJSON() ([]byte, error) { return json.Marshal(stepJSON{stateVersion, s.s}) }
+
+// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+func (s *Step) UnmarshalJSON(data []byte) error {
+	var in stepJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("read step state: %w", err)
+	}
+	if in.Version != stateVersion {
+		return fmt.Errorf("read step state: it has version %d, this program reads version %d", in.Version, stateVersion)
+	}
+	s.s = in.State
+	return nil
+}
+
+// Begin starts a step and returns it with its first effect.
+func Begin(task Task) (*Step, []Effect) {
+	s := &Step{state{Task: task, Offer: task.Offer}}
+	return s, []Effect{s.callModel()}
+}
+
+// Outcome returns how the step ended; its Kind is empty while it goes on.
+func (s *Step) Outcome() Outcome { return s.s.Outcome }
+
+// Attempts returns how many messages have come to nothing.
+func (s *Step) Attempts() int { return s.s.Attempts }
+
+// Apply takes one event and returns the effects to run now. A result that
+// nothing waits for is an error and changes nothing.
+func (s *Step) Apply(ev Event) ([]Effect, error) {
+	if s.s.Outcome.Kind != "" {
+		return nil, errors.New("step: it has ended")
+	}
+	switch ev := ev.(type) {
+	case ModelReply:
+		if !s.s.Waiting {
+			return nil, errors.New("step: no model call is out")
+		}
+		s.s.Waiting = false
+		return s.takeReply(ev), nil
+	case ToolReply:
+		return s.takeResult(ev)
+	case Restrict:
+		s.s.Restricted = true
+	case Update:
+		s.s.Next = &ev.Offer
+	case Cancel:
+		s.s.Cancelled = true
+	}
+	return nil, nil
+}
+
+// isConversation says that the step ends with a text and knows no coordination
+// tools (rules 1 and 9).
+func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
+
+func (s *Step) callModel() Effect {
+	// In the last of max_turns calls, and after it, only the coordination tools are
+	// offered (seed 001).
+	s.s.OwnTools = !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
+	call := ModelCall{
+		Key:        s.key(s.s.Task.Purpose, s.s.Calls),
+		Offer:      s.s.Offer,
+		Votes:      s.s.Task.Votes,
+		Transcript: slices.Clone(s.s.Transcript),
+		OwnTools:   s.s.OwnTools,
+	}
+	s.s.Calls++
+	s.s.Waiting = true
+	return call
+}
+
+func (s *Step) key(p Purpose, index int) Key {
+	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: p, Index: index}
+}
+
+// takeReply reads one message: it ends the step, or asks for tools, or comes to
+// nothing.
+func (s *Step) takeReply(r ModelReply) []Effect {
+	switch {
+	case s.s.Cancelled:
+		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
+	case r.Failure != nil:
+		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
+	}
+	if s.s.FirstText == (kernel.Ref{}) {
+		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
+	}
+	if s.isConversation() && len(r.Calls) == 0 {
+		return s.endConversation(r)
+	}
+	return s.takeCalls(r)
+}
+
+// endConversation is rule 1: the text is the answer.
+func (s *Step) endConversation(r ModelReply) []Effect {
+	if r.Text == (kernel.Ref{}) {
+		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
+	}
+	return s.end(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+}
+
+// takeCalls gives every call of the message its result: the agent's own tools
+// run first, concurrently; then the message's one act, if it has one and it
+// stands, ends the step.
+func (s *Step) takeCalls(r ModelReply) []Effect {
+	act, refused := s.judgeActs(r.Calls)
+	s.s.Act = act
+	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
+	var effects []Effect
+	for i, c := range r.Calls {
+		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name}
+		switch {
+		case c.isAct() && !s.isConversation():
+			entry.Notice = refused[i]
+		case c.Own && s.s.OwnTools:
+			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
+			effects = append(effects, ToolCall{Key: s.key(Tool, s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
+			s.s.Tools++
+		default:
+			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}
+		}
+		s.s.Transcript = append(s.s.Transcript, entry)
+	}
+	if act == nil && (len(refused) > 0 || len(effects) == 0) {
+		s.s.Attempts++
+	}
+	if len(effects) > 0 {
+		return effects
+	}
+	return s.goOn()
+}
+
+func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
+	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index })
+	if i < 0 {
+		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
+	}
+	entry := &s.s.Transcript[s.s.Pending[i].Entry]
+	entry.Text, entry.Error = r.Result, r.Error
+	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
+	if len(s.s.Pending) > 0 {
+		return nil, nil
+	}
+	return s.goOn(), nil
+}
+
+// goOn continues when every call of the last message has its result.
+func (s *Step) goOn() []Effect {
+	switch {
+	case s.s.Cancelled:
+		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
+	case s.s.Act != nil:
+		return s.end(*s.s.Act)
+	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts:
+		return s.giveUp()
+	}
+	s.tell()
+	return []Effect{s.callModel()}
+}
+
+// tell adds what the model must know before its next call: after a message
+// without any call the reminder (rule 7), else at the end of the last result a
+// newer set of answers (rule 8); and the word that this is the last turn.
+func (s *Step) tell() {
+	if s.s.Transcript[len(s.s.Transcript)-1].Kind == Assistant {
+		s.s.Transcript = append(s.s.Transcript, Entry{
+			Kind: Reminder, MayAnswer: s.s.Offer.MayAnswer, MayVote: len(s.s.Offer.MayVote) > 0,
+		})
+	}
+	last := &s.s.Transcript[len(s.s.Transcript)-1]
+	last.Final = s.s.Calls == s.s.Task.Limits.MaxTurns-1
+	if last.Kind == Result && s.s.Next != nil {
+		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
+	}
+}
+
+// giveUp is rule 7: the first non-empty text becomes the answer of an agent that
+// has none; else it abstains, or fails with nothing to show.
+func (s *Step) giveUp() []Effect {
+	reason := fmt.Sprintf("%d of its messages neither answered nor voted", s.s.Attempts)
+	hasText := s.s.FirstText != (kernel.Ref{})
+	switch {
+	case s.isConversation() && hasText, s.s.Offer.MayAnswer && !s.hasAnswer() && hasText:
+		return s.end(Outcome{Kind: Answered, Answer: s.s.FirstText, Hash: s.s.FirstHash})
+	case s.isConversation(), !s.hasAnswer() && !hasText:
+		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text"})
+	}
+	return s.end(Outcome{Kind: Abstained, Reason: reason})
+}
+
+// hasAnswer says whether the agent's own answer is among those it was shown.
+func (s *Step) hasAnswer() bool {
+	return slices.ContainsFunc(s.s.Offer.Shown, func(a kernel.Answer) bool { return a.Agent == s.s.Task.Agent })
+}
+
+func (s *Step) end(o Outcome) []Effect {
+	o.Seen = s.s.Offer.Set
+	s.s.Outcome = o
+	return nil
+}
