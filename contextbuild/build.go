@@ -116,7 +116,7 @@ func joinSections(sections ...string) string {
 }
 
 // The delimiters of the user message, besides the tags of each agent. Who adds
-// one adds it to delimiters too.
+// one adds its name to delimiterNames too.
 const (
 	historyOpen   = "<CONVERSATION_HISTORY>"
 	historyClose  = "<END OF CONVERSATION_HISTORY>"
@@ -128,12 +128,11 @@ const (
 	votesClose    = "<END OF VOTES>"
 )
 
-func delimiters() [8]string {
-	return [...]string{
-		historyOpen, historyClose, questionOpen, questionClose,
-		answersOpen, answersClose, votesOpen, votesClose,
-	}
-}
+// What begins the lines of the history.
+const (
+	userLine      = "User:"
+	assistantLine = "Assistant:"
+)
 
 // questionSections returns the history, which is empty in the first turn, the
 // question and the current answers.
@@ -152,10 +151,10 @@ func historySection(history []Exchange) string {
 	lines := []string{historyOpen}
 	for _, e := range history {
 		if e.LastTurn > 0 {
-			lines = append(lines, "Assistant: "+fillTurns(summaryAnswer, e)+escapeHistory(e.Answer))
+			lines = append(lines, assistantLine+" "+fillTurns(summaryAnswer, e)+escapeHistory(e.Answer))
 			continue
 		}
-		lines = append(lines, "User: "+escapeHistory(e.Question), "Assistant: "+escapeHistory(e.Answer))
+		lines = append(lines, userLine+" "+escapeHistory(e.Question), assistantLine+" "+escapeHistory(e.Answer))
 	}
 	return strings.Join(append(lines, historyClose), "\n")
 }

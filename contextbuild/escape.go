@@ -1,7 +1,7 @@
 package contextbuild
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -69,21 +69,27 @@ func beginsDelimiter(text string) bool {
 	return end >= 0 && text[end] == '>' && isDelimiterName(text[:end])
 }
 
+// delimiterNames holds what stands between the "<" and ">" of each delimiter,
+// without its spaces. In agent tags the number is left out.
+var delimiterNames = [...]string{
+	"CONVERSATION_HISTORY", "ENDOFCONVERSATION_HISTORY",
+	"ORIGINALMESSAGE", "ENDOFORIGINALMESSAGE",
+	"CURRENTANSWERSfromtheagents", "ENDOFCURRENTANSWERS",
+	"VOTESoftheagents", "ENDOFVOTES",
+}
+
+var agentTagNames = [...]string{"agent", "endofagent"}
+
 // isDelimiterName says whether name is what stands between the "<" and ">" of a
 // delimiter. A model reads over case and spacing, so any case counts, any white
 // space in any place, and any agent number.
 func isDelimiterName(name string) bool {
 	name = withoutSpace(name)
-	stem := strings.TrimRightFunc(name, unicode.IsDigit)
-	if stem != name {
-		return strings.EqualFold(stem, "agent") || strings.EqualFold(stem, "endOfAgent")
+	names := delimiterNames[:]
+	if stem := strings.TrimRightFunc(name, unicode.IsDigit); stem != name {
+		name, names = stem, agentTagNames[:]
 	}
-	for _, tag := range delimiters() {
-		if strings.EqualFold("<"+name+">", withoutSpace(tag)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 func withoutSpace(text string) string {
@@ -95,21 +101,38 @@ func withoutSpace(text string) string {
 	}, text)
 }
 
-// speakerLine is a line that could pass for the builder's own "User:" or
-// "Assistant:" line, with what breaks the line before it.
-var speakerLine = regexp.MustCompile(`(^|[\n\r\x{2028}\x{2029}])([\t\p{Zs}]*(?:User|Assistant):)`)
-
 // escapeHistory escapes a text of the history. There, lines say who speaks, so a
 // line that begins like one of these gets one more leading space.
 func escapeHistory(text string) string {
-	return speakerLine.ReplaceAllString(escape(text), "$1 $2")
+	var out strings.Builder
+	lineBegins := true
+	text = escape(text)
+	for i, r := range text {
+		if lineBegins && namesSpeaker(text[i:]) {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(r)
+		lineBegins = strings.ContainsRune("\n\r\u2028\u2029", r)
+	}
+	return out.String()
 }
 
-var blankLine = regexp.MustCompile(`(?m)^ *$`)
+// namesSpeaker says whether line begins, after any spaces, like the builder's own
+// lines do.
+func namesSpeaker(line string) bool {
+	line = strings.TrimLeftFunc(line, func(r rune) bool { return r == '\t' || unicode.Is(unicode.Zs, r) })
+	return strings.HasPrefix(line, userLine) || strings.HasPrefix(line, assistantLine)
+}
 
 // escapeSection escapes a further section of the system message. There, an
 // empty line begins the next section, so a line of nothing but spaces gets one
 // more.
 func escapeSection(text string) string {
-	return blankLine.ReplaceAllString(escape(text), "$0 ")
+	lines := strings.Split(escape(text), "\n")
+	for i, line := range lines {
+		if strings.Trim(line, " ") == "" {
+			lines[i] += " "
+		}
+	}
+	return strings.Join(lines, "\n")
 }
