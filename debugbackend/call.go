@@ -1,0 +1,127 @@
+package debugbackend
+
+import (
+	"iter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Call is one model call: its input exactly as it was sent, and what came back.
+type Call struct {
+	// Number counts the calls of an agent in a turn, from 1, in the order of their
+	// start. Attempt counts those with the same key.
+	Number  int
+	Attempt int
+	// Request is what the backend was given; the values of its headers are masked.
+	Request backends.Request
+	Chars   Chars
+	// Body is the request body, byte for byte; nil if none was sent. If the adapter
+	// sent several within this call, it is the last, and EarlierBodies has the
+	// others in order.
+	Body          []byte
+	EarlierBodies [][]byte
+	// Raw is the body of the response as received.
+	Raw    []byte
+	Events []SeenEvent
+	// Response is the events put together.
+	Response backends.Response
+	// Error is nil, or what the call ended with, without what it wraps.
+	Error   *backends.Error
+	Outcome Outcome
+	// Start, FirstByte and End are in UTC. FirstByte is zero if nothing came, End if
+	// the call still runs.
+	Start     time.Time
+	FirstByte time.Time
+	End       time.Time
+}
+
+// SeenEvent is an event of a stream and when it came.
+type SeenEvent struct {
+	At    time.Time
+	Event backends.Event
+}
+
+// Outcome says how a call ended. It is empty while the call runs.
+type Outcome string
+
+// The ways in which a call ends.
+const (
+	OutcomeEnded    Outcome = "ended"    // the stream came to its end
+	OutcomeFailed   Outcome = "failed"   // it ended with an error
+	OutcomeLeft     Outcome = "left"     // the reader stopped reading
+	OutcomePanicked Outcome = "panicked" // a panic in the backend or the reader
+)
+
+// Chars counts the characters (Unicode code points) of an input: in its system
+// messages, in its user messages, and in what models and tools said (texts,
+// reasoning, arguments of tool calls, tool results). Total is the sum.
+type Chars struct {
+	System int `json:"system"`
+	User   int `json:"user"`
+	Other  int `json:"other"`
+	Total  int `json:"total"`
+}
+
+func countChars(messages []backends.Message) Chars {
+	var c Chars
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			n := partChars(p)
+			c.Total += n
+			switch m.Role {
+			case backends.RoleSystem:
+				c.System += n
+			case backends.RoleUser:
+				c.User += n
+			default:
+				c.Other += n
+			}
+		}
+	}
+	return c
+}
+
+func partChars(p backends.Part) int {
+	switch p := p.(type) {
+	case backends.Text:
+		return utf8.RuneCountInString(p.Text)
+	case backends.Reasoning:
+		return utf8.RuneCountInString(p.Text)
+	case backends.ToolCall:
+		return utf8.RuneCountInString(p.Arguments)
+	case backends.ToolResult:
+		return utf8.RuneCountInString(p.Content)
+	}
+	return 0
+}
+
+const mask = "[masked]"
+
+// masked returns the request with the values of its headers masked: they may
+// hold keys.
+func masked(req backends.Request) backends.Request {
+	if len(req.Params.Headers) == 0 {
+		return req
+	}
+	headers := make(map[string]string, len(req.Params.Headers))
+	for name := range req.Params.Headers {
+		headers[name] = mask
+	}
+	req.Params.Headers = headers
+	return req
+}
+
+func assemble(events []SeenEvent) backends.Response {
+	var replay iter.Seq2[backends.Event, error] = func(yield func(backends.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e.Event, nil) {
+				return
+			}
+		}
+	}
+	// A replay has no error to return.
+	response, _ := backends.Collect(replay, nil)
+	return response
+}

@@ -1,0 +1,150 @@
+package debugbackend
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// callFormat marks a file as a call and tells the version of its form.
+const callFormat = "massgen-input/1"
+
+// callFile is the form of a Call in a file.
+type callFile struct {
+	Format        string            `json:"format"`
+	Number        int               `json:"number"`
+	Attempt       int               `json:"attempt"`
+	Request       backends.Request  `json:"request"`
+	Chars         Chars             `json:"characters"`
+	Body          exactBytes        `json:"body"`
+	EarlierBodies []exactBytes      `json:"earlier_bodies,omitempty"`
+	Raw           exactBytes        `json:"raw_response"`
+	Events        []eventFile       `json:"events"`
+	Response      backends.Response `json:"response"`
+	Error         *errorFile        `json:"error,omitempty"`
+	Outcome       Outcome           `json:"outcome"`
+	Start         time.Time         `json:"start"`
+	FirstByte     time.Time         `json:"first_byte,omitzero"`
+	End           time.Time         `json:"end,omitzero"`
+}
+
+type eventFile struct {
+	At    time.Time `json:"at"`
+	Event eventJSON `json:"event"`
+}
+
+type errorFile struct {
+	Kind       backends.Kind `json:"kind"`
+	Provider   string        `json:"provider"`
+	Message    string        `json:"message"`
+	Status     int           `json:"status,omitempty"`
+	RetryAfter string        `json:"retry_after,omitempty"`
+	Begun      bool          `json:"begun"`
+}
+
+// exactBytes are written as a string if they are valid UTF-8, else as
+// {"base64": "…"}: either way the same bytes come back.
+type exactBytes []byte
+
+type base64Bytes struct {
+	Base64 []byte `json:"base64"`
+}
+
+func (b exactBytes) MarshalJSON() ([]byte, error) {
+	switch {
+	case b == nil:
+		return []byte("null"), nil
+	case utf8.Valid(b):
+		return marshal(string(b))
+	}
+	return marshal(base64Bytes{b})
+}
+
+func (b *exactBytes) UnmarshalJSON(data []byte) error {
+	*b = nil
+	if string(data) == "null" {
+		return nil
+	}
+	if data[0] == '{' {
+		var in base64Bytes
+		err := json.Unmarshal(data, &in)
+		*b = in.Base64
+		return err
+	}
+	var text string
+	err := json.Unmarshal(data, &text)
+	*b = []byte(text)
+	return err
+}
+
+// MarshalJSON writes the form that LoadDir reads.
+func (c Call) MarshalJSON() ([]byte, error) {
+	f := callFile{
+		Format: callFormat, Number: c.Number, Attempt: c.Attempt, Request: c.Request, Chars: c.Chars,
+		Body: c.Body, Raw: c.Raw, Events: []eventFile{}, Response: c.Response, Outcome: c.Outcome,
+		Start: c.Start, FirstByte: c.FirstByte, End: c.End,
+	}
+	for _, b := range c.EarlierBodies {
+		f.EarlierBodies = append(f.EarlierBodies, b)
+	}
+	for _, e := range c.Events {
+		f.Events = append(f.Events, eventFile{e.At, eventJSON{e.Event}})
+	}
+	if e := c.Error; e != nil {
+		f.Error = &errorFile{Kind: e.Kind, Provider: e.Provider, Message: e.Message, Status: e.Status, Begun: e.Begun}
+		if e.RetryAfter != 0 {
+			f.Error.RetryAfter = e.RetryAfter.String()
+		}
+	}
+	return marshal(f)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Anything else is an error, also
+// JSON of another kind or version.
+func (c *Call) UnmarshalJSON(data []byte) error {
+	var head struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch head.Format {
+	case callFormat:
+	case "":
+		return errors.New("it is not the record of a model call")
+	default:
+		return fmt.Errorf("its format is %q, and this program reads %q", head.Format, callFormat)
+	}
+	var f callFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		return err
+	}
+	*c = Call{
+		Number: f.Number, Attempt: f.Attempt, Request: f.Request, Chars: f.Chars, Body: f.Body, Raw: f.Raw,
+		Response: f.Response, Outcome: f.Outcome, Start: f.Start, FirstByte: f.FirstByte, End: f.End,
+	}
+	for _, b := range f.EarlierBodies {
+		c.EarlierBodies = append(c.EarlierBodies, b)
+	}
+	for _, e := range f.Events {
+		c.Events = append(c.Events, SeenEvent{e.At, e.Event.Event})
+	}
+	return c.readError(f.Error)
+}
+
+func (c *Call) readError(f *errorFile) error {
+	if f == nil {
+		return nil
+	}
+	c.Error = &backends.Error{Kind: f.Kind, Provider: f.Provider, Message: f.Message, Status: f.Status, Begun: f.Begun}
+	if f.RetryAfter == "" {
+		return nil
+	}
+	var err error
+	c.Error.RetryAfter, err = time.ParseDuration(f.RetryAfter)
+	return err
+}

@@ -1,0 +1,220 @@
+package debugbackend
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// CheckDir makes the folder if it is not there and proves that files can be
+// written to it. Its error is one line for the user, to be shown before any
+// model is called.
+func CheckDir(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = probe(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("the folder for inputs %q cannot be written to: %w; name another one", dir, withoutPath(err))
+	}
+	return nil
+}
+
+func probe(dir string) error {
+	f, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// withoutPath leaves out the path of a file error whose line names it already.
+func withoutPath(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// Err returns nil, or the first error of writing a call to the folder, with how
+// many more there were.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed > 1 {
+		return fmt.Errorf("%w (and %d more)", r.err, r.failed-1)
+	}
+	return r.err
+}
+
+// callFolder is where the calls of an agent's turn are, below the dump's folder.
+func callFolder(key backends.Key) string {
+	agent := key.Agent
+	if agent == "" {
+		agent = "no agent, " + key.Purpose
+	}
+	return filepath.Join(fmt.Sprintf("turn-%03d", key.Turn), safeName(agent))
+}
+
+func callName(number int) string { return fmt.Sprintf("call-%03d.json", number) }
+
+// callNumber reads the number from the name of a file; 0 if it is not a call's.
+func callNumber(name string) int {
+	digits, isCall := strings.CutPrefix(name, "call-")
+	digits, isJSON := strings.CutSuffix(digits, ".json")
+	n, err := strconv.Atoi(digits)
+	if !isCall || !isJSON || err != nil {
+		return 0
+	}
+	return n
+}
+
+// safeName is the id as the name of a file: itself if that is safe everywhere,
+// else what is safe of it and a hash of the whole, so that no two ids meet.
+func safeName(id string) string {
+	const most = 48
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, id)
+	safe = safe[:min(len(safe), most)]
+	if safe == id && !reservedName(id) {
+		return id
+	}
+	hash := sha256.Sum256([]byte(id))
+	return fmt.Sprintf("%s-%x", safe, hash[:4])
+}
+
+// reservedName says whether Windows keeps the name for a device, or it is empty.
+func reservedName(name string) bool {
+	name = strings.ToLower(name)
+	port := strings.TrimRight(name, "0123456789")
+	return slices.Contains([]string{"", "con", "prn", "aux", "nul"}, name) || port == "com" || port == "lpt"
+}
+
+// nextNumber gives the number of a call. In a folder that has calls from an
+// earlier run it goes on from them: nothing is overwritten. Names that differ
+// only in case count as one, for the file systems that see them so.
+func (r *Recorder) nextNumber(key backends.Key) int {
+	folder := callFolder(key)
+	id := strings.ToLower(folder)
+	if _, known := r.numbers[id]; !known && r.options.Dir != "" {
+		r.numbers[id] = lastNumber(filepath.Join(r.options.Dir, folder))
+	}
+	r.numbers[id]++
+	return r.numbers[id]
+}
+
+// lastNumber is the highest number of a call in the folder, 0 if there is none.
+// That a folder cannot be read is found out when the call is written.
+func lastNumber(folder string) int {
+	last := 0
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		last = max(last, callNumber(e.Name()))
+	}
+	return last
+}
+
+// writeCall writes the call as JSON and as text.
+func writeCall(o Options, c Call) error {
+	folder := filepath.Join(o.Dir, callFolder(c.Request.Key))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+	}
+	compact, err := marshal(c)
+	if err != nil {
+		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+	}
+	var data, text bytes.Buffer
+	if err := errors.Join(json.Indent(&data, compact, "", "  "), Print(&text, []Call{c})); err != nil {
+		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+	}
+	name := filepath.Join(folder, callName(c.Number))
+	if err := writeAtomically(strings.TrimSuffix(name, ".json")+".txt", o.scrub(text.Bytes())); err != nil {
+		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+	}
+	if err := writeAtomically(name, o.scrub(data.Bytes())); err != nil {
+		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+	}
+	return nil
+}
+
+// scrub masks the secrets in what is to be written.
+func (o Options) scrub(data []byte) []byte {
+	const least = 8 // a shorter text would be found where it is none
+	for _, secret := range o.Secrets {
+		if len(secret) >= least {
+			data = bytes.ReplaceAll(data, []byte(secret), []byte(mask))
+		}
+	}
+	return data
+}
+
+// writeAtomically leaves either the whole file or none.
+func writeAtomically(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".writing-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// LoadDir reads all calls that a Recorder wrote below the folder, sorted as by
+// Recorder.Calls. Files with other names are passed over; a call that cannot be
+// read is an error that names its file, and so is a folder without any.
+func LoadDir(dir string) ([]Call, error) {
+	var calls []Call
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || callNumber(entry.Name()) == 0 {
+			return err
+		}
+		c, err := loadCall(path)
+		calls = append(calls, c)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read inputs: %w", err)
+	}
+	if len(calls) == 0 {
+		return nil, fmt.Errorf("read inputs: there are none in %s (--dump-inputs writes them)", dir)
+	}
+	sortCalls(calls)
+	return calls, nil
+}
+
+func loadCall(path string) (Call, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Call{}, err
+	}
+	var c Call
+	if err := json.Unmarshal(data, &c); err != nil {
+		return Call{}, fmt.Errorf("%s is damaged or not an input of massgen: %w", path, err)
+	}
+	return c, nil
+}

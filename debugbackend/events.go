@@ -1,0 +1,75 @@
+package debugbackend
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// eventJSON gives an event a form in JSON: its fields and its type.
+type eventJSON struct{ backends.Event }
+
+// eventFields has the fields of all events, of which each uses its own.
+type eventFields struct {
+	Type     string             `json:"type"`
+	Text     string             `json:"text,omitempty"`
+	Reason   string             `json:"reason,omitempty"`
+	ToolCall *backends.ToolCall `json:"tool_call,omitempty"`
+	Opaque   *backends.Opaque   `json:"opaque,omitempty"`
+	Usage    *backends.Usage    `json:"usage,omitempty"`
+}
+
+func (e eventJSON) MarshalJSON() ([]byte, error) {
+	switch ev := e.Event.(type) {
+	case backends.TextDelta:
+		return marshal(eventFields{Type: "text", Text: ev.Text})
+	case backends.ReasoningDelta:
+		return marshal(eventFields{Type: "reasoning", Text: ev.Text})
+	case backends.ToolCall:
+		return marshal(eventFields{Type: "tool_call", ToolCall: &ev})
+	case backends.Opaque:
+		return marshal(eventFields{Type: "opaque", Opaque: &ev})
+	case backends.Usage:
+		return marshal(eventFields{Type: "usage", Usage: &ev})
+	case backends.Finish:
+		return marshal(eventFields{Type: "finish", Reason: ev.Reason})
+	}
+	return nil, fmt.Errorf("event of unknown type %T", e.Event)
+}
+
+func (e *eventJSON) UnmarshalJSON(data []byte) error {
+	var in eventFields
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	switch {
+	case in.Type == "text":
+		e.Event = backends.TextDelta{Text: in.Text}
+	case in.Type == "reasoning":
+		e.Event = backends.ReasoningDelta{Text: in.Text}
+	case in.Type == "tool_call" && in.ToolCall != nil:
+		e.Event = *in.ToolCall
+	case in.Type == "opaque" && in.Opaque != nil:
+		e.Event = *in.Opaque
+	case in.Type == "usage" && in.Usage != nil:
+		e.Event = *in.Usage
+	case in.Type == "finish":
+		e.Event = backends.Finish{Reason: in.Reason}
+	default:
+		return fmt.Errorf("event of unknown type %q", in.Type)
+	}
+	return nil
+}
+
+// marshal is json.Marshal that leaves <, > and & readable.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,206 @@
+package debugbackend
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Print writes the calls for people to read: messages, tools, parameters, the
+// request body, and what came back. Control characters are shown as escapes, so
+// that no text can play tricks on a terminal.
+func Print(w io.Writer, calls []Call) error {
+	for i, c := range calls {
+		var b strings.Builder
+		if i > 0 {
+			b.WriteString("\n" + strings.Repeat("=", 72) + "\n\n")
+		}
+		c.print(&b)
+		if _, err := io.WriteString(w, b.String()); err != nil {
+			return fmt.Errorf("print inputs: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c Call) print(b *strings.Builder) {
+	req := c.Request
+	fmt.Fprintf(b, "%s (call %d%s)\n", visible(req.Key.String()), c.Number, c.attempt())
+	if req.Key.Session != "" {
+		fmt.Fprintf(b, "session: %s\n", visible(req.Key.Session))
+	}
+	fmt.Fprintf(b, "model: %s\ntimes: %s\ncharacters: %s\n", visible(req.Model), c.times(), c.Chars)
+	for _, m := range req.Messages {
+		heading(b, fmt.Sprintf("%s (%s characters)", m.Role, grouped(countChars([]backends.Message{m}).Total)))
+		b.WriteString(visible(messageLines(m)))
+	}
+	heading(b, fmt.Sprintf("tools (%d)", len(req.Tools)))
+	b.WriteString(visible(toolLines(req.Tools)))
+	heading(b, "parameters")
+	b.WriteString(visible(paramLines(req.Params)))
+	for _, body := range c.EarlierBodies {
+		printBytes(b, "earlier request body", body)
+	}
+	printBytes(b, "request body", c.Body)
+	heading(b, "response")
+	b.WriteString(visible(c.responseLines()))
+}
+
+func (c Call) attempt() string {
+	if c.Attempt <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", attempt %d", c.Attempt)
+}
+
+func (c Call) times() string {
+	line := "started " + c.Start.Format("2006-01-02 15:04:05.000 MST")
+	if !c.FirstByte.IsZero() {
+		line += ", first byte after " + seconds(c.FirstByte.Sub(c.Start))
+	}
+	if c.End.IsZero() {
+		return line + ", still running"
+	}
+	return line + ", ended after " + seconds(c.End.Sub(c.Start))
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
+
+// String is "system 389, user 179, total 568"; what models and tools said is
+// named if there is any.
+func (c Chars) String() string {
+	line := fmt.Sprintf("system %s, user %s, ", grouped(c.System), grouped(c.User))
+	if c.Other > 0 {
+		line += fmt.Sprintf("models and tools %s, ", grouped(c.Other))
+	}
+	return line + "total " + grouped(c.Total)
+}
+
+func heading(b *strings.Builder, text string) { fmt.Fprintf(b, "\n--- %s ---\n", text) }
+
+func messageLines(m backends.Message) string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case backends.Text:
+			b.WriteString(p.Text)
+		case backends.Reasoning:
+			fmt.Fprintf(&b, "[reasoning] %s", p.Text)
+		case backends.Image:
+			fmt.Fprintf(&b, "[image %s, %s bytes] %s", p.MediaType, grouped(len(p.Data)), p.URL)
+		case backends.ToolCall:
+			fmt.Fprintf(&b, "[tool call %s, %s] %s", p.ID, p.Name, p.Arguments)
+		case backends.ToolResult:
+			kind := "tool result"
+			if p.IsError {
+				kind = "tool error"
+			}
+			fmt.Fprintf(&b, "[%s %s, %s] %s", kind, p.CallID, p.Name, p.Content)
+		case backends.Opaque:
+			fmt.Fprintf(&b, "[opaque, %s %s, %s bytes]", p.Provider, p.Model, grouped(len(p.Data)))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func toolLines(tools []backends.Tool) string {
+	var b strings.Builder
+	for _, t := range tools {
+		fmt.Fprintf(&b, "%s: %s\n", t.Name, t.Description)
+		var schema bytes.Buffer
+		if err := json.Indent(&schema, t.Schema, "  ", "  "); err != nil {
+			schema.Reset()
+			schema.Write(t.Schema)
+		}
+		fmt.Fprintf(&b, "  %s\n", schema.String())
+	}
+	return b.String()
+}
+
+func paramLines(p backends.Params) string {
+	compact, err := marshal(p)
+	if err != nil {
+		return fmt.Sprintf("they cannot be shown: %v\n", err)
+	}
+	if string(compact) == "{}" {
+		return "none: the provider's defaults\n"
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, compact, "", "  "); err != nil {
+		return string(compact) + "\n"
+	}
+	return b.String() + "\n"
+}
+
+func printBytes(b *strings.Builder, name string, data []byte) {
+	switch {
+	case data == nil:
+		heading(b, name+" (none was sent)")
+	case !utf8.Valid(data):
+		heading(b, fmt.Sprintf("%s (%s bytes, not UTF-8)", name, grouped(len(data))))
+		b.WriteString(visible(string(data)) + "\n")
+	default:
+		heading(b, fmt.Sprintf("%s (%s bytes)", name, grouped(len(data))))
+		b.WriteString(visible(string(data)) + "\n")
+	}
+}
+
+func (c Call) responseLines() string {
+	var b strings.Builder
+	b.WriteString(messageLines(c.Response.Message))
+	if c.Response.Finish != "" {
+		fmt.Fprintf(&b, "finish: %s\n", c.Response.Finish)
+	}
+	if u := c.Response.Usage; u != nil {
+		fmt.Fprintf(&b, "usage: %s input tokens (%s cached), %s output tokens\n",
+			grouped(u.InputTokens), grouped(u.CachedInputTokens), grouped(u.OutputTokens))
+	} else {
+		b.WriteString("usage: unknown\n")
+	}
+	fmt.Fprintf(&b, "raw: %s bytes, %d events\n", grouped(len(c.Raw)), len(c.Events))
+	if c.Error != nil {
+		fmt.Fprintf(&b, "error: %v\n", c.Error)
+	}
+	switch c.Outcome {
+	case OutcomeLeft:
+		b.WriteString("the reader stopped before the end\n")
+	case OutcomePanicked:
+		b.WriteString("a panic ended the call\n")
+	}
+	return b.String()
+}
+
+// visible shows what a terminal would obey, and bytes that are no UTF-8, as
+// escapes. Newlines and tabs stay.
+func visible(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case unicode.IsControl(r) && r != '\n' && r != '\t':
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// grouped is the number with a comma for every thousand.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,229 @@
+package debugbackend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Options are the settings of a Recorder.
+type Options struct {
+	// Dir is the folder to which each call is written when it ends, or empty.
+	// CheckDir should have approved of it.
+	Dir string
+	// Secrets are texts that must be in no file, such as API keys that a server
+	// might repeat. They are masked wherever they occur in a file; those of less
+	// than eight bytes are ignored.
+	Secrets []string
+}
+
+// Recorder keeps every call that passes through the backends it wraps, in memory
+// for as long as it lives, and in a folder if its options name one. It is safe
+// for concurrent use.
+type Recorder struct {
+	options Options
+
+	mu       sync.Mutex
+	calls    []*recording
+	attempts map[backends.Key]int
+	numbers  map[string]int // the last number given, by the call's folder
+	failed   int            // writes that failed
+	err      error          // the first of them
+}
+
+// NewRecorder returns a recorder that has no calls yet.
+func NewRecorder(options Options) *Recorder {
+	return &Recorder{options: options, attempts: map[backends.Key]int{}, numbers: map[string]int{}}
+}
+
+// Wrap returns a backend that calls b and records each call. What passes is not
+// changed, and a failure to write a record does not fail the call: see Err.
+func (r *Recorder) Wrap(b backends.Backend) backends.Backend {
+	return recordedBackend{r, b}
+}
+
+// Calls returns copies of all calls so far, those that still run included,
+// sorted by turn and then by start.
+func (r *Recorder) Calls() []Call {
+	r.mu.Lock()
+	recordings := slices.Clone(r.calls)
+	r.mu.Unlock()
+	calls := make([]Call, len(recordings))
+	for i, rec := range recordings {
+		calls[i] = rec.snapshot()
+	}
+	sortCalls(calls)
+	return calls
+}
+
+func sortCalls(calls []Call) {
+	slices.SortStableFunc(calls, func(a, b Call) int {
+		return cmp.Or(
+			cmp.Compare(a.Request.Key.Turn, b.Request.Key.Turn),
+			a.Start.Compare(b.Start),
+			cmp.Compare(a.Request.Key.Agent, b.Request.Key.Agent),
+			cmp.Compare(a.Number, b.Number),
+		)
+	})
+}
+
+type recordedBackend struct {
+	recorder *Recorder
+	inner    backends.Backend
+}
+
+func (b recordedBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		rec := b.recorder.begin(req)
+		outcome := OutcomePanicked
+		defer func() { b.recorder.finish(rec, outcome) }()
+		for ev, err := range b.inner.Stream(rec.traced(ctx), req) {
+			rec.event(ev, err)
+			if !yield(ev, err) {
+				outcome = OutcomeLeft
+				return
+			}
+		}
+		outcome = OutcomeEnded
+	}
+}
+
+func (r *Recorder) begin(req backends.Request) *recording {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempts[req.Key]++
+	rec := newRecording(req)
+	rec.call.Attempt = r.attempts[req.Key]
+	rec.call.Number = r.nextNumber(req.Key)
+	r.calls = append(r.calls, rec)
+	return rec
+}
+
+// finish ends a recording and writes it, if there is a folder.
+func (r *Recorder) finish(rec *recording, outcome Outcome) {
+	rec.end(outcome)
+	if r.options.Dir == "" {
+		return
+	}
+	if err := writeCall(r.options, rec.snapshot()); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.failed++
+		if r.err == nil {
+			r.err = err
+		}
+	}
+}
+
+// recording is a call that is being recorded. Traces report from goroutines of
+// the adapter, which may outlive the call: what comes after its end is dropped.
+type recording struct {
+	mu    sync.Mutex
+	began time.Time // with the monotonic clock
+	call  Call
+	ended bool
+}
+
+func newRecording(req backends.Request) *recording {
+	began := time.Now()
+	call := Call{Request: masked(req), Chars: countChars(req.Messages), Start: began.Round(0).UTC()}
+	return &recording{began: began, call: call}
+}
+
+// now is the time since the start added to it, which a change of the wall clock
+// does not disturb.
+func (r *recording) now() time.Time { return r.call.Start.Add(time.Since(r.began)) }
+
+// traced adds the recording to the trace that the context has already.
+func (r *recording) traced(ctx context.Context) context.Context {
+	outer := backends.TraceFrom(ctx)
+	return backends.WithTrace(ctx, &backends.Trace{
+		RequestBody: func(body []byte) {
+			r.sent(body)
+			outer.SentRequest(body)
+		},
+		ResponseChunk: func(chunk []byte) {
+			r.received(chunk)
+			outer.ReceivedChunk(chunk)
+		},
+	})
+}
+
+func (r *recording) sent(body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	if r.call.Body != nil {
+		r.call.EarlierBodies = append(r.call.EarlierBodies, r.call.Body)
+	}
+	r.call.Body = append([]byte{}, body...)
+}
+
+func (r *recording) received(chunk []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	r.firstByte()
+	r.call.Raw = append(r.call.Raw, chunk...)
+}
+
+func (r *recording) firstByte() {
+	if r.call.FirstByte.IsZero() {
+		r.call.FirstByte = r.now()
+	}
+}
+
+func (r *recording) event(ev backends.Event, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.call.Error = plainError(err)
+		return
+	}
+	r.firstByte()
+	r.call.Events = append(r.call.Events, SeenEvent{r.now(), ev})
+}
+
+// plainError is err as far as it can be written down.
+func plainError(err error) *backends.Error {
+	var e *backends.Error
+	if errors.As(err, &e) {
+		plain := *e
+		plain.Err = nil
+		return &plain
+	}
+	return &backends.Error{Kind: backends.KindOf(err), Message: err.Error()}
+}
+
+func (r *recording) end(outcome Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	r.call.End, r.call.Outcome = r.now(), outcome
+	if r.call.Error != nil {
+		r.call.Outcome = OutcomeFailed
+	}
+}
+
+// snapshot returns the call as it is now. Its bytes are never changed later,
+// only added to.
+func (r *recording) snapshot() Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.call
+	c.EarlierBodies = slices.Clone(c.EarlierBodies)
+	c.Raw = slices.Clone(c.Raw)
+	c.Events = slices.Clone(c.Events)
+	c.Response = assemble(c.Events)
+	return c
+}

@@ -1,0 +1,237 @@
+package debugbackend
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+	"gopkg.in/yaml.v3"
+)
+
+// facts is what a text of a script can speak of.
+type facts struct {
+	Question string
+	Turn     int
+	Round    int
+	Agent    string
+	Answers  []Answer
+}
+
+// words is a text/template over facts. Beside the usual functions it has
+// {{short TEXT}}, the first line cut to 80 characters, and {{oneof KEY A B …}},
+// always the same choice for the same key.
+type words struct {
+	line     int
+	template *template.Template
+}
+
+func (w *words) UnmarshalYAML(node *yaml.Node) error {
+	var text string
+	if err := node.Decode(&text); err != nil {
+		return fmt.Errorf("line %d: a text is wanted", node.Line)
+	}
+	t, err := template.New("text").Funcs(template.FuncMap{"short": short, "oneof": oneof}).Parse(text)
+	if err != nil {
+		return fmt.Errorf("line %d: %w", node.Line, err)
+	}
+	w.line, w.template = node.Line, t
+	return nil
+}
+
+// expand returns the text; that of a nil words is empty.
+func (w *words) expand(f facts) (string, error) {
+	if w == nil {
+		return "", nil
+	}
+	var b strings.Builder
+	if err := w.template.Execute(&b, f); err != nil {
+		return "", fmt.Errorf("script: line %d: %w", w.line, err)
+	}
+	return b.String(), nil
+}
+
+func short(text string) string {
+	const most = 80
+	text = strings.TrimSpace(text)
+	line, _, more := strings.Cut(text, "\n")
+	runes := []rune(line)
+	if len(runes) > most {
+		runes, more = runes[:most], true
+	}
+	if more {
+		return string(runes) + "…"
+	}
+	return string(runes)
+}
+
+func oneof(key string, choices ...string) (string, error) {
+	if len(choices) == 0 {
+		return "", fmt.Errorf("oneof %q: nothing to choose from", key)
+	}
+	h := fnv.New32a()
+	if _, err := h.Write([]byte(key)); err != nil {
+		return "", fmt.Errorf("oneof %q: %w", key, err)
+	}
+	return choices[h.Sum32()%uint32(len(choices))], nil
+}
+
+// span is a number (3) or a number and all above it (3+).
+type span struct {
+	set    bool
+	number int
+	orMore bool
+}
+
+func (s *span) UnmarshalYAML(node *yaml.Node) error {
+	digits, orMore := strings.CutSuffix(node.Value, "+")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || node.Kind != yaml.ScalarNode {
+		return fmt.Errorf("line %d: a number such as 2 or 2+ is wanted, not %q", node.Line, node.Value)
+	}
+	*s = span{true, n, orMore}
+	return nil
+}
+
+func (s span) holds(n int) bool {
+	return !s.set || n == s.number || s.orMore && n > s.number
+}
+
+type duration time.Duration
+
+func (d *duration) UnmarshalYAML(node *yaml.Node) error {
+	v, err := time.ParseDuration(node.Value)
+	if err != nil || v < 0 {
+		return fmt.Errorf("line %d: a duration such as 150ms is wanted, not %q", node.Line, node.Value)
+	}
+	*d = duration(v)
+	return nil
+}
+
+type errorKind backends.Kind
+
+func (k *errorKind) UnmarshalYAML(node *yaml.Node) error {
+	kinds := []backends.Kind{
+		backends.KindAuth, backends.KindRateLimit, backends.KindOverloaded, backends.KindTooLong, backends.KindBadRequest,
+		backends.KindRefused, backends.KindNetwork, backends.KindTimeout, backends.KindCancelled,
+	}
+	if !slices.Contains(kinds, backends.Kind(node.Value)) {
+		return fmt.Errorf("line %d: %q is not a kind of error; there are %q", node.Line, node.Value, kinds)
+	}
+	*k = errorKind(node.Value)
+	return nil
+}
+
+// usage is the usage to report, or none: the provider that does not tell.
+type usage struct {
+	none   bool
+	tokens backends.Usage
+}
+
+func (u *usage) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode && node.Value == "none" {
+		u.none = true
+		return nil
+	}
+	var counts map[string]int
+	if err := node.Decode(&counts); err != nil {
+		return fmt.Errorf("line %d: usage is none or has input_tokens, output_tokens and cached_input_tokens", node.Line)
+	}
+	for key, n := range counts {
+		switch key {
+		case "input_tokens":
+			u.tokens.InputTokens = n
+		case "output_tokens":
+			u.tokens.OutputTokens = n
+		case "cached_input_tokens":
+			u.tokens.CachedInputTokens = n
+		default:
+			return fmt.Errorf("line %d: unknown key %s", node.Line, key)
+		}
+	}
+	return nil
+}
+
+// target is agentN or one of the rules by which a vote picks an answer.
+type target string
+
+const (
+	pickFirst      target = "first"       // the first answer shown
+	pickLast       target = "last"        // the last answer shown
+	pickOwn        target = "own"         // the voter's own
+	pickMostRecent target = "most_recent" // the newest of those shown
+)
+
+func (t *target) UnmarshalYAML(node *yaml.Node) error {
+	v := target(node.Value)
+	digits, literal := strings.CutPrefix(node.Value, "agent")
+	if _, err := strconv.Atoi(digits); literal && err == nil {
+		*t = v
+		return nil
+	}
+	if !slices.Contains([]target{pickFirst, pickLast, pickOwn, pickMostRecent}, v) {
+		return fmt.Errorf("line %d: %q is not agent1, agent2, …, first, last, own or most_recent", node.Line, node.Value)
+	}
+	*t = v
+	return nil
+}
+
+// arguments are those of a tool call: a text, sent as it stands and perhaps no
+// JSON at all, or a mapping, sent as JSON. Texts are expanded in both.
+type arguments struct{ node *yaml.Node }
+
+func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
+	a.node = node
+	_, err := a.walk(node, func(w *words) (string, error) { return "", nil })
+	return err
+}
+
+func (a arguments) expand(f facts) (string, error) {
+	if a.node == nil {
+		return "{}", nil
+	}
+	node, err := a.walk(a.node, func(w *words) (string, error) { return w.expand(f) })
+	if err != nil {
+		return "", err
+	}
+	if node.Kind == yaml.ScalarNode {
+		return node.Value, nil
+	}
+	var value any
+	if err := node.Decode(&value); err != nil {
+		return "", fmt.Errorf("script: line %d: %w", node.Line, err)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("script: line %d: %w", node.Line, err)
+	}
+	return string(text), nil
+}
+
+// walk copies the node with each text in it replaced by what expand gives.
+func (a arguments) walk(node *yaml.Node, expand func(*words) (string, error)) (*yaml.Node, error) {
+	copied := *node
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
+		var w words
+		if err := w.UnmarshalYAML(node); err != nil {
+			return nil, err
+		}
+		text, err := expand(&w)
+		copied.Value = text
+		return &copied, err
+	}
+	copied.Content = make([]*yaml.Node, len(node.Content))
+	for i, child := range node.Content {
+		c, err := a.walk(child, expand)
+		if err != nil {
+			return nil, err
+		}
+		copied.Content[i] = c
+	}
+	return &copied, nil
+}

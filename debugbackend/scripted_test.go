@@ -1,0 +1,5 @@
+package debugbackend
+
+import "testing"
+
+func TestDemoParses(t *testing.T) { Demo() }
