@@ -1,0 +1,324 @@
+package backendtest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Server is a fake service that speaks OpenAI's chat completions protocol: POST
+// /v1/chat/completions, as a stream or whole, and GET /v1/models. It is safe for
+// concurrent use and cheap enough for benchmarks with a hundred callers.
+type Server struct {
+	// BaseURL is what a client takes as its base URL; it ends in /v1.
+	BaseURL string
+
+	reply  func(Call) Reply
+	http   *httptest.Server
+	pipe   *pipeListener // nil on a network port
+	closed chan struct{}
+
+	mu      sync.Mutex
+	calls   []Call
+	open    int
+	maxOpen int
+	idle    chan struct{} // closed while no call is open
+	models  []string
+}
+
+// NewServer starts a server on a port of the loopback interface. reply is called
+// for each call, from many goroutines at once. The server is closed when t ends;
+// with a nil t, the caller closes it.
+func NewServer(t testing.TB, reply func(Call) Reply) *Server {
+	s := newServer(reply)
+	s.http = httptest.NewServer(s.routes())
+	s.BaseURL = s.http.URL + "/v1"
+	s.closeWith(t)
+	return s
+}
+
+// NewPipeServer starts a server that is reached through Transport alone, without
+// the network, so that it works in a bubble of testing/synctest, where its
+// delays take no time. See NewServer for the rest.
+func NewPipeServer(t testing.TB, reply func(Call) Reply) *Server {
+	s := newServer(reply)
+	s.pipe = newPipeListener()
+	s.http = &httptest.Server{Listener: s.pipe, Config: &http.Server{Handler: s.routes()}}
+	s.http.Start()
+	s.BaseURL = "http://backend.test/v1"
+	s.closeWith(t)
+	return s
+}
+
+func newServer(reply func(Call) Reply) *Server {
+	s := &Server{
+		reply:  reply,
+		closed: make(chan struct{}),
+		idle:   make(chan struct{}),
+		models: []string{"test-model"},
+	}
+	close(s.idle)
+	return s
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.serveChat)
+	mux.HandleFunc("GET /v1/models", s.serveModels)
+	return mux
+}
+
+func (s *Server) closeWith(t testing.TB) {
+	if t != nil {
+		t.Cleanup(s.Close)
+	}
+}
+
+// Close frees the calls that hang, waits for all of them and stops the server.
+// Only the first Close does anything.
+func (s *Server) Close() {
+	s.mu.Lock()
+	select {
+	case <-s.closed:
+		s.mu.Unlock()
+		return
+	default:
+		close(s.closed)
+	}
+	s.mu.Unlock()
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Transport returns a new transport that reaches a server made by NewPipeServer.
+// Whoever asks for it closes its idle connections.
+func (s *Server) Transport() *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return s.pipe.dial(ctx) },
+	}
+}
+
+// SetModels sets what the list of models says.
+func (s *Server) SetModels(ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.models = ids
+}
+
+// Calls returns the calls received until now, in order.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Call(nil), s.calls...)
+}
+
+// Bodies returns the bodies received until now, in order.
+func (s *Server) Bodies() [][]byte {
+	var bodies [][]byte
+	for _, c := range s.Calls() {
+		bodies = append(bodies, c.Body)
+	}
+	return bodies
+}
+
+// Open returns how many calls are being answered now.
+func (s *Server) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+// MaxOpen returns the most calls that were being answered at one time.
+func (s *Server) MaxOpen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.maxOpen
+}
+
+// AwaitIdle returns when no call is being answered, or with ctx's error.
+func (s *Server) AwaitIdle(ctx context.Context) error {
+	s.mu.Lock()
+	idle := s.idle
+	s.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Server) enter(body []byte, header http.Header) Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == 0 {
+		s.idle = make(chan struct{})
+	}
+	s.open++
+	s.maxOpen = max(s.maxOpen, s.open)
+	call := NewCall(len(s.calls)+1, body, header, decodeChat)
+	s.calls = append(s.calls, call)
+	return call
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if s.open == 0 {
+		close(s.idle)
+	}
+}
+
+func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	call := s.enter(body, r.Header)
+	defer s.leave()
+	reply := s.reply(call)
+	if !s.pause(r.Context(), reply.Delay) {
+		return
+	}
+	switch {
+	case reply.Error != nil:
+		writeError(w, *reply.Error)
+	case reply.Fault == HTMLPage:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		writeAll(w, htmlPage)
+	case reply.Fault == HangBefore:
+		s.hang(r.Context())
+	case reply.Fault == Reset:
+		resetConnection(w)
+	case reply.Raw != "":
+		w.Header().Set("Content-Type", "text/event-stream")
+		writeAll(w, reply.Raw)
+	case !asksForStream(body):
+		writeWhole(w, call, reply)
+	default:
+		s.writeStream(w, r, call, reply)
+	}
+}
+
+func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, reply Reply) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	if reply.Fault == NoFault {
+		writeAll(w, wholeStream(call.Number, asksForUsage(call.Body), reply))
+		return
+	}
+	writeAll(w, brokenStream(call.Number, reply))
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return // the client has gone, which is what many tests are about
+	}
+	switch reply.Fault {
+	case HangMidStream:
+		s.hang(r.Context())
+	case AbortStream:
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (s *Server) pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-s.closed:
+	}
+	return false
+}
+
+func (s *Server) hang(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-s.closed:
+	}
+}
+
+func (s *Server) serveModels(w http.ResponseWriter, _ *http.Request) {
+	type model struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		OwnedBy string `json:"owned_by"`
+	}
+	list := struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{Object: "list", Data: []model{}}
+	s.mu.Lock()
+	for _, id := range s.models {
+		list.Data = append(list.Data, model{id, "model", "backendtest"})
+	}
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	writeAll(w, mustJSON(list))
+}
+
+const htmlPage = `<!DOCTYPE html>
+<html><head><title>Sign in</title><style>body { color: red }</style></head>
+<body><h1>Welcome to the hotel</h1><p>Sign in to use the network &amp; more.</p></body></html>
+`
+
+// writeAll ignores the error of a client that has gone: it is the client's test
+// that says whether it should have.
+func writeAll(w io.Writer, text string) {
+	_, _ = io.WriteString(w, text) //nolint:errcheck // see above
+}
+
+func writeError(w http.ResponseWriter, e ReplyError) {
+	body := e.Body
+	if body == "" {
+		body = mustJSON(map[string]any{"error": map[string]any{
+			"message": e.Message, "type": "invalid_request_error", "param": nil, "code": e.Code,
+		}})
+	}
+	kind := "application/json"
+	if strings.HasPrefix(body, "<") {
+		kind = "text/html"
+	}
+	w.Header().Set("Content-Type", kind)
+	for name, values := range e.Header {
+		w.Header()[http.CanonicalHeaderKey(name)] = values
+	}
+	w.WriteHeader(e.Status)
+	writeAll(w, body)
+}
+
+// resetConnection makes the client see a reset and not an end of file: with a
+// linger time of zero, closing drops what was not sent.
+func resetConnection(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic("backendtest: hijack: " + err.Error())
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		if err := tcp.SetLinger(0); err != nil {
+			panic("backendtest: linger: " + err.Error())
+		}
+	}
+	if err := conn.Close(); err != nil {
+		panic("backendtest: close: " + err.Error())
+	}
+}
+
+func mustJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("backendtest: encode: " + err.Error())
+	}
+	return string(data)
+}

@@ -1,0 +1,158 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// chunk is one piece of a streamed answer (OpenAI's "chat completion chunk
+// object"), or the whole answer of a service that does not stream.
+type chunk struct {
+	Choices []struct {
+		Index        int    `json:"index"`
+		Delta        delta  `json:"delta"`
+		Message      delta  `json:"message"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *usage `json:"usage"`
+}
+
+type delta struct {
+	Content content `json:"content"`
+	// Services call their thinking one or the other, and some send both.
+	ReasoningContent string         `json:"reasoning_content"`
+	Reasoning        string         `json:"reasoning"`
+	Refusal          string         `json:"refusal"`
+	ToolCalls        []callFragment `json:"tool_calls"`
+}
+
+// content is a text, or a list of parts as Mistral sends it, of which the text
+// ones count.
+type content string
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '[' {
+		return json.Unmarshal(data, (*string)(c))
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Type == "text" {
+			*c += content(p.Text)
+		}
+	}
+	return nil
+}
+
+type usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	PromptDetails    *struct {
+		CachedTokens int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	// DeepSeek's word for the cached tokens.
+	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"`
+}
+
+func (u usage) event() backends.Usage {
+	out := backends.Usage{
+		InputTokens:       u.PromptTokens,
+		OutputTokens:      u.CompletionTokens,
+		CachedInputTokens: u.PromptCacheHitTokens,
+	}
+	if u.PromptDetails != nil {
+		out.CachedInputTokens = u.PromptDetails.CachedTokens
+	}
+	return out
+}
+
+// answer puts the chunks of one stream together.
+type answer struct {
+	calls   callMerger
+	refusal strings.Builder
+	usage   *usage
+	reason  string
+	hasText bool
+}
+
+func newAnswer(key backends.Key) *answer {
+	return &answer{calls: callMerger{key: key}}
+}
+
+// finished says whether a finish reason came.
+func (a *answer) finished() bool { return a.reason != "" }
+
+// add takes a chunk and returns the events that need not wait.
+func (a *answer) add(raw []byte) ([]backends.Event, error) {
+	var c chunk
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, shorten(string(raw)))
+	}
+	// Zeros mean that the service did not count: an input has at least a token.
+	if c.Usage != nil && (c.Usage.PromptTokens > 0 || c.Usage.CompletionTokens > 0) {
+		a.usage = c.Usage
+	}
+	var events []backends.Event
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		if choice.FinishReason != "" {
+			a.reason = choice.FinishReason
+		}
+		events = append(events, a.addDelta(choice.Delta)...)
+		events = append(events, a.addDelta(choice.Message)...)
+	}
+	return events, nil
+}
+
+func (a *answer) addDelta(d delta) []backends.Event {
+	var events []backends.Event
+	reasoning := d.ReasoningContent
+	if reasoning == "" {
+		reasoning = d.Reasoning
+	}
+	if reasoning != "" {
+		events = append(events, backends.ReasoningDelta{Text: reasoning})
+	}
+	if d.Content != "" {
+		a.hasText = true
+		events = append(events, backends.TextDelta{Text: string(d.Content)})
+	}
+	a.refusal.WriteString(d.Refusal)
+	for _, f := range d.ToolCalls {
+		a.calls.add(f)
+	}
+	return events
+}
+
+// end returns the events of a stream that ended well: its calls, whatever the
+// finish reason says, then usage and finish. An answer that the provider or the
+// model withheld is an error.
+func (a *answer) end() ([]backends.Event, error) {
+	calls := a.calls.merged()
+	switch {
+	case a.reason == "content_filter":
+		return nil, &refusal{"the provider's content filter stopped the answer"}
+	case a.reason == "error":
+		return nil, &streamError{body: []byte(`{"error":"the service ended the answer with an error that it does not explain"}`)}
+	case a.refusal.Len() > 0 && !a.hasText && len(calls) == 0:
+		return nil, &refusal{a.refusal.String()}
+	}
+	var events []backends.Event
+	for _, c := range calls {
+		events = append(events, c)
+	}
+	if a.usage != nil {
+		events = append(events, a.usage.event())
+	}
+	return append(events, backends.Finish{Reason: a.reason}), nil
+}

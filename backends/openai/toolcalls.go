@@ -1,0 +1,208 @@
+package openai
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// callFragment is a piece of a tool call.
+type callFragment struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// arguments returns the fragment's piece of the arguments: the text, or the
+// whole of what a service sent as an object instead.
+func (f callFragment) arguments() string {
+	raw := bytes.TrimSpace(f.Function.Arguments)
+	var text string
+	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// openCall is a call of which more fragments may come.
+type openCall struct {
+	id        string
+	name      string
+	arguments strings.Builder
+}
+
+func (c *openCall) complete() bool { return json.Valid([]byte(c.arguments.String())) }
+
+// callMerger puts the fragments of tool calls together. By the protocol a call
+// has one index, and its id and name come with its first fragment. Services
+// differ: some repeat the id or make up a new one for each fragment, number all
+// calls 0, send no index, or send one call under several.
+type callMerger struct {
+	key     backends.Key
+	calls   []*openCall
+	byIndex map[int]*openCall
+}
+
+func (m *callMerger) add(f callFragment) {
+	call := m.find(f)
+	if call == nil {
+		call = &openCall{}
+		m.calls = append(m.calls, call)
+	}
+	if m.byIndex == nil {
+		m.byIndex = map[int]*openCall{}
+	}
+	if f.Index != nil {
+		m.byIndex[*f.Index] = call
+	}
+	if call.id == "" {
+		call.id = f.ID
+	}
+	if call.name == "" {
+		call.name = f.Function.Name
+	}
+	call.arguments.WriteString(f.arguments())
+}
+
+// find returns the call that f goes on with, or nil if f begins one.
+func (m *callMerger) find(f callFragment) *openCall {
+	if f.Index != nil {
+		if call := m.byIndex[*f.Index]; call != nil {
+			return continued(call, f)
+		}
+	}
+	if f.ID != "" {
+		for _, call := range m.calls {
+			if call.id == f.ID {
+				return continued(call, f)
+			}
+		}
+	}
+	if f.Index == nil && len(m.calls) > 0 {
+		last := m.calls[len(m.calls)-1]
+		if f.ID == "" || f.Function.Name == "" {
+			return continued(last, f)
+		}
+	}
+	if f.Index != nil && f.Function.Name == "" && f.ID == "" && len(m.calls) > 0 {
+		return m.calls[len(m.calls)-1]
+	}
+	return nil
+}
+
+// continued returns call if f can be more of it. A fragment with a name begins a
+// new call if the one before is complete, or has another name and nothing yet.
+func continued(call *openCall, f callFragment) *openCall {
+	if f.Function.Name == "" || call.name == "" {
+		return call
+	}
+	switch {
+	case call.arguments.Len() == 0:
+		if f.Function.Name != call.name {
+			return nil
+		}
+	case call.complete() && f.arguments() != "":
+		return nil
+	}
+	return call
+}
+
+// merged returns the calls, in the order in which they began: each once, with an
+// id that no other has.
+func (m *callMerger) merged() []backends.ToolCall {
+	var out []backends.ToolCall
+	ids := map[string]bool{}
+	for _, open := range m.calls {
+		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: tidyArguments(open.arguments.String())}
+		if call.ID != "" && isRepeated(call, out) {
+			continue
+		}
+		if call.ID == "" || ids[call.ID] {
+			call.ID = derivedID(m.key, len(out))
+		}
+		ids[call.ID] = true
+		out = append(out, call)
+	}
+	return out
+}
+
+func isRepeated(call backends.ToolCall, before []backends.ToolCall) bool {
+	for _, b := range before {
+		if b == call {
+			return true
+		}
+	}
+	return false
+}
+
+// derivedID names a call that came without an id. It depends on nothing but the
+// model call and the position, so a replay gives the same; it is short enough
+// and plain enough for every provider.
+func derivedID(key backends.Key, position int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %d %q %d %d",
+		key.Session, key.Turn, key.Agent, key.Round, key.Purpose, key.Index, position))
+	return fmt.Sprintf("call_%x", sum[:12])
+}
+
+// tidyArguments returns arguments as JSON where they are JSON in some disguise
+// that models use (a code fence, a trailing comma, a JSON string around it, or
+// nothing for no arguments), else as they are.
+func tidyArguments(arguments string) string {
+	text := strings.TrimSpace(arguments)
+	if text == "" {
+		return "{}"
+	}
+	var inner string
+	if json.Unmarshal([]byte(text), &inner) == nil && json.Valid([]byte(inner)) {
+		return inner
+	}
+	if json.Valid([]byte(text)) {
+		return arguments
+	}
+	if plain := withoutTrailingCommas(withoutFence(text)); json.Valid([]byte(plain)) {
+		return plain
+	}
+	return arguments
+}
+
+func withoutFence(text string) string {
+	body, ok := strings.CutPrefix(text, "```")
+	if !ok {
+		return text
+	}
+	body = strings.TrimSuffix(strings.TrimSpace(body), "```")
+	if start := strings.IndexAny(body, "{["); start >= 0 {
+		return strings.TrimSpace(body[start:])
+	}
+	return text
+}
+
+// withoutTrailingCommas leaves out each comma, outside of strings, that only
+// white space parts from a closing bracket.
+func withoutTrailingCommas(text string) string {
+	var out strings.Builder
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\' && i+1 < len(text):
+			out.WriteByte(c)
+			i++
+		case c == '"':
+			inString = !inString
+		case c == ',' && !inString:
+			rest := strings.TrimLeft(text[i+1:], " \t\r\n")
+			if strings.HasPrefix(rest, "}") || strings.HasPrefix(rest, "]") {
+				continue
+			}
+		}
+		out.WriteByte(text[i])
+	}
+	return out.String()
+}

@@ -1,0 +1,161 @@
+package backends
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// noResult is what a call is told that never got its result, as after a cancel.
+const noResult = "There is no result: the call was interrupted."
+
+// Repair returns a conversation that every provider accepts, as close to
+// messages as can be. In it
+//   - each message with tool calls is followed at once by one RoleTool message
+//     with exactly one result for each call, in the order of the calls; a call
+//     without a result gets one that says so, a result without a call is left out;
+//   - the ids of a message's calls are not empty and differ;
+//   - the name of each call fits what providers allow (letters, digits, "_" and
+//     "-", at most 64), and its arguments are a JSON object: what is none is
+//     wrapped as {"invalid_arguments": text};
+//   - tool calls stand only in assistant messages, results only in tool messages,
+//     and no message is without parts.
+//
+// A conversation that already has this form is returned equal. Repair is a pure
+// function: it changes neither messages nor their parts.
+func Repair(messages []Message) []Message {
+	var r repairer
+	for _, m := range messages {
+		r.add(m)
+	}
+	return r.messages()
+}
+
+// A turn is a message and, if it calls tools, what came back.
+type repairedMessage struct {
+	message Message
+	calls   []*repairedCall
+}
+
+type repairedCall struct {
+	original string // the id that results refer to
+	call     ToolCall
+	result   *ToolResult
+}
+
+type repairer struct{ entries []repairedMessage }
+
+func (r *repairer) add(m Message) {
+	entry := repairedMessage{message: Message{Role: m.Role}}
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case ToolResult:
+			r.addResult(p)
+		case ToolCall:
+			if m.Role == RoleAssistant {
+				call := &repairedCall{original: p.ID, call: entry.validCall(p)}
+				entry.calls = append(entry.calls, call)
+				entry.message.Parts = append(entry.message.Parts, call.call)
+			}
+		default:
+			entry.message.Parts = append(entry.message.Parts, p)
+		}
+	}
+	if entry.message.Role == RoleTool {
+		entry.message.Role = RoleUser
+	}
+	if len(entry.message.Parts) > 0 {
+		r.entries = append(r.entries, entry)
+	}
+}
+
+// addResult gives a result to the latest open call with its id: some services
+// use the same ids again in each message.
+func (r *repairer) addResult(result ToolResult) {
+	for i := len(r.entries) - 1; i >= 0; i-- {
+		for _, c := range r.entries[i].calls {
+			if c.original == result.CallID && c.result == nil {
+				result.CallID, result.Name = c.call.ID, c.call.Name
+				c.result = &result
+				return
+			}
+		}
+	}
+}
+
+func (e *repairedMessage) validCall(c ToolCall) ToolCall {
+	return ToolCall{ID: e.freeID(c.ID), Name: validName(c.Name), Arguments: validArguments(c.Arguments)}
+}
+
+// freeID returns id, or one made from it that no earlier call of the message has.
+func (e *repairedMessage) freeID(id string) string {
+	if id == "" {
+		id = "call"
+	} else if !e.hasID(id) {
+		return id
+	}
+	for n := len(e.calls) + 1; ; n++ {
+		if candidate := fmt.Sprintf("%s_%d", id, n); !e.hasID(candidate) {
+			return candidate
+		}
+	}
+}
+
+func (e *repairedMessage) hasID(id string) bool {
+	for _, c := range e.calls {
+		if c.call.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *repairer) messages() []Message {
+	var out []Message
+	for _, e := range r.entries {
+		out = append(out, e.message)
+		if len(e.calls) == 0 {
+			continue
+		}
+		results := Message{Role: RoleTool}
+		for _, c := range e.calls {
+			if c.result == nil {
+				c.result = &ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: noResult, IsError: true}
+			}
+			results.Parts = append(results.Parts, *c.result)
+		}
+		out = append(out, results)
+	}
+	return out
+}
+
+const maxNameLength = 64
+
+func validName(name string) string {
+	valid := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	if valid == "" {
+		return "unnamed_tool"
+	}
+	return valid[:min(len(valid), maxNameLength)]
+}
+
+func validArguments(arguments string) string {
+	trimmed := strings.TrimSpace(arguments)
+	if trimmed == "" {
+		return "{}"
+	}
+	if strings.HasPrefix(trimmed, "{") && json.Valid([]byte(trimmed)) {
+		return arguments
+	}
+	wrapped, err := marshalPlain(map[string]string{"invalid_arguments": arguments})
+	if err != nil {
+		return "{}" // a map of strings always encodes
+	}
+	return string(wrapped)
+}
