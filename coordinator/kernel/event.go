@@ -144,3 +144,6 @@ func (Cancel) command()   {}
 func (Wake) command()     {}
 func (Present) command()  {}
 func (Finish) command()   {}
+
+// When returns the moment of an event.
+func When(ev Event) Time { return ev.at() }

@@ -51,3 +51,23 @@ func (m *Machine) Result() Result {
 	}
 	return r
 }
+
+// LastAnswer returns the label under which an agent's text was accepted, or why
+// it was not.
+func (m *Machine) LastAnswer(agent int, text Ref) (label, void string) {
+	if i := m.standing(agent); i >= 0 && m.s.Answers[i].Text == text {
+		return m.Label(m.s.Answers[i]), ""
+	}
+	return "", "it came after the last round had begun"
+}
+
+// LastVote returns the label of the answer that an agent's last vote was for,
+// and why the vote is void, if it is.
+func (m *Machine) LastVote(agent int) (label, void string) {
+	for i := len(m.s.Votes) - 1; i >= 0; i-- {
+		if v := m.s.Votes[i]; v.Voter == agent {
+			return v.Label, v.Void
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,213 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Blobs stores texts under their content's hash. It is safe for concurrent use.
+type Blobs interface {
+	Put(ctx context.Context, data []byte) (kernel.Ref, error)
+	Get(ctx context.Context, ref kernel.Ref) ([]byte, error)
+}
+
+// Input builds what a model call sends, from nothing but the references that the
+// turn and the call name: the same journal and blobs give the same request,
+// whenever it is built.
+func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
+	b := inputBuilder{ctx: ctx, blobs: blobs, turn: turn, names: namesOf(turn)}
+	req := b.request(call)
+	if b.err != nil {
+		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
+	}
+	return req, nil
+}
+
+// inputBuilder resolves references until one cannot be; err is the first error.
+type inputBuilder struct {
+	ctx   context.Context
+	blobs Blobs
+	turn  machine.Turn
+	names panelNames
+	err   error
+}
+
+func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
+	self := b.turn.Agents[call.Key.Agent]
+	req := backends.Request{
+		Key: backends.Key{
+			Session: b.turn.Session, Turn: b.turn.Turn, Agent: self.ID,
+			Round: call.Key.Round, Purpose: string(call.Key.Purpose), Index: call.Key.Index,
+		},
+		Model:    self.Model,
+		Messages: b.messages(call),
+	}
+	b.decode(self.Params, &req.Params)
+	if call.Key.Purpose == machine.Coordination {
+		req.Tools = coordinationTools(len(b.turn.Agents), call.Offer.MayAnswer)
+	}
+	if call.OwnTools {
+		var own []backends.Tool
+		b.decode(self.Tools, &own)
+		req.Tools = append(req.Tools, own...)
+	}
+	return req
+}
+
+func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
+	in := contextbuild.Input{
+		SystemMessage: b.text(b.turn.Agents[call.Key.Agent].System),
+		Question:      b.text(b.turn.Question),
+		Participants:  b.names.ids,
+	}
+	b.decode(b.turn.History, &in.History)
+	for _, a := range call.Offer.Shown {
+		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
+	}
+	if b.err != nil {
+		return nil
+	}
+	return append(b.firstMessages(in, call), b.transcript(call.Transcript)...)
+}
+
+func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCall) []backends.Message {
+	var built contextbuild.Messages
+	switch call.Key.Purpose {
+	case machine.Conversation:
+		return contextbuild.Solo(in)
+	case machine.Presentation, machine.Synthesis:
+		votes := make([]contextbuild.Vote, len(call.Votes))
+		for i, v := range call.Votes {
+			votes[i] = contextbuild.Vote{Voter: b.names.ids[v.Voter], For: b.names.ids[v.For], Reason: v.Reason}
+		}
+		winner := b.names.ids[call.Key.Agent]
+		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == machine.Synthesis)
+	default:
+		built = contextbuild.Build(in)
+	}
+	return []backends.Message{backends.System(built.System), backends.User(built.User)}
+}
+
+// transcript renders what the step has added since its first call. Results of
+// one message stand together in one tool message.
+func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
+	var messages []backends.Message
+	for _, e := range entries {
+		switch e.Kind {
+		case machine.Assistant:
+			var m backends.Message
+			b.decode(e.Text, &m)
+			if len(m.Parts) > 0 { // providers refuse an empty message
+				messages = append(messages, m)
+			}
+		case machine.Result:
+			if last := len(messages) - 1; last >= 0 && messages[last].Role == backends.RoleTool {
+				messages[last].Parts = append(messages[last].Parts, b.result(e))
+				continue
+			}
+			messages = append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{b.result(e)}})
+		case machine.Reminder:
+			messages = append(messages, backends.User(b.withWord(contextbuild.Reminder(e.MayAnswer, e.MayVote), e)))
+		}
+	}
+	return messages
+}
+
+func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
+	r := backends.ToolResult{CallID: e.CallID, Name: e.Name, IsError: e.Error}
+	if e.Notice != nil {
+		r.Content, r.IsError = b.names.noticeText(*e.Notice), true
+	} else {
+		r.Content = b.text(e.Text)
+	}
+	r.Content = b.withWord(r.Content, e)
+	return r
+}
+
+// withWord adds to an entry what the machine wants told at its end.
+func (b *inputBuilder) withWord(text string, e machine.Entry) string {
+	words := []string{text}
+	if e.Update != nil {
+		var answers []contextbuild.Answer
+		for _, a := range e.Update.Shown {
+			answers = append(answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
+		}
+		words = append(words, contextbuild.Update(b.names.ids, answers))
+	}
+	if e.Final {
+		words = append(words, contextbuild.FinalTurn())
+	}
+	return strings.Join(words, "\n\n")
+}
+
+func (b *inputBuilder) text(ref kernel.Ref) string { return string(b.get(ref)) }
+
+// decode reads a blob as JSON into v; a zero reference leaves v as it is.
+func (b *inputBuilder) decode(ref kernel.Ref, v any) {
+	data := b.get(ref)
+	if b.err != nil || ref == (kernel.Ref{}) {
+		return
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		b.err = fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
+	}
+}
+
+func (b *inputBuilder) get(ref kernel.Ref) []byte {
+	if b.err != nil || ref == (kernel.Ref{}) {
+		return nil
+	}
+	data, err := b.blobs.Get(b.ctx, ref)
+	if err != nil {
+		b.err = err
+	}
+	return data
+}
+
+// panelNames translates between an agent's index, its config id, and the
+// anonymous name by which models know it.
+type panelNames struct {
+	ids   []string
+	names map[string]string
+}
+
+func namesOf(turn machine.Turn) panelNames {
+	p := panelNames{}
+	for _, a := range turn.Agents {
+		p.ids = append(p.ids, a.ID)
+	}
+	p.names = contextbuild.Anonymous(p.ids)
+	return p
+}
+
+func (p panelNames) anonymous(agent int) string {
+	if agent < 0 || agent >= len(p.ids) {
+		return "that agent"
+	}
+	return p.names[p.ids[agent]]
+}
+
+// index returns the agent that models know by name, or -1.
+func (p panelNames) index(name string) int {
+	for i, id := range p.ids {
+		if p.names[id] == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (p panelNames) list() string {
+	names := make([]string, len(p.ids))
+	for i := range p.ids {
+		names[i] = anonymousName(i + 1)
+	}
+	return strings.Join(names, ", ")
+}

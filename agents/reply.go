@@ -1,0 +1,174 @@
+package agents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// maxReason is how many characters of a vote's reason are kept.
+const maxReason = 1000
+
+// replyReader turns a response into what the machines' rules need to know of it.
+type replyReader struct {
+	ctx   context.Context
+	blobs Blobs
+	turn  machine.Turn
+	call  machine.ModelCall
+	own   []backends.Tool
+	names panelNames
+}
+
+func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
+	reply := machine.ModelReply{}
+	if u := resp.Usage; u != nil {
+		reply.Usage = &machine.Usage{
+			InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
+		}
+	}
+	message, err := json.Marshal(resp.Message)
+	if err != nil {
+		return reply, fmt.Errorf("encode the message: %w", err)
+	}
+	if reply.Message, err = r.blobs.Put(r.ctx, message); err != nil {
+		return reply, err
+	}
+	if reply.Text, reply.Hash, err = r.text(resp.Message.Text()); err != nil {
+		return reply, err
+	}
+	for _, tc := range resp.Message.ToolCalls() {
+		call, err := r.decodeCall(tc)
+		if err != nil {
+			return reply, err
+		}
+		reply.Calls = append(reply.Calls, call)
+	}
+	return reply, nil
+}
+
+// text stores a text that is not blank, and returns its normalised hash with it.
+func (r *replyReader) text(text string) (kernel.Ref, string, error) {
+	text = contextbuild.Clean(text)
+	if strings.TrimSpace(text) == "" {
+		return kernel.Ref{}, "", nil
+	}
+	ref, err := r.blobs.Put(r.ctx, []byte(text))
+	return ref, normalisedHash(text), err
+}
+
+// normalisedHash is the same for texts that differ only in white space.
+func normalisedHash(text string) string {
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
+	return hex.EncodeToString(sum[:])
+}
+
+func (r *replyReader) decodeCall(tc backends.ToolCall) (machine.Call, error) {
+	call := machine.Call{ID: tc.ID, Name: tc.Name}
+	switch {
+	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.NewAnswer:
+		return r.decodeAnswer(call, tc.Arguments)
+	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.Vote:
+		return r.decodeVote(call, tc.Arguments), nil
+	}
+	call.Own = slices.ContainsFunc(r.own, func(t backends.Tool) bool { return t.Name == tc.Name })
+	return call, nil
+}
+
+func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine.Call, error) {
+	var args struct {
+		Content *string `json:"content"`
+	}
+	if call.Problem = decodeArguments(arguments, &args); call.Problem != "" {
+		return call, nil
+	}
+	if args.Content == nil {
+		call.Problem = "content is missing"
+		return call, nil
+	}
+	var err error
+	if call.Answer, call.Hash, err = r.text(*args.Content); err != nil {
+		return call, err
+	}
+	if call.Answer != (kernel.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
+		call.Overlaps, err = r.overlaps(*args.Content)
+	}
+	return call, err
+}
+
+// overlaps compares a new answer with those its author was shown, and with no
+// others (rule 6).
+func (r *replyReader) overlaps(content string) ([]int, error) {
+	shares := make([]int, len(r.call.Offer.Shown))
+	for i, a := range r.call.Offer.Shown {
+		shown, err := r.blobs.Get(r.ctx, a.Text)
+		if err != nil {
+			return nil, err
+		}
+		shares[i] = overlap(content, string(shown))
+	}
+	return shares, nil
+}
+
+// overlap is how many thousandths of the distinct words of a new answer stand in
+// an older one, case aside.
+func overlap(answer, older string) int {
+	words := wordSet(answer)
+	if len(words) == 0 {
+		return 0
+	}
+	shared := 0
+	seen := wordSet(older)
+	for w := range words {
+		if seen[w] {
+			shared++
+		}
+	}
+	return shared * 1000 / len(words)
+}
+
+func wordSet(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range strings.Fields(strings.ToLower(text)) {
+		words[w] = true
+	}
+	return words
+}
+
+func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Call {
+	var args struct {
+		AgentID *string `json:"agent_id"`
+		Reason  string  `json:"reason"`
+	}
+	call.Target = -1
+	if call.Problem = decodeArguments(arguments, &args); call.Problem != "" {
+		return call
+	}
+	if args.AgentID == nil {
+		call.Problem = "agent_id is missing"
+		return call
+	}
+	call.Target = r.names.index(strings.TrimSpace(*args.AgentID))
+	reason := []rune(contextbuild.Clean(strings.TrimSpace(args.Reason)))
+	call.Reason = string(reason[:min(len(reason), maxReason)])
+	return call
+}
+
+// decodeArguments returns what is wrong with a call's arguments, or "".
+func decodeArguments(arguments string, into any) string {
+	if strings.TrimSpace(arguments) == "" {
+		return "the arguments are missing"
+	}
+	if err := json.Unmarshal([]byte(arguments), into); err != nil {
+		return fmt.Sprintf("the arguments are not what the schema asks for (%s)", err)
+	}
+	return ""
+}

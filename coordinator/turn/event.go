@@ -1,0 +1,176 @@
+package turn
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Event is one entry of the journal. The set is closed.
+type Event interface {
+	at() kernel.Time
+	kind() string
+}
+
+// Accepted is a turn's first event: the question was taken, and this is all that
+// the turn is played by.
+type Accepted struct {
+	At    kernel.Time   `json:"at"`
+	Rules kernel.Config `json:"rules"`
+	Turn  machine.Turn  `json:"turn"`
+}
+
+// ModelDone is the result of a ModelCall.
+type ModelDone struct {
+	At    kernel.Time        `json:"at"`
+	Key   machine.Key        `json:"key"`
+	Reply machine.ModelReply `json:"reply"`
+}
+
+// ToolDone is the result of a ToolCall.
+type ToolDone struct {
+	At    kernel.Time       `json:"at"`
+	Key   machine.Key       `json:"key"`
+	Reply machine.ToolReply `json:"reply"`
+}
+
+// Woke is the clock, asked for by Wake.
+type Woke struct {
+	At kernel.Time `json:"at"`
+}
+
+// Interrupted is a person ending the turn.
+type Interrupted struct {
+	At kernel.Time `json:"at"`
+}
+
+func (e Accepted) at() kernel.Time    { return e.At }
+func (e ModelDone) at() kernel.Time   { return e.At }
+func (e ToolDone) at() kernel.Time    { return e.At }
+func (e Woke) at() kernel.Time        { return e.At }
+func (e Interrupted) at() kernel.Time { return e.At }
+
+func (Accepted) kind() string    { return "accepted" }
+func (ModelDone) kind() string   { return "model_done" }
+func (ToolDone) kind() string    { return "tool_done" }
+func (Woke) kind() string        { return "woke" }
+func (Interrupted) kind() string { return "interrupted" }
+
+// Encode returns an event as the journal stores it: {"type", "event"}.
+func Encode(ev Event) ([]byte, error) {
+	data, err := json.Marshal(struct {
+		Type  string `json:"type"`
+		Event Event  `json:"event"`
+	}{ev.kind(), ev})
+	if err != nil {
+		return nil, fmt.Errorf("encode a %s event: %w", ev.kind(), err)
+	}
+	return data, nil
+}
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (Event, error) {
+	var head struct {
+		Type  string          `json:"type"`
+		Event json.RawMessage `json:"event"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("decode an event: %w", err)
+	}
+	switch head.Type {
+	case Accepted{}.kind():
+		return decode[Accepted](head.Event)
+	case ModelDone{}.kind():
+		return decode[ModelDone](head.Event)
+	case ToolDone{}.kind():
+		return decode[ToolDone](head.Event)
+	case Woke{}.kind():
+		return decode[Woke](head.Event)
+	case Interrupted{}.kind():
+		return decode[Interrupted](head.Event)
+	}
+	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
+}
+
+func decode[E Event](data []byte) (Event, error) {
+	var ev E
+	if err := json.Unmarshal(data, &ev); err != nil {
+		return nil, fmt.Errorf("decode a %s event: %w", ev.kind(), err)
+	}
+	return ev, nil
+}
+
+// Command is what the machine wants done. The set is closed: Run, Cancel, Wake
+// and Finish touch the world, StepStarted and StepEnded only tell of it.
+type Command interface{ command() }
+
+// Run asks for one effect. Its result is one ModelDone or ToolDone.
+type Run struct{ Effect machine.Effect }
+
+// Cancel asks that the effects of an agent that are out come back soon, each
+// still with its one result.
+type Cancel struct{ Agent int }
+
+// Wake asks for a Woke event at a moment; it replaces the one before it.
+type Wake struct{ At kernel.Time }
+
+// Finish ends the turn. The results of cancelled effects may come after it.
+type Finish struct{}
+
+// StepStarted tells of an agent at work.
+type StepStarted struct {
+	Agent, Round int
+	Purpose      machine.Purpose
+}
+
+// StepEnded tells what an agent's step came to.
+type StepEnded struct {
+	Agent, Round int
+	Purpose      machine.Purpose
+	Outcome      machine.Outcome
+	// Label names the answer that was given or voted for; Void says why a vote does
+	// not count, or that an answer was not used.
+	Label, Void string
+	Elapsed     kernel.Time
+	Usage       Usage
+}
+
+func (Run) command()         {}
+func (Cancel) command()      {}
+func (Wake) command()        {}
+func (Finish) command()      {}
+func (StepStarted) command() {}
+func (StepEnded) command()   {}
+
+// Usage adds up model calls. UnknownCalls are those of which no usage was
+// told; their tokens are not in the sums.
+type Usage struct {
+	Calls             int `json:"calls"`
+	InputTokens       int `json:"input_tokens"`
+	OutputTokens      int `json:"output_tokens"`
+	CachedInputTokens int `json:"cached_input_tokens"`
+	UnknownCalls      int `json:"unknown_calls"`
+}
+
+// Plus returns the sum of two usages.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		Calls:             u.Calls + v.Calls,
+		InputTokens:       u.InputTokens + v.InputTokens,
+		OutputTokens:      u.OutputTokens + v.OutputTokens,
+		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
+	}
+}
+
+func usageOf(r machine.ModelReply) Usage {
+	if r.Usage == nil {
+		return Usage{Calls: 1, UnknownCalls: 1}
+	}
+	return Usage{
+		Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
+		CachedInputTokens: r.Usage.CachedInputTokens,
+	}
+}

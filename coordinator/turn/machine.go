@@ -1,0 +1,271 @@
+package turn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Machine is the state of one turn. The zero value waits for an Accepted event.
+// It is not safe for concurrent use: one goroutine owns it.
+type Machine struct {
+	s   state
+	out []Command
+}
+
+type state struct {
+	Kernel *kernel.Machine `json:"kernel"`
+	Turn   machine.Turn    `json:"turn"`
+	// Steps has the step under way of each agent, or nil.
+	Steps []*step `json:"steps"`
+	// Usage is that of each agent, and Abandoned the agents whose calls ignored
+	// their cancellation.
+	Usage     []Usage `json:"usage"`
+	Abandoned []int   `json:"abandoned,omitempty"`
+}
+
+// step is a step under way, with what is told of it when it ends.
+type step struct {
+	Step    *machine.Step   `json:"step"`
+	Round   int             `json:"round"`
+	Purpose machine.Purpose `json:"purpose"`
+	Started kernel.Time     `json:"started"`
+	Usage   Usage           `json:"usage"`
+}
+
+const stateVersion = 1
+
+type machineJSON struct {
+	Version int   `json:"version"`
+	State   state `json:"state"`
+}
+
+// MarshalJSON writes the whole machine, with a version.
+func (m *Machine) MarshalJSON() ([]byte, error) { return json.Marshal(machineJSON{stateVersion, m.s}) }
+
+// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+func (m *Machine) UnmarshalJSON(data []byte) error {
+	var in machineJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("read turn state: %w", err)
+	}
+	if in.Version != stateVersion {
+		return fmt.Errorf("read turn state: it has version %d, this program reads version %d", in.Version, stateVersion)
+	}
+	m.s = in.State
+	return nil
+}
+
+// Over says that the turn has its result. Results of cancelled effects may still
+// come; they change only the usage.
+func (m *Machine) Over() bool { return m.s.Kernel != nil && m.s.Kernel.Over() }
+
+// Turn returns what the turn's inputs are built from.
+func (m *Machine) Turn() machine.Turn { return m.s.Turn }
+
+// Usage returns what each agent has cost so far, in the config's order.
+func (m *Machine) Usage() []Usage { return append([]Usage(nil), m.s.Usage...) }
+
+// Abandoned returns the agents whose calls ignored their cancellation.
+func (m *Machine) Abandoned() []int { return append([]int(nil), m.s.Abandoned...) }
+
+// Result returns the kernel's result; it is final once Over.
+func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
+
+// Label names an answer: the agent's id and the count of its answers.
+func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
+
+// Describe returns the coordination's state as text.
+func (m *Machine) Describe() string { return m.s.Kernel.Describe() }
+
+// Apply takes one event and returns what is to be done now. An event that cannot
+// be in this state is an error: it means that the journal, or the engine, is
+// damaged, and the machine is not to be used any more.
+func (m *Machine) Apply(ev Event) ([]Command, error) {
+	m.out = nil
+	if err := m.apply(ev); err != nil {
+		return nil, fmt.Errorf("turn: %s: %w", ev.kind(), err)
+	}
+	return m.out, nil
+}
+
+func (m *Machine) apply(ev Event) error {
+	if accepted, ok := ev.(Accepted); ok {
+		return m.accept(accepted)
+	}
+	if m.s.Kernel == nil {
+		return errors.New("no turn was accepted")
+	}
+	switch ev := ev.(type) {
+	case ModelDone:
+		return m.modelDone(ev)
+	case ToolDone:
+		return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+	case Woke:
+		return m.decide(kernel.Woke{At: ev.At})
+	case Interrupted:
+		return m.decide(kernel.Interrupted{At: ev.At})
+	}
+	return fmt.Errorf("unknown event %T", ev)
+}
+
+func (m *Machine) accept(ev Accepted) error {
+	if m.s.Kernel != nil {
+		return errors.New("a turn was accepted already")
+	}
+	k, err := kernel.New(ev.Rules)
+	if err != nil {
+		return err
+	}
+	n := len(ev.Rules.Agents)
+	if len(ev.Turn.Agents) != n {
+		return fmt.Errorf("%d agents have rules and %d have calls", n, len(ev.Turn.Agents))
+	}
+	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]Usage, n)}
+	return m.decide(kernel.Accepted{At: ev.At})
+}
+
+func (m *Machine) modelDone(ev ModelDone) error {
+	agent := ev.Key.Agent
+	if agent < 0 || agent >= len(m.s.Steps) {
+		return fmt.Errorf("there is no agent %d", agent)
+	}
+	usage := usageOf(ev.Reply)
+	m.s.Usage[agent] = m.s.Usage[agent].Plus(usage)
+	if s := m.s.Steps[agent]; s != nil {
+		s.Usage = s.Usage.Plus(usage)
+	}
+	if f := ev.Reply.Failure; f != nil && f.Abandoned {
+		m.s.Abandoned = append(m.s.Abandoned, agent)
+	}
+	return m.stepEvent(ev.At, agent, ev.Reply)
+}
+
+// stepEvent feeds a result to the step that waits for it, and the step's end to
+// the kernel.
+func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
+	if agent < 0 || agent >= len(m.s.Steps) || m.s.Steps[agent] == nil {
+		return fmt.Errorf("agent %d has no step under way", agent)
+	}
+	s := m.s.Steps[agent]
+	effects, err := s.Step.Apply(ev)
+	if err != nil {
+		return err
+	}
+	m.run(effects)
+	outcome := s.Step.Outcome()
+	if outcome.Kind == "" {
+		return nil
+	}
+	m.s.Steps[agent] = nil
+	told := len(m.out)
+	m.out = append(m.out, StepEnded{})
+	if err := m.decide(kernelEvent(at, agent, s.Purpose, outcome)); err != nil {
+		return err
+	}
+	m.out[told] = m.ended(at, agent, s, outcome)
+	return nil
+}
+
+func (m *Machine) run(effects []machine.Effect) {
+	for _, e := range effects {
+		m.out = append(m.out, Run{e})
+	}
+}
+
+// decide gives the kernel an event and carries its commands to the steps.
+func (m *Machine) decide(ev kernel.Event) error {
+	commands, err := m.s.Kernel.Apply(ev)
+	if err != nil {
+		return err
+	}
+	for _, c := range commands {
+		if err := m.carry(ev, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
+	switch c := c.(type) {
+	case kernel.Start:
+		purpose := machine.Coordination
+		if len(m.s.Steps) == 1 {
+			purpose = machine.Conversation
+		}
+		m.begin(kernel.When(cause), machine.Task{Agent: c.Agent, Round: c.Round, Purpose: purpose, Offer: c.Offer})
+	case kernel.Present:
+		purpose := machine.Presentation
+		if c.Synthesize {
+			purpose = machine.Synthesis
+		}
+		m.begin(kernel.When(cause), machine.Task{
+			Agent: c.Agent, Round: c.Round, Purpose: purpose, Offer: c.Offer, Votes: c.Votes,
+		})
+	case kernel.Update:
+		return m.tell(c.Agent, machine.Update{Offer: c.Offer})
+	case kernel.Restrict:
+		return m.tell(c.Agent, machine.Restrict{})
+	case kernel.Cancel:
+		m.out = append(m.out, Cancel{c.Agent})
+		return m.tell(c.Agent, machine.Cancel{})
+	case kernel.Wake:
+		m.out = append(m.out, Wake{c.At})
+	case kernel.Finish:
+		m.out = append(m.out, Finish{})
+	}
+	return nil
+}
+
+func (m *Machine) begin(at kernel.Time, task machine.Task) {
+	task.Limits = m.s.Turn.Limits
+	s, effects := machine.Begin(task)
+	m.s.Steps[task.Agent] = &step{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
+	m.out = append(m.out, StepStarted{Agent: task.Agent, Round: task.Round, Purpose: task.Purpose})
+	m.run(effects)
+}
+
+// tell passes a word of the kernel to a step whose effects are out, which answers
+// it with no effect of its own.
+func (m *Machine) tell(agent int, ev machine.Event) error {
+	_, err := m.s.Steps[agent].Step.Apply(ev)
+	return err
+}
+
+// kernelEvent is what a step's end means to the kernel.
+func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
+	if purpose == machine.Presentation || purpose == machine.Synthesis {
+		return kernel.Presented{At: at, Answer: o.Answer, Reason: o.Reason}
+	}
+	switch o.Kind {
+	case machine.Answered:
+		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash}
+	case machine.Voted:
+		return kernel.Voted{At: at, Agent: agent, Seen: o.Seen, For: o.For, Reason: o.Reason}
+	case machine.Abstained:
+		return kernel.Abstained{At: at, Agent: agent, Seen: o.Seen, Reason: o.Reason}
+	case machine.Stopped:
+		return kernel.Stopped{At: at, Agent: agent}
+	default:
+		return kernel.Failed{At: at, Agent: agent, Reason: o.Reason}
+	}
+}
+
+// ended tells of a step's end as the kernel has booked it.
+func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
+	told := StepEnded{
+		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,
+		Elapsed: at - s.Started, Usage: s.Usage,
+	}
+	switch o.Kind {
+	case machine.Answered:
+		told.Label, told.Void = m.s.Kernel.LastAnswer(agent, o.Answer)
+	case machine.Voted:
+		told.Label, told.Void = m.s.Kernel.LastVote(agent)
+	}
+	return told
+}
