@@ -96,8 +96,7 @@ func FuzzRoundTrip(f *testing.F) {
 // length would take minutes; the limit is far from both.
 func TestMegabyte(t *testing.T) {
 	for _, unit := range []string{
-		"<", "&", "< ", "<\n", "&amp;", "&lt;", "<agent", "<agent1", "<agent1>", "&amp;lt;agent1>", "<end of agent ", "<p>", "1",
-		" ", "\t ", "\n", "\n ", "User:", "\nUser:", "\r User:", "a <", "\x00", "\xff", "\u200f<END OF VOTES>",
+		"<", "&amp;", "<\n", "<agent1", "&amp;lt;agent1>", "<p>", "1", "\t ", "\n", "\rUser:", "\x00", "\u200f<END OF VOTES>",
 	} {
 		text := strings.Repeat(unit, (1<<20)/len(unit))
 		start := time.Now()
