@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
 	case id == "":
 		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
 	case strings.ContainsFunc(id, unfitForID) || strings.Trim(id, ".-") != id || utf8.RuneCountInString(id) > longestID:
-		r.fail(n, "%s is %s; use letters, digits, '_', '-' and '.' (none of the last two at an end), %d characters at most",
+		r.fail(n, "%s is %s; use letters, digits, '_', '-' and '.', not '-' or '.' at either end, %d characters at most",
 			at, quoted(deref(n).Value), longestID)
 	}
 }
@@ -132,35 +133,31 @@ func (r *reader) baseURL(at string, n *yaml.Node, b *Backend) {
 }
 
 func (r *reader) apiKey(at string, n *yaml.Node, b *Backend) {
-	p := parser[string]{"text; put it in quotes", func(s scalar) (string, bool) {
-		return s.text, s.is("!!str") && !strings.ContainsFunc(s.text, isControl)
-	}}
-	if v, ok := parseSecret(r, at, n, p); ok {
+	if v, ok := r.secretLine(at, n); ok {
 		b.APIKey = v
+		r.addSecret(v)
 	}
 }
 
-// parseSecret is parseScalar for a value that no message may show.
-func parseSecret(r *reader, at string, n *yaml.Node, p parser[string]) (string, bool) {
+// secretLine reads a text of one line that no message may show, not even if it
+// is wrong.
+func (r *reader) secretLine(at string, n *yaml.Node) (string, bool) {
 	n = deref(n)
 	if isNull(n) {
 		return "", false
 	}
-	if n.Kind != yaml.ScalarNode {
-		r.fail(n, "%s must be %s", at, p.wanted)
+	var s scalar
+	if n.Kind == yaml.ScalarNode {
+		var ok bool
+		if s, ok = r.scalar(at, n); !ok {
+			return "", false
+		}
+	}
+	if !s.is("!!str") || strings.ContainsFunc(s.text, isControl) {
+		r.fail(n, "%s must be text in quotes, on one line", at)
 		return "", false
 	}
-	s, ok := r.scalar(at, n)
-	if !ok {
-		return "", false
-	}
-	v, ok := p.parse(s)
-	if !ok {
-		r.fail(n, "%s must be %s", at, p.wanted)
-		return "", false
-	}
-	r.addSecret(v)
-	return v, true
+	return s.text, true
 }
 
 // stop takes one text or a list of texts.
@@ -181,18 +178,18 @@ func (r *reader) stop(at string, n *yaml.Node, b *Backend) {
 }
 
 func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
-	p := parser[string]{"text on one line, in quotes", func(s scalar) (string, bool) {
-		return s.text, s.is("!!str") && !strings.ContainsFunc(s.text, isControl)
-	}}
 	for _, e := range r.entries(at, n) {
 		name := e.key.Value
 		if name == "" || strings.ContainsFunc(name, unfitForHeader) {
 			r.fail(e.key, "%s has %s, which is no header name; use letters, digits and '-'", at, quoted(name))
 			continue
 		}
-		v, ok := parseSecret(r, join(at, name), e.value, p)
+		v, ok := r.secretLine(join(at, name), e.value)
 		if !ok {
 			continue
+		}
+		if looksSecret(name) {
+			r.addSecret(v)
 		}
 		if b.Params.Headers == nil {
 			b.Params.Headers = map[string]string{}
@@ -238,7 +235,7 @@ func (r *reader) expandAll(at string, n *yaml.Node, v any) any {
 			v[i] = r.expandAll(at, n, v[i])
 		}
 	case map[string]any:
-		for k := range v {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			v[k] = r.expandAll(at, n, v[k])
 		}
 	}

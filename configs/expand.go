@@ -47,7 +47,7 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 // reference matches $$, ${NAME}, ${NAME:-default}, and any other ${.
 var reference = regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?\}|\$\{`)
 
-var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential`)
+var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential|cookie`)
 
 // looksSecret says whether the value of a variable, header or setting of this
 // name must not be shown.

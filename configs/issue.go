@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,15 +53,17 @@ func isControl(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
 }
 
+// sortIssues brings issues into the order of the file.
+func sortIssues(issues []Issue) {
+	slices.SortStableFunc(issues, func(a, b Issue) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
 // issuesError joins issues, in the order of the file, to an error whose text
 // has one line for each; errors.As finds the first.
 func issuesError(issues []Issue) error {
-	slices.SortStableFunc(issues, func(a, b Issue) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
-	})
+	sortIssues(issues)
 	errs := make([]error, len(issues))
 	for i, issue := range issues {
 		errs[i] = issue

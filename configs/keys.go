@@ -37,7 +37,7 @@ func topSection() section[Config] {
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
 		},
-		ignored: ignore("memory filesystem_memory hooks checkpoint logging display streaming_display task rate_limits"),
+		ignored: ignore("memory filesystem_memory hooks checkpoint logging display"),
 	}
 }
 
@@ -115,9 +115,9 @@ func orchestratorSection() section[Orchestrator] {
 func timeoutSection() section[Timeouts] {
 	return section[Timeouts]{
 		keys: []key[Timeouts]{
-			{"orchestrator_timeout_seconds", value(seconds(1), func(t *Timeouts) *time.Duration { return &t.Orchestrator })},
-			{"initial_round_timeout_seconds", value(seconds(1), func(t *Timeouts) *time.Duration { return &t.InitialRound })},
-			{"subsequent_round_timeout_seconds", value(seconds(1), func(t *Timeouts) *time.Duration { return &t.SubsequentRound })},
+			{"orchestrator_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.Orchestrator })},
+			{"initial_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.InitialRound })},
+			{"subsequent_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.SubsequentRound })},
 			{"round_timeout_grace_seconds", value(seconds(0), func(t *Timeouts) *time.Duration { return &t.RoundGrace })},
 		},
 	}

@@ -42,6 +42,9 @@ func find(name string) (file string, data []byte, err error) {
 		}
 		return "", nil, fmt.Errorf("%s: no such example; there are %s", oneLine(name), strings.Join(exampleNames(), ", "))
 	}
+	if name == "" {
+		return "", nil, errors.New("no config file is named; " + pathHint())
+	}
 	data, err = os.ReadFile(name)
 	if err == nil {
 		return name, data, nil
@@ -55,11 +58,15 @@ func find(name string) (file string, data []byte, err error) {
 			return examplePrefix + strings.TrimSuffix(base, ".yaml"), data, nil
 		}
 	}
-	hint := "give the path of a YAML file or a shipped one: " + strings.Join(exampleNames(), ", ")
+	hint := pathHint()
 	if near, ok := nearest(strings.TrimSuffix(base, ".yaml"), exampleNames()); ok {
 		hint = fmt.Sprintf("did you mean %s%s?", examplePrefix, near)
 	}
 	return "", nil, fmt.Errorf("%s: no such config file; %s", oneLine(name), hint)
+}
+
+func pathHint() string {
+	return "give the path of a YAML file or a shipped one: " + strings.Join(exampleNames(), ", ")
 }
 
 // Parse reads a configuration from data; file is what messages call it. Its
@@ -79,6 +86,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if len(r.issues) > 0 {
 		return nil, issuesError(r.issues)
 	}
+	sortIssues(r.warnings)
 	config.Warnings = r.warnings
 	config.secrets = r.secrets
 	return config, nil
@@ -118,6 +126,9 @@ const startHint = "begin with agents: and a list, or see --list-examples"
 // syntaxIssue takes the line out of yaml's own words, "yaml: line 3: …".
 func (r *reader) syntaxIssue(err error) Issue {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.HasSuffix(message, "found character that cannot start any token") {
+		message += "; indent with spaces, not tabs, and quote a text that begins with @ or `"
+	}
 	issue := Issue{File: r.file, Message: "not valid YAML: " + message}
 	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message); m != nil {
 		line, convErr := strconv.Atoi(m[1])

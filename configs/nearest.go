@@ -1,10 +1,13 @@
 package configs
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // nearest returns the name that is fewest edits away from word, if any is near
-// enough to be what was meant: one edit in each three letters. The first of
-// equals wins.
+// enough to be what was meant: one edit in each three letters; else the first
+// name that word is the beginning of. The first of equals wins.
 func nearest(word string, names []string) (string, bool) {
 	length := utf8.RuneCountInString(word)
 	if length > 64 {
@@ -14,6 +17,12 @@ func nearest(word string, names []string) (string, bool) {
 	for _, name := range names {
 		if d := edits(word, name); d < least || best == "" && d == least {
 			best, least = name, d
+		}
+	}
+	const shortestBeginning = 4
+	for _, name := range names {
+		if best == "" && length >= shortestBeginning && strings.HasPrefix(name, word) {
+			best = name
 		}
 	}
 	return best, best != ""

@@ -150,7 +150,7 @@ func (r *reader) ownEntries(at string, n *yaml.Node) (own []entry, merges []*yam
 		k, v := deref(n.Content[i]), n.Content[i+1]
 		switch {
 		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" && k.ShortTag() != "!!merge":
-			r.fail(k, "a key in %s is %s; keys are text", orRoot(at), kindName(k))
+			r.fail(k, "a key in %s is not text; put it in quotes", orRoot(at))
 		case k.ShortTag() == "!!merge":
 			merges = append(merges, v)
 		case first[k.Value] != nil:
@@ -190,6 +190,7 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
+// kindName does not show a value, which may be a misplaced secret.
 func kindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -197,5 +198,5 @@ func kindName(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	return quoted(n.Value)
+	return "a single value"
 }

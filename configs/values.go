@@ -22,17 +22,18 @@ type parser[V any] struct {
 type scalar struct {
 	text string
 	// tag is yaml's: !!int for 5, !!str for "5".
-	tag string
+	tag    string
+	quoted bool
+	// loose says that the tag does not bind, because a variable gave the text.
+	loose bool
 	// source is the text as written; messages show it, so that no value of a
 	// variable gets into them.
 	source string
-	quoted bool
 }
 
-// is says whether the scalar may be of the type tag. What came out of a variable
-// may be of any.
+// is says whether the scalar may be of one of the types that tags name.
 func (s scalar) is(tags ...string) bool {
-	return s.text != s.source || slices.Contains(tags, s.tag)
+	return s.loose || slices.Contains(tags, s.tag)
 }
 
 // value reads a scalar into a field. Null leaves the field as it is.
@@ -95,10 +96,17 @@ func parseScalar[V any](r *reader, at string, n *yaml.Node, p parser[V]) (v V, o
 	if !ok {
 		return v, false
 	}
-	if v, ok = p.parse(s); !ok {
-		r.fail(n, "%s is %s; it must be %s", at, s.shown(), p.wanted)
+	if v, ok = p.parse(s); ok {
+		return v, true
 	}
-	return v, ok
+	wanted := p.wanted
+	bare := s
+	bare.loose = true
+	if _, quotesHurt := p.parse(bare); quotesHurt && s.quoted {
+		wanted += " without quotes"
+	}
+	r.fail(n, "%s is %s; it must be %s", at, s.shown(), wanted)
+	return v, false
 }
 
 func (r *reader) scalar(at string, n *yaml.Node) (scalar, bool) {
@@ -106,8 +114,9 @@ func (r *reader) scalar(at string, n *yaml.Node) (scalar, bool) {
 	return scalar{
 		text:   expanded,
 		tag:    n.ShortTag(),
-		source: n.Value,
 		quoted: n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0,
+		loose:  expanded != n.Value,
+		source: n.Value,
 	}, ok
 }
 
@@ -128,7 +137,7 @@ func quoted(s string) string {
 }
 
 func textParser() parser[string] {
-	return parser[string]{"text; put it in quotes", func(s scalar) (string, bool) {
+	return parser[string]{"text in quotes", func(s scalar) (string, bool) {
 		return s.text, s.is("!!str")
 	}}
 }
@@ -136,7 +145,7 @@ func textParser() parser[string] {
 // boolean takes the words that YAML 1.1, and so MassGen, takes.
 func boolean() parser[bool] {
 	return parser[bool]{"true or false", func(s scalar) (bool, bool) {
-		if s.quoted && s.text == s.source {
+		if s.quoted && !s.loose {
 			return false, false
 		}
 		switch strings.ToLower(s.text) {
@@ -163,8 +172,8 @@ func (s scalar) float() (float64, bool) {
 
 func integer[V int | int64](least, most V) parser[V] {
 	wanted := fmt.Sprintf("a whole number from %d to %d", least, most)
-	if int64(most) >= math.MaxInt32 {
-		wanted = fmt.Sprintf("a whole number, at least %d", least)
+	if int64(least) == math.MinInt64 {
+		wanted = "a whole number of 64 bits"
 	}
 	return parser[V]{wanted, func(s scalar) (V, bool) {
 		v, err := strconv.ParseInt(strings.ReplaceAll(s.text, "_", ""), 0, 64)
@@ -176,7 +185,7 @@ func integer[V int | int64](least, most V) parser[V] {
 const longest = 30 * 24 * time.Hour
 
 func seconds(least float64) parser[time.Duration] {
-	wanted := fmt.Sprintf("a number of seconds from %v to %v", least, longest.Seconds())
+	wanted := fmt.Sprintf("a number of seconds from %v to %.0f", least, longest.Seconds())
 	return parser[time.Duration]{wanted, func(s scalar) (time.Duration, bool) {
 		v, ok := s.float()
 		if !ok || v < least || v > longest.Seconds() {

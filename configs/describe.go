@@ -1,0 +1,175 @@
+package configs
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/backends"
+)
+
+const mask = "***"
+
+// Redact replaces in s the secrets that the configuration holds: API keys,
+// passwords in addresses, and the values of headers and variables with a name
+// like KEY or TOKEN. Values of fewer than eight characters, such as the "none"
+// that local servers get as a key, are left.
+func (c *Config) Redact(s string) string {
+	const shortest = 8
+	secrets := slices.Clone(c.secrets)
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range secrets {
+		if len(secret) >= shortest {
+			s = strings.ReplaceAll(s, secret, mask)
+		}
+	}
+	return s
+}
+
+// Describe writes the settings that hold, the defaults among them, for people.
+// Secrets are masked.
+func (c *Config) Describe(w io.Writer) error {
+	var d description
+	if c.File != "" {
+		d.head("config " + oneLine(c.File))
+	}
+	d.head("agents")
+	for _, a := range c.Agents {
+		d.row(a.ID, oneLine(c.Redact(strings.Join(agentParts(a), ", "))))
+	}
+	d.orchestrator(c.Orchestrator)
+	d.timeouts(c.Timeouts)
+	d.head("ui")
+	d.row("display_type", c.UI.DisplayType)
+	d.row("logging_enabled", c.UI.LoggingEnabled)
+	if _, err := io.WriteString(w, d.String()); err != nil {
+		return fmt.Errorf("describe the config: %w", err)
+	}
+	return nil
+}
+
+type description struct{ strings.Builder }
+
+func (d *description) head(title string) { fmt.Fprintln(d, title) }
+
+func (d *description) row(name string, value any) { fmt.Fprintf(d, "  %-34s%v\n", name, value) }
+
+func agentParts(a Agent) []string {
+	b := a.Backend
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	switch {
+	case b.Type == "":
+		add("%s", b.Model)
+	case b.Model == "":
+		add("%s", b.Type)
+	default:
+		add("%s %s", b.Type, b.Model)
+	}
+	if b.BaseURL != "" {
+		add("at %s", maskedURL(b.BaseURL))
+	}
+	if b.APIVersion != "" {
+		add("api_version %s", b.APIVersion)
+	}
+	if b.APIKey != "" {
+		add("api_key %s", mask)
+	}
+	parts = append(parts, paramParts(b.Params)...)
+	if a.SystemMessage != "" {
+		add("system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
+	}
+	return parts
+}
+
+func paramParts(p backends.Params) []string {
+	var parts []string
+	add := func(name string, value any) { parts = append(parts, fmt.Sprintf("%s %v", name, value)) }
+	if p.Temperature != nil {
+		add("temperature", *p.Temperature)
+	}
+	if p.TopP != nil {
+		add("top_p", *p.TopP)
+	}
+	if p.MaxTokens != nil {
+		add("max_tokens", *p.MaxTokens)
+	}
+	if p.Seed != nil {
+		add("seed", *p.Seed)
+	}
+	if len(p.Stop) > 0 {
+		add("stop", fmt.Sprintf("%q", p.Stop))
+	}
+	if p.ReasoningEffort != "" {
+		add("reasoning_effort", p.ReasoningEffort)
+	}
+	if len(p.Headers) > 0 {
+		add("headers", strings.Join(slices.Sorted(maps.Keys(p.Headers)), " "))
+	}
+	if len(p.ExtraBody) > 0 {
+		add("extra_body", strings.Join(slices.Sorted(maps.Keys(p.ExtraBody)), " "))
+	}
+	return parts
+}
+
+// maskedURL masks a password, and the values of a query, which may hold a key.
+func maskedURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return mask
+	}
+	shown := u.Redacted()
+	if u.RawQuery != "" {
+		shown = strings.Replace(shown, u.RawQuery, mask, 1)
+	}
+	return shown
+}
+
+func (d *description) orchestrator(o Orchestrator) {
+	d.head("orchestrator")
+	d.row("pace", o.Pace)
+	d.row("decision", o.Decision)
+	d.row("max_rounds", o.MaxRounds)
+	d.row("straggler_grace", graceOrNone(o.StragglerGrace))
+	d.row("max_new_answers_per_agent", orNoLimit(o.MaxNewAnswersPerAgent))
+	d.row("max_new_answers_global", orNoLimit(o.MaxNewAnswersGlobal))
+	d.row("self_vote", o.SelfVote)
+	d.row("answer_novelty_requirement", o.AnswerNoveltyRequirement)
+	d.row("final_answer_strategy", o.FinalAnswerStrategy)
+	d.row("max_turns", o.MaxTurns)
+	d.row("max_attempts", o.MaxAttempts)
+}
+
+func (d *description) timeouts(t Timeouts) {
+	d.head("timeout_settings")
+	d.row("orchestrator_timeout_seconds", t.Orchestrator.Seconds())
+	d.row("initial_round_timeout_seconds", secondsOrNone(t.InitialRound))
+	d.row("subsequent_round_timeout_seconds", secondsOrNone(t.SubsequentRound))
+	d.row("round_timeout_grace_seconds", t.RoundGrace.Seconds())
+}
+
+func graceOrNone(d time.Duration) string {
+	if d == 0 {
+		return "none, rounds wait for all"
+	}
+	return d.String()
+}
+
+func orNoLimit(n int) string {
+	if n == 0 {
+		return "no limit"
+	}
+	return fmt.Sprint(n)
+}
+
+func secondsOrNone(d time.Duration) string {
+	if d == 0 {
+		return "none"
+	}
+	return fmt.Sprint(d.Seconds())
+}
