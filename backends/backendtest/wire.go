@@ -202,28 +202,19 @@ func asksForUsage(body []byte) bool { return bytes.Contains(body, []byte(`"inclu
 // user message that says so, since a test is sure to look at the messages.
 func decodeChat(body []byte) backends.Request {
 	var in struct {
-		Model    string           `json:"model"`
-		Messages []decodedMessage `json:"messages"`
-		Tools    []decodedTool    `json:"tools"`
-		MaxComp  *int             `json:"max_completion_tokens"`
-		Params   backends.Params  `json:"-"`
-		Rest     map[string]any   `json:"-"`
-		Stop     []string         `json:"stop"`
-		Temp     *float64         `json:"temperature"`
-		TopP     *float64         `json:"top_p"`
-		Max      *int             `json:"max_tokens"`
-		Seed     *int64           `json:"seed"`
-		Effort   string           `json:"reasoning_effort"`
+		Model               string           `json:"model"`
+		Messages            []decodedMessage `json:"messages"`
+		Tools               []decodedTool    `json:"tools"`
+		MaxCompletionTokens *int             `json:"max_completion_tokens"`
+		backends.Params                      // whose names are the wire's
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return backends.Request{Messages: []backends.Message{backends.User("unreadable request: " + err.Error())}}
 	}
-	if in.Max == nil {
-		in.Max = in.MaxComp
+	if in.MaxTokens == nil {
+		in.MaxTokens = in.MaxCompletionTokens
 	}
-	req := backends.Request{Model: in.Model, Params: backends.Params{
-		Temperature: in.Temp, TopP: in.TopP, MaxTokens: in.Max, Stop: in.Stop, Seed: in.Seed, ReasoningEffort: in.Effort,
-	}}
+	req := backends.Request{Model: in.Model, Params: in.Params}
 	for _, m := range in.Messages {
 		req.Messages = append(req.Messages, m.message())
 	}
