@@ -1,0 +1,241 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// abandonAfter is how long an effect may ignore its cancellation.
+const abandonAfter = 2 * time.Second
+
+// engine runs one turn. The goroutine of run owns all of it; effects run in the
+// group and meet it only in results.
+type engine struct {
+	panel   *Panel
+	turn    *Turn
+	machine turn.Machine
+	doer    agents.Doer
+
+	group   errgroup.Group
+	results chan result
+	// out counts the effects under way, and with cancel each agent's are ended.
+	out    int
+	base   context.Context
+	ctx    []context.Context
+	cancel []context.CancelFunc
+	timer  *time.Timer
+	over   bool
+}
+
+// result is what an effect came to.
+type result struct {
+	effect machine.Effect
+	event  machine.Event
+	err    error
+}
+
+func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
+	n := len(p.opts.Agents)
+	e := &engine{
+		panel: p, turn: t, results: make(chan result), base: context.WithoutCancel(ctx),
+		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
+		timer: time.NewTimer(time.Hour),
+	}
+	e.timer.Stop()
+	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Observe: e.observe}
+	return e
+}
+
+func now() kernel.Time { return kernel.Time(time.Now().UnixMilli()) }
+
+// accept writes the turn down before anything is called.
+func (e *engine) accept(rules kernel.Config, described machine.Turn) error {
+	return e.apply(turn.Accepted{At: now(), Rules: rules, Turn: described})
+}
+
+// apply journals an event, applies it, and does what follows.
+func (e *engine) apply(ev turn.Event) error {
+	data, err := turn.Encode(ev)
+	if err != nil {
+		return err
+	}
+	if err := e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, data); err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	commands, err := e.machine.Apply(ev)
+	if err != nil {
+		return err
+	}
+	for _, c := range commands {
+		e.do(c)
+	}
+	return nil
+}
+
+func (e *engine) do(c turn.Command) {
+	switch c := c.(type) {
+	case turn.Run:
+		e.start(c.Effect)
+	case turn.Cancel:
+		e.cancel[c.Agent]()
+	case turn.Wake:
+		e.timer.Reset(time.Until(time.UnixMilli(int64(c.At))))
+	case turn.Finish:
+		e.over = true
+	case turn.StepStarted:
+		e.ctx[c.Agent], e.cancel[c.Agent] = context.WithCancel(e.base)
+		e.turn.events.add(Event{Kind: StepStarted, Agent: e.id(c.Agent), Round: c.Round, Text: string(c.Purpose)})
+	case turn.StepEnded:
+		e.tellEnd(c)
+	}
+}
+
+func (e *engine) id(agent int) string { return e.panel.opts.Agents[agent].ID }
+
+// start runs an effect in the group; its result comes to the loop exactly once.
+func (e *engine) start(effect machine.Effect) {
+	e.out++
+	ctx := e.ctx[effect.EffectKey().Agent]
+	described := e.machine.Turn()
+	e.group.Go(func() error {
+		ev, err := e.perform(ctx, described, effect)
+		e.results <- result{effect, ev, err}
+		return nil
+	})
+}
+
+// run is the loop of the turn. It returns when the result is there and every
+// effect has come back or was abandoned.
+func (e *engine) run(ctx context.Context) {
+	err := e.loop(ctx)
+	for _, cancel := range e.cancel {
+		if cancel != nil {
+			cancel()
+		}
+	}
+	for e.out > 0 {
+		<-e.results
+		e.out--
+	}
+	// The effects have all reported, so this only waits for their goroutines to
+	// return; none of them returns an error.
+	err = errors.Join(err, e.group.Wait())
+	e.timer.Stop()
+	e.end(err)
+}
+
+func (e *engine) loop(ctx context.Context) error {
+	interrupted, cancelled := e.turn.interrupt, ctx.Done()
+	for !e.over || e.out > 0 {
+		var err error
+		select {
+		case r := <-e.results:
+			e.out--
+			err = e.took(r)
+		case <-e.timer.C:
+			err = e.apply(turn.Woke{At: now()})
+		case <-interrupted:
+			interrupted, cancelled = nil, nil
+			err = e.apply(turn.Interrupted{At: now()})
+		case <-cancelled:
+			interrupted, cancelled = nil, nil
+			err = e.apply(turn.Interrupted{At: now()})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// took books the result of an effect.
+func (e *engine) took(r result) error {
+	key := r.effect.EffectKey()
+	if r.err != nil {
+		return fmt.Errorf("%s, %s: %w", e.id(key.Agent), key.Purpose, r.err)
+	}
+	switch ev := r.event.(type) {
+	case machine.ModelReply:
+		return e.apply(turn.ModelDone{At: now(), Key: key, Reply: ev})
+	case machine.ToolReply:
+		return e.apply(turn.ToolDone{At: now(), Key: key, Reply: ev})
+	}
+	return fmt.Errorf("%s: an effect ended with %T", e.id(key.Agent), r.event)
+}
+
+// end makes the result final and lets everybody know.
+func (e *engine) end(err error) {
+	t := e.turn
+	t.ended = time.Now()
+	var resultErr error
+	t.result, resultErr = e.result()
+	err = errors.Join(err, resultErr)
+	var done *sessions.Turn
+	if err == nil && t.result.Winner != "" {
+		done = &sessions.Turn{Number: t.number, Question: t.question, Answer: t.result.Answer}
+	}
+	if endErr := e.panel.opts.Store.End(e.base, t.session, done); endErr != nil {
+		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
+	}
+	if after := e.panel.opts.AfterTurn; after != nil {
+		if hookErr := after(e.base, t, t.result); hookErr != nil {
+			err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
+		}
+	}
+	t.err = err
+	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
+	t.events.close()
+	close(t.done)
+}
+
+// observe tells of what streams in. It is called from the effects' goroutines.
+func (e *engine) observe(key machine.Key, ev backends.Event) {
+	told := Event{Agent: e.id(key.Agent), Round: key.Round}
+	switch ev := ev.(type) {
+	case backends.TextDelta:
+		told.Kind, told.Text = TextDelta, ev.Text
+	case backends.ReasoningDelta:
+		told.Kind, told.Text = Thinking, ev.Text
+	case backends.ToolCall:
+		told.Kind, told.Text = ToolCalled, ev.Name
+	default:
+		return
+	}
+	e.turn.events.add(told)
+}
+
+// tellEnd tells of what a step came to.
+func (e *engine) tellEnd(c turn.StepEnded) {
+	e.cancel[c.Agent]()
+	told := Event{
+		Agent: e.id(c.Agent), Round: c.Round, Text: c.Outcome.Reason, Label: c.Label, Void: c.Void,
+		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage,
+	}
+	switch c.Outcome.Kind {
+	case machine.Answered:
+		told.Kind = Answered
+		if c.Purpose == machine.Presentation || c.Purpose == machine.Synthesis {
+			told.Kind = Presented
+		}
+	case machine.Voted:
+		told.Kind = Voted
+	case machine.Abstained:
+		told.Kind = Abstained
+	case machine.Stopped:
+		told.Kind = Cancelled
+	default:
+		told.Kind = Failed
+	}
+	e.turn.events.add(told)
+}

@@ -1,0 +1,92 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Running is the status of a turn that has no result yet.
+const Running kernel.Status = "running"
+
+// Turn is the handle of one turn. It is safe for concurrent use.
+type Turn struct {
+	session  string
+	number   int
+	question string
+	started  time.Time
+
+	events    eventLog
+	interrupt chan struct{} // closed by Cancel
+	cancelled sync.Once
+	done      chan struct{} // closed when the fields below are final
+
+	ended  time.Time
+	result Result
+	err    error
+}
+
+func newTurn(session string, number int, question string) *Turn {
+	return &Turn{
+		session: session, number: number, question: question, started: time.Now(),
+		interrupt: make(chan struct{}), done: make(chan struct{}),
+		events: eventLog{changed: make(chan struct{})},
+	}
+}
+
+// ID names the turn: its session and its number, from 1.
+func (t *Turn) ID() string { return fmt.Sprintf("%s/%d", t.session, t.number) }
+
+// Session returns the id of the turn's session, Number its place there.
+func (t *Turn) Session() string { return t.session }
+
+// Number returns the turn's place in its session, from 1.
+func (t *Turn) Number() int { return t.number }
+
+// Question returns what was asked.
+func (t *Turn) Question() string { return t.question }
+
+// Started returns when the turn was accepted.
+func (t *Turn) Started() time.Time { return t.started }
+
+// Ended returns when the result was there; zero while the turn runs.
+func (t *Turn) Ended() time.Time {
+	if t.Status() == Running {
+		return time.Time{}
+	}
+	return t.ended
+}
+
+// Status returns Running, and then the status of the result.
+func (t *Turn) Status() kernel.Status {
+	select {
+	case <-t.done:
+		return t.result.Status
+	default:
+		return Running
+	}
+}
+
+// Wait returns the turn's result. A turn without an answer is a result too, with
+// the status failed; the error is for a store or a hook that failed, or for ctx,
+// whose end does not end the turn.
+func (t *Turn) Wait(ctx context.Context) (Result, error) {
+	select {
+	case <-t.done:
+		return t.result, t.err
+	case <-ctx.Done():
+		return Result{}, fmt.Errorf("wait for turn %s: %w", t.ID(), ctx.Err())
+	}
+}
+
+// Cancel ends the turn with the best answer so far and the status interrupted.
+// It returns at once; Wait returns when all calls have ended.
+func (t *Turn) Cancel() { t.cancelled.Do(func() { close(t.interrupt) }) }
+
+// Events yields what happens in the turn, from its beginning, whenever it is
+// called, until the turn is over or ctx is done.
+func (t *Turn) Events(ctx context.Context) iter.Seq[Event] { return t.events.all(ctx) }

@@ -1,0 +1,112 @@
+package coordinator
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// Event tells of something that happened in a turn, for screens and logs. No
+// machine reads it and no journal has it.
+type Event struct {
+	At   time.Time `json:"at"`
+	Kind EventKind `json:"kind"`
+	// Agent is the config id, Round the round (eager: the agent's number of starts).
+	Agent string `json:"agent,omitempty"`
+	Round int    `json:"round,omitempty"`
+	// Text is a piece of text, a tool's name, or why something is so.
+	Text string `json:"text,omitempty"`
+	// Label names the answer that was given or voted for.
+	Label string `json:"label,omitempty"`
+	// Void says why a vote or an answer does not count.
+	Void    string        `json:"void,omitempty"`
+	Elapsed time.Duration `json:"elapsed,omitempty"`
+	Usage   turn.Usage    `json:"usage,omitzero"`
+}
+
+// EventKind tells the events of a turn apart.
+type EventKind string
+
+// The kinds of an Event.
+const (
+	StepStarted EventKind = "step_started"
+	TextDelta   EventKind = "text"
+	Thinking    EventKind = "reasoning"
+	ToolCalled  EventKind = "tool_call"
+	Answered    EventKind = "answered"
+	Voted       EventKind = "voted"
+	Abstained   EventKind = "abstained"
+	Failed      EventKind = "failed"
+	Cancelled   EventKind = "cancelled"
+	Presented   EventKind = "presented"
+	Ended       EventKind = "ended"
+)
+
+// eventLog keeps a turn's events for whoever comes, early or late.
+type eventLog struct {
+	mu      sync.Mutex
+	events  []Event
+	closed  bool
+	changed chan struct{} // closed, and replaced, when there is more
+}
+
+// add takes one event; after close it is dropped, which befalls only what an
+// abandoned call still says.
+func (l *eventLog) add(ev Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	ev.At = time.Now()
+	l.events = append(l.events, ev)
+	l.broadcast()
+}
+
+func (l *eventLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.broadcast()
+}
+
+func (l *eventLog) broadcast() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// after returns the events from position i on, whether there will be more, and
+// what is closed when there are.
+func (l *eventLog) after(i int) ([]Event, bool, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.events[i:len(l.events):len(l.events)], !l.closed, l.changed
+}
+
+func (l *eventLog) all(ctx context.Context) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for i := 0; ; {
+			events, more, changed := l.after(i)
+			for _, ev := range events {
+				if !yield(ev) {
+					return
+				}
+			}
+			i += len(events)
+			if len(events) > 0 {
+				continue
+			}
+			if !more {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

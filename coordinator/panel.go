@@ -1,0 +1,202 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// MaxQuestion is the longest question that is taken, in bytes: it is sent to
+// every agent in every round.
+const MaxQuestion = 1 << 20
+
+// Journal takes the events of a turn before they are applied.
+type Journal interface {
+	Append(ctx context.Context, session string, turn int, event []byte) error
+}
+
+// Sessions keeps the conversations. Begin locks a session for a turn; End unlocks
+// it, and adds the turn to the history if it has an answer.
+type Sessions interface {
+	Begin(ctx context.Context, session string) (turn int, history []sessions.Turn, err error)
+	End(ctx context.Context, session string, done *sessions.Turn) error
+}
+
+// Store is all that a panel keeps. Stores are safe for concurrent use;
+// sessions.NewMemory makes one that lives as long as the process.
+type Store interface {
+	agents.Blobs
+	Journal
+	Sessions
+}
+
+// Agent is one member of a panel.
+type Agent struct {
+	// ID names the agent in results; models know it as agentN.
+	ID string
+	// SystemMessage stands before the coordination text; it may be empty.
+	SystemMessage string
+	Backend       backends.Backend
+	Model         string
+	Params        backends.Params
+	// Tools are the agent's own, beside answering and voting.
+	Tools []agents.Tool
+}
+
+// Options say who is on a panel and by which rules it works.
+type Options struct {
+	// Agents stand in the order that breaks ties.
+	Agents []Agent
+	// Rules are those of coordination; the zero value means kernel.Defaults. The
+	// list of agents in it is filled in from Agents.
+	Rules kernel.Config
+	// Limits bound a step; the zero value means DefaultLimits.
+	Limits machine.Limits
+	Store  Store
+	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
+	BeforeTurn func(ctx context.Context, t *Turn) error
+	// AfterTurn runs when the result is there, before Wait returns it. Its error is
+	// returned by Wait beside the result.
+	AfterTurn func(ctx context.Context, t *Turn, r Result) error
+}
+
+// DefaultLimits are the limits of a step: ten turns of tools (seeds 001 and 004)
+// and three attempts (DESIGN §4.7).
+func DefaultLimits() machine.Limits { return machine.Limits{MaxTurns: 10, MaxAttempts: 3} }
+
+// Panel is a set of agents that answer questions together. It is safe for
+// concurrent use; turns of different sessions run side by side.
+type Panel struct {
+	opts  Options
+	turns sync.WaitGroup
+}
+
+// New returns a panel. The error says what is wrong with the options.
+func New(opts Options) (*Panel, error) {
+	ids := make([]string, len(opts.Agents))
+	seen := map[string]bool{}
+	for i, a := range opts.Agents {
+		if a.ID == "" || seen[a.ID] {
+			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ", i+1, a.ID)
+		}
+		if a.Backend == nil {
+			return nil, fmt.Errorf("agent %s has no backend", a.ID)
+		}
+		ids[i], seen[a.ID] = a.ID, true
+	}
+	if opts.Rules.Pace == "" {
+		opts.Rules = kernel.Defaults()
+	}
+	opts.Rules.Agents = ids
+	if err := opts.Rules.Validate(); err != nil {
+		return nil, err
+	}
+	if opts.Limits == (machine.Limits{}) {
+		opts.Limits = DefaultLimits()
+	}
+	if opts.Limits.MaxTurns < 1 || opts.Limits.MaxAttempts < 1 {
+		return nil, errors.New("max_turns and max_attempts must be at least 1")
+	}
+	if opts.Store == nil {
+		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
+	}
+	return &Panel{opts: opts}, nil
+}
+
+// Wait returns when all turns of the panel are over.
+func (p *Panel) Wait() { p.turns.Wait() }
+
+// Start begins the next turn of a session, which begins to exist when it is first
+// named. It returns as soon as the turn is accepted. Cancelling ctx ends the turn
+// as Cancel does. The error is sessions.ErrBusy for a session whose turn is not
+// over, and otherwise says what is wrong with the question or the store.
+func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
+	question = contextbuild.Clean(question)
+	if err := checkQuestion(question); err != nil {
+		return nil, err
+	}
+	number, history, err := p.opts.Store.Begin(ctx, session)
+	if err != nil {
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+	}
+	t := newTurn(session, number, question)
+	if err := p.accept(ctx, t, history); err != nil {
+		return nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, nil))
+	}
+	return t, nil
+}
+
+func checkQuestion(question string) error {
+	if strings.TrimSpace(question) == "" {
+		return errors.New("the question is empty")
+	}
+	if len(question) > MaxQuestion {
+		return fmt.Errorf("the question has %d bytes, and the most is %d (1 MiB): every agent is sent it in every round; shorten it, or let the agents read the text from a file",
+			len(question), MaxQuestion)
+	}
+	return nil
+}
+
+// accept writes the turn to the journal and sets its engine going.
+func (p *Panel) accept(ctx context.Context, t *Turn, history []sessions.Turn) error {
+	if p.opts.BeforeTurn != nil {
+		if err := p.opts.BeforeTurn(ctx, t); err != nil {
+			return fmt.Errorf("before turn %d: %w", t.number, err)
+		}
+	}
+	described, err := p.describe(ctx, t, history)
+	if err != nil {
+		return fmt.Errorf("store turn %d: %w", t.number, err)
+	}
+	e := newEngine(ctx, p, t)
+	if err := e.accept(p.opts.Rules, described); err != nil {
+		return err
+	}
+	p.turns.Add(1)
+	go func() {
+		defer p.turns.Done()
+		e.run(ctx)
+	}()
+	return nil
+}
+
+// describe stores all that the turn's inputs are built from.
+func (p *Panel) describe(ctx context.Context, t *Turn, history []sessions.Turn) (machine.Turn, error) {
+	d := machine.Turn{Session: t.session, Turn: t.number, Limits: p.opts.Limits}
+	exchanges := make([]contextbuild.Exchange, len(history))
+	for i, h := range history {
+		exchanges[i] = contextbuild.Exchange{Question: h.Question, Answer: h.Answer}
+	}
+	var err error
+	if d.History, err = agents.PutJSON(ctx, p.opts.Store, exchanges); err != nil {
+		return d, err
+	}
+	if d.Question, err = p.opts.Store.Put(ctx, []byte(t.question)); err != nil {
+		return d, err
+	}
+	for _, a := range p.opts.Agents {
+		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, a.Tools)
+		if err != nil {
+			return d, err
+		}
+		d.Agents = append(d.Agents, agent)
+	}
+	return d, nil
+}
+
+func (p *Panel) members() []agents.Member {
+	members := make([]agents.Member, len(p.opts.Agents))
+	for i, a := range p.opts.Agents {
+		members[i] = agents.Member{Backend: a.Backend, Tools: a.Tools, Headers: a.Params.Headers}
+	}
+	return members
+}

@@ -1,0 +1,139 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// ResultFormat is the version of Result's JSON.
+const ResultFormat = 1
+
+// Result is how a turn ended, in the form that --json prints (DESIGN §8). Agents
+// are named by their config ids.
+type Result struct {
+	Format    int           `json:"format"`
+	SessionID string        `json:"session_id"`
+	Turn      int           `json:"turn"`
+	Status    kernel.Status `json:"status"`
+	// Winner is the agent whose answer won, "" when there is none.
+	Winner     string         `json:"winner"`
+	Answer     string         `json:"answer"`
+	Answers    []ResultAnswer `json:"answers"`
+	Votes      []ResultVote   `json:"votes"`
+	VoidVotes  []ResultVote   `json:"void_votes"`
+	Agents     []ResultAgent  `json:"agents"`
+	Failed     []FailedAgent  `json:"failed"`
+	Warnings   []string       `json:"warnings"`
+	Rounds     int            `json:"rounds"`
+	Usage      ResultUsage    `json:"usage"`
+	DurationMS int64          `json:"duration_ms"`
+}
+
+// ResultAnswer is an answer that stands at the end.
+type ResultAnswer struct {
+	Agent   string `json:"agent"`
+	Label   string `json:"label"`
+	Content string `json:"content"`
+}
+
+// ResultVote is one vote: Label names the answer that it was for. Void is there
+// when the vote does not count, and says why.
+type ResultVote struct {
+	Voter  string `json:"voter"`
+	For    string `json:"for"`
+	Label  string `json:"label"`
+	Reason string `json:"reason"`
+	Round  int    `json:"round"`
+	Void   string `json:"void,omitempty"`
+}
+
+// ResultAgent is what an agent came to: voted, answered, abstained, late,
+// cancelled or failed. Error is why it failed.
+type ResultAgent struct {
+	ID    string     `json:"id"`
+	State kernel.Act `json:"state"`
+	Error string     `json:"error"`
+}
+
+// FailedAgent is an agent that is out, and why.
+type FailedAgent struct {
+	Agent string `json:"agent"`
+	Error string `json:"error"`
+}
+
+// ResultUsage adds up the turn's calls. CostUSD is null while it is unknown.
+type ResultUsage struct {
+	turn.Usage
+	CostUSD *float64 `json:"cost_usd"`
+}
+
+func (e *engine) usage() turn.Usage {
+	var sum turn.Usage
+	for _, u := range e.machine.Usage() {
+		sum = sum.Plus(u)
+	}
+	return sum
+}
+
+// result reads the machine's result with the texts that it refers to.
+func (e *engine) result() (Result, error) {
+	k := e.machine.Result()
+	r := Result{
+		Format: ResultFormat, SessionID: e.turn.session, Turn: e.turn.number, Status: k.Status,
+		Answers: []ResultAnswer{}, Votes: e.votes(k.Votes), VoidVotes: e.votes(k.Void),
+		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: append([]string{}, k.Warnings...),
+		Rounds: k.Rounds, Usage: ResultUsage{Usage: e.usage()},
+		DurationMS: e.turn.ended.Sub(e.turn.started).Milliseconds(),
+	}
+	if r.Status == "" { // the store failed before there was a result
+		r.Status = kernel.AllFailed
+	}
+	for _, agent := range e.machine.Abandoned() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
+	}
+	for i, a := range k.Agents {
+		agent := ResultAgent{ID: e.id(i), State: a.State}
+		if a.State == kernel.ActFailed {
+			agent.Error = a.Reason
+			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: a.Reason})
+		}
+		r.Agents = append(r.Agents, agent)
+	}
+	return r, e.resultTexts(k, &r)
+}
+
+func (e *engine) votes(votes []kernel.Vote) []ResultVote {
+	list := []ResultVote{}
+	for _, v := range votes {
+		list = append(list, ResultVote{
+			Voter: e.id(v.Voter), For: e.id(v.For), Label: v.Label, Reason: v.Reason, Round: v.Round, Void: v.Void,
+		})
+	}
+	return list
+}
+
+func (e *engine) resultTexts(k kernel.Result, r *Result) error {
+	text := func(ref kernel.Ref) (string, error) {
+		data, err := e.panel.opts.Store.Get(e.base, ref)
+		if err != nil {
+			return "", fmt.Errorf("read the result of turn %s: %w", e.turn.ID(), err)
+		}
+		return string(data), nil
+	}
+	for _, a := range k.Answers {
+		content, err := text(a.Text)
+		if err != nil {
+			return err
+		}
+		r.Answers = append(r.Answers, ResultAnswer{Agent: e.id(a.Agent), Label: e.machine.Label(a), Content: content})
+	}
+	if k.Winner == nil {
+		return nil
+	}
+	r.Winner = e.id(k.Winner.Agent)
+	var err error
+	r.Answer, err = text(k.Text)
+	return err
+}
