@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// noResult is what a call is told that never got its result, as after a cancel.
-const noResult = "There is no result: the call was interrupted."
+// NoResult is the content of the result that Repair gives to a call that never got
+// its own, as after a cancel.
+const NoResult = "There is no result: the call was interrupted."
 
 // Repair returns a conversation that every provider accepts, as close to
 // messages as can be. In it
@@ -31,7 +32,7 @@ func Repair(messages []Message) []Message {
 	return r.messages()
 }
 
-// A turn is a message and, if it calls tools, what came back.
+// repairedMessage is a message and, if it calls tools, what came back.
 type repairedMessage struct {
 	message Message
 	calls   []*repairedCall
@@ -120,7 +121,7 @@ func (r *repairer) messages() []Message {
 		results := Message{Role: RoleTool}
 		for _, c := range e.calls {
 			if c.result == nil {
-				c.result = &ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: noResult, IsError: true}
+				c.result = &ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: NoResult, IsError: true}
 			}
 			results.Parts = append(results.Parts, *c.result)
 		}
