@@ -2,9 +2,7 @@ package configs
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -70,8 +68,8 @@ func TestParse(t *testing.T) {
 	})
 }
 
-func TestParsedValues(t *testing.T) {
-	const file = `
+// everyKey sets every key.
+const everyKey = `
 agents:
   - id: a
     system_message: "  Be brief.\n"
@@ -112,7 +110,9 @@ ui:
   display_type: simple
   logging_enabled: off
 `
-	got, err := Parse("f.yaml", []byte(file), Options{Lookup: lookupIn(map[string]string{"KEY": "sk-12345678"})})
+
+func TestParsedValues(t *testing.T) {
+	got, err := Parse("f.yaml", []byte(everyKey), Options{Lookup: lookupIn(map[string]string{"KEY": "sk-12345678"})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ ui:
 			{ID: "a", SystemMessage: "  Be brief.\n", Backend: Backend{
 				Type: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", APIKey: "sk-12345678", APIVersion: "2024-10-21",
 				Params: backends.Params{
-					Temperature: new(float64), TopP: ptr(0.5), MaxTokens: ptr(10), Seed: ptr(int64(-1)),
+					Temperature: new(float64), TopP: new(0.5), MaxTokens: new(10), Seed: new(int64(-1)),
 					Stop: []string{"END", "$"}, ReasoningEffort: "low",
 					Headers:   map[string]string{"X-A": "1", "X-B": "sk-12345678"},
 					ExtraBody: map[string]any{"n": 1, "list": []any{"sk-12345678", map[string]any{"deep": "sk-12345678"}}},
@@ -142,12 +142,51 @@ ui:
 	if diff := cmp.Diff(want, got, ignoreSecrets); diff != "" {
 		t.Error(diff)
 	}
-	if got := got.Redact("key sk-12345678, header 1"); got != "key ***, header 1" {
-		t.Error(got)
+}
+
+func TestRedact(t *testing.T) {
+	const file = `
+agents:
+  - id: a
+    backend:
+      type: openai
+      base_url: https://me:password1@example.org
+      api_key: 8letters
+      headers: {Authorization: "Bearer 8letters-and-more", X-Title: "My programme"}
+  - id: b
+    backend: {type: openai, api_key: none, model: "${MODEL}"}
+    system_message: ${B_TOKEN}
+`
+	env := map[string]string{"B_TOKEN": "8letters-and", "MODEL": "long-model-name"}
+	config, err := Parse("f.yaml", []byte(file), Options{Lookup: lookupIn(env)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[string]string{
+		"8letters":                     "***",
+		"8letters-and-so":              "***-so",
+		"Bearer 8letters-and-more":     "***",
+		"of me:password1@":             "of me:***@",
+		"My programme, none the wiser": "My programme, none the wiser",
+		"long-model-name":              "long-model-name",
+	} {
+		if got := config.Redact(s); got != want {
+			t.Errorf("%s: got %s, want %s", s, got, want)
+		}
 	}
 }
 
-func ptr[V any](v V) *V { return &v }
+func TestIssueString(t *testing.T) {
+	for want, issue := range map[string]Issue{
+		`a\u000ab.yaml:1:2: x\u0007`: {File: "a\nb.yaml", Line: 1, Column: 2, Message: "x\a"},
+		"a.yaml:3: m":                {File: "a.yaml", Line: 3, Message: "m"},
+		"a.yaml: m":                  {File: "a.yaml", Message: "m"},
+	} {
+		if got := issue.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
 
 func TestMaxOverlap(t *testing.T) {
 	got := []float64{NoveltyLenient.MaxOverlap(), NoveltyBalanced.MaxOverlap(), NoveltyStrict.MaxOverlap()}
@@ -184,134 +223,6 @@ func TestIssueIsFound(t *testing.T) {
 	var issue Issue
 	if !errors.As(err, &issue) || issue.Line != 2 || issue.Column != 1 {
 		t.Errorf("%#v", err)
-	}
-}
-
-func TestLoad(t *testing.T) {
-	t.Chdir(t.TempDir())
-	panel := "agent: {id: mine, backend: {type: auto}}\n"
-	for _, path := range []string{"one_agent.yaml", "other.yaml"} {
-		if err := os.WriteFile(path, []byte(panel), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir("folder.yaml", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct{ name, file, firstID, err string }{
-		{"other.yaml", "other.yaml", "mine", ""},
-		{"one_agent.yaml", "one_agent.yaml", "mine", ""},
-		{"./one_agent.yaml", "./one_agent.yaml", "mine", ""},
-		{"@examples/one_agent", "@examples/one_agent", "assistant", ""},
-		{"@examples/one_agent.yaml", "@examples/one_agent.yaml", "assistant", ""},
-		{"configs/one_agent.yaml", "@examples/one_agent", "assistant", ""},
-		{"three_agents.yaml", "@examples/three_agents", "researcher", ""},
-		{"three_agents", "@examples/three_agents", "researcher", ""},
-		{"elsewhere/three_agents.yaml", "", "", "elsewhere/three_agents.yaml: no such config file; did you mean @examples/three_agents?"},
-		{"tree_agents.yaml", "", "", "tree_agents.yaml: no such config file; did you mean @examples/three_agents?"},
-		{"@examples/four", "", "", "@examples/four: no such example; there are "},
-		{"@examples/../one_agent", "", "", "@examples/../one_agent: no such example; there are "},
-		{"zzz", "", "", "zzz: no such config file; give the path of a YAML file or a shipped one: all_settings, "},
-		{"", "", "", "no config file is named; give the path of a YAML file or a shipped one: all_settings, "},
-		{"folder.yaml", "", "", "cannot read the config: read folder.yaml: is a directory"},
-	} {
-		config, err := Load(tt.name, Options{BackendTypes: testTypes()})
-		switch {
-		case tt.err != "":
-			if err == nil || !strings.HasPrefix(err.Error(), tt.err) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q: got %v, want %s", tt.name, err, tt.err)
-			}
-		case err != nil:
-			t.Errorf("%q: %v", tt.name, err)
-		case config.File != tt.file || config.Agents[0].ID != tt.firstID:
-			t.Errorf("%q: got %s with %s", tt.name, config.File, config.Agents[0].ID)
-		}
-	}
-}
-
-func TestExamplesLoadWithoutWarnings(t *testing.T) {
-	var names []string
-	for _, example := range Examples() {
-		names = append(names, example.Name)
-		config, err := Load("@examples/"+example.Name, Options{
-			Lookup:       lookupIn(map[string]string{"OPENROUTER_API_KEY": "sk-or-12345678"}),
-			BackendTypes: testTypes(),
-		})
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		for _, w := range config.Warnings {
-			t.Error(w)
-		}
-		if strings.TrimSpace(example.Summary) == "" || len(example.Summary) > 90 || strings.HasPrefix(example.Summary, "#") {
-			t.Errorf("%s: summary %q", example.Name, example.Summary)
-		}
-	}
-	want := []string{"all_settings", "local_server", "mixed_providers", "one_agent", "one_model_three_times", "openai_compatible", "three_agents"}
-	if !slices.Equal(names, want) {
-		t.Error(names)
-	}
-}
-
-// TestAllSettings checks that all_settings.yaml names every key that there is,
-// and states the defaults as they are.
-func TestAllSettings(t *testing.T) {
-	data, _ := readExample("all_settings")
-	names := slices.Concat(topSection().names(), agentSection().names(), backendSection().names(), reasoningSection().names(),
-		orchestratorSection().names(), timeoutSection().names(), uiSection().names())
-	for _, name := range names {
-		if name == "agent" || name == "headers" {
-			continue // other names of agents and extra_headers
-		}
-		if !strings.Contains(string(data), name+":") {
-			t.Errorf("%s is not in all_settings.yaml", name)
-		}
-	}
-	config, err := Parse("all_settings.yaml", data, Options{Lookup: lookupIn(nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defaults := Default()
-	if !reflect.DeepEqual(config.Orchestrator, defaults.Orchestrator) || config.Timeouts != defaults.Timeouts || config.UI != defaults.UI {
-		t.Errorf("all_settings.yaml states other defaults: %+v", config)
-	}
-}
-
-func TestWithDotEnv(t *testing.T) {
-	dir := t.TempDir()
-	process := lookupIn(map[string]string{"BOTH": "process", "EMPTY": ""})
-	lookup, err := WithDotEnv(dir, process)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, set := lookup("FILE"); set {
-		t.Error("FILE is set without a file")
-	}
-	env := "BOTH=file\nEMPTY=file\nFILE='from file'\n# comment\n"
-	path := filepath.Join(dir, ".env")
-	if err := os.WriteFile(path, []byte(env), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if lookup, err = WithDotEnv(dir, process); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"BOTH": "process", "EMPTY": "", "FILE": "from file"} {
-		if got, set := lookup(name); got != want || !set {
-			t.Errorf("%s: got %q, %v", name, got, set)
-		}
-	}
-	if _, set := lookup("NONE"); set {
-		t.Error("NONE is set")
-	}
-	if _, set := os.LookupEnv("FILE"); set {
-		t.Error("the environment of the process was changed")
-	}
-	if err := os.WriteFile(path, []byte("sk-secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := WithDotEnv(dir, process); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"embed"
+	"fmt"
 	"strings"
 )
 
@@ -22,7 +23,7 @@ type Example struct {
 func Examples() []Example {
 	var list []Example
 	for _, name := range exampleNames() {
-		data, _ := readExample(name)
+		data, _ := readExample(name) // it was listed
 		first, _, _ := strings.Cut(string(data), "\n")
 		list = append(list, Example{Name: name, Summary: strings.TrimSpace(strings.TrimPrefix(first, "#"))})
 	}
@@ -33,7 +34,7 @@ func Examples() []Example {
 func exampleNames() []string {
 	entries, err := exampleFiles.ReadDir(".")
 	if err != nil {
-		return nil
+		panic(fmt.Sprintf("configs: the embedded files cannot be listed: %v", err))
 	}
 	var names []string
 	for _, entry := range entries {

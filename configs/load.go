@@ -73,6 +73,9 @@ func pathHint() string {
 // error has one line for each thing wrong, with the place and the cure; each is
 // an Issue that errors.As finds.
 func Parse(file string, data []byte, opts Options) (*Config, error) {
+	if file == "" {
+		file = "config"
+	}
 	if opts.Lookup == nil {
 		opts.Lookup = os.LookupEnv
 	}

@@ -116,7 +116,7 @@ func (r *reader) entries(at string, n *yaml.Node) []entry {
 	for _, e := range own {
 		taken[e.key.Value] = true
 	}
-	seen := map[*yaml.Node]bool{n: true}
+	seen := map[*yaml.Node]bool{}
 	for len(merges) > 0 {
 		source := deref(merges[0])
 		merges = merges[1:]

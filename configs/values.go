@@ -165,9 +165,10 @@ func number(least, most float64) parser[float64] {
 	}}
 }
 
+// float may be infinite or no number at all; a range refuses both.
 func (s scalar) float() (float64, bool) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(s.text, "_", ""), 64)
-	return v, err == nil && s.is("!!int", "!!float") && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return v, err == nil && s.is("!!int", "!!float")
 }
 
 func integer[V int | int64](least, most V) parser[V] {
@@ -187,11 +188,10 @@ const longest = 30 * 24 * time.Hour
 func seconds(least float64) parser[time.Duration] {
 	wanted := fmt.Sprintf("a number of seconds from %v to %.0f", least, longest.Seconds())
 	return parser[time.Duration]{wanted, func(s scalar) (time.Duration, bool) {
-		v, ok := s.float()
-		if !ok || v < least || v > longest.Seconds() {
-			return 0, false
+		if v, ok := s.float(); ok && v >= least && v <= longest.Seconds() {
+			return time.Duration(v * float64(time.Second)), true
 		}
-		return time.Duration(v * float64(time.Second)), true
+		return 0, false
 	}}
 }
 
