@@ -34,7 +34,7 @@ type Error struct {
 	Status int
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
-	// Begun says that the stream had yielded something before it failed, so that a
+	// Begun says that a part of the answer had come before it failed, so that a
 	// repetition would be paid for twice.
 	Begun bool
 	Err   error

@@ -129,7 +129,7 @@ func checkCutToolCall(t *testing.T, newHarness NewHarness) {
 	for _, fault := range []Fault{CutStream, AbortStream} {
 		h := newHarness(t, Settings{Reply: always(Reply{ToolCalls: []backends.ToolCall{vote("c1", "agent1")}, Fault: fault})})
 		resp, e := h.mustFail(t, ask())
-		if e.Kind != backends.KindNetwork {
+		if e.Kind != backends.KindNetwork || !e.Begun {
 			t.Errorf("%s gives %+v", fault, e)
 		}
 		if calls := resp.Message.ToolCalls(); len(calls) > 0 {

@@ -202,6 +202,7 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream) error {
 			return a.failure(err)
 		}
 		events, err := answer.add(raw)
+		a.begun = answer.begun
 		if err != nil {
 			return a.failure(err)
 		}
@@ -228,7 +229,6 @@ const trailerTimeout = 5 * time.Second
 
 func (a *attempt) send(events []backends.Event) error {
 	for _, ev := range events {
-		a.begun = true
 		if !a.emit(ev) {
 			return errStopped
 		}

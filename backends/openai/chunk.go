@@ -81,6 +81,7 @@ type answer struct {
 	usage   *usage
 	reason  string
 	hasText bool
+	begun   bool // whether any part of a message came, yielded or not
 }
 
 func newAnswer(key backends.Key) *answer {
@@ -128,6 +129,7 @@ func (a *answer) addDelta(d delta) []backends.Event {
 		events = append(events, backends.TextDelta{Text: string(d.Content)})
 	}
 	a.refusal.WriteString(d.Refusal)
+	a.begun = a.begun || len(events) > 0 || d.Refusal != "" || len(d.ToolCalls) > 0
 	for _, f := range d.ToolCalls {
 		a.calls.add(f)
 	}

@@ -97,18 +97,22 @@ func (m *callMerger) find(f callFragment) *openCall {
 	return nil
 }
 
-// continued returns call if f can be more of it. A fragment with a name begins a
-// new call if the one before is complete, or has another name and nothing yet.
+// continued returns call if f can be more of it, else nil: a fragment with a name
+// begins a new call if the one before is complete, or has another name and
+// nothing yet. An end that only repeats id and name begins none.
 func continued(call *openCall, f callFragment) *openCall {
-	if f.Function.Name == "" || call.name == "" {
+	name := f.Function.Name
+	if name == "" || call.name == "" {
 		return call
 	}
-	switch {
-	case call.arguments.Len() == 0:
-		if f.Function.Name != call.name {
+	if call.arguments.Len() == 0 {
+		if name != call.name {
 			return nil
 		}
-	case call.complete() && f.arguments() != "":
+		return call
+	}
+	repeats := f.arguments() == "" && name == call.name && (f.ID == "" || f.ID == call.id)
+	if call.complete() && !repeats {
 		return nil
 	}
 	return call
