@@ -81,7 +81,9 @@ func (b *exactBytes) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes the form that LoadDir reads.
+// MarshalJSON writes the form that LoadDir reads. The bodies keep every byte;
+// the other texts are JSON, which has no place for invalid UTF-8, and JSON within
+// them (schemas, opaque parts) loses its white space.
 func (c Call) MarshalJSON() ([]byte, error) {
 	f := callFile{
 		Format: callFormat, Number: c.Number, Attempt: c.Attempt, Request: c.Request, Chars: c.Chars,
@@ -123,6 +125,9 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
+	if f.Number < 1 || f.Start.IsZero() {
+		return errors.New("it is incomplete: it has no number or no time")
+	}
 	*c = Call{
 		Number: f.Number, Attempt: f.Attempt, Request: f.Request, Chars: f.Chars, Body: f.Body, Raw: f.Raw,
 		Response: f.Response, Outcome: f.Outcome, Start: f.Start, FirstByte: f.FirstByte, End: f.End,
@@ -131,6 +136,9 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 		c.EarlierBodies = append(c.EarlierBodies, b)
 	}
 	for _, e := range f.Events {
+		if e.Event.Event == nil {
+			return errors.New("it has an event without a type")
+		}
 		c.Events = append(c.Events, SeenEvent{e.At, e.Event.Event})
 	}
 	return c.readError(f.Error)

@@ -67,8 +67,6 @@ func callFolder(key backends.Key) string {
 	return filepath.Join(fmt.Sprintf("turn-%03d", key.Turn), safeName(agent))
 }
 
-func callName(number int) string { return fmt.Sprintf("call-%03d.json", number) }
-
 // callNumber reads the number from the name of a file; 0 if it is not a call's.
 func callNumber(name string) int {
 	digits, isCall := strings.CutPrefix(name, "call-")
@@ -133,28 +131,26 @@ func lastNumber(folder string) int {
 	return last
 }
 
-// writeCall writes the call as JSON and as text.
+// writeCall writes the call as text and, last, as JSON: where there is the one
+// that LoadDir reads, there is the other.
 func writeCall(o Options, c Call) error {
 	folder := filepath.Join(o.Dir, callFolder(c.Request.Key))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+		return err
 	}
-	compact, err := marshal(c)
+	data, err := marshal(c)
 	if err != nil {
-		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+		return err
 	}
-	var data, text bytes.Buffer
-	if err := errors.Join(json.Indent(&data, compact, "", "  "), Print(&text, []Call{c})); err != nil {
-		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+	var text bytes.Buffer
+	if err := Print(&text, []Call{c}); err != nil {
+		return err
 	}
-	name := filepath.Join(folder, callName(c.Number))
-	if err := writeAtomically(strings.TrimSuffix(name, ".json")+".txt", o.scrub(text.Bytes())); err != nil {
-		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
+	name := filepath.Join(folder, fmt.Sprintf("call-%03d", c.Number))
+	if err := writeAtomically(name+".txt", o.scrub(text.Bytes())); err != nil {
+		return err
 	}
-	if err := writeAtomically(name, o.scrub(data.Bytes())); err != nil {
-		return fmt.Errorf("write the input of %s: %w", c.Request.Key, err)
-	}
-	return nil
+	return writeAtomically(name+".json", o.scrub(append(data, '\n')))
 }
 
 // scrub masks the secrets in what is to be written.
@@ -190,31 +186,35 @@ func writeAtomically(name string, data []byte) error {
 func LoadDir(dir string) ([]Call, error) {
 	var calls []Call
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || callNumber(entry.Name()) == 0 {
-			return err
+		if err != nil {
+			return fmt.Errorf("read inputs: %w", err)
 		}
-		c, err := loadCall(path)
+		if entry.IsDir() || callNumber(entry.Name()) == 0 {
+			return nil
+		}
+		c, err := LoadFile(path)
 		calls = append(calls, c)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read inputs: %w", err)
+		return nil, err
 	}
 	if len(calls) == 0 {
-		return nil, fmt.Errorf("read inputs: there are none in %s (--dump-inputs writes them)", dir)
+		return nil, fmt.Errorf("read inputs: there are none in %s; massgen --dump-inputs %s writes them", dir, dir)
 	}
 	sortCalls(calls)
 	return calls, nil
 }
 
-func loadCall(path string) (Call, error) {
+// LoadFile reads one call, such as DIR/turn-001/AGENT/call-001.json.
+func LoadFile(path string) (Call, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return Call{}, err
+		return Call{}, fmt.Errorf("read an input: %w", err)
 	}
 	var c Call
 	if err := json.Unmarshal(data, &c); err != nil {
-		return Call{}, fmt.Errorf("%s is damaged or not an input of massgen: %w", path, err)
+		return Call{}, fmt.Errorf("read an input: %s is damaged or not an input of massgen: %w", path, err)
 	}
 	return c, nil
 }

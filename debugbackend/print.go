@@ -142,16 +142,12 @@ func paramLines(p backends.Params) string {
 }
 
 func printBytes(b *strings.Builder, name string, data []byte) {
-	switch {
-	case data == nil:
+	if data == nil {
 		heading(b, name+" (none was sent)")
-	case !utf8.Valid(data):
-		heading(b, fmt.Sprintf("%s (%s bytes, not UTF-8)", name, grouped(len(data))))
-		b.WriteString(visible(string(data)) + "\n")
-	default:
-		heading(b, fmt.Sprintf("%s (%s bytes)", name, grouped(len(data))))
-		b.WriteString(visible(string(data)) + "\n")
+		return
 	}
+	heading(b, fmt.Sprintf("%s (%s bytes)", name, grouped(len(data))))
+	b.WriteString(visible(string(data)) + "\n")
 }
 
 func (c Call) responseLines() string {

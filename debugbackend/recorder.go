@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -111,13 +112,16 @@ func (r *Recorder) finish(rec *recording, outcome Outcome) {
 	if r.options.Dir == "" {
 		return
 	}
-	if err := writeCall(r.options, rec.snapshot()); err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.failed++
-		if r.err == nil {
-			r.err = err
-		}
+	call := rec.snapshot()
+	err := writeCall(r.options, call)
+	if err == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed++
+	if r.err == nil {
+		r.err = fmt.Errorf("write the input of %s: %w", call.Request.Key, err)
 	}
 }
 

@@ -1,0 +1,220 @@
+package debugbackend
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Table writes, for each agent, the two tables of seed 003 over the first call of
+// each of its turns: the sizes of the input in characters with their growth
+// against the agent's first turn, in percent rounded half up, and the sections
+// that the input has. The calls are sorted as Recorder.Calls and LoadDir sort
+// them.
+func Table(w io.Writer, calls []Call) error {
+	labels := rowLabels{[]string{"turn"}, func(c Call) []string {
+		return []string{strconv.Itoa(c.Request.Key.Turn)}
+	}}
+	return writeTables(w, groupCalls(calls, true), labels)
+}
+
+// CallTable is Table with a row for every call.
+func CallTable(w io.Writer, calls []Call) error {
+	labels := rowLabels{[]string{"turn", "call", "round", "step"}, func(c Call) []string {
+		k := c.Request.Key
+		return []string{strconv.Itoa(k.Turn), strconv.Itoa(c.Number), strconv.Itoa(k.Round), fmt.Sprintf("%s %d", visible(k.Purpose), k.Index)}
+	}}
+	return writeTables(w, groupCalls(calls, false), labels)
+}
+
+// rowLabels are the first columns of a table, which say what call a row is of.
+type rowLabels struct {
+	names []string
+	of    func(Call) []string
+}
+
+// series are the calls of one agent, or of one purpose that belongs to no agent,
+// in a session.
+type series struct {
+	session, agent, purpose string
+	calls                   []Call
+}
+
+// groupCalls parts the calls into series, in the order in which these begin.
+// firstOnly keeps the first call of each turn.
+func groupCalls(calls []Call, firstOnly bool) []series {
+	var all []series
+	for _, c := range calls {
+		k := c.Request.Key
+		s := findSeries(&all, k)
+		if firstOnly && len(s.calls) > 0 && s.calls[len(s.calls)-1].Request.Key.Turn == k.Turn {
+			continue
+		}
+		s.calls = append(s.calls, c)
+	}
+	return all
+}
+
+func findSeries(all *[]series, k backends.Key) *series {
+	wanted := series{session: k.Session, agent: k.Agent}
+	if k.Agent == "" {
+		wanted.purpose = k.Purpose
+	}
+	for i := range *all {
+		s := &(*all)[i]
+		if s.session == wanted.session && s.agent == wanted.agent && s.purpose == wanted.purpose {
+			return s
+		}
+	}
+	*all = append(*all, wanted)
+	return &(*all)[len(*all)-1]
+}
+
+func (s series) title() string {
+	title := "agent " + s.agent
+	if s.agent == "" {
+		title = "no agent, " + s.purpose
+	}
+	if s.session != "" {
+		title += ", session " + s.session
+	}
+	return visible(title)
+}
+
+func writeTables(w io.Writer, all []series, labels rowLabels) error {
+	var b strings.Builder
+	for i, s := range all {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		sizes, err := aligned(sizeRows(s.calls, labels))
+		if err != nil {
+			return err
+		}
+		elements, err := aligned(elementRows(s.calls, labels))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s\n\n%s\n%s", s.title(), sizes, elements)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print the tables of inputs: %w", err)
+	}
+	return nil
+}
+
+// sizeRows has a column for what models and tools said only if they said
+// anything.
+func sizeRows(calls []Call, labels rowLabels) [][]string {
+	base := calls[0]
+	other := false
+	for _, c := range calls {
+		other = other || c.Chars.Other > 0
+	}
+	columns := []string{"system", "user"}
+	if other {
+		columns = append(columns, "models and tools")
+	}
+	rows := [][]string{row(labels.names, append(columns, "total", fmt.Sprintf("growth since turn %d", base.Request.Key.Turn))...)}
+	for i, c := range calls {
+		cells := []string{sized(c.Chars.System, base.Chars.System), sized(c.Chars.User, base.Chars.User)}
+		if other {
+			cells = append(cells, sized(c.Chars.Other, base.Chars.Other))
+		}
+		growth := ""
+		if i > 0 {
+			growth = percent(c.Chars.Total, base.Chars.Total)
+		}
+		rows = append(rows, row(labels.of(c), append(cells, grouped(c.Chars.Total), growth)...))
+	}
+	return rows
+}
+
+func row(first []string, rest ...string) []string {
+	return append(append([]string{}, first...), rest...)
+}
+
+// sized is a number of characters with its growth, if it has changed.
+func sized(n, base int) string {
+	if n == base || base == 0 {
+		return grouped(n)
+	}
+	return fmt.Sprintf("%s (%s)", grouped(n), percent(n, base))
+}
+
+// percent is the growth from base to n, rounded half up: "+48 %".
+func percent(n, base int) string {
+	if base == 0 {
+		return "-"
+	}
+	twice := 200*(n-base) + base
+	rounded := twice / (2 * base)
+	if twice%(2*base) < 0 {
+		rounded-- // division cuts towards zero
+	}
+	return fmt.Sprintf("%+d %%", rounded)
+}
+
+func elementRows(calls []Call, labels rowLabels) [][]string {
+	rows := [][]string{row(labels.names, "CONVERSATION_HISTORY", "ORIGINAL MESSAGE", "CURRENT ANSWERS", "context-aware system")}
+	for _, c := range calls {
+		s := readSections(c.Request.Messages)
+		rows = append(rows, row(labels.of(c), s.history(), yesNo(s.coordination), s.currentAnswers(), yesNo(s.contextAware)))
+	}
+	return rows
+}
+
+func (s sections) history() string {
+	switch {
+	case s.exchanges == 0:
+		return "no"
+	case !s.coordination:
+		return fmt.Sprintf("as messages (%s)", counted(s.exchanges, "exchange"))
+	}
+	return fmt.Sprintf("yes (%s)", counted(s.exchanges, "exchange"))
+}
+
+func (s sections) currentAnswers() string {
+	switch {
+	case !s.hasAnswers:
+		return "no"
+	case len(s.answers) == 0:
+		return "yes (empty)"
+	}
+	return fmt.Sprintf("yes (%s)", counted(len(s.answers), "agent"))
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%s %ss", grouped(n), noun)
+}
+
+// aligned gives the rows as lines with aligned columns, without spaces at the
+// ends.
+func aligned(rows [][]string) (string, error) {
+	var padded, trimmed strings.Builder
+	tw := tabwriter.NewWriter(&padded, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(tw, strings.Join(r, "\t"))
+	}
+	if err := tw.Flush(); err != nil {
+		return "", fmt.Errorf("align a table: %w", err)
+	}
+	for line := range strings.Lines(padded.String()) {
+		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return trimmed.String(), nil
+}
