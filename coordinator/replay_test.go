@@ -1,0 +1,203 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// replays are runs with something of everything in them.
+var replays = map[string]struct {
+	script  string
+	change  func(*Options)
+	cancels time.Duration
+}{
+	"consensus": {script: agree},
+	"improvement and tool errors": {script: `
+rules:
+  - {when: {round: 1, index: 0}, reply: {delay: 1s, vote: {agent: agent1, reason: "nobody has answered"}}}
+  - {when: {round: 1, index: 1}, reply: {text: "{{.Agent}} only talks"}}
+  - {when: {round: 1, agent: agent3}, reply: {delay: 3s, new_answer: "third"}}
+  - {when: {round: 1}, reply: {new_answer: "{{.Agent}} on {{.Question}}"}}
+  - {when: {round: 2, agent: agent1}, reply: {delay: 2s, new_answer: "a better answer"}}
+  - {when: {}, reply: {delay: 1s, vote: {agent: agent1, reason: "good"}}}
+`},
+	"time limits": {script: `
+rules:
+  - {when: {round: 1, agent: agent3}, reply: {hang: true}}
+  - {when: {round: 1}, reply: {delay: 1s, new_answer: "{{.Agent}}"}}
+  - {when: {}, reply: {delay: 5s, vote: {agent: agent1, reason: "good"}}}
+`, change: func(o *Options) { o.Rules.FirstRoundLimit, o.Rules.RoundGrace = 10*time.Second, 5*time.Second }},
+	"eager": {script: `
+rules:
+  - {when: {round: 1, agent: agent1}, reply: {delay: 1s, new_answer: "first"}}
+  - {when: {round: 1, agent: agent2}, reply: {delay: 3s, new_answer: "second"}}
+  - {when: {round: 1, agent: agent3}, reply: {delay: 9s, new_answer: "third"}}
+  - {when: {}, reply: {delay: 2500ms, vote: {agent: agent1, reason: "good"}}}
+`, change: func(o *Options) { o.Rules.Pace = kernel.PaceEager }},
+	"presentation": {script: agree + "  - {when: {}, reply: {text: \"\"}}\n", change: func(o *Options) { o.Rules.Final = kernel.WinnerPresent }},
+	"cancelled":    {script: agree, cancels: 1500 * time.Millisecond},
+	"failed": {script: `
+rules:
+  - {when: {}, reply: {delay: 1s, error: {kind: auth, message: "wrong key"}}}
+`},
+}
+
+func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
+	for name, run := range replays {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				recorder := debugbackend.NewRecorder(debugbackend.Options{})
+				p, store := panelOf(t, 3, run.script, nil, func(o *Options) {
+					o.Rules = kernel.Defaults()
+					if run.change != nil {
+						run.change(o)
+					}
+					for i := range o.Agents {
+						o.Agents[i].Backend = recorder.Wrap(o.Agents[i].Backend)
+					}
+				})
+				live := runTurn(t, p, run.cancels)
+				fresh, inputs := replay(t, store, live.turn)
+				if diff := cmp.Diff(stateOf(t, &live.machine), stateOf(t, fresh)); diff != "" {
+					t.Errorf("the state after the replay differs (-live +replayed):\n%s", diff)
+				}
+				if diff := cmp.Diff(recordedInputs(t, recorder), inputs); diff != "" {
+					t.Errorf("the inputs of the replay differ (-live +replayed):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// runTurn runs a turn on an engine that the test can look into afterwards.
+func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
+	t.Helper()
+	number, _, err := p.opts.Store.Begin(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle := newTurn("s", number, "energy")
+	described, err := p.describe(t.Context(), handle, []sessions.Turn{{Number: 1, Question: "hello", Answer: "hi"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t.Context(), p, handle)
+	if err := e.accept(p.opts.Rules, described); err != nil {
+		t.Fatal(err)
+	}
+	if cancelAfter > 0 {
+		time.AfterFunc(cancelAfter, handle.Cancel)
+	}
+	e.run(t.Context())
+	if _, err := handle.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// replay feeds a turn's journal to a fresh machine and returns it with the input
+// of each model call that it commanded, by key.
+func replay(t *testing.T, store *sessions.Memory, handle *Turn) (*turn.Machine, map[string]string) {
+	t.Helper()
+	journal, err := store.Journal(t.Context(), handle.session, handle.number)
+	if err != nil || len(journal) == 0 {
+		t.Fatalf("journal of %d events: %v", len(journal), err)
+	}
+	m, inputs := &turn.Machine{}, map[string]string{}
+	for _, data := range journal {
+		ev, err := turn.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands, err := m.Apply(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range commands {
+			run, ok := c.(turn.Run)
+			if !ok {
+				continue
+			}
+			call, ok := run.Effect.(machine.ModelCall)
+			if !ok {
+				continue
+			}
+			req, err := agents.Input(t.Context(), store, m.Turn(), call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inputs[req.Key.String()] = encode(t, req)
+		}
+	}
+	return m, inputs
+}
+
+func recordedInputs(t *testing.T, r *debugbackend.Recorder) map[string]string {
+	t.Helper()
+	inputs := map[string]string{}
+	for _, call := range r.Calls() {
+		key := call.Request.Key.String()
+		if _, twice := inputs[key]; twice {
+			t.Errorf("%s was called twice", key)
+		}
+		inputs[key] = encode(t, call.Request)
+	}
+	return inputs
+}
+
+func encode(t *testing.T, req backends.Request) string {
+	t.Helper()
+	data, err := json.MarshalIndent(req, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func stateOf(t *testing.T, m *turn.Machine) string {
+	t.Helper()
+	data, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestEveryRunIsJournaledFromAcceptedToItsLastResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		journal, err := store.Journal(context.Background(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		for _, data := range journal {
+			ev, err := turn.Decode(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."))
+		}
+		want := append([]string{"Accepted"}, slices.Repeat([]string{"ModelDone"}, 6)...)
+		if !slices.Equal(kinds, want) {
+			t.Errorf("the journal has %v, want %v", kinds, want)
+		}
+	})
+}
