@@ -90,7 +90,8 @@ type Reply struct {
 	Error *ReplyError
 	// Fault breaks the reply.
 	Fault Fault
-	// Raw, if it is not empty, is sent as the body of the stream, as it stands.
+	// Raw, if it is not empty, is sent as the body of the stream, as it stands. A
+	// fault of a stream then comes after it.
 	Raw string
 }
 

@@ -199,10 +199,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 		s.hang(r.Context())
 	case reply.Fault == Reset:
 		resetConnection(w)
-	case reply.Raw != "":
-		w.Header().Set("Content-Type", "text/event-stream")
-		writeAll(w, reply.Raw)
-	case !asksForStream(body):
+	case reply.Raw == "" && !asksForStream(body):
 		writeWhole(w, call, reply)
 	default:
 		s.writeStream(w, r, call, reply)
@@ -211,11 +208,17 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	if reply.Fault == NoFault {
+	switch {
+	case reply.Raw != "":
+		writeAll(w, reply.Raw)
+	case reply.Fault == NoFault:
 		writeAll(w, wholeStream(call.Number, asksForUsage(call.Body), reply))
+	default:
+		writeAll(w, brokenStream(call.Number, reply))
+	}
+	if reply.Fault == NoFault {
 		return
 	}
-	writeAll(w, brokenStream(call.Number, reply))
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return // the client has gone, which is what many tests are about
 	}

@@ -94,7 +94,7 @@ func parseBaseURL(text string) (*url.URL, url.Values, error) {
 		return nil, nil, errors.New("base_url is not a URL: it should look like https://host/v1")
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, nil, fmt.Errorf("base_url %q has no http:// or https:// and host: it should look like https://host/v1", base.Redacted())
+		return nil, nil, errors.New("base_url lacks http:// or https:// and a host: it should look like https://host/v1")
 	}
 	query := base.Query()
 	base.RawQuery, base.Fragment = "", ""

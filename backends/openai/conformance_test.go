@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,7 +10,13 @@ import (
 	"github.com/massgen/massgen/backends/openai"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(proxyChild) != "" {
+		callThroughProxy()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestConformance(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {

@@ -232,15 +232,18 @@ func saysTooLong(message string) bool {
 	return false
 }
 
+// maxRetryAfter is the longest time that is believed.
+const maxRetryAfter = 24 * time.Hour
+
 // retryAfter reads how long a service asks to wait (RFC 9110, section 10.2.3:
 // seconds or a date), or the milliseconds that OpenAI sends beside it.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
+		return toWait(ms / 1000)
 	}
 	value := header.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return max(0, time.Duration(seconds*float64(time.Second)))
+		return toWait(seconds)
 	}
 	date, err := http.ParseTime(value)
 	if err != nil {
@@ -249,7 +252,14 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
 		now = sent // the service's own clock
 	}
-	return max(0, date.Sub(now))
+	return toWait(date.Sub(now).Seconds())
+}
+
+func toWait(seconds float64) time.Duration {
+	if !(seconds > 0) { // not a number is no time either
+		return 0
+	}
+	return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
 }
 
 const maxMessage = 500

@@ -1,0 +1,263 @@
+package openai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/backends/openai"
+)
+
+func simple() backends.Request {
+	return backends.Request{Model: "m", Messages: []backends.Message{backends.User("hi")}}
+}
+
+func failure(t *testing.T, backend *openai.Backend, req backends.Request) *backends.Error {
+	t.Helper()
+	_, err := backends.Collect(backend.Stream(t.Context(), req), nil)
+	var e *backends.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("the call ended with %v, not with a *backends.Error", err)
+	}
+	return e
+}
+
+// closedAddress is one that refuses connections.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestRefusedConnection(t *testing.T) {
+	backend := newBackend(t, openai.Config{BaseURL: "http://user:pass-word@" + closedAddress(t) + "/v1"})
+	e := failure(t, backend, simple())
+	if e.Kind != backends.KindNetwork || e.Begun || !strings.Contains(e.Message, "connection refused") {
+		t.Errorf("a refused connection gives %+v", e)
+	}
+	if _, err := backend.ListModels(t.Context()); backends.KindOf(err) != backends.KindNetwork {
+		t.Errorf("listing the models gives %v", err)
+	}
+}
+
+func TestSecretsAreNotShown(t *testing.T) {
+	const key, password = "sk-key-123", "pass word"
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, r.Header.Get("Authorization")+" pass word pass%20word http://me:proxy-pw@host/", http.StatusBadRequest)
+	}
+	server := httptest.NewServer(http.HandlerFunc(echo))
+	t.Cleanup(server.Close)
+	backend := newBackend(t, openai.Config{
+		BaseURL: strings.Replace(server.URL, "://", "://user:pass%20word@", 1),
+		APIKey:  key,
+	})
+	want := "Bearer *** *** *** http://me:***@host/"
+	if got := failure(t, backend, simple()).Message; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	_, err := backend.ListModels(t.Context())
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("listing the models shows %v", err)
+	}
+	for _, bad := range []string{"ftp://user:pass@host", "user:pass@host/v1", "http://user:pa ss@ho st", "://", "http://"} {
+		_, err := openai.New(openai.Config{BaseURL: bad})
+		if err == nil || strings.Contains(err.Error(), "pa") && strings.Contains(err.Error(), "ss@") {
+			t.Errorf("base URL %q gives %v", bad, err)
+		}
+	}
+}
+
+// TestNoCauseShowsASecret walks down the causes, which a logger might print.
+func TestNoCauseShowsASecret(t *testing.T) {
+	const password = "hidden-word"
+	failing := func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("proxy http://me:" + password + "@proxy: refused")
+	}
+	backend := newBackend(t, openai.Config{Transport: roundTripFunc(failing)})
+	for err := error(failure(t, backend, simple())); err != nil; err = errors.Unwrap(err) {
+		if strings.Contains(err.Error(), password) {
+			t.Errorf("%T shows the password: %v", err, err)
+		}
+	}
+}
+
+type roundTripFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestRequestThatCannotBeMade(t *testing.T) {
+	backend := newBackend(t, openai.Config{Transport: roundTripFunc(func(*http.Request) (*http.Response, error) {
+		t.Error("it was sent")
+		return nil, errors.New("sent")
+	})})
+	for name, change := range map[string]func(*backends.Request){
+		"schema":     func(r *backends.Request) { r.Tools = []backends.Tool{{Name: "t", Schema: []byte("{")}} },
+		"extra body": func(r *backends.Request) { r.Params.ExtraBody = map[string]any{"f": func() {}} },
+	} {
+		req := simple()
+		change(&req)
+		if e := failure(t, backend, req); e.Kind != backends.KindBadRequest || e.Message == "" {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+// TestLimitsOfTime takes the default limits in a bubble where time is free.
+func TestLimitsOfTime(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cfg   openai.Config
+		reply backendtest.Reply
+		after time.Duration
+		want  string
+	}{
+		{"default of the first byte", openai.Config{}, backendtest.Reply{Fault: backendtest.HangBefore}, 120 * time.Second, "no first byte of an answer within 2m0s"},
+		{"default of silence", openai.Config{}, backendtest.Reply{Text: "ab", Fault: backendtest.HangMidStream}, 60 * time.Second, "no more of the answer within 1m0s"},
+		{"own limit of the first byte", openai.Config{FirstByteTimeout: time.Second}, backendtest.Reply{Delay: time.Hour}, time.Second, "no first byte of an answer within 1s"},
+		{"no limit", openai.Config{FirstByteTimeout: -1, IdleTimeout: -1}, backendtest.Reply{Delay: 24 * time.Hour}, 24 * time.Hour, ""},
+		{"just in time", openai.Config{}, backendtest.Reply{Delay: 119 * time.Second}, 119 * time.Second, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply { return c.reply })
+				c.cfg.BaseURL, c.cfg.Transport = server.BaseURL, server.Transport()
+				backend := newBackend(t, c.cfg)
+				start := time.Now()
+				_, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
+				if passed := time.Since(start); passed != c.after {
+					t.Errorf("it took %s, want %s", passed, c.after)
+				}
+				var e *backends.Error
+				if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &e) || e.Kind != backends.KindTimeout || e.Message != c.want) {
+					t.Errorf("the call ended with %v, want %q", err, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestReaderMayBeSlow checks that only the service's silence is measured.
+func TestReaderMayBeSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Text: strings.Repeat("long ", 1000)}
+		})
+		backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: server.Transport()})
+		for _, err := range backend.Stream(t.Context(), simple()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+		}
+	})
+}
+
+// TestSilenceAfterTheAnswer: a service that stops talking after its finish reason
+// has answered; one that only leaves the connection open costs no time at all.
+func TestSilenceAfterTheAnswer(t *testing.T) {
+	const finished = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n"
+	for raw, most := range map[string]time.Duration{
+		finished:                      5 * time.Second,
+		finished + "data: [DONE]\n\n": 50 * time.Millisecond,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply {
+				return backendtest.Reply{Raw: raw, Fault: backendtest.HangMidStream}
+			})
+			backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: server.Transport()})
+			start := time.Now()
+			resp, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
+			if err != nil || resp.Message.Text() != "x" {
+				t.Errorf("%+v %v", resp, err)
+			}
+			if passed := time.Since(start); passed != most {
+				t.Errorf("it took %s, want %s", passed, most)
+			}
+		})
+	}
+}
+
+func TestConnectionIsUsedAgain(t *testing.T) {
+	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
+	dials := 0
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		dials++
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+	backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: transport})
+	for range 5 {
+		if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if dials != 1 {
+		t.Errorf("%d connections for 5 calls in a row, want 1", dials)
+	}
+}
+
+func TestQueryOfTheBaseURLIsKept(t *testing.T) {
+	var got []string
+	backend := newBackend(t, openai.Config{
+		BaseURL: "https://host/openai/deployments/d/chat/completions?api-version=2024-10-21",
+		Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			got = append(got, r.URL.String())
+			return nil, errors.New("no network")
+		}),
+	})
+	failure(t, backend, simple())
+	want := []string{"https://host/openai/deployments/d/chat/completions?api-version=2024-10-21"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// proxyChild is set in the process that TestProxyOfTheEnvironment starts: a
+// process reads its proxy variables only once.
+const proxyChild = "MASSGEN_TEST_PROXY_CHILD"
+
+func callThroughProxy() {
+	backend, err := openai.New(openai.Config{BaseURL: "http://model.invalid/v1"})
+	if err == nil {
+		_, err = backends.Collect(backend.Stream(context.Background(), simple()), nil)
+	}
+	fmt.Print(err)
+}
+
+func TestProxyOfTheEnvironment(t *testing.T) {
+	asked := make(chan string, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.String()
+		http.Error(w, "the proxy says no", http.StatusForbidden)
+	}))
+	t.Cleanup(proxy.Close)
+	child := exec.Command(os.Args[0])
+	child.Env = []string{proxyChild + "=1", "HTTP_PROXY=" + proxy.URL}
+	out, err := child.Output()
+	if err != nil || string(out) != "openai: auth (HTTP 403): the proxy says no" {
+		t.Fatalf("%s %v", out, err)
+	}
+	if got := <-asked; got != "http://model.invalid/v1/chat/completions" {
+		t.Errorf("the proxy was asked for %q", got)
+	}
+}

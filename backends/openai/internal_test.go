@@ -1,0 +1,87 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name   string
+		header http.Header
+		want   time.Duration
+	}{
+		{"nothing", http.Header{}, 0},
+		{"seconds", http.Header{"Retry-After": {"20"}}, 20 * time.Second},
+		{"a fraction", http.Header{"Retry-After": {"0.5"}}, 500 * time.Millisecond},
+		{"milliseconds come first", http.Header{"Retry-After": {"1"}, "Retry-After-Ms": {"350"}}, 350 * time.Millisecond},
+		{"a date", http.Header{"Retry-After": {"Tue, 01 Jan 2030 12:00:30 GMT"}}, 30 * time.Second},
+		{"a date by the service's clock", http.Header{"Retry-After": {"Fri, 31 Dec 1999 23:59:59 GMT"}, "Date": {"Fri, 31 Dec 1999 23:59:50 GMT"}}, 9 * time.Second},
+		{"a date that has passed", http.Header{"Retry-After": {"Tue, 01 Jan 2030 11:00:00 GMT"}}, 0},
+		{"a negative time", http.Header{"Retry-After": {"-5"}}, 0},
+		{"more than a time can hold", http.Header{"Retry-After": {"1e300"}}, maxRetryAfter},
+		{"nonsense", http.Header{"Retry-After": {"soon"}}, 0},
+	} {
+		if got := retryAfter(c.header, now); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestUnescapeHTMLChangesNoMeaning(t *testing.T) {
+	alphabet := rapid.StringOf(rapid.RuneFrom([]rune(`\u003c<>&"e0n` + "\u2028")))
+	rapid.Check(t, func(t *rapid.T) {
+		text := alphabet.Draw(t, "text")
+		encoded, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := unescapeHTML(encoded)
+		var back string
+		if err := json.Unmarshal(plain, &back); err != nil || back != text {
+			t.Fatalf("%s became %s: %q %v", encoded, plain, back, err)
+		}
+		if strings.Count(string(plain), "<") != strings.Count(text, "<") {
+			t.Fatalf("%s is not readable", plain)
+		}
+	})
+}
+
+func TestMaxTokensField(t *testing.T) {
+	for _, c := range []struct{ model, host, want string }{
+		{"gpt-4o", "api.openai.com", "max_completion_tokens"},
+		{"o3-mini", "my.azure.example", "max_completion_tokens"},
+		{"llama3", "localhost:11434", "max_tokens"},
+	} {
+		if got := maxTokensField(c.model, c.host); got != c.want {
+			t.Errorf("%s at %s: %s, want %s", c.model, c.host, got, c.want)
+		}
+	}
+}
+
+func TestMergeBody(t *testing.T) {
+	const body = `{"model":"m","messages":[{"role":"tool","tool_call_id":"a"},{"role":"assistant","tool_calls":[]}],"stream":true}`
+	for _, c := range []struct {
+		name    string
+		overlay map[string]any
+		want    string
+	}{
+		{"empty content, and choices without tools", map[string]any{"tool_choice": "auto", "parallel_tool_calls": true, "seed": 0},
+			`{"messages":[{"content":"","role":"tool","tool_call_id":"a"},{"role":"assistant","tool_calls":[]}],"model":"m","seed":0,"stream":true}`},
+		{"nil removes, a value replaces", map[string]any{"stream": nil, "model": "n", "messages": []any{}},
+			`{"messages":[],"model":"n"}`},
+		{"tools keep their choice", map[string]any{"tools": []int{1}, "tool_choice": "auto", "messages": nil},
+			`{"model":"m","stream":true,"tool_choice":"auto","tools":[1]}`},
+	} {
+		got, err := mergeBody([]byte(body), c.overlay)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s (%v)", c.name, got, c.want, err)
+		}
+	}
+}
