@@ -77,6 +77,8 @@ func (u usage) event() backends.Usage {
 // answer puts the chunks of one stream together.
 type answer struct {
 	calls   callMerger
+	text    charJoiner
+	thought charJoiner
 	refusal strings.Builder
 	usage   *usage
 	reason  string
@@ -94,6 +96,7 @@ func (a *answer) finished() bool { return a.reason != "" }
 // add takes a chunk and returns the events that need not wait.
 func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	var c chunk
+	raw, broken := hideBrokenChars(raw)
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, shorten(string(raw)))
 	}
@@ -109,29 +112,48 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 		if choice.FinishReason != "" {
 			a.reason = choice.FinishReason
 		}
-		events = append(events, a.addDelta(choice.Delta)...)
-		events = append(events, a.addDelta(choice.Message)...)
+		for _, d := range []delta{choice.Delta, choice.Message} {
+			if broken {
+				d.unhide()
+			}
+			events = append(events, a.addDelta(d)...)
+		}
 	}
 	return events, nil
 }
 
+// unhide undoes hideBrokenChars in the texts that a character may be cut in.
+func (d *delta) unhide() {
+	d.Content = content(unhide(string(d.Content)))
+	d.ReasoningContent = unhide(d.ReasoningContent)
+	d.Reasoning = unhide(d.Reasoning)
+	for i := range d.ToolCalls {
+		f := &d.ToolCalls[i].Function
+		f.Arguments = arguments(unhide(string(f.Arguments)))
+	}
+}
+
 func (a *answer) addDelta(d delta) []backends.Event {
-	var events []backends.Event
 	reasoning := d.ReasoningContent
 	if reasoning == "" {
 		reasoning = d.Reasoning
 	}
+	a.begun = a.begun || reasoning != "" || d.Content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
+	a.hasText = a.hasText || d.Content != ""
+	a.refusal.WriteString(d.Refusal)
+	for _, f := range d.ToolCalls {
+		a.calls.add(f)
+	}
+	return textEvents(a.thought.join(reasoning), a.text.join(string(d.Content)))
+}
+
+func textEvents(reasoning, text string) []backends.Event {
+	var events []backends.Event
 	if reasoning != "" {
 		events = append(events, backends.ReasoningDelta{Text: reasoning})
 	}
-	if d.Content != "" {
-		a.hasText = true
-		events = append(events, backends.TextDelta{Text: string(d.Content)})
-	}
-	a.refusal.WriteString(d.Refusal)
-	a.begun = a.begun || len(events) > 0 || d.Refusal != "" || len(d.ToolCalls) > 0
-	for _, f := range d.ToolCalls {
-		a.calls.add(f)
+	if text != "" {
+		events = append(events, backends.TextDelta{Text: text})
 	}
 	return events
 }
@@ -149,7 +171,7 @@ func (a *answer) end() ([]backends.Event, error) {
 	case a.refusal.Len() > 0 && !a.hasText && len(calls) == 0:
 		return nil, &refusal{a.refusal.String()}
 	}
-	var events []backends.Event
+	events := textEvents(a.thought.end(), a.text.end())
 	for _, c := range calls {
 		events = append(events, c)
 	}

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/massgen/massgen/backends"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -83,5 +86,54 @@ func TestMergeBody(t *testing.T) {
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s (%v)", c.name, got, c.want, err)
 		}
+	}
+}
+
+// TestCharactersMayBeCut cuts a text anywhere, also inside of characters, sends
+// each piece in a chunk of its own, and gets the text back.
+func TestCharactersMayBeCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.RuneFrom([]rune("aü日🌞\uFFFD"))).Draw(t, "text")
+		a := newAnswer(backends.Key{})
+		var got strings.Builder
+		add := func(events []backends.Event, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ev := range events {
+				if d, ok := ev.(backends.TextDelta); ok {
+					got.WriteString(d.Text)
+				}
+			}
+		}
+		for rest := text; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
+			piece := rest[:n]
+			rest = rest[n:]
+			add(a.add([]byte(`{"choices":[{"delta":{"content":"` + piece + `","tool_calls":[{"index":0,"function":{"arguments":"` + piece + `"}}]}}]}`)))
+		}
+		add(a.end())
+		if got.String() != text {
+			t.Fatalf("%q became %q", text, got.String())
+		}
+		if calls := a.calls.merged(); text != "" && calls[0].Arguments != text {
+			t.Fatalf("%q became %q in arguments", text, calls[0].Arguments)
+		}
+	})
+}
+
+func TestBytesThatAreNoCharacter(t *testing.T) {
+	a := newAnswer(backends.Key{})
+	first, err := a.add([]byte("{\"choices\":[{\"delta\":{\"content\":\"a\xff b\xe2\"}}]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := a.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []backends.Event{backends.TextDelta{Text: "a\uFFFD b"}, backends.TextDelta{Text: "\uFFFD"}, backends.Finish{}}
+	if diff := cmp.Diff(want, append(first, last...)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -15,20 +14,21 @@ type callFragment struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Function struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
+		Name      string    `json:"name"`
+		Arguments arguments `json:"arguments"`
 	} `json:"function"`
 }
 
-// arguments returns the fragment's piece of the arguments: the text, or the
-// whole of what a service sent as an object instead.
-func (f callFragment) arguments() string {
-	raw := bytes.TrimSpace(f.Function.Arguments)
-	var text string
-	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
-		return text
+// arguments is a piece of the arguments' text, or the whole of what a service
+// sent as an object instead.
+type arguments string
+
+// UnmarshalJSON reads both forms; null is no text.
+func (a *arguments) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*string)(a)) != nil {
+		*a = arguments(data)
 	}
-	return string(raw)
+	return nil
 }
 
 // openCall is a call of which more fragments may come.
@@ -68,7 +68,7 @@ func (m *callMerger) add(f callFragment) {
 	if call.name == "" {
 		call.name = f.Function.Name
 	}
-	call.arguments.WriteString(f.arguments())
+	call.arguments.WriteString(string(f.Function.Arguments))
 }
 
 // find returns the call that f goes on with, or nil if f begins one.
@@ -111,7 +111,7 @@ func continued(call *openCall, f callFragment) *openCall {
 		}
 		return call
 	}
-	repeats := f.arguments() == "" && name == call.name && (f.ID == "" || f.ID == call.id)
+	repeats := f.Function.Arguments == "" && name == call.name && (f.ID == "" || f.ID == call.id)
 	if call.complete() && !repeats {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
 	for _, open := range m.calls {
-		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: tidyArguments(open.arguments.String())}
+		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: tidyArguments(strings.ToValidUTF8(open.arguments.String(), "\uFFFD"))}
 		if call.ID != "" && isRepeated(call, out) {
 			continue
 		}
