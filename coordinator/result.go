@@ -57,7 +57,8 @@ type ResultAgent struct {
 	Error string     `json:"error"`
 }
 
-// FailedAgent is an agent that is out, and why.
+// FailedAgent is an agent that gave no answer and no vote because its calls did
+// not: it is out, or its call had not come back at the end.
 type FailedAgent struct {
 	Agent string `json:"agent"`
 	Error string `json:"error"`
@@ -97,6 +98,8 @@ func (e *engine) result() (Result, error) {
 		agent := ResultAgent{ID: e.id(i), State: a.State}
 		if a.State == kernel.ActFailed {
 			agent.Error = a.Reason
+		}
+		if a.State == kernel.ActFailed || a.State == kernel.ActLate && a.Reason != "" {
 			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: a.Reason})
 		}
 		r.Agents = append(r.Agents, agent)

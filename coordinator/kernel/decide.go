@@ -167,7 +167,7 @@ func (m *Machine) cutOff(agent int) {
 		x.Act = ActCancelled
 		m.cancel(agent)
 	case Late:
-		x.Act = ActLate
+		x.Act, x.Reason = ActLate, "its call had not come back when the turn was decided"
 		m.cancel(agent)
 	case Stopping:
 		x.Act = ActCancelled

@@ -1,0 +1,104 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// layers is DESIGN §3, top down: a package imports only from rows below its own.
+// Tests may also import from their own row. A new package gets its place here
+// and in DESIGN.md.
+var layers = [][]string{
+	{"tests", "tests/arch"},
+	{"cmd/massgen"},
+	{"cmd/massgen/app"},
+	{"coordinator"},
+	{"agents", "coordinator/turn"},
+	{
+		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
+		"backends/openai", "backends/backendtest",
+	},
+	{"backends", "coordinator/kernel"},
+}
+
+func row(dir string) int {
+	return slices.IndexFunc(layers, func(dirs []string) bool { return slices.Contains(dirs, dir) })
+}
+
+func checkLayers(t *tree) []string {
+	var found []string
+	for _, s := range t.code {
+		own := row(s.dir)
+		if own < 0 {
+			found = append(found, fmt.Sprintf("%s: package %s has no place in the layers", s.path, s.dir))
+			continue
+		}
+		for spec, p := range s.imports() {
+			dir, local := strings.CutPrefix(p, module+"/")
+			if !local || dir == s.dir {
+				continue
+			}
+			if other := row(dir); other > own || s.test && other == own {
+				continue
+			}
+			found = append(found, fmt.Sprintf("%s: %s must not import %s: imports go downward only", t.at(spec), s.dir, dir))
+		}
+	}
+	return found
+}
+
+// adapters are the packages that only wiring and tests may name.
+var adapters = []string{"backends/openai", "debugbackend"}
+
+func checkAdapters(t *tree) []string {
+	var found []string
+	for _, s := range t.code {
+		if s.test || inside(s.dir, "cmd/massgen") {
+			continue
+		}
+		for spec, p := range s.imports() {
+			dir, local := strings.CutPrefix(p, module+"/")
+			if local && dir != s.dir && slices.Contains(adapters, dir) {
+				found = append(found, fmt.Sprintf("%s: %s names the adapter %s: only cmd/massgen and tests may", t.at(spec), s.dir, dir))
+			}
+		}
+	}
+	return found
+}
+
+// confined says which packages may import a module of others (DESIGN §9).
+var confined = map[string][]string{
+	"github.com/sashabaranov/go-openai": {"backends/openai"},
+	"github.com/urfave/cli/v2":          {"cmd/massgen/app"},
+	"github.com/joho/godotenv":          {"configs"},
+	"golang.org/x/term":                 {"cmd/massgen/app"},
+	"golang.org/x/sync":                 {"coordinator", "backends/backendtest", "cmd/massgen/app"},
+	"gopkg.in/yaml.v3":                  {"configs", "debugbackend"},
+	"github.com/google/go-cmp":          {"backends/backendtest"},
+}
+
+func checkThirdParty(t *tree) []string {
+	var found []string
+	for _, s := range t.code {
+		if s.test {
+			continue
+		}
+		for spec, p := range s.imports() {
+			if standard(p) || inside(p, module) || confinedTo(p, s.dir) {
+				continue
+			}
+			found = append(found, fmt.Sprintf("%s: %s must not import %s", t.at(spec), s.dir, p))
+		}
+	}
+	return found
+}
+
+func confinedTo(importPath, dir string) bool {
+	for m, dirs := range confined {
+		if inside(importPath, m) {
+			return slices.Contains(dirs, dir)
+		}
+	}
+	return false
+}

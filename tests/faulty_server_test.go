@@ -1,0 +1,57 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// A hanging, failing, cut, silent or lying server for one of three agents still
+// gives the answer of the other two, and names the failed one.
+func TestFaultyServerForOneAgent(t *testing.T) {
+	cases := []struct {
+		name   string
+		reply  backendtest.Reply
+		failed string // part of the error
+	}{
+		{"hangs before the first byte", backendtest.Reply{Fault: backendtest.HangBefore}, "had not come back"},
+		{"falls silent in mid-stream", backendtest.Reply{Text: "I think that", Fault: backendtest.HangMidStream}, "timeout"},
+		{"fails", backendtest.Reply{Error: &backendtest.ReplyError{Status: 500, Message: "internal trouble"}}, "internal trouble"},
+		{"refuses the key", backendtest.Reply{Error: &backendtest.ReplyError{Status: 401, Message: "wrong key"}}, "auth"},
+		{"cuts the stream", backendtest.Reply{Text: "I think that", Fault: backendtest.CutStream}, "network"},
+		{"drops the connection", backendtest.Reply{Text: "I think that", Fault: backendtest.AbortStream}, "network"},
+		{"resets the connection", backendtest.Reply{Fault: backendtest.Reset}, "network"},
+		{"sends an error in the stream", backendtest.Reply{Text: "I think that", Fault: backendtest.ErrorInStream}, "test: "},
+		{"sends a web page", backendtest.Reply{Fault: backendtest.HTMLPage}, "test: "},
+		{"sends nothing", backendtest.Reply{}, "neither answered nor voted"},
+		{"lies about its tools", toolCall("launch_missiles", `{}`), "neither answered nor voted"},
+		{"sends broken arguments", toolCall("new_answer", `{"content": `), "neither answered nor voted"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPanel(t, panelOptions{agents: 3, pipe: true}, func(call backendtest.Call) backendtest.Reply {
+					if call.Model() == "agent3" {
+						return c.reply
+					}
+					return agreeable(call)
+				})
+				began := time.Now()
+				r := p.ask(t, "energy?")
+				if r.Status != kernel.Completed || r.Winner != "agent2" || r.Answer != "the answer of agent2" {
+					t.Errorf("status %s, winner %q, answer %q", r.Status, r.Winner, r.Answer)
+				}
+				if len(r.Failed) != 1 || r.Failed[0].Agent != "agent3" || !strings.Contains(r.Failed[0].Error, c.failed) {
+					t.Errorf("failed: %+v, agents %+v; want agent3 with %q", r.Failed, r.Agents, c.failed)
+				}
+				if took := time.Since(began); took > 3*time.Minute {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}

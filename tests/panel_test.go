@@ -1,0 +1,114 @@
+package tests
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// panel is a panel of agents that call one server over HTTP, each by a model name
+// that is the agent's id.
+type panel struct {
+	*coordinator.Panel
+	server   *backendtest.Server
+	store    *sessions.Memory
+	recorder *debugbackend.Recorder
+}
+
+type panelOptions struct {
+	agents int
+	dump   string // the folder for inputs, or none
+	rules  func(*kernel.Config)
+	// pipe reaches the server without the network, as a synctest bubble needs it.
+	pipe bool
+}
+
+func newPanel(t testing.TB, o panelOptions, reply func(backendtest.Call) backendtest.Reply) panel {
+	t.Helper()
+	p := panel{store: sessions.NewMemory(), recorder: debugbackend.NewRecorder(debugbackend.Options{Dir: o.dump})}
+	var transport *http.Transport
+	if o.pipe {
+		p.server = backendtest.NewPipeServer(t, reply)
+		transport = p.server.Transport()
+	} else {
+		p.server = backendtest.NewServer(t, reply)
+		transport = &http.Transport{MaxIdleConnsPerHost: o.agents}
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	backend, err := openai.New(openai.Config{Provider: "test", BaseURL: p.server.BaseURL, APIKey: "sk-test", Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := coordinator.Options{Store: p.store, Rules: kernel.Defaults()}
+	if o.rules != nil {
+		o.rules(&opts.Rules)
+	}
+	for i := range o.agents {
+		id := fmt.Sprintf("agent%d", i+1)
+		opts.Agents = append(opts.Agents, coordinator.Agent{ID: id, Model: id, Backend: p.recorder.Wrap(backend)})
+	}
+	if p.Panel, err = coordinator.New(opts); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// ask runs one turn of the session "s" to its result.
+func (p panel) ask(t testing.TB, question string) coordinator.Result {
+	t.Helper()
+	turn, err := p.Start(t.Context(), "s", question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := turn.Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func newAnswer(content string) backendtest.Reply {
+	return toolCall("new_answer", fmt.Sprintf(`{"content":%q}`, content))
+}
+
+func vote(agent, reason string) backendtest.Reply {
+	return toolCall("vote", fmt.Sprintf(`{"agent_id":%q,"reason":%q}`, agent, reason))
+}
+
+func toolCall(name, arguments string) backendtest.Reply {
+	return backendtest.Reply{
+		ToolCalls: []backends.ToolCall{{ID: "call_1", Name: name, Arguments: arguments}},
+		Usage:     &backends.Usage{InputTokens: 100, OutputTokens: 10},
+	}
+}
+
+// isBlind says that the input shows no answer yet.
+func isBlind(c backendtest.Call) bool {
+	return strings.Contains(c.User(), "(no answers available yet)")
+}
+
+// agreeable answers when nobody has, and then votes for agent2.
+func agreeable(c backendtest.Call) backendtest.Reply {
+	switch {
+	case !isCoordination(c):
+		return backendtest.Reply{Text: "the answer of " + c.Model()}
+	case isBlind(c):
+		return newAnswer("the answer of " + c.Model())
+	}
+	return vote("agent2", "it is the clearest")
+}
+
+func isCoordination(c backendtest.Call) bool { return strings.Contains(c.User(), "<ORIGINAL MESSAGE>") }
