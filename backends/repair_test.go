@@ -216,6 +216,11 @@ func TestRepairByExample(t *testing.T) {
 			[]backends.Message{assistant(call("a")), tool(result("a", "1")), assistant(call("a")), tool(result("a", "2"))},
 		},
 		{
+			"a result that could belong to two messages belongs to the later",
+			[]backends.Message{assistant(call("a")), assistant(call("a")), tool(result("a", "2"))},
+			[]backends.Message{assistant(call("a")), tool(none("a")), assistant(call("a")), tool(result("a", "2"))},
+		},
+		{
 			"calls that share an id are told apart, and their results by their order",
 			[]backends.Message{assistant(call("a"), call("a")), tool(result("a", "1"), result("a", "2"))},
 			[]backends.Message{assistant(call("a"), call("a_2")), tool(result("a", "1"), result("a_2", "2"))},

@@ -93,7 +93,6 @@ func (s *Server) Close() {
 		close(s.closed)
 	}
 	s.mu.Unlock()
-	s.http.CloseClientConnections()
 	s.http.Close()
 }
 

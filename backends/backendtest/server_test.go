@@ -104,6 +104,10 @@ func TestServerSpeaksTheProtocol(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	_, stream, err = post(t.Context(), client, server.BaseURL, `{"stream":true}`)
+	if err != nil || strings.Contains(stream, "usage") || !strings.HasSuffix(stream, "data: [DONE]\n\n") {
+		t.Errorf("without asking for usage: %s %v", stream, err)
+	}
 	_, whole, err := post(t.Context(), client, server.BaseURL, `{}`)
 	if err != nil || !strings.Contains(whole, `"message":{"role":"assistant","content":"äb","tool_calls":[{"id":"a"`) {
 		t.Errorf("without a stream: %s %v", whole, err)

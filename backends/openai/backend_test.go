@@ -1,6 +1,8 @@
 package openai_test
 
 import (
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +23,39 @@ func TestListModels(t *testing.T) {
 	want := []openai.Model{{ID: "small", OwnedBy: "backendtest"}, {ID: "large", OwnedBy: "backendtest"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestNoListOfModels(t *testing.T) {
+	for name, body := range map[string]string{"page": "<html>", "number": "1", "nothing": ""} {
+		backend := newBackend(t, openai.Config{Transport: cannedTransport{
+			status: 200, body: func() io.Reader { return strings.NewReader(body) },
+		}})
+		models, err := backend.ListModels(t.Context())
+		if len(models) > 0 || backends.KindOf(err) != backends.KindBadRequest {
+			t.Errorf("%s gives %v %v", name, models, err)
+		}
+	}
+}
+
+// TestNothingToSend: of an assistant message with only reasoning nothing is left.
+func TestNothingToSend(t *testing.T) {
+	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
+	backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Model: "default"})
+	_, err := backends.Collect(backend.Stream(t.Context(), backends.Request{Messages: []backends.Message{
+		backends.User("a"),
+		{Role: backends.RoleAssistant, Parts: []backends.Part{backends.Reasoning{Text: "hm"}}},
+		backends.User("b"),
+	}}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := server.Calls()[0]
+	if diff := cmp.Diff([]backends.Message{backends.User("a"), backends.User("b")}, call.Messages()); diff != "" {
+		t.Error(diff)
+	}
+	if call.Model() != "default" {
+		t.Errorf("the model is %q", call.Model())
 	}
 }
 

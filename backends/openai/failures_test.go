@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -53,7 +54,7 @@ func closedAddress(t *testing.T) string {
 func TestRefusedConnection(t *testing.T) {
 	backend := newBackend(t, openai.Config{BaseURL: "http://user:pass-word@" + closedAddress(t) + "/v1"})
 	e := failure(t, backend, simple())
-	if e.Kind != backends.KindNetwork || e.Begun || !strings.Contains(e.Message, "connection refused") {
+	if e.Kind != backends.KindNetwork || e.Begun || !strings.HasPrefix(e.Message, "dial tcp") || !strings.HasSuffix(e.Message, "connection refused") {
 		t.Errorf("a refused connection gives %+v", e)
 	}
 	if _, err := backend.ListModels(t.Context()); backends.KindOf(err) != backends.KindNetwork {
@@ -161,7 +162,7 @@ func TestLimitsOfTime(t *testing.T) {
 func TestReaderMayBeSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply {
-			return backendtest.Reply{Text: strings.Repeat("long ", 1000)}
+			return backendtest.Reply{Text: strings.Repeat("longer than all buffers ", 10_000)}
 		})
 		backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: server.Transport()})
 		for _, err := range backend.Stream(t.Context(), simple()) {
@@ -195,6 +196,37 @@ func TestSilenceAfterTheAnswer(t *testing.T) {
 				t.Errorf("it took %s, want %s", passed, most)
 			}
 		})
+	}
+}
+
+// closeCounter counts how often a body is closed.
+type closeCounter struct {
+	io.Reader
+	closed int
+}
+
+func (c *closeCounter) Close() error {
+	c.closed++
+	return nil
+}
+
+// TestEveryBodyIsClosed: an open one would hold a connection and its goroutines.
+func TestEveryBodyIsClosed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		text   string
+	}{
+		{"answer", 200, "data: [DONE]\n"}, {"cut", 200, "data: {}\n"}, {"error", 500, "x"}, {"page", 200, "<html>"},
+	} {
+		body := &closeCounter{Reader: strings.NewReader(c.text)}
+		backend := newBackend(t, openai.Config{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: c.status, Body: body, Request: r}, nil
+		})})
+		_, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
+		if body.closed == 0 || (err == nil) != (c.name == "answer") {
+			t.Errorf("%s: closed %d times, %v", c.name, body.closed, err)
+		}
 	}
 }
 

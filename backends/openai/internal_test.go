@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -136,4 +137,31 @@ func TestBytesThatAreNoCharacter(t *testing.T) {
 	if diff := cmp.Diff(want, append(first, last...)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestEventStream checks the form that go-openai is shown.
+func TestEventStream(t *testing.T) {
+	for in, want := range map[string]string{
+		": x\r\n\r\nid: 1\r\ndata:{\"a\":1}\r\n\r\ndata: [DONE]\r\n\r\ndata: late\n": "data: { \"a\":1}\ndata: [DONE]\n",
+		"\ufeffdata: [1]":    "data: [1]\n",
+		"{\"choices\":\n[]}": "data: { \"choices\":[]}\ndata: [DONE]\n",
+	} {
+		got, err := io.ReadAll(newEventStream(io.NopCloser(strings.NewReader(in))))
+		if err != nil || string(got) != want {
+			t.Errorf("%q became %q (%v), want %q", in, got, err, want)
+		}
+	}
+	endless := newEventStream(io.NopCloser(io.MultiReader(strings.NewReader("data: "), endlessReader{})))
+	if _, err := io.ReadAll(endless); err == nil || !strings.Contains(err.Error(), "line of more than") {
+		t.Errorf("a line without an end gives %v", err)
+	}
+}
+
+type endlessReader struct{}
+
+func (endlessReader) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
 }

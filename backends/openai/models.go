@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 
 	"github.com/massgen/massgen/backends"
 )
@@ -22,10 +24,8 @@ func (b *Backend) ListModels(ctx context.Context) ([]Model, error) {
 	a := attempt{backend: b, parent: ctx, wire: &exchange{trace: &backends.Trace{}, watch: &watchdog{}}}
 	a.ctx = withExchange(ctx, a.wire)
 	list, err := b.client.ListModels(a.ctx)
-	var noJSON *json.SyntaxError
-	var noList *json.UnmarshalTypeError
 	switch {
-	case a.wire.failure == nil && (errors.As(err, &noJSON) || errors.As(err, &noList)):
+	case a.wire.failure == nil && isNoList(err):
 		return nil, b.localError(fmt.Errorf("the answer is no list of models: %w", err))
 	case err != nil:
 		return nil, a.failure(err)
@@ -35,4 +35,17 @@ func (b *Backend) ListModels(ctx context.Context) ([]Model, error) {
 		models = append(models, Model{ID: m.ID, OwnedBy: m.OwnedBy})
 	}
 	return models, nil
+}
+
+// isNoList says whether err comes from reading an answer, and not from getting it.
+func isNoList(err error) bool {
+	var (
+		viaURL *url.Error
+		noJSON *json.SyntaxError
+		noList *json.UnmarshalTypeError
+	)
+	if errors.As(err, &viaURL) {
+		return false
+	}
+	return errors.Is(err, io.EOF) || errors.As(err, &noJSON) || errors.As(err, &noList)
 }

@@ -198,13 +198,11 @@ func mergeBody(body []byte, overlay map[string]any) ([]byte, error) {
 		delete(fields, "tool_choice")
 		delete(fields, "parallel_tool_calls")
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(fields); err != nil {
+	out, err := json.Marshal(fields)
+	if err != nil {
 		return nil, fmt.Errorf("encode the request body: %w", err)
 	}
-	return unescapeHTML(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
+	return unescapeHTML(out), nil
 }
 
 // withContents adds "content": "" to the messages that have neither content nor
