@@ -18,7 +18,7 @@ func demoRound(t *testing.T, demo backends.Backend, turn, round int, agents, ans
 	t.Helper()
 	recorded = map[int]string{}
 	for i, agent := range agents {
-		key := backends.Key{Session: "s", Turn: turn, Agent: agent, Round: round, Purpose: "step"}
+		key := backends.Key{Session: "s", Turn: turn, Agent: agent, Round: round, Purpose: "coordination"}
 		resp, err := backends.Collect(demo.Stream(t.Context(), panelRequest(key, "What are the <main> benefits?", mayAnswer, answers...)), nil)
 		if err != nil {
 			t.Fatal(err)

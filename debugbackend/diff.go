@@ -14,7 +14,7 @@ import (
 // left out.
 func Diff(w io.Writer, a, b Call) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "- %s (call %d)\n+ %s (call %d)\n", visible(a.Request.Key.String()), a.Number, visible(b.Request.Key.String()), b.Number)
+	fmt.Fprintf(&out, "- %s\n+ %s\n", a.title(), b.title())
 	before, after := inputParts(a), inputParts(b)
 	for i := range before {
 		writePartDiff(&out, before[i].name, splitLines(before[i].text), splitLines(after[i].text))
@@ -78,7 +78,7 @@ func writePartDiff(out *strings.Builder, name string, a, b []string) {
 		fmt.Fprintf(out, "\n%s: equal (%s)\n", name, counted(len(a), "line"))
 		return
 	}
-	fmt.Fprintf(out, "\n%s: %d removed, %s\n", name, removed, counted(added, "line")+" added")
+	fmt.Fprintf(out, "\n%s: %s removed, %d added\n", name, counted(removed, "line"), added)
 	writeHunks(out, lines)
 }
 

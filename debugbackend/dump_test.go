@@ -48,7 +48,7 @@ func instantly(ctx context.Context, yield func(backends.Event, error) bool) {
 
 func TestDumpIsReadBackExactly(t *testing.T) {
 	dir := t.TempDir()
-	rec := dumpOne(t, Options{Dir: dir}, fakeBackend(instantly), request(1, "a"), request(2, "b"), request(2, "b"))
+	rec := dumpOne(t, Options{Dir: dir}, fakeBackend(instantly), request(1, "a"), request(2, "z"), request(2, "b"), request(2, "b"))
 	loaded, err := LoadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +69,7 @@ func TestDumpIsReadBackExactly(t *testing.T) {
 	want := []string{
 		"turn-001/a/call-001.json", "turn-001/a/call-001.txt", "turn-002/b/call-001.json",
 		"turn-002/b/call-001.txt", "turn-002/b/call-002.json", "turn-002/b/call-002.txt",
+		"turn-002/z/call-001.json", "turn-002/z/call-001.txt",
 	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Error(diff)
@@ -217,7 +218,7 @@ func TestWriteErrorsAreCollectedAndDoNotFailCalls(t *testing.T) {
 		}
 		err := rec.Err()
 		var path *os.PathError
-		if !errors.As(err, &path) || !strings.HasPrefix(err.Error(), "write the input of turn 1, a, round 1, step 0: ") {
+		if !errors.As(err, &path) || !strings.HasPrefix(err.Error(), "write the input of turn 1, a, round 1, coordination 0: ") {
 			t.Fatalf("got %v", err)
 		}
 		if more := fmt.Sprintf(" (and %d more)", i-1); strings.HasSuffix(err.Error(), more) != (i > 1) {

@@ -30,12 +30,12 @@ type player struct {
 	written int // characters, for the usage
 }
 
-// play yields the pieces, with the delay spread evenly over the text deltas, or
-// before the first piece if there are none. It says whether to go on.
+// play yields the pieces, with the delay spread evenly over the deltas, or before
+// the first piece if there are none. It says whether to go on.
 func (p *player) play(pieces []backends.Event, delay time.Duration) bool {
 	deltas := 0
 	for _, ev := range pieces {
-		if _, ok := ev.(backends.TextDelta); ok {
+		if isDelta(ev) {
 			deltas++
 		}
 	}
@@ -43,7 +43,7 @@ func (p *player) play(pieces []backends.Event, delay time.Duration) bool {
 		return false
 	}
 	for _, ev := range pieces {
-		if _, ok := ev.(backends.TextDelta); ok && !p.wait(delay/time.Duration(deltas)) {
+		if isDelta(ev) && !p.wait(delay/time.Duration(deltas)) {
 			return false
 		}
 		if !p.event(ev) {
@@ -51,6 +51,14 @@ func (p *player) play(pieces []backends.Event, delay time.Duration) bool {
 		}
 	}
 	return true
+}
+
+func isDelta(ev backends.Event) bool {
+	switch ev.(type) {
+	case backends.TextDelta, backends.ReasoningDelta:
+		return true
+	}
+	return false
 }
 
 // end ends the stream as the reply says.

@@ -33,13 +33,13 @@ func Print(w io.Writer, calls []Call) error {
 
 func (c Call) print(b *strings.Builder) {
 	req := c.Request
-	fmt.Fprintf(b, "%s (call %d%s)\n", visible(req.Key.String()), c.Number, c.attempt())
+	fmt.Fprintf(b, "%s\n", c.title())
 	if req.Key.Session != "" {
 		fmt.Fprintf(b, "session: %s\n", visible(req.Key.Session))
 	}
 	fmt.Fprintf(b, "model: %s\ntimes: %s\ncharacters: %s\n", visible(req.Model), c.times(), c.Chars)
 	for _, m := range req.Messages {
-		heading(b, fmt.Sprintf("%s (%s characters)", m.Role, grouped(countChars([]backends.Message{m}).Total)))
+		heading(b, fmt.Sprintf("%s (%s)", m.Role, counted(countChars([]backends.Message{m}).Total, "character")))
 		b.WriteString(visible(messageLines(m)))
 	}
 	heading(b, fmt.Sprintf("tools (%d)", len(req.Tools)))
@@ -54,11 +54,18 @@ func (c Call) print(b *strings.Builder) {
 	b.WriteString(visible(c.responseLines()))
 }
 
-func (c Call) attempt() string {
-	if c.Attempt <= 1 {
-		return ""
+// title names the call in one line.
+func (c Call) title() string {
+	k := c.Request.Key
+	title := k.String()
+	if k.Agent == "" {
+		title = fmt.Sprintf("turn %d, no agent, %s %d", k.Turn, k.Purpose, k.Index)
 	}
-	return fmt.Sprintf(", attempt %d", c.Attempt)
+	title += fmt.Sprintf(" (call %d", c.Number)
+	if c.Attempt > 1 {
+		title += fmt.Sprintf(", attempt %d", c.Attempt)
+	}
+	return visible(title) + ")"
 }
 
 func (c Call) times() string {
@@ -95,7 +102,7 @@ func messageLines(m backends.Message) string {
 		case backends.Reasoning:
 			fmt.Fprintf(&b, "[reasoning] %s", p.Text)
 		case backends.Image:
-			fmt.Fprintf(&b, "[image %s, %s bytes] %s", p.MediaType, grouped(len(p.Data)), p.URL)
+			fmt.Fprintf(&b, "[image %s]", imageSource(p))
 		case backends.ToolCall:
 			fmt.Fprintf(&b, "[tool call %s, %s] %s", p.ID, p.Name, p.Arguments)
 		case backends.ToolResult:
@@ -105,11 +112,18 @@ func messageLines(m backends.Message) string {
 			}
 			fmt.Fprintf(&b, "[%s %s, %s] %s", kind, p.CallID, p.Name, p.Content)
 		case backends.Opaque:
-			fmt.Fprintf(&b, "[opaque, %s %s, %s bytes]", p.Provider, p.Model, grouped(len(p.Data)))
+			fmt.Fprintf(&b, "[opaque, %s %s, %s]", p.Provider, p.Model, counted(len(p.Data), "byte"))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+func imageSource(p backends.Image) string {
+	if p.URL != "" {
+		return p.URL
+	}
+	return fmt.Sprintf("%s, %s", p.MediaType, counted(len(p.Data), "byte"))
 }
 
 func toolLines(tools []backends.Tool) string {
@@ -146,7 +160,7 @@ func printBytes(b *strings.Builder, name string, data []byte) {
 		heading(b, name+" (none was sent)")
 		return
 	}
-	heading(b, fmt.Sprintf("%s (%s bytes)", name, grouped(len(data))))
+	heading(b, fmt.Sprintf("%s (%s)", name, counted(len(data), "byte")))
 	b.WriteString(visible(string(data)) + "\n")
 }
 
@@ -162,7 +176,7 @@ func (c Call) responseLines() string {
 	} else {
 		b.WriteString("usage: unknown\n")
 	}
-	fmt.Fprintf(&b, "raw: %s bytes, %d events\n", grouped(len(c.Raw)), len(c.Events))
+	fmt.Fprintf(&b, "raw: %s, %s\n", counted(len(c.Raw), "byte"), counted(len(c.Events), "event"))
 	if c.Error != nil {
 		fmt.Fprintf(&b, "error: %v\n", c.Error)
 	}
@@ -183,7 +197,9 @@ func visible(text string) string {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
 			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case unicode.IsControl(r) && r != '\n' && r != '\t':
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -199,4 +215,12 @@ func grouped(n int) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// counted is a number with its noun: "1 agent", "2 agents".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%s %ss", grouped(n), noun)
 }

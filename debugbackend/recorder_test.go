@@ -45,7 +45,7 @@ func answering(ctx context.Context, yield func(backends.Event, error) bool) {
 func request(turn int, agent string) backends.Request {
 	temperature := 0.5
 	return backends.Request{
-		Key:   backends.Key{Session: "s", Turn: turn, Agent: agent, Round: 1, Purpose: "step"},
+		Key:   backends.Key{Session: "s", Turn: turn, Agent: agent, Round: 1, Purpose: "coordination"},
 		Model: "m",
 		Messages: []backends.Message{
 			backends.System("sys"), backends.User("ä user"),

@@ -13,7 +13,42 @@ import (
 )
 
 // Script is what a scripted model does: a list of rules, of which the first that
-// matches a request gives the reply. It is not changed after it was parsed.
+// matches a request gives the reply. It is not changed after it was parsed. In
+// YAML:
+//
+//	rules:
+//	  - when:                          # all that are given must hold
+//	      agent: ada                   # these five are the key of the request
+//	      turn: 1                      # numbers may be open: 2+
+//	      round: 2+
+//	      index: 0
+//	      purpose: coordination
+//	      answers: 3                   # how many answers are shown
+//	      contains: Paris              # in the last message
+//	      answer_contains: Paris       # in one of the answers shown
+//	      last_answer_contains: Paris  # in the last of them
+//	      may_answer: true             # is new_answer offered?
+//	      may_vote: true               # is vote offered?
+//	      tools: [search]              # all of these are offered; []: none is
+//	      last: user                   # the role of the last message
+//	    reply:
+//	      delay: 300ms                 # spread over reasoning and chunks
+//	      reasoning: Let me see.
+//	      text: You ask, {{short .Question}}
+//	      chunks: 4                    # of the text
+//	      new_answer: "{{.Agent}} says: Paris."
+//	      vote: {agent: agent2, reason: It is short.}
+//	      tool_calls: [{id: call_1, name: search, arguments: {q: Paris}}]
+//	      usage: {input_tokens: 9, output_tokens: 3, cached_input_tokens: 0}
+//	      finish: stop
+//
+// A vote's agent is agentN, or first, last, own or most_recent among the answers
+// shown; containing, in its place, is a text that the answer has. The arguments
+// of a tool call may be a text, which need not be JSON. usage: none is a provider
+// that tells none. In place of usage and finish a stream can end with error
+// {kind, message, status, retry_after}, cut: true (no end mark), hang: true (until
+// it is cancelled) or panic: "…". Texts are text/template over .Question, .Turn,
+// .Round, .Agent and .Answers (each with .ID and .Text).
 type Script struct{ rules []rule }
 
 type rule struct {
@@ -45,7 +80,7 @@ type when struct {
 // reply is what comes back, in the order of the fields from Reasoning to
 // ToolCalls, and then how the stream ends.
 type reply struct {
-	// Delay is spread evenly over the chunks of the text.
+	// Delay is spread evenly over the reasoning and the chunks of the text.
 	Delay     duration   `yaml:"delay"`
 	Chunks    int        `yaml:"chunks"`
 	Reasoning *words     `yaml:"reasoning"`

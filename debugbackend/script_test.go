@@ -1,6 +1,7 @@
 package debugbackend
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -53,4 +54,20 @@ func FuzzParseScript(f *testing.F) {
 			t.Fatal("a script without rules")
 		}
 	})
+}
+
+func TestScriptWithEveryKeyParses(t *testing.T) {
+	source, err := os.ReadFile("script.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, doc, _ := strings.Cut(string(source), "// YAML:\n")
+	doc, _, found := strings.Cut(doc, "// A vote's agent")
+	if !found {
+		t.Fatal("the documentation has no script")
+	}
+	script := strings.ReplaceAll(strings.ReplaceAll(doc, "//\t", ""), "//\n", "")
+	if _, err := ParseScript([]byte(script)); err != nil {
+		t.Fatalf("%v\n%s", err, script)
+	}
 }

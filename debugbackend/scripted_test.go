@@ -51,7 +51,7 @@ func panelRequest(key backends.Key, question string, mayAnswer bool, answers ...
 }
 
 func TestFirstMatchingRuleReplies(t *testing.T) {
-	key := backends.Key{Session: "s", Turn: 2, Agent: "a", Round: 3, Purpose: "step", Index: 1}
+	key := backends.Key{Session: "s", Turn: 2, Agent: "a", Round: 3, Purpose: "coordination", Index: 1}
 	req := panelRequest(key, "Why?", true, "one", "two")
 	for _, tc := range []struct {
 		when  string
@@ -61,7 +61,7 @@ func TestFirstMatchingRuleReplies(t *testing.T) {
 		{"turn: 2", true}, {"turn: 1", false}, {"turn: 1+", true}, {"turn: 3+", false}, {"turn: 2+", true},
 		{"round: 3", true}, {"round: 2", false},
 		{"index: 1", true}, {"index: 0", false},
-		{"purpose: step", true}, {"purpose: title", false},
+		{"purpose: coordination", true}, {"purpose: title", false},
 		{"answers: 2", true}, {"answers: 1", false}, {"answers: 0", false}, {"answers: 1+", true},
 		{"contains: two", true}, {"contains: three", false}, {"contains: '{{.Question}}'", true},
 		{"answer_contains: one", true}, {"answer_contains: Why", false},
@@ -108,15 +108,15 @@ rules:
 
 func TestNoRuleMatches(t *testing.T) {
 	s := parse(t, "rules:\n- when: {agent: b}\n  reply: {text: x}")
-	_, err := ask(t.Context(), s, panelRequest(backends.Key{Turn: 1, Agent: "a", Round: 2, Purpose: "step"}, "q", true))
-	want := "scripted: bad request: turn 1, a, round 2, step 0: no rule of the script matches"
+	_, err := ask(t.Context(), s, panelRequest(backends.Key{Turn: 1, Agent: "a", Round: 2, Purpose: "coordination"}, "q", true))
+	want := "scripted: bad request: turn 1, a, round 2, coordination 0: no rule of the script matches"
 	if err == nil || err.Error() != want || backends.KindOf(err) != backends.KindBadRequest {
 		t.Fatalf("got  %v\nwant %s", err, want)
 	}
 }
 
 func TestReplyEvents(t *testing.T) {
-	key := backends.Key{Session: "s", Turn: 2, Agent: "a", Round: 3, Purpose: "step", Index: 1}
+	key := backends.Key{Session: "s", Turn: 2, Agent: "a", Round: 3, Purpose: "coordination", Index: 1}
 	for _, tc := range []struct {
 		name, reply string
 		want        []backends.Event

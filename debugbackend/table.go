@@ -24,7 +24,7 @@ func Table(w io.Writer, calls []Call) error {
 
 // CallTable is Table with a row for every call.
 func CallTable(w io.Writer, calls []Call) error {
-	labels := rowLabels{[]string{"turn", "call", "round", "step"}, func(c Call) []string {
+	labels := rowLabels{[]string{"turn", "call", "round", "purpose"}, func(c Call) []string {
 		k := c.Request.Key
 		return []string{strconv.Itoa(k.Turn), strconv.Itoa(c.Number), strconv.Itoa(k.Round), fmt.Sprintf("%s %d", visible(k.Purpose), k.Index)}
 	}}
@@ -156,7 +156,10 @@ func percent(n, base int) string {
 	if twice%(2*base) < 0 {
 		rounded-- // division cuts towards zero
 	}
-	return fmt.Sprintf("%+d %%", rounded)
+	if rounded < 0 {
+		return fmt.Sprintf("-%s %%", grouped(-rounded))
+	}
+	return fmt.Sprintf("+%s %%", grouped(rounded))
 }
 
 func elementRows(calls []Call, labels rowLabels) [][]string {
@@ -193,13 +196,6 @@ func yesNo(yes bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%s %ss", grouped(n), noun)
 }
 
 // aligned gives the rows as lines with aligned columns, without spaces at the
