@@ -4,12 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 )
+
+// ErrBusy is returned for a second turn on a session whose turn is not over.
+var ErrBusy = errors.New("a turn is running on this session: wait for it, cancel it, or use another session")
 
 // Turn is one turn of a session's history: a question and its winning answer.
 type Turn struct {
@@ -23,22 +27,56 @@ type Turn struct {
 type Memory struct {
 	mu       sync.Mutex
 	blobs    map[kernel.Ref][]byte
-	journals map[journalKey][][]byte
-	history  map[string][]Turn
+	sessions map[string]*session
 }
 
-type journalKey struct {
-	session string
-	turn    int
+type session struct {
+	busy     bool
+	turns    int
+	journals map[int][][]byte
+	history  []Turn
 }
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
-	return &Memory{
-		blobs:    map[kernel.Ref][]byte{},
-		journals: map[journalKey][][]byte{},
-		history:  map[string][]Turn{},
+	return &Memory{blobs: map[kernel.Ref][]byte{}, sessions: map[string]*session{}}
+}
+
+// get returns a session, which begins to exist when it is first named. The
+// caller holds the lock.
+func (m *Memory) get(id string) *session {
+	if m.sessions[id] == nil {
+		m.sessions[id] = &session{journals: map[int][][]byte{}}
 	}
+	return m.sessions[id]
+}
+
+// Begin locks a session for its next turn and returns that turn's number, from 1,
+// and the history before it, oldest first. On a locked session it returns
+// ErrBusy.
+func (m *Memory) Begin(_ context.Context, id string) (turn int, history []Turn, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.get(id)
+	if s.busy {
+		return 0, nil, ErrBusy
+	}
+	s.busy = true
+	s.turns++
+	return s.turns, slices.Clone(s.history), nil
+}
+
+// End unlocks a session. A turn that has an answer is added to its history; one
+// that has none is nil here, and stays out of it.
+func (m *Memory) End(_ context.Context, id string, done *Turn) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.get(id)
+	s.busy = false
+	if done != nil {
+		s.history = append(s.history, *done)
+	}
+	return nil
 }
 
 // Put stores data under its hash. The caller may change data afterwards.
@@ -65,32 +103,35 @@ func (m *Memory) Get(_ context.Context, ref kernel.Ref) ([]byte, error) {
 }
 
 // Append adds one event to a turn's journal.
-func (m *Memory) Append(_ context.Context, session string, turn int, event []byte) error {
+func (m *Memory) Append(_ context.Context, id string, turn int, event []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := journalKey{session, turn}
-	m.journals[key] = append(m.journals[key], slices.Clone(event))
-	return nil
-}
-
-// Commit adds a turn that has an answer to its session's history.
-func (m *Memory) Commit(_ context.Context, session string, turn Turn) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.history[session] = append(m.history[session], turn)
+	s := m.get(id)
+	s.journals[turn] = append(s.journals[turn], slices.Clone(event))
 	return nil
 }
 
 // Journal returns the events of a turn in their order.
-func (m *Memory) Journal(_ context.Context, session string, turn int) ([][]byte, error) {
+func (m *Memory) Journal(_ context.Context, id string, turn int) ([][]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.journals[journalKey{session, turn}]), nil
+	return slices.Clone(m.get(id).journals[turn]), nil
 }
 
 // History returns a session's turns, oldest first.
-func (m *Memory) History(_ context.Context, session string) ([]Turn, error) {
+func (m *Memory) History(_ context.Context, id string) ([]Turn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.history[session]), nil
+	return slices.Clone(m.get(id).history), nil
+}
+
+// Reset forgets a session's history; its next turn is the first again.
+func (m *Memory) Reset(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.get(id).busy {
+		return ErrBusy
+	}
+	delete(m.sessions, id)
+	return nil
 }
