@@ -102,6 +102,7 @@ func endChecks() []check {
 		{"error in stream", checkErrorInStream},
 		{"silence before the first byte", checkFirstByteTimeout},
 		{"silence in the stream", checkIdleTimeout},
+		{"cancelled already", checkCancelledAlready},
 		{"cancel before the first byte", checkCancelBefore},
 		{"cancel in mid-stream", checkCancelMidStream},
 		{"break in mid-stream", checkBreakMidStream},
@@ -164,6 +165,18 @@ func checkIdleTimeout(t *testing.T, newHarness NewHarness) {
 		t.Errorf("silence after %q gives %+v", resp.Message.Text(), e)
 	}
 	h.mustBecomeIdle(t)
+}
+
+func checkCancelledAlready(t *testing.T, newHarness NewHarness) {
+	h := newHarness(t, Settings{Reply: always(Reply{Text: "too late"})})
+	ctx, cancel := context.WithCancel(backends.WithTrace(t.Context(), &backends.Trace{
+		RequestBody: func([]byte) { t.Error("a request was traced that was never sent") },
+	}))
+	cancel()
+	_, err := backends.Collect(h.Backend.Stream(ctx, ask()), nil)
+	if e := h.checkError(t, err); e.Kind != backends.KindCancelled || len(h.Calls()) > 0 {
+		t.Errorf("a cancel before the call gives %+v and %d requests", e, len(h.Calls()))
+	}
 }
 
 func checkCancelBefore(t *testing.T, newHarness NewHarness) {

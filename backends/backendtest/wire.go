@@ -191,12 +191,16 @@ func usageOnWire(u *backends.Usage) *wireUsage {
 	return out
 }
 
-// asksForStream and asksForUsage look at the bytes: decoding a long body costs
-// more than all the rest of a call. JSON has no other way to write these when
-// they come from Go's encoder, and a quoted text would have its quotes escaped.
-func asksForStream(body []byte) bool { return bytes.Contains(body, []byte(`"stream":true`)) }
+// asksForStream and asksForUsage look at the bytes, since decoding a long body
+// costs more than all the rest of a call. A text in the body cannot look like
+// these: its quotes are escaped.
+func asksForStream(body []byte) bool { return isTrue(body, `"stream"`) }
 
-func asksForUsage(body []byte) bool { return bytes.Contains(body, []byte(`"include_usage":true`)) }
+func asksForUsage(body []byte) bool { return isTrue(body, `"include_usage"`) }
+
+func isTrue(body []byte, name string) bool {
+	return bytes.Contains(body, []byte(name+":true")) || bytes.Contains(body, []byte(name+": true"))
+}
 
 // decodeChat reads a request body. What it cannot read is a request with one
 // user message that says so, since a test is sure to look at the messages.

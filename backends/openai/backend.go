@@ -51,7 +51,7 @@ type Backend struct {
 	transport *transport
 	config    Config
 	baseURL   *url.URL // without its query
-	clean     redactor
+	secrets   redactor
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -77,7 +77,7 @@ func New(cfg Config) (*Backend, error) {
 		config:    cfg,
 		baseURL:   base,
 		transport: &transport{base: cfg.Transport, query: query},
-		clean:     newRedactor(cfg.APIKey, base, query),
+		secrets:   newRedactor(cfg.APIKey, base, query),
 	}
 	settings := goopenai.DefaultConfig(cfg.APIKey)
 	settings.BaseURL = base.String()
@@ -113,7 +113,7 @@ func withDefault(d, fallback time.Duration) time.Duration {
 const maxIdleConnections = 128
 
 func newHTTPTransport() http.RoundTripper {
-	t := &http.Transport{
+	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        maxIdleConnections,
@@ -121,7 +121,6 @@ func newHTTPTransport() http.RoundTripper {
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second,
 	}
-	return t
 }
 
 // Close closes the connections that no call uses. The backend still works after it.
@@ -160,6 +159,9 @@ type attempt struct {
 
 // run gives each event to emit, until emit says false (errStopped).
 func (a *attempt) run(emit func(backends.Event) bool) error {
+	if err := a.parent.Err(); err != nil {
+		return a.failure(err)
+	}
 	ctx, cancel := context.WithCancelCause(a.parent)
 	defer cancel(nil)
 	request, overlay, err := encode(a.req, a.backend.config.Model, a.backend.baseURL.Host)
@@ -188,6 +190,7 @@ func (a *attempt) run(emit func(backends.Event) bool) error {
 	return err
 }
 
+// read gives the events of a stream to a.emit, until the answer is whole.
 func (a *attempt) read(stream *goopenai.ChatCompletionStream) error {
 	answer := newAnswer(a.req.Key)
 	for {

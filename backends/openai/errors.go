@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,22 +75,12 @@ func (a *attempt) failure(err error) error {
 	default:
 		describe(out, err)
 	}
-	return a.backend.cleaned(out)
+	return a.backend.secrets.and(a.req.Params.Headers).clean(out)
 }
 
 // localError is the failure of a request that could not be made.
 func (b *Backend) localError(err error) error {
-	return b.cleaned(&backends.Error{Provider: b.config.Provider, Kind: backends.KindBadRequest, Message: err.Error()})
-}
-
-// cleaned takes the secrets out of an error's message, and the cause away with
-// them if it holds any.
-func (b *Backend) cleaned(e *backends.Error) *backends.Error {
-	e.Message = b.clean.text(e.Message)
-	if e.Err != nil && b.clean.text(e.Err.Error()) != e.Err.Error() {
-		e.Err = nil
-	}
-	return e
+	return b.secrets.clean(&backends.Error{Provider: b.config.Provider, Kind: backends.KindBadRequest, Message: err.Error()})
 }
 
 // describe fills in out from what the wire said.
@@ -312,6 +303,28 @@ func newRedactor(key string, base *url.URL, query url.Values) redactor {
 		}
 	}
 	return r
+}
+
+// and returns a redactor that also knows the values of headers that by their
+// names are secret.
+func (r redactor) and(headers map[string]string) redactor {
+	secrets := slices.Clone(r.secrets)
+	for name, value := range headers {
+		if value != "" && regexp.MustCompile(`(?i)auth|key|token|secret|cookie`).MatchString(name) {
+			secrets = append(secrets, value)
+		}
+	}
+	return redactor{secrets}
+}
+
+// clean takes the secrets out of an error's message, and its cause away if that
+// holds any.
+func (r redactor) clean(e *backends.Error) *backends.Error {
+	e.Message = r.text(e.Message)
+	if e.Err != nil && r.text(e.Err.Error()) != e.Err.Error() {
+		e.Err = nil
+	}
+	return e
 }
 
 // A URL with a password may also be that of a proxy, which nobody told us.

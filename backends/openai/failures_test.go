@@ -65,7 +65,7 @@ func TestRefusedConnection(t *testing.T) {
 func TestSecretsAreNotShown(t *testing.T) {
 	const key, password = "sk-key-123", "pass word"
 	echo := func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, r.Header.Get("Authorization")+" pass word pass%20word http://me:proxy-pw@host/", http.StatusBadRequest)
+		http.Error(w, r.Header.Get("Authorization")+r.Header.Get("X-Api-Token")+" pass word pass%20word http://me:proxy-pw@host/", http.StatusBadRequest)
 	}
 	server := httptest.NewServer(http.HandlerFunc(echo))
 	t.Cleanup(server.Close)
@@ -73,10 +73,12 @@ func TestSecretsAreNotShown(t *testing.T) {
 		BaseURL: strings.Replace(server.URL, "://", "://user:pass%20word@", 1),
 		APIKey:  key,
 	})
-	want := "Bearer *** *** *** http://me:***@host/"
-	if got := failure(t, backend, simple()).Message; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	req := simple()
+	req.Params.Headers = map[string]string{"X-Api-Token": "/tok-1"}
+	if got := failure(t, backend, req).Message; got != "Bearer ****** *** *** http://me:***@host/" {
+		t.Errorf("the error shows %q", got)
 	}
+	want := "Bearer *** *** *** http://me:***@host/"
 	_, err := backend.ListModels(t.Context())
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("listing the models shows %v", err)
@@ -245,6 +247,33 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 	}
 	if dials != 1 {
 		t.Errorf("%d connections for 5 calls in a row, want 1", dials)
+	}
+}
+
+// TestRedirects: a captive portal sends a POST to its page with a GET; a service
+// that has moved gets the same body again.
+func TestRedirects(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("POST /portal/chat/completions", http.RedirectHandler("/login", http.StatusFound))
+	mux.HandleFunc("GET /login", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>Log in</h1>") })
+	mux.Handle("POST /moved/chat/completions", http.RedirectHandler("/new", http.StatusTemporaryRedirect))
+	mux.HandleFunc("POST /new", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || !strings.Contains(string(body), `"temperature":0`) {
+			t.Errorf("redirected to %s with %s %v", r.URL, body, err)
+		}
+		fmt.Fprint(w, "data: {}\n")
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	zero := 0.0
+	req := simple()
+	req.Params.Temperature = &zero
+	for path, want := range map[string]string{"portal": "Log in", "moved": "the stream was cut"} {
+		backend := newBackend(t, openai.Config{BaseURL: server.URL + "/" + path})
+		if e := failure(t, backend, req); !strings.Contains(e.Message, want) {
+			t.Errorf("%s gives %+v", path, e)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type Model struct {
 // it may take is for ctx to say. Its errors are *backends.Error; an answer that
 // is no list is KindBadRequest.
 func (b *Backend) ListModels(ctx context.Context) ([]Model, error) {
-	a := attempt{backend: b, parent: ctx, wire: &exchange{trace: &backends.Trace{}, watch: &watchdog{}}}
+	a := attempt{backend: b, parent: ctx, wire: &exchange{whole: true, trace: &backends.Trace{}, watch: &watchdog{}}}
 	a.ctx = withExchange(ctx, a.wire)
 	list, err := b.client.ListModels(a.ctx)
 	switch {

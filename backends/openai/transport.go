@@ -20,6 +20,7 @@ type exchange struct {
 	headers map[string]string
 	trace   *backends.Trace
 	watch   *watchdog
+	whole   bool // the answer is no stream
 	sent    bool
 	// failure is what the wire said and go-openai would lose; it is no *Error yet.
 	failure error
@@ -42,8 +43,9 @@ func (x *exchange) drain() {
 		return
 	}
 	x.watch.limitIdle(drainTimeout)
-	// An error here means that the connection is of no more use, which is all.
-	_, _ = io.CopyN(io.Discard, x.stream.source, maxDrain)
+	if _, err := io.CopyN(io.Discard, x.stream.source, maxDrain); err != nil {
+		return // either the end, or a connection that is of no more use
+	}
 }
 
 const (
@@ -83,11 +85,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resp, x.receive(resp)
+	if err := x.receive(resp); err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // prepare replaces the body, if there is one, and sets the headers.
 func (x *exchange) prepare(req *http.Request) error {
+	x.failure = nil // what led here, if it did, was a redirect
 	for name, value := range x.headers {
 		req.Header.Set(name, value)
 	}
@@ -120,7 +126,7 @@ func (x *exchange) receive(resp *http.Response) error {
 	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		resp.Body = source
-		if resp.Request.Method == http.MethodPost {
+		if !x.whole {
 			x.stream = newEventStream(source)
 			resp.Body = x.stream
 		}
