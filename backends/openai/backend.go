@@ -7,21 +7,16 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
 )
 
-// The defaults of a Config.
-const (
-	DefaultBaseURL          = "https://api.openai.com/v1"
-	DefaultFirstByteTimeout = 120 * time.Second
-	DefaultIdleTimeout      = 60 * time.Second
-)
+// DefaultBaseURL is where OpenAI itself is.
+const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Config says which service to call, and how. Nothing in it changes after New.
 type Config struct {
@@ -39,19 +34,17 @@ type Config struct {
 	// variables of the environment.
 	Transport http.RoundTripper
 	// FirstByteTimeout is how long the first byte of an answer may take, and
-	// IdleTimeout how long the stream may be silent after it. 0 means the default,
-	// a negative time means no limit.
+	// IdleTimeout how long the stream may be silent after it. 0 means the default
+	// of package wire, a negative time means no limit.
 	FirstByteTimeout time.Duration
 	IdleTimeout      time.Duration
 }
 
 // Backend calls one service. It is safe for concurrent use.
 type Backend struct {
-	client    *goopenai.Client
-	transport *transport
-	config    Config
-	baseURL   *url.URL // without its query
-	secrets   redactor
+	client  *goopenai.Client
+	service *wire.Service
+	model   string
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -64,68 +57,27 @@ func New(cfg Config) (*Backend, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = DefaultBaseURL
 	}
-	if cfg.Transport == nil {
-		cfg.Transport = newHTTPTransport()
-	}
-	cfg.FirstByteTimeout = withDefault(cfg.FirstByteTimeout, DefaultFirstByteTimeout)
-	cfg.IdleTimeout = withDefault(cfg.IdleTimeout, DefaultIdleTimeout)
-	base, query, err := parseBaseURL(cfg.BaseURL)
+	service, err := wire.NewService(wire.Settings{
+		Provider:         cfg.Provider,
+		BaseURL:          cfg.BaseURL,
+		Paths:            []string{"/chat/completions"},
+		APIKey:           cfg.APIKey,
+		Transport:        cfg.Transport,
+		FirstByteTimeout: cfg.FirstByteTimeout,
+		IdleTimeout:      cfg.IdleTimeout,
+	})
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{
-		config:    cfg,
-		baseURL:   base,
-		transport: &transport{base: cfg.Transport, query: query},
-		secrets:   newRedactor(cfg.APIKey, base, query),
-	}
 	settings := goopenai.DefaultConfig(cfg.APIKey)
-	settings.BaseURL = base.String()
-	settings.HTTPClient = &http.Client{Transport: b.transport}
-	b.client = goopenai.NewClientWithConfig(settings)
-	return b, nil
-}
-
-// parseBaseURL parts the query from the rest: go-openai adds paths to the end of
-// the text. The errors do not show the URL, which may hold a password.
-func parseBaseURL(text string) (*url.URL, url.Values, error) {
-	base, err := url.Parse(text)
-	if err != nil {
-		return nil, nil, errors.New("base_url is not a URL: it should look like https://host/v1")
-	}
-	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, nil, errors.New("base_url lacks http:// or https:// and a host: it should look like https://host/v1")
-	}
-	query := base.Query()
-	base.RawQuery, base.Fragment = "", ""
-	base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), "/chat/completions")
-	return base, query, nil
-}
-
-func withDefault(d, fallback time.Duration) time.Duration {
-	if d == 0 {
-		return fallback
-	}
-	return d
-}
-
-// maxIdleConnections keeps the connections of a large panel between its rounds.
-const maxIdleConnections = 128
-
-func newHTTPTransport() http.RoundTripper {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        maxIdleConnections,
-		MaxIdleConnsPerHost: maxIdleConnections,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 10 * time.Second,
-	}
+	settings.BaseURL = service.BaseURL()
+	settings.HTTPClient = service.Client()
+	return &Backend{client: goopenai.NewClientWithConfig(settings), service: service, model: cfg.Model}, nil
 }
 
 // Close closes the connections that no call uses. The backend still works after it.
 func (b *Backend) Close() error {
-	b.transport.CloseIdleConnections()
+	b.service.CloseIdleConnections()
 	return nil
 }
 
@@ -135,8 +87,8 @@ func (b *Backend) Close() error {
 // stream that was cut is never an answer.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
-		a := attempt{backend: b, req: req, parent: ctx}
-		err := a.run(func(ev backends.Event) bool { return yield(ev, nil) })
+		a := attempt{emit: func(ev backends.Event) bool { return yield(ev, nil) }}
+		err := a.run(ctx, b, req)
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
@@ -148,41 +100,35 @@ var errStopped = errors.New("the reader stopped")
 
 // attempt is one request on the wire and its answer.
 type attempt struct {
-	backend *Backend
-	req     backends.Request
-	parent  context.Context
-	ctx     context.Context
-	wire    *exchange
-	emit    func(backends.Event) bool
-	begun   bool
+	wire   *wire.Exchange
+	stream *eventStream // nil without an answer
+	emit   func(backends.Event) bool
+	begun  bool
 }
 
 // run gives each event to emit, until emit says false (errStopped).
-func (a *attempt) run(emit func(backends.Event) bool) error {
-	if err := a.parent.Err(); err != nil {
+func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
+	a.wire = b.service.Begin(ctx, req.Params.Headers)
+	defer a.wire.End()
+	if err := ctx.Err(); err != nil {
 		return a.failure(err)
 	}
-	ctx, cancel := context.WithCancelCause(a.parent)
-	defer cancel(nil)
-	request, overlay, err := encode(a.req, a.backend.config.Model, a.backend.baseURL.Host)
+	request, overlay, err := encode(req, b.model, b.service.Host())
 	if err != nil {
-		return a.backend.localError(err)
+		return b.service.LocalError(err)
 	}
-	a.wire = &exchange{
-		overlay: overlay,
-		headers: a.req.Params.Headers,
-		trace:   backends.TraceFrom(a.parent),
-		watch:   newWatchdog(cancel, a.backend.config.FirstByteTimeout, a.backend.config.IdleTimeout),
+	a.wire.Rewrite = func(body []byte) ([]byte, error) { return mergeBody(body, overlay) }
+	a.wire.Show = func(body io.ReadCloser) io.ReadCloser {
+		a.stream = newEventStream(body)
+		return a.stream
 	}
-	defer a.wire.watch.stop()
-	a.ctx, a.emit = withExchange(ctx, a.wire), emit
-	stream, err := a.backend.client.CreateChatCompletionStream(a.ctx, request)
+	stream, err := b.client.CreateChatCompletionStream(a.wire.Context(), request)
 	if err != nil {
 		return a.failure(err)
 	}
-	err = a.read(stream)
+	err = a.read(stream, newAnswer(req.Key))
 	if err == nil {
-		a.wire.drain()
+		a.wire.Drain()
 	}
 	if closeErr := stream.Close(); closeErr != nil && err == nil {
 		return a.failure(fmt.Errorf("close the stream: %w", closeErr))
@@ -191,15 +137,14 @@ func (a *attempt) run(emit func(backends.Event) bool) error {
 }
 
 // read gives the events of a stream to a.emit, until the answer is whole.
-func (a *attempt) read(stream *goopenai.ChatCompletionStream) error {
-	answer := newAnswer(a.req.Key)
+func (a *attempt) read(stream *goopenai.ChatCompletionStream, answer *answer) error {
 	for {
 		raw, err := stream.RecvRaw()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			if answer.finished() && a.parent.Err() == nil && !isStreamError(err) {
+			if answer.finished() && !a.wire.AskedToStop() && !wire.IsStreamError(err) {
 				break // all that was missing is usage and the end mark
 			}
 			return a.failure(err)
@@ -213,11 +158,11 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream) error {
 			return err
 		}
 		if answer.finished() {
-			a.wire.watch.limitIdle(trailerTimeout)
+			a.wire.LimitIdle(wire.TrailerTimeout)
 		}
 	}
-	if !answer.finished() && !a.wire.sawEndMark() {
-		return a.failure(errCut)
+	if !answer.finished() && !a.sawEndMark() {
+		return a.failure(wire.ErrCut)
 	}
 	events, err := answer.end()
 	if err != nil {
@@ -226,9 +171,9 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream) error {
 	return a.send(events)
 }
 
-// trailerTimeout is how long to wait for usage and end mark after a finish
-// reason: the answer is whole by then.
-const trailerTimeout = 5 * time.Second
+func (a *attempt) sawEndMark() bool { return a.stream != nil && a.stream.done }
+
+func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.begun) }
 
 func (a *attempt) send(events []backends.Event) error {
 	for _, ev := range events {

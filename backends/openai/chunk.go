@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
 )
 
 // chunk is one piece of a streamed answer (OpenAI's "chat completion chunk
@@ -98,7 +99,7 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	var c chunk
 	raw, broken := hideBrokenChars(raw)
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, shorten(string(raw)))
+		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, wire.Shorten(string(raw)))
 	}
 	// Zeros mean that the service did not count: an input has at least a token.
 	if c.Usage != nil && (c.Usage.PromptTokens > 0 || c.Usage.CompletionTokens > 0) {
@@ -165,11 +166,11 @@ func (a *answer) end() ([]backends.Event, error) {
 	calls := a.calls.merged()
 	switch {
 	case a.reason == "content_filter":
-		return nil, &refusal{"the provider's content filter stopped the answer"}
+		return nil, &wire.Refusal{Message: "the provider's content filter stopped the answer"}
 	case a.reason == "error":
-		return nil, &streamError{body: []byte(`{"error":"the service ended the answer with an error that it does not explain"}`)}
+		return nil, &wire.StreamError{Body: []byte(`{"error":"the service ended the answer with an error that it does not explain"}`)}
 	case a.refusal.Len() > 0 && !a.hasText && len(calls) == 0:
-		return nil, &refusal{a.refusal.String()}
+		return nil, &wire.Refusal{Message: a.refusal.String()}
 	}
 	events := textEvents(a.thought.end(), a.text.end())
 	for _, c := range calls {

@@ -4,7 +4,7 @@
 // That library (1.43) loses things on the way: it drops a temperature of 0 and
 // an empty tool result from the request, knows no extra fields for chat, ends a
 // cut stream like a complete one, dies of keep-alive comments, and hides errors
-// and web pages that come with status 200. So this package puts its own
-// transport under the library (transport.go, eventstream.go) and decodes the
-// chunks itself (chunk.go); the library makes the request and reads its lines.
+// and web pages that come with status 200. So this package puts package wire and
+// its own event stream (eventstream.go) under the library and decodes the chunks
+// itself (chunk.go); the library makes the request and reads its lines.
 package openai

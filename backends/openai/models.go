@@ -21,14 +21,15 @@ type Model struct {
 // it may take is for ctx to say. Its errors are *backends.Error; an answer that
 // is no list is KindBadRequest.
 func (b *Backend) ListModels(ctx context.Context) ([]Model, error) {
-	a := attempt{backend: b, parent: ctx, wire: &exchange{whole: true, trace: &backends.Trace{}, watch: &watchdog{}}}
-	a.ctx = withExchange(ctx, a.wire)
-	list, err := b.client.ListModels(a.ctx)
+	x := b.service.Begin(backends.WithTrace(ctx, &backends.Trace{}), nil)
+	defer x.End()
+	x.Unlimited()
+	list, err := b.client.ListModels(x.Context())
 	switch {
-	case a.wire.failure == nil && isNoList(err):
-		return nil, b.localError(fmt.Errorf("the answer is no list of models: %w", err))
+	case !x.ServiceFailed() && isNoList(err):
+		return nil, b.service.LocalError(fmt.Errorf("the answer is no list of models: %w", err))
 	case err != nil:
-		return nil, a.failure(err)
+		return nil, x.Failure(err, false)
 	}
 	var models []Model
 	for _, m := range list.Models {

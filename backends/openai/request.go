@@ -1,15 +1,16 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
 )
 
 // encode turns a request into go-openai's, and into the overlay: the fields of
@@ -172,37 +173,26 @@ func imageURL(p backends.Image) string {
 	return "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// mergeBody puts the overlay into a body made by go-openai, gives each message
-// that lacks it the content that was dropped for being empty, and leaves <, >
-// and & readable. The same input gives the same bytes: fields are sorted.
+// mergeBody puts the overlay into a body made by go-openai, and gives each message
+// that lacks it the content that was dropped for being empty.
 func mergeBody(body []byte, overlay map[string]any) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
+	var made struct {
+		Messages json.RawMessage `json:"messages"`
+		Tools    json.RawMessage `json:"tools"`
+	}
+	if err := json.Unmarshal(body, &made); err != nil {
 		return nil, fmt.Errorf("decode the request body: %w", err)
 	}
-	messages, err := withContents(fields["messages"])
+	messages, err := withContents(made.Messages)
 	if err != nil {
 		return nil, err
 	}
-	fields["messages"] = messages
-	for name, value := range overlay {
-		if value == nil {
-			delete(fields, name)
-			continue
-		}
-		if fields[name], err = json.Marshal(value); err != nil {
-			return nil, fmt.Errorf("encode %s: %w", name, err)
-		}
+	fields := map[string]any{"messages": messages}
+	maps.Copy(fields, overlay)
+	if tools, ok := overlay["tools"]; tools == nil && (ok || made.Tools == nil) {
+		fields["tool_choice"], fields["parallel_tool_calls"] = nil, nil
 	}
-	if _, ok := fields["tools"]; !ok {
-		delete(fields, "tool_choice")
-		delete(fields, "parallel_tool_calls")
-	}
-	out, err := json.Marshal(fields)
-	if err != nil {
-		return nil, fmt.Errorf("encode the request body: %w", err)
-	}
-	return unescapeHTML(out), nil
+	return wire.Merge(body, fields)
 }
 
 // withContents adds "content": "" to the messages that have neither content nor
@@ -228,42 +218,4 @@ func withContents(raw json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	return json.Marshal(messages)
-}
-
-// unescapeHTML undoes what encoding/json does to <, > and &. Prompts are full of
-// them, and a body is read by people.
-func unescapeHTML(body []byte) []byte {
-	if !bytes.Contains(body, []byte(`\u00`)) {
-		return body
-	}
-	out := make([]byte, 0, len(body))
-	for i := 0; i < len(body); i++ {
-		if body[i] != '\\' || i+1 == len(body) {
-			out = append(out, body[i])
-			continue
-		}
-		if plain, ok := htmlEscape(body[i:]); ok {
-			out = append(out, plain)
-			i += len(`\u003c`) - 1
-			continue
-		}
-		out = append(out, body[i], body[i+1])
-		i++
-	}
-	return out
-}
-
-func htmlEscape(b []byte) (byte, bool) {
-	if len(b) < len(`\u003c`) {
-		return 0, false
-	}
-	switch string(b[:len(`\u003c`)]) {
-	case `\u003c`:
-		return '<', true
-	case `\u003e`:
-		return '>', true
-	case `\u0026`:
-		return '&', true
-	}
-	return 0, false
 }

@@ -1,12 +1,11 @@
 package openai
 
 import (
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
 )
 
 // callFragment is a piece of a tool call.
@@ -124,12 +123,12 @@ func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
 	for _, open := range m.calls {
-		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: tidyArguments(strings.ToValidUTF8(open.arguments.String(), "\uFFFD"))}
+		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(strings.ToValidUTF8(open.arguments.String(), "\uFFFD"))}
 		if call.ID != "" && isRepeated(call, out) {
 			continue
 		}
 		if call.ID == "" || ids[call.ID] {
-			call.ID = derivedID(m.key, len(out))
+			call.ID = wire.CallID(m.key, len(out))
 		}
 		ids[call.ID] = true
 		out = append(out, call)
@@ -144,69 +143,4 @@ func isRepeated(call backends.ToolCall, before []backends.ToolCall) bool {
 		}
 	}
 	return false
-}
-
-// derivedID names a call that came without an id. It depends on nothing but the
-// model call and the position, so a replay gives the same; it is short enough
-// and plain enough for every provider.
-func derivedID(key backends.Key, position int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %d %q %d %d",
-		key.Session, key.Turn, key.Agent, key.Round, key.Purpose, key.Index, position))
-	return fmt.Sprintf("call_%x", sum[:12])
-}
-
-// tidyArguments returns arguments as JSON where they are JSON in some disguise
-// that models use (a code fence, a trailing comma, a JSON string around it, or
-// nothing for no arguments), else as they are.
-func tidyArguments(arguments string) string {
-	text := strings.TrimSpace(arguments)
-	if text == "" {
-		return "{}"
-	}
-	var inner string
-	if json.Unmarshal([]byte(text), &inner) == nil && json.Valid([]byte(inner)) {
-		return inner
-	}
-	if json.Valid([]byte(text)) {
-		return arguments
-	}
-	if plain := withoutTrailingCommas(withoutFence(text)); json.Valid([]byte(plain)) {
-		return plain
-	}
-	return arguments
-}
-
-func withoutFence(text string) string {
-	body, ok := strings.CutPrefix(text, "```")
-	if !ok {
-		return text
-	}
-	body = strings.TrimSuffix(strings.TrimSpace(body), "```")
-	if start := strings.IndexAny(body, "{["); start >= 0 {
-		return strings.TrimSpace(body[start:])
-	}
-	return text
-}
-
-// withoutTrailingCommas leaves out each comma, outside of strings, that only
-// white space parts from a closing bracket.
-func withoutTrailingCommas(text string) string {
-	var out strings.Builder
-	inString := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\' && i+1 < len(text):
-			out.WriteByte(c)
-			i++
-		case c == '"':
-			inString = !inString
-		case c == ',' && !inString:
-			rest := strings.TrimLeft(text[i+1:], " \t\r\n")
-			if strings.HasPrefix(rest, "}") || strings.HasPrefix(rest, "]") {
-				continue
-			}
-		}
-		out.WriteByte(text[i])
-	}
-	return out.String()
 }

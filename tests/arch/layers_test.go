@@ -19,6 +19,7 @@ var layers = [][]string{
 		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
 		"backends/openai", "backends/backendtest",
 	},
+	{"backends/wire"},
 	{"backends", "coordinator/kernel"},
 }
 

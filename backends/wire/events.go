@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxLine is the longest line that is read of a stream, and the longest whole
+// answer.
+const maxLine = 16 << 20
+
+// maxShown is how much is kept of a text that is no stream, to be shown.
+const maxShown = 4 << 10
+
+// ErrCut says that a stream ended before its answer did.
+var ErrCut = errors.New("the stream was cut: it ended with neither a finish reason nor an end mark")
+
+// Event is a server-sent event with data, or the whole of an answer that is one
+// JSON object.
+type Event struct {
+	// Name is what the event calls itself, often nothing.
+	Name string
+	// Data is the payload, valid until the next event is read. Services write one
+	// line of data for each event, so each such line is one.
+	Data  []byte
+	Whole bool
+}
+
+// EventReader reads the events of a response body. It takes what services send
+// around them: comments, other fields, blank lines or none, CRs, a byte order
+// mark, a last line that never ends.
+type EventReader struct {
+	lines   *bufio.Reader
+	started bool
+	ended   bool
+	events  int
+	name    string // of the present event
+	stray   []byte // the start of what was no event
+}
+
+// NewEventReader reads from source, and never further than the last event needs.
+func NewEventReader(source io.Reader) *EventReader {
+	return &EventReader{lines: bufio.NewReader(source)}
+}
+
+// Next returns the next event, or io.EOF at the end of the body. An error that the
+// service reports is a *StreamError; a body without a single event is a
+// *NotAnAnswer, if it holds anything.
+func (r *EventReader) Next() (Event, error) {
+	if !r.started {
+		r.started = true
+		if whole, err := r.readObject(); err != nil || whole != nil {
+			return Event{Data: whole, Whole: true}, err
+		}
+	}
+	for !r.ended {
+		line, err := r.readLine()
+		if r.ended = errors.Is(err, io.EOF); r.ended {
+			line = withoutHalf(line)
+		} else if err != nil {
+			return Event{}, err
+		}
+		data, err := r.take(bytes.TrimRight(line, "\r\n"))
+		if err != nil {
+			return Event{}, err
+		}
+		if len(data) > 0 {
+			r.events++
+			return Event{Name: r.name, Data: data}, nil
+		}
+	}
+	if r.events == 0 && len(bytes.TrimSpace(r.stray)) > 0 {
+		return Event{}, &NotAnAnswer{Body: r.stray}
+	}
+	return Event{}, io.EOF
+}
+
+func (r *EventReader) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := r.lines.ReadSlice('\n')
+		line = append(line, piece...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("the stream has a line of more than %d bytes", maxLine)
+		}
+	}
+}
+
+// take returns the data of a line, or nothing.
+func (r *EventReader) take(line []byte) ([]byte, error) {
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimSpace(value)
+	switch {
+	case len(line) == 0:
+		r.name = ""
+	case len(field) == 0, string(field) == "id", string(field) == "retry":
+	case string(field) == "event":
+		r.name = string(value)
+	case string(field) == "data":
+		return value, r.reported(value)
+	default:
+		if err := errorObject(line); err != nil {
+			return nil, err
+		}
+		if len(r.stray) < maxShown {
+			r.stray = append(append(r.stray, line...), '\n')
+		}
+	}
+	return nil, nil
+}
+
+// reported returns the error that the data of an event is, or nil.
+func (r *EventReader) reported(data []byte) error {
+	if len(data) > 0 && r.name == "error" {
+		return &StreamError{Body: bytes.Clone(data)}
+	}
+	return errorObject(data)
+}
+
+// withoutHalf returns a last line that has no newline, or nothing if it is data of
+// which only a part came.
+func withoutHalf(line []byte) []byte {
+	data, isData := bytes.CutPrefix(bytes.TrimRight(line, "\r"), []byte("data:"))
+	data = bytes.TrimSpace(data)
+	if isData && string(data) != "[DONE]" && !json.Valid(data) {
+		return nil
+	}
+	return line
+}
+
+// readObject returns a body that is one JSON object: an answer of a service that
+// does not stream, or an error that came with status 200.
+func (r *EventReader) readObject() ([]byte, error) {
+	first, err := r.firstByte()
+	if err != nil || first != '{' {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(r.lines, maxLine))
+	if err != nil {
+		return nil, err
+	}
+	if err := errorObject(body); err != nil {
+		return nil, err
+	}
+	return body, nil
+}
+
+// firstByte returns the first byte that is not white space or part of a byte
+// order mark, and leaves it to be read. At the end of the body it is 0.
+func (r *EventReader) firstByte() (byte, error) {
+	for {
+		c, err := r.lines.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		switch c {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+			continue
+		}
+		return c, r.lines.UnreadByte()
+	}
+}
+
+// NewNotAnAnswer keeps the beginning of a body to be shown.
+func NewNotAnAnswer(body []byte) *NotAnAnswer {
+	return &NotAnAnswer{Body: body[:min(len(body), maxShown)]}
+}
+
+// errorObject returns the error that a JSON object carries, or nil.
+func errorObject(body []byte) error {
+	if !bytes.Contains(body, []byte(`"error"`)) {
+		return nil
+	}
+	var object struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &object) != nil || len(object.Error) == 0 || string(object.Error) == "null" {
+		return nil
+	}
+	return &StreamError{Body: bytes.Clone(body)}
+}

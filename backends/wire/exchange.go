@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Exchange is one attempt: a request and its answer. It is what the transport and
+// the caller of a library tell each other, past the library between them. One
+// goroutine uses it.
+type Exchange struct {
+	// Rewrite, if it is not nil, turns the body that the library made into the one
+	// that is sent.
+	Rewrite func(body []byte) ([]byte, error)
+	// Show, if it is not nil, turns the body of a successful answer into what the
+	// library can read.
+	Show func(body io.ReadCloser) io.ReadCloser
+
+	service *Service
+	parent  context.Context
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	headers map[string]string
+	trace   *backends.Trace
+	watch   *watchdog
+	sent    bool
+	// failure is what the wire said and the library would lose.
+	failure error
+	source  io.Reader
+}
+
+type exchangeKey struct{}
+
+// Context is the context for the library's call: it ends with the caller's, and
+// when the service is silent for too long.
+func (x *Exchange) Context() context.Context { return x.ctx }
+
+// End releases what the exchange holds. The body of its answer is closed by then.
+func (x *Exchange) End() {
+	x.watch.stop()
+	x.cancel(nil)
+}
+
+// TrailerTimeout is how long to wait for usage and end mark after a finish reason:
+// the answer is whole by then.
+const TrailerTimeout = 5 * time.Second
+
+// LimitIdle lowers the time that the answer may be silent from now on.
+func (x *Exchange) LimitIdle(limit time.Duration) { x.watch.limitIdle(limit) }
+
+// Unlimited leaves the time that the exchange takes to the caller's context.
+func (x *Exchange) Unlimited() { x.watch.remove() }
+
+// AskedToStop says whether the caller's context has ended.
+func (x *Exchange) AskedToStop() bool { return x.parent.Err() != nil }
+
+// Drain reads what follows the end of an answer, usually the end of the body, so
+// that the connection can be used again. It waits only briefly: a connection that
+// stays open is closed instead.
+func (x *Exchange) Drain() {
+	if x.source == nil {
+		return
+	}
+	x.watch.limitIdle(drainTimeout)
+	if _, err := io.CopyN(io.Discard, x.source, maxDrain); err != nil {
+		return // either the end, or a connection that is of no more use
+	}
+}
+
+const (
+	drainTimeout = 50 * time.Millisecond
+	maxDrain     = 8 << 10
+	maxErrorBody = 64 << 10
+)
+
+// transport sends the requests of a library as they should have been made, and
+// shows it the answers in the form that it can read.
+type transport struct {
+	base  http.RoundTripper
+	query url.Values // of the base URL
+}
+
+// CloseIdleConnections closes the connections that no call uses.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip sends a request of an exchange.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	if len(t.query) > 0 {
+		req.URL.RawQuery = t.query.Encode()
+	}
+	x, ok := req.Context().Value(exchangeKey{}).(*Exchange)
+	if !ok {
+		return nil, errors.New("a request outside of an exchange")
+	}
+	if err := x.prepare(req); err != nil {
+		return nil, err
+	}
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.receive(resp); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// prepare replaces the body, if there is one, and sets the headers.
+func (x *Exchange) prepare(req *http.Request) error {
+	x.failure = nil // what led here, if it did, was a redirect
+	for name, value := range x.headers {
+		req.Header.Set(name, value)
+	}
+	if req.Body == nil {
+		x.sent = true
+		return nil
+	}
+	body, err := readRequest(req.Body)
+	if err != nil {
+		return err
+	}
+	if x.Rewrite != nil {
+		if body, err = x.Rewrite(body); err != nil {
+			return err
+		}
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.ContentLength = int64(len(body))
+	x.sent = true
+	x.trace.SentRequest(body)
+	return nil
+}
+
+func readRequest(body io.ReadCloser) ([]byte, error) {
+	made, err := io.ReadAll(body)
+	if err != nil {
+		return nil, fmt.Errorf("read the request body: %w", err)
+	}
+	if err := body.Close(); err != nil {
+		return nil, fmt.Errorf("close the request body: %w", err)
+	}
+	return made, nil
+}
+
+// receive puts Show between the response and the library, or notes the error that
+// the response is.
+func (x *Exchange) receive(resp *http.Response) error {
+	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
+	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
+		resp.Body = source
+		if x.Show != nil {
+			x.source = source
+			resp.Body = x.Show(source)
+		}
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(source, maxErrorBody))
+	if closeErr := source.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil && len(body) == 0 {
+		return fmt.Errorf("read the error that came with HTTP %d: %w", resp.StatusCode, err)
+	}
+	x.failure = &statusError{status: resp.StatusCode, header: resp.Header, body: body}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}

@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// statusError is an answer with an HTTP status that is none of success.
+type statusError struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d", e.status) }
+
+// StreamError is an error object that came with status 200: Body holds it.
+type StreamError struct{ Body []byte }
+
+func (e *StreamError) Error() string { return parseReport(e.Body).message }
+
+// IsStreamError says whether err is one that the service reported in its answer.
+func IsStreamError(err error) bool {
+	var e *StreamError
+	return errors.As(err, &e)
+}
+
+// NotAnAnswer is what came with status 200 and is no answer of a model: Body is
+// its beginning.
+type NotAnAnswer struct{ Body []byte }
+
+func (e *NotAnAnswer) Error() string {
+	what := "something that is no model's answer"
+	if looksLikeHTML(e.Body) {
+		what = "a web page"
+	}
+	return fmt.Sprintf("the service answered with %s (is base_url right?): %s", what, readableText(e.Body))
+}
+
+// Refusal is an answer that the provider or the model withheld, with its reason.
+type Refusal struct{ Message string }
+
+func (e *Refusal) Error() string { return e.Message }
+
+// Failure makes the *backends.Error of an exchange that ended with err. begun says
+// whether a part of the answer had come. What the caller did stands before what
+// the wire said, and that before what became of it in the library.
+func (x *Exchange) Failure(err error, begun bool) error {
+	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun}
+	var quiet *silence
+	switch {
+	case x.parent.Err() != nil:
+		out.Kind, out.Err = backends.KindOf(x.parent.Err()), x.parent.Err()
+		out.Message = x.parent.Err().Error()
+	case errors.As(context.Cause(x.ctx), &quiet):
+		out.Kind, out.Err = backends.KindTimeout, quiet
+		out.Message = quiet.Error()
+	case x.failure != nil:
+		describe(out, x.failure)
+	case !x.sent:
+		out.Kind = backends.KindBadRequest
+		out.Message = err.Error()
+	default:
+		describe(out, err)
+	}
+	return x.service.secrets.and(x.headers).clean(out)
+}
+
+// ServiceFailed says whether the service answered with an HTTP status that is none
+// of success.
+func (x *Exchange) ServiceFailed() bool { return x.failure != nil }
+
+// describe fills in out from what the wire said.
+func describe(out *backends.Error, err error) {
+	var (
+		status   *statusError
+		stream   *StreamError
+		page     *NotAnAnswer
+		withheld *Refusal
+		network  net.Error
+		viaURL   *url.Error
+	)
+	switch {
+	case errors.As(err, &status):
+		describeStatus(out, status)
+	case errors.As(err, &stream):
+		report := parseReport(stream.Body)
+		out.Message = report.message
+		out.Kind = report.kind(report.status())
+	case errors.As(err, &page):
+		out.Kind, out.Message = backends.KindBadRequest, page.Error()
+	case errors.As(err, &withheld):
+		out.Kind, out.Message = backends.KindRefused, withheld.Error()
+	default:
+		if errors.As(err, &viaURL) {
+			err = viaURL.Err // the URL around it may hold a password
+		}
+		out.Message, out.Err = err.Error(), err
+		if errors.As(err, &network) && network.Timeout() {
+			out.Kind = backends.KindTimeout
+		}
+	}
+}
+
+func describeStatus(out *backends.Error, e *statusError) {
+	report := parseReport(e.body)
+	out.Status = e.status
+	out.Message = report.message
+	if out.Message == "" {
+		out.Message = http.StatusText(e.status)
+	}
+	out.Kind = report.kind(e.status)
+	out.RetryAfter = retryAfter(e.header, time.Now())
+}

@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// report is what an error object says. Services write it as {"error": {"message",
+// "type", "code"}}, {"error": "text"}, or with the fields at the top.
+type report struct {
+	message string
+	words   string // type and code, for the kind
+	code    int    // a code that is a number
+}
+
+func parseReport(body []byte) report {
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+	}
+	raw := json.RawMessage(body)
+	if json.Unmarshal(body, &outer) == nil && len(outer.Error) > 0 && string(outer.Error) != "null" {
+		raw = outer.Error
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return report{message: text}
+	}
+	var fields struct {
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+		Type    string          `json:"type"`
+		Code    json.RawMessage `json:"code"`
+	}
+	if err := json.Unmarshal(raw, &fields); err != nil && fields.Message == nil {
+		return report{message: readableText(body)}
+	}
+	out := report{words: fields.Type + " " + strings.Trim(string(fields.Code), `"`)}
+	if code, err := strconv.Atoi(strings.Trim(string(fields.Code), `"`)); err == nil {
+		out.code = code
+	}
+	for _, message := range []json.RawMessage{fields.Message, fields.Detail, raw} {
+		if len(message) == 0 || string(message) == "null" {
+			continue
+		}
+		if json.Unmarshal(message, &out.message) != nil {
+			out.message = Shorten(string(message))
+		}
+		break
+	}
+	return out
+}
+
+// status is the HTTP status that an error inside of a stream would have had.
+func (r report) status() int {
+	if r.code >= http.StatusBadRequest && r.code < 600 {
+		return r.code
+	}
+	words := strings.ToLower(r.words)
+	switch {
+	case strings.Contains(words, "rate_limit"), strings.Contains(words, "insufficient_quota"):
+		return http.StatusTooManyRequests
+	case strings.Contains(words, "authentication"), strings.Contains(words, "invalid_api_key"):
+		return http.StatusUnauthorized
+	case strings.Contains(words, "permission"):
+		return http.StatusForbidden
+	case strings.Contains(words, "billing"):
+		return http.StatusPaymentRequired
+	case strings.Contains(words, "too_large"):
+		return http.StatusRequestEntityTooLarge
+	case strings.Contains(words, "invalid_request"), strings.Contains(words, "context"),
+		strings.Contains(words, "content_filter"), strings.Contains(words, "not_found"):
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+// kind says what can be done about an error with an HTTP status.
+func (r report) kind(status int) backends.Kind {
+	words := strings.ToLower(r.words)
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
+		status == http.StatusPaymentRequired, saysUnpaid(r.message):
+		return backends.KindAuth
+	case status == http.StatusRequestEntityTooLarge:
+		return backends.KindTooLong
+	case status == http.StatusTooManyRequests:
+		return backends.KindRateLimit
+	case status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return backends.KindOverloaded
+	case status >= http.StatusInternalServerError:
+		return backends.KindOverloaded
+	case strings.Contains(words, "content_filter"), strings.Contains(words, "content_policy"):
+		return backends.KindRefused
+	case strings.Contains(words, "context_length"), strings.Contains(words, "exceed_context"), saysTooLong(r.message):
+		return backends.KindTooLong
+	}
+	return backends.KindBadRequest
+}
+
+// saysUnpaid knows the words of Claude's API, which reports an account without
+// money and a limit that its owner set as requests that are not valid.
+func saysUnpaid(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "credit balance is too low") || strings.Contains(message, "api usage limits")
+}
+
+// saysTooLong knows the words of services that have no code for it: vLLM,
+// llama.cpp, Groq, xAI, Together.
+func saysTooLong(message string) bool {
+	message = strings.ToLower(message)
+	for _, words := range []string{
+		"context length", "context window", "context size", "prompt is too long", "input is too long",
+		"maximum prompt length", "reduce the length of the messages",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRetryAfter is the longest time that is believed.
+const maxRetryAfter = 24 * time.Hour
+
+// retryAfter reads how long a service asks to wait (RFC 9110, section 10.2.3:
+// seconds or a date), or the milliseconds that OpenAI sends beside it.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return toWait(ms / 1000)
+	}
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return toWait(seconds)
+	}
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = sent // the service's own clock
+	}
+	return toWait(date.Sub(now).Seconds())
+}
+
+func toWait(seconds float64) time.Duration {
+	if !(seconds > 0) { // not a number is no time either
+		return 0
+	}
+	return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
+}

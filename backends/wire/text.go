@@ -1,0 +1,34 @@
+package wire
+
+import (
+	"html"
+	"regexp"
+	"strings"
+)
+
+const maxMessage = 500
+
+// Shorten keeps the beginning of a text, on one line.
+func Shorten(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	runes := []rune(text)
+	if len(runes) <= maxMessage {
+		return text
+	}
+	return string(runes[:maxMessage]) + "…"
+}
+
+func looksLikeHTML(body []byte) bool {
+	return strings.HasPrefix(strings.TrimSpace(string(body)), "<")
+}
+
+// readableText returns what a person would read of a body.
+func readableText(body []byte) string {
+	text := string(body)
+	if looksLikeHTML(body) {
+		text = regexp.MustCompile(`(?is)<(script|style)\b.*?(</(script|style)>|$)|<!--.*?-->`).ReplaceAllString(text, " ")
+		text = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, " ")
+		text = html.UnescapeString(text)
+	}
+	return Shorten(text)
+}

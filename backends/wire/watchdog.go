@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// watchedBody is a response body that shows what it reads to the trace, under
+// the eyes of the watchdog.
+type watchedBody struct {
+	body  io.ReadCloser
+	trace *backends.Trace
+	watch *watchdog
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	b.watch.waiting()
+	n, err := b.body.Read(p)
+	b.watch.heard(n)
+	if n > 0 {
+		b.trace.ReceivedChunk(p[:n])
+	}
+	return n, err
+}
+
+func (b *watchedBody) Close() error { return b.body.Close() }
+
+// silence is the cause with which a watchdog ends a call.
+type silence struct {
+	limit time.Duration
+	what  string
+}
+
+func (s *silence) Error() string { return fmt.Sprintf("%s within %s", s.what, s.limit) }
+
+// watchdog ends a call that is silent for too long. Time in which nobody reads
+// does not count, except before the first byte. One goroutine uses it.
+type watchdog struct {
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // nil when there is no limit
+	idle   time.Duration
+	begun  bool
+}
+
+func newWatchdog(cancel context.CancelCauseFunc, firstByte, idle time.Duration) *watchdog {
+	w := &watchdog{cancel: cancel, idle: idle}
+	w.start(firstByte, "no first byte of an answer")
+	return w
+}
+
+func (w *watchdog) start(limit time.Duration, what string) {
+	w.stop()
+	if limit > 0 {
+		w.timer = time.AfterFunc(limit, func() { w.cancel(&silence{limit, what}) })
+	}
+}
+
+func (w *watchdog) waiting() {
+	if w.begun {
+		w.start(w.idle, "no more of the answer")
+	}
+}
+
+func (w *watchdog) heard(bytes int) {
+	w.begun = w.begun || bytes > 0
+	if w.begun {
+		w.stop()
+	}
+}
+
+func (w *watchdog) limitIdle(limit time.Duration) {
+	if w.idle <= 0 || w.idle > limit {
+		w.idle = limit
+	}
+}
+
+func (w *watchdog) remove() {
+	w.stop()
+	w.idle = 0
+}
+
+func (w *watchdog) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}
