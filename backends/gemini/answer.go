@@ -1,0 +1,146 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// answer puts the chunks of one stream together.
+type answer struct {
+	key      backends.Key
+	provider string
+	model    string
+	calls    []backends.ToolCall
+	usage    *usage
+	reason   string
+	// hasContent says that a part came that is not empty.
+	hasContent bool
+	begun      bool
+}
+
+// finished says whether a finish reason came.
+func (a *answer) finished() bool { return a.reason != "" }
+
+// add takes a chunk and returns its events, and an error if with it the service
+// withheld the answer or gave up.
+func (a *answer) add(raw []byte) ([]backends.Event, error) {
+	var c chunk
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, fmt.Errorf("a piece of the stream cannot be read: %w", err)
+	}
+	// Zeros mean that the service did not count: an input has at least a token.
+	if u := c.UsageMetadata; u != nil && u.PromptTokenCount > 0 {
+		a.usage = u
+	}
+	if reason := c.PromptFeedback.BlockReason; reason != "" {
+		return a.withUsage(nil), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)
+	}
+	var events []backends.Event
+	for _, candidate := range c.Candidates {
+		if candidate.Index != 0 {
+			continue
+		}
+		for _, raw := range candidate.Content.Parts {
+			more, err := a.addPart(raw)
+			if err != nil {
+				return events, err
+			}
+			events = append(events, more...)
+		}
+		if candidate.FinishReason == string(genai.FinishReasonUnspecified) || candidate.FinishReason == "" {
+			continue
+		}
+		a.reason = candidate.FinishReason
+		if err := stopped(a.reason, candidate.FinishMessage); err != nil {
+			return a.withUsage(events), err
+		}
+	}
+	return events, nil
+}
+
+// addPart returns the readable form of a part, followed by the part itself if it
+// has to go back as it came: if it is signed, or of a kind of which the vocabulary
+// has no word.
+func (a *answer) addPart(raw json.RawMessage) ([]backends.Event, error) {
+	var p part
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, fmt.Errorf("a part of the answer cannot be read: %w", err)
+	}
+	a.begun = true
+	switch {
+	case p.FunctionCall != nil:
+		return a.addCall(p)
+	case p.Text != nil:
+		return a.addText(p, raw), nil
+	default:
+		return a.keep(nil, raw), nil
+	}
+}
+
+func (a *answer) addText(p part, raw json.RawMessage) []backends.Event {
+	var events []backends.Event
+	if *p.Text != "" {
+		a.hasContent = true
+		if p.Thought {
+			events = append(events, backends.ReasoningDelta{Text: *p.Text})
+		} else {
+			events = append(events, backends.TextDelta{Text: *p.Text})
+		}
+	}
+	if p.ThoughtSignature == "" {
+		return events
+	}
+	return a.keep(events, raw)
+}
+
+// addCall returns a call and its signature. A call that comes a second time, with
+// the same id, is none.
+func (a *answer) addCall(p part) ([]backends.Event, error) {
+	a.hasContent = true
+	call := backends.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: string(p.FunctionCall.Args)}
+	if call.Arguments == "" || call.Arguments == "null" {
+		call.Arguments = "{}"
+	}
+	if call.ID != "" && slices.Contains(a.calls, call) {
+		return nil, nil
+	}
+	if call.ID == "" || slices.ContainsFunc(a.calls, func(c backends.ToolCall) bool { return c.ID == call.ID }) {
+		call.ID = derivedID(a.key, len(a.calls))
+	}
+	a.calls = append(a.calls, call)
+	events := []backends.Event{call}
+	if p.ThoughtSignature == "" {
+		return events, nil
+	}
+	signature, err := marshal(part{ThoughtSignature: p.ThoughtSignature})
+	if err != nil {
+		return nil, err
+	}
+	return a.keep(events, signature), nil
+}
+
+// keep adds what only the service can read, or all that must go back unchanged.
+func (a *answer) keep(events []backends.Event, raw json.RawMessage) []backends.Event {
+	return append(events, backends.Opaque{Provider: a.provider, Model: a.model, Data: slices.Clone(raw)})
+}
+
+// end returns the last events of a stream that ended well.
+func (a *answer) end() []backends.Event {
+	return append(a.withUsage(nil), backends.Finish{Reason: a.reason})
+}
+
+func (a *answer) withUsage(events []backends.Event) []backends.Event {
+	if a.usage == nil {
+		return events
+	}
+	return append(events, backends.Usage{
+		InputTokens:       a.usage.PromptTokenCount + a.usage.ToolUsePromptTokenCount,
+		OutputTokens:      a.usage.CandidatesTokenCount + a.usage.ThoughtsTokenCount,
+		CachedInputTokens: a.usage.CachedContentTokenCount,
+	})
+}

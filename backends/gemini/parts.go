@@ -1,0 +1,92 @@
+package gemini
+
+import "encoding/json"
+
+// The wire format is that of the Gemini API's reference, "Generating content":
+// https://ai.google.dev/api/generate-content and https://ai.google.dev/api/caching#Content.
+
+// The roles of a content.
+const (
+	roleUser  = "user"
+	roleModel = "model"
+)
+
+// content is one entry of a conversation. Each of its parts is a *part, or a
+// json.RawMessage that goes back as it came.
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []any  `json:"parts"`
+}
+
+// part is one piece of a content. Text is a pointer since an empty text counts: a
+// part that only carries a signature has one, and without it is no part.
+type part struct {
+	Text             *string           `json:"text,omitempty"`
+	Thought          bool              `json:"thought,omitempty"`
+	InlineData       *blob             `json:"inlineData,omitempty"`
+	FileData         *fileData         `json:"fileData,omitempty"`
+	FunctionCall     *functionCall     `json:"functionCall,omitempty"`
+	FunctionResponse *functionResponse `json:"functionResponse,omitempty"`
+	ThoughtSignature string            `json:"thoughtSignature,omitempty"`
+}
+
+type blob struct {
+	MimeType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+type fileData struct {
+	MimeType string `json:"mimeType,omitempty"`
+	FileURI  string `json:"fileUri"`
+}
+
+type functionCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// functionResponse is the result of a call, under "output", or under "error" if
+// the tool failed.
+type functionResponse struct {
+	ID       string            `json:"id,omitempty"`
+	Name     string            `json:"name"`
+	Response map[string]string `json:"response"`
+}
+
+type tools struct {
+	FunctionDeclarations []functionDeclaration `json:"functionDeclarations"`
+}
+
+type functionDeclaration struct {
+	Name                 string          `json:"name"`
+	Description          string          `json:"description,omitempty"`
+	ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema"`
+}
+
+// chunk is one piece of a streamed answer ("GenerateContentResponse").
+type chunk struct {
+	Candidates []struct {
+		Index   int `json:"index"`
+		Content struct {
+			Parts []json.RawMessage `json:"parts"`
+		} `json:"content"`
+		FinishReason  string `json:"finishReason"`
+		FinishMessage string `json:"finishMessage"`
+	} `json:"candidates"`
+	PromptFeedback struct {
+		BlockReason        string `json:"blockReason"`
+		BlockReasonMessage string `json:"blockReasonMessage"`
+	} `json:"promptFeedback"`
+	UsageMetadata *usage `json:"usageMetadata"`
+}
+
+// usage counts tokens. The prompt's count includes the cached ones, the
+// candidates' not the thoughts. Each chunk repeats what was counted until then.
+type usage struct {
+	PromptTokenCount        int `json:"promptTokenCount"`
+	ToolUsePromptTokenCount int `json:"toolUsePromptTokenCount"`
+	CachedContentTokenCount int `json:"cachedContentTokenCount"`
+	CandidatesTokenCount    int `json:"candidatesTokenCount"`
+	ThoughtsTokenCount      int `json:"thoughtsTokenCount"`
+}

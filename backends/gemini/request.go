@@ -1,0 +1,196 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
+)
+
+// encode turns a request into the body of streamGenerateContent. The same request
+// gives the same bytes: the fields are sorted.
+func encode(req backends.Request, provider, model string) ([]byte, error) {
+	config, err := encodeParams(req.Params, model)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	system, contents := encodeMessages(backends.Repair(req.Messages), provider, model)
+	fields["contents"] = contents
+	if len(system.Parts) > 0 {
+		fields["systemInstruction"] = system
+	}
+	if len(req.Tools) > 0 {
+		declared, err := encodeTools(req.Tools)
+		if err != nil {
+			return nil, err
+		}
+		fields["tools"] = []tools{declared}
+	}
+	if len(config) > 0 {
+		fields["generationConfig"] = config
+	}
+	merge(fields, req.Params.ExtraBody)
+	return marshal(fields)
+}
+
+// merge puts the values of extra into fields, object by object. A nil removes a
+// field.
+func merge(fields, extra map[string]any) {
+	for name, value := range extra {
+		inner, isObject := value.(map[string]any)
+		present, hasObject := fields[name].(map[string]any)
+		switch {
+		case value == nil:
+			delete(fields, name)
+		case isObject && hasObject:
+			merged := maps.Clone(present)
+			merge(merged, inner)
+			fields[name] = merged
+		default:
+			fields[name] = value
+		}
+	}
+}
+
+// marshal is json.Marshal that leaves <, > and & readable.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func encodeTools(list []backends.Tool) (tools, error) {
+	var out tools
+	for _, t := range list {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		if !json.Valid(schema) {
+			return tools{}, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
+		}
+		out.FunctionDeclarations = append(out.FunctionDeclarations, functionDeclaration{t.Name, t.Description, schema})
+	}
+	return out, nil
+}
+
+// encodeMessages parts a conversation into the system instruction, which is all
+// its system messages, and the contents.
+func encodeMessages(messages []backends.Message, provider, model string) (content, []content) {
+	var system content
+	contents := []content{}
+	for _, m := range messages {
+		switch m.Role {
+		case backends.RoleSystem:
+			system.Parts = append(system.Parts, encodeParts(m)...)
+		case backends.RoleAssistant:
+			// Of a message with nothing but reasoning nothing can be sent.
+			if parts := encodeAnswer(m, provider, model); len(parts) > 0 {
+				contents = append(contents, content{roleModel, parts})
+			}
+		default:
+			parts := encodeParts(m)
+			if len(parts) == 0 {
+				parts = []any{textPart("")} // a content without parts is refused
+			}
+			contents = append(contents, content{roleUser, parts})
+		}
+	}
+	if needsSignatures(model) {
+		signForeignCalls(contents)
+	}
+	return system, contents
+}
+
+func textPart(text string) *part { return &part{Text: &text} }
+
+// encodeParts makes the parts of a message that no model wrote.
+func encodeParts(m backends.Message) []any {
+	var parts []any
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case backends.Text:
+			if p.Text != "" {
+				parts = append(parts, textPart(p.Text))
+			}
+		case backends.Image:
+			parts = append(parts, imagePart(p))
+		case backends.ToolResult:
+			parts = append(parts, &part{FunctionResponse: encodeResult(p)})
+		}
+	}
+	return parts
+}
+
+func encodeResult(r backends.ToolResult) *functionResponse {
+	kind := "output"
+	if r.IsError {
+		kind = "error"
+	}
+	return &functionResponse{ID: serviceID(r.CallID), Name: r.Name, Response: map[string]string{kind: r.Content}}
+}
+
+func imagePart(p backends.Image) *part {
+	if len(p.Data) > 0 {
+		return &part{InlineData: &blob{p.MediaType, p.Data}}
+	}
+	head, data, isData := strings.Cut(strings.TrimPrefix(p.URL, "data:"), ";base64,")
+	if strings.HasPrefix(p.URL, "data:") && isData {
+		if decoded, err := base64.StdEncoding.DecodeString(data); err == nil {
+			return &part{InlineData: &blob{head, decoded}}
+		}
+	}
+	return &part{FileData: &fileData{p.MediaType, p.URL}}
+}
+
+// encodeAnswer makes the parts of a model's message. Reasoning is not sent back,
+// unless it was signed: then its part was kept.
+func encodeAnswer(m backends.Message, provider, model string) []any {
+	var parts []any
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case backends.Text:
+			if p.Text != "" {
+				parts = append(parts, textPart(p.Text))
+			}
+		case backends.Image:
+			parts = append(parts, imagePart(p))
+		case backends.ToolCall:
+			parts = append(parts, &part{FunctionCall: &functionCall{
+				ID: serviceID(p.ID), Name: p.Name, Args: json.RawMessage(p.Arguments),
+			}})
+		case backends.Opaque:
+			if p.Provider == provider && p.Model == model {
+				parts = restore(parts, p.Data)
+			}
+		}
+	}
+	return parts
+}
+
+// derivedPrefix begins the ids of calls to which the service gave none. They hold
+// calls and results together here, and the service is not told of them.
+const derivedPrefix = "gemini_call_"
+
+// derivedID names a call that came without an id.
+func derivedID(key backends.Key, position int) string {
+	return derivedPrefix + strings.TrimPrefix(wire.CallID(key, position), "call_")
+}
+
+// serviceID returns id, or "" if the service did not give it.
+func serviceID(id string) string {
+	if strings.HasPrefix(id, derivedPrefix) {
+		return ""
+	}
+	return id
+}
