@@ -1,4 +1,4 @@
 // Package backendtest holds what tests of model calls share: Server, a fake
-// OpenAI-compatible service that answers as a test wants and keeps what it was
+// service of any Protocol that answers as a test wants and keeps what it was
 // sent, and Run, the suite that every adapter below backends must pass.
 package backendtest

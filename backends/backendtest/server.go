@@ -11,19 +11,22 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/massgen/massgen/backends"
 )
 
-// Server is a fake service that speaks OpenAI's chat completions protocol: POST
-// /v1/chat/completions, as a stream or whole, and GET /v1/models. It is safe for
-// concurrent use and cheap enough for benchmarks with a hundred callers.
+// Server is a fake service. By default it speaks OpenAI's chat completions
+// protocol: POST /v1/chat/completions, as a stream or whole, and GET /v1/models. It
+// is safe for concurrent use and cheap enough for benchmarks with a hundred callers.
 type Server struct {
-	// BaseURL is what a client takes as its base URL; it ends in /v1.
+	// BaseURL is what a client takes as its base URL; OpenAI's ends in /v1.
 	BaseURL string
 
-	reply  func(Call) Reply
-	http   *httptest.Server
-	pipe   *pipeListener // nil on a network port
-	closed chan struct{}
+	protocol Protocol
+	reply    func(Call) Reply
+	http     *httptest.Server
+	pipe     *pipeListener // nil on a network port
+	closed   chan struct{}
 
 	mu      sync.Mutex
 	calls   []Call
@@ -33,13 +36,36 @@ type Server struct {
 	models  []string
 }
 
+// Protocol is how a server says things on the wire.
+type Protocol struct {
+	// Pattern is the pattern of net/http.ServeMux that calls match.
+	Pattern string
+	// BasePath is the part of it that belongs to the base URL.
+	BasePath string
+	// Decode reads what a call asks for.
+	Decode func(r *http.Request, body []byte) backends.Request
+	// Stream writes the body of a reply, or for a Fault of its stream the part that
+	// comes before it, with the error object of ErrorInStream.
+	Stream func(c Call, r Reply) string
+	// Error writes the body of an answer with an HTTP status other than 200.
+	Error func(e ReplyError) string
+
+	// whole writes the reply to a call that asks for no stream.
+	whole func(c Call, r Reply) string
+}
+
 // NewServer starts a server on a port of the loopback interface. reply is called
 // for each call, from many goroutines at once. The server is closed when t ends;
 // with a nil t, the caller closes it.
 func NewServer(t testing.TB, reply func(Call) Reply) *Server {
-	s := newServer(reply)
+	return NewProtocolServer(t, chatCompletions(), reply)
+}
+
+// NewProtocolServer starts a server that speaks p. See NewServer for the rest.
+func NewProtocolServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server {
+	s := newServer(p, reply)
 	s.http = httptest.NewServer(s.routes())
-	s.BaseURL = s.http.URL + "/v1"
+	s.BaseURL = s.http.URL + p.BasePath
 	s.closeWith(t)
 	return s
 }
@@ -48,21 +74,27 @@ func NewServer(t testing.TB, reply func(Call) Reply) *Server {
 // the network, so that it works in a bubble of testing/synctest, where its
 // delays take no time. See NewServer for the rest.
 func NewPipeServer(t testing.TB, reply func(Call) Reply) *Server {
-	s := newServer(reply)
+	return NewProtocolPipeServer(t, chatCompletions(), reply)
+}
+
+// NewProtocolPipeServer starts a server as NewPipeServer does, that speaks p.
+func NewProtocolPipeServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server {
+	s := newServer(p, reply)
 	s.pipe = newPipeListener()
 	s.http = &httptest.Server{Listener: s.pipe, Config: &http.Server{Handler: s.routes()}}
 	s.http.Start()
-	s.BaseURL = "http://backend.test/v1"
+	s.BaseURL = "http://backend.test" + p.BasePath
 	s.closeWith(t)
 	return s
 }
 
-func newServer(reply func(Call) Reply) *Server {
+func newServer(p Protocol, reply func(Call) Reply) *Server {
 	s := &Server{
-		reply:  reply,
-		closed: make(chan struct{}),
-		idle:   make(chan struct{}),
-		models: []string{"test-model"},
+		protocol: p,
+		reply:    reply,
+		closed:   make(chan struct{}),
+		idle:     make(chan struct{}),
+		models:   []string{"test-model"},
 	}
 	close(s.idle)
 	return s
@@ -70,7 +102,7 @@ func newServer(reply func(Call) Reply) *Server {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.serveChat)
+	mux.HandleFunc(s.protocol.Pattern, s.serveCall)
 	mux.HandleFunc("GET /v1/models", s.serveModels)
 	return mux
 }
@@ -154,7 +186,7 @@ func (s *Server) AwaitIdle(ctx context.Context) error {
 	}
 }
 
-func (s *Server) enter(body []byte, header http.Header) Call {
+func (s *Server) enter(r *http.Request, body []byte) Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == 0 {
@@ -162,7 +194,9 @@ func (s *Server) enter(body []byte, header http.Header) Call {
 	}
 	s.open++
 	s.maxOpen = max(s.maxOpen, s.open)
-	call := NewCall(len(s.calls)+1, body, header, decodeChat)
+	call := NewCall(len(s.calls)+1, body, r.Header, func(body []byte) backends.Request {
+		return s.protocol.Decode(r, body)
+	})
 	s.calls = append(s.calls, call)
 	return call
 }
@@ -176,13 +210,13 @@ func (s *Server) leave() {
 	}
 }
 
-func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	call := s.enter(body, r.Header)
+	call := s.enter(r, body)
 	defer s.leave()
 	reply := s.reply(call)
 	if !s.pause(r.Context(), reply.Delay) {
@@ -190,7 +224,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case reply.Error != nil:
-		writeError(w, *reply.Error)
+		s.writeError(w, *reply.Error)
 	case reply.Fault == HTMLPage:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		writeAll(w, htmlPage)
@@ -198,8 +232,9 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 		s.hang(r.Context())
 	case reply.Fault == Reset:
 		resetConnection(w)
-	case reply.Raw == "" && !asksForStream(body):
-		writeWhole(w, call, reply)
+	case reply.Raw == "" && s.protocol.whole != nil && !asksForStream(body):
+		w.Header().Set("Content-Type", "application/json")
+		writeAll(w, s.protocol.whole(call, reply))
 	default:
 		s.writeStream(w, r, call, reply)
 	}
@@ -207,14 +242,10 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	switch {
-	case reply.Raw != "":
-		writeAll(w, reply.Raw)
-	case reply.Fault == NoFault:
-		writeAll(w, wholeStream(call.Number, asksForUsage(call.Body), reply))
-	default:
-		writeAll(w, brokenStream(call.Number, reply))
+	if reply.Raw == "" {
+		reply.Raw = s.protocol.Stream(call, reply)
 	}
+	writeAll(w, reply.Raw)
 	if reply.Fault == NoFault {
 		return
 	}
@@ -281,12 +312,10 @@ func writeAll(w io.Writer, text string) {
 	}
 }
 
-func writeError(w http.ResponseWriter, e ReplyError) {
+func (s *Server) writeError(w http.ResponseWriter, e ReplyError) {
 	body := e.Body
 	if body == "" {
-		body = mustJSON(map[string]any{"error": map[string]any{
-			"message": e.Message, "type": "invalid_request_error", "param": nil, "code": e.Code,
-		}})
+		body = s.protocol.Error(e)
 	}
 	kind := "application/json"
 	if strings.HasPrefix(body, "<") {

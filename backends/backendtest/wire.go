@@ -58,6 +58,27 @@ type wireChunk struct {
 	Usage   *wireUsage   `json:"usage,omitempty"`
 }
 
+// chatCompletions is OpenAI's protocol.
+func chatCompletions() Protocol {
+	return Protocol{
+		Pattern:  "POST /v1/chat/completions",
+		BasePath: "/v1",
+		Decode:   func(_ *http.Request, body []byte) backends.Request { return decodeChat(body) },
+		Stream: func(c Call, r Reply) string {
+			if r.Fault != NoFault {
+				return brokenStream(c.Number, r)
+			}
+			return wholeStream(c.Number, asksForUsage(c.Body), r)
+		},
+		Error: func(e ReplyError) string {
+			return mustJSON(map[string]any{"error": map[string]any{
+				"message": e.Message, "type": "invalid_request_error", "param": nil, "code": e.Code,
+			}})
+		},
+		whole: wholeReply,
+	}
+}
+
 const endMark = "data: [DONE]\n\n"
 
 // streamWriter writes the chunks of one stream.
@@ -150,7 +171,7 @@ func brokenStream(number int, r Reply) string {
 	return w.out.String()
 }
 
-func writeWhole(w http.ResponseWriter, call Call, r Reply) {
+func wholeReply(call Call, r Reply) string {
 	message := wireMessage{Role: "assistant", Content: &r.Text, Reasoning: r.Reasoning}
 	for _, c := range r.ToolCalls {
 		message.ToolCalls = append(message.ToolCalls, wireToolCall{
@@ -158,14 +179,13 @@ func writeWhole(w http.ResponseWriter, call Call, r Reply) {
 		})
 	}
 	reason := finishReason(r)
-	w.Header().Set("Content-Type", "application/json")
-	writeAll(w, mustJSON(wireChunk{
+	return mustJSON(wireChunk{
 		ID:      fmt.Sprintf("chatcmpl-%d", call.Number),
 		Object:  "chat.completion",
 		Model:   "test-model",
 		Choices: []wireChoice{{Message: &message, FinishReason: &reason}},
 		Usage:   usageOnWire(r.Usage),
-	}))
+	})
 }
 
 func finishReason(r Reply) string {
