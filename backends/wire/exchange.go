@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -85,6 +86,7 @@ const (
 // shows it the answers in the form that it can read.
 type transport struct {
 	base  http.RoundTripper
+	host  string     // of the base URL
 	query url.Values // of the base URL
 }
 
@@ -95,18 +97,21 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request of an exchange.
+// RoundTrip sends a request of an exchange. To a host that a redirect leads to, it
+// tells no secret.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	if len(t.query) > 0 {
-		req.URL.RawQuery = t.query.Encode()
-	}
 	x, ok := req.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok {
 		return nil, errors.New("a request outside of an exchange")
 	}
 	if err := x.prepare(req); err != nil {
 		return nil, err
+	}
+	if req.URL.Host == t.host {
+		t.addQuery(req.URL)
+	} else {
+		dropSecrets(req.Header)
 	}
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
@@ -116,6 +121,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// addQuery adds the query of the base URL to what the library asks for.
+func (t *transport) addQuery(to *url.URL) {
+	if len(t.query) == 0 {
+		return
+	}
+	query := to.Query()
+	maps.Copy(query, t.query)
+	to.RawQuery = query.Encode()
 }
 
 // prepare replaces the body, if there is one, and sets the headers.

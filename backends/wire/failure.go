@@ -92,7 +92,7 @@ func describe(out *backends.Error, err error) {
 		describeStatus(out, status)
 	case errors.As(err, &stream):
 		report := parseReport(stream.Body)
-		out.Message = report.message
+		out.Message, out.RetryAfter = report.message, report.retryAfter
 		out.Kind = report.kind(report.status())
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.Error()
@@ -117,5 +117,7 @@ func describeStatus(out *backends.Error, e *statusError) {
 		out.Message = http.StatusText(e.status)
 	}
 	out.Kind = report.kind(e.status)
-	out.RetryAfter = retryAfter(e.header, time.Now())
+	if out.RetryAfter = retryAfter(e.header, time.Now()); out.RetryAfter == 0 {
+		out.RetryAfter = report.retryAfter
+	}
 }

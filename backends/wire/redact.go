@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -34,12 +35,27 @@ func newRedactor(key string, base *url.URL, query url.Values) redactor {
 	return r
 }
 
+// isSecretName says whether a header by its name holds a secret.
+func isSecretName(header string) bool {
+	return regexp.MustCompile(`(?i)auth|key|token|secret|cookie`).MatchString(header)
+}
+
+// dropSecrets removes the headers that are secret. net/http knows of the common
+// ones on a redirect to another host, not of those in which services take a key.
+func dropSecrets(h http.Header) {
+	for name := range h {
+		if isSecretName(name) {
+			delete(h, name)
+		}
+	}
+}
+
 // and returns a redactor that also knows the values of headers that by their
 // names are secret.
 func (r redactor) and(headers map[string]string) redactor {
 	secrets := slices.Clone(r.secrets)
 	for name, value := range headers {
-		if value != "" && regexp.MustCompile(`(?i)auth|key|token|secret|cookie`).MatchString(name) {
+		if value != "" && isSecretName(name) {
 			secrets = append(secrets, value)
 		}
 	}

@@ -11,14 +11,20 @@ import (
 )
 
 // report is what an error object says. Services write it as {"error": {"message",
-// "type", "code"}}, {"error": "text"}, or with the fields at the top.
+// "type", "code"}}, {"error": "text"}, or with the fields at the top. Google adds
+// "status" and "details", and puts some of its errors into a list.
 type report struct {
-	message string
-	words   string // type and code, for the kind
-	code    int    // a code that is a number
+	message    string
+	words      string // type, status, reasons and code, for the kind
+	code       int    // a code that is a number
+	retryAfter time.Duration
 }
 
 func parseReport(body []byte) report {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
 	var outer struct {
 		Error json.RawMessage `json:"error"`
 	}
@@ -35,11 +41,14 @@ func parseReport(body []byte) report {
 		Detail  json.RawMessage `json:"detail"`
 		Type    string          `json:"type"`
 		Code    json.RawMessage `json:"code"`
+		Status  string          `json:"status"`
+		Details json.RawMessage `json:"details"`
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil && fields.Message == nil {
 		return report{message: readableText(body)}
 	}
 	out := report{words: fields.Type + " " + strings.Trim(string(fields.Code), `"`)}
+	out.addStatus(fields.Status, fields.Details)
 	if code, err := strconv.Atoi(strings.Trim(string(fields.Code), `"`)); err == nil {
 		out.code = code
 	}
@@ -55,6 +64,26 @@ func parseReport(body []byte) report {
 	return out
 }
 
+// addStatus reads what a google.rpc.Status has beside its message
+// (https://google.aip.dev/193): the details are objects of several types, of which
+// ErrorInfo has a reason and RetryInfo the time to wait, as in "8.2s".
+func (r *report) addStatus(status string, details json.RawMessage) {
+	var list []struct {
+		Reason     string `json:"reason"`
+		RetryDelay string `json:"retryDelay"`
+	}
+	r.words += " " + status
+	if json.Unmarshal(details, &list) != nil {
+		return // no details, or those of another service
+	}
+	for _, d := range list {
+		r.words += " " + d.Reason
+		if delay, err := time.ParseDuration(d.RetryDelay); err == nil {
+			r.retryAfter = toWait(delay.Seconds())
+		}
+	}
+}
+
 // status is the HTTP status that an error inside of a stream would have had.
 func (r report) status() int {
 	if r.code >= http.StatusBadRequest && r.code < 600 {
@@ -62,9 +91,11 @@ func (r report) status() int {
 	}
 	words := strings.ToLower(r.words)
 	switch {
-	case strings.Contains(words, "rate_limit"), strings.Contains(words, "insufficient_quota"):
+	case strings.Contains(words, "rate_limit"), strings.Contains(words, "insufficient_quota"),
+		strings.Contains(words, "resource_exhausted"):
 		return http.StatusTooManyRequests
-	case strings.Contains(words, "authentication"), strings.Contains(words, "invalid_api_key"):
+	case strings.Contains(words, "authentication"), strings.Contains(words, "unauthenticated"),
+		strings.Contains(words, "api_key"):
 		return http.StatusUnauthorized
 	case strings.Contains(words, "permission"):
 		return http.StatusForbidden
@@ -72,7 +103,8 @@ func (r report) status() int {
 		return http.StatusPaymentRequired
 	case strings.Contains(words, "too_large"):
 		return http.StatusRequestEntityTooLarge
-	case strings.Contains(words, "invalid_request"), strings.Contains(words, "context"),
+	case strings.Contains(words, "invalid_request"), strings.Contains(words, "invalid_argument"),
+		strings.Contains(words, "failed_precondition"), strings.Contains(words, "context"),
 		strings.Contains(words, "content_filter"), strings.Contains(words, "not_found"):
 		return http.StatusBadRequest
 	}
@@ -84,7 +116,7 @@ func (r report) kind(status int) backends.Kind {
 	words := strings.ToLower(r.words)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
-		status == http.StatusPaymentRequired, saysUnpaid(r.message):
+		status == http.StatusPaymentRequired, saysUnpaid(r.message), strings.Contains(words, "api_key_invalid"):
 		return backends.KindAuth
 	case status == http.StatusRequestEntityTooLarge:
 		return backends.KindTooLong
@@ -110,12 +142,12 @@ func saysUnpaid(message string) bool {
 }
 
 // saysTooLong knows the words of services that have no code for it: vLLM,
-// llama.cpp, Groq, xAI, Together.
+// llama.cpp, Groq, xAI, Together, Gemini.
 func saysTooLong(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{
 		"context length", "context window", "context size", "prompt is too long", "input is too long",
-		"maximum prompt length", "reduce the length of the messages",
+		"maximum prompt length", "reduce the length of the messages", "exceeds the maximum number of tokens",
 	} {
 		if strings.Contains(message, words) {
 			return true
