@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"agents", "coordinator/turn"},
 	{
 		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
-		"backends/openai", "backends/backendtest",
+		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 	},
 	{"backends/wire"},
 	{"backends", "coordinator/kernel"},
@@ -50,7 +50,7 @@ func checkLayers(t *tree) []string {
 }
 
 // adapters are the packages that only wiring and tests may name.
-var adapters = []string{"backends/openai", "debugbackend"}
+var adapters = []string{"backends/openai", "backends/anthropic", "backends/gemini", "debugbackend"}
 
 func checkAdapters(t *tree) []string {
 	var found []string
@@ -70,13 +70,15 @@ func checkAdapters(t *tree) []string {
 
 // confined says which packages may import a module of others (DESIGN §9).
 var confined = map[string][]string{
-	"github.com/sashabaranov/go-openai": {"backends/openai"},
-	"github.com/urfave/cli/v2":          {"cmd/massgen/app"},
-	"github.com/joho/godotenv":          {"configs"},
-	"golang.org/x/term":                 {"cmd/massgen/app"},
-	"golang.org/x/sync":                 {"coordinator", "backends/backendtest", "cmd/massgen/app"},
-	"gopkg.in/yaml.v3":                  {"configs", "debugbackend"},
-	"github.com/google/go-cmp":          {"backends/backendtest"},
+	"github.com/sashabaranov/go-openai":      {"backends/openai"},
+	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
+	"google.golang.org/genai":                {"backends/gemini"},
+	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
+	"github.com/joho/godotenv":               {"configs"},
+	"golang.org/x/term":                      {"cmd/massgen/app"},
+	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
+	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
+	"github.com/google/go-cmp":               {"backends/backendtest"},
 }
 
 func checkThirdParty(t *tree) []string {

@@ -1,0 +1,247 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
+)
+
+// answer puts the events of one stream together ("Streaming messages" in the docs
+// of the API): message_start, for each content block a start, deltas and a stop,
+// then message_delta with the stop reason, then message_stop. Pings and unknown
+// events may come at any time.
+type answer struct {
+	key             backends.Key
+	provider, model string
+
+	open    map[int64]*block
+	calls   map[string]bool // the ids of the tool calls until now
+	usage   usage
+	reason  sdk.StopReason
+	details sdk.RefusalStopDetails
+	begun   bool // whether any part of a message came
+	stopped bool // whether message_stop came
+}
+
+// finished says whether a stop reason came.
+func (a *answer) finished() bool { return a.reason != "" }
+
+// add takes an event of the stream and returns the events that need not wait.
+func (a *answer) add(ev sdk.MessageStreamEventUnion) []backends.Event {
+	switch ev.Type {
+	case "message_start":
+		a.usage.addStart(ev.Message.Usage)
+	case "content_block_start":
+		a.begun = true
+		return a.start(ev.Index, ev.ContentBlock)
+	case "content_block_delta":
+		a.begun = true
+		return a.delta(ev.Index, ev.Delta)
+	case "content_block_stop":
+		return a.stop(ev.Index)
+	case "message_delta":
+		a.usage.addDelta(ev.Usage)
+		if ev.Delta.StopReason != "" {
+			a.reason, a.details = ev.Delta.StopReason, ev.Delta.StopDetails
+		}
+	case "message_stop":
+		a.stopped = true
+	}
+	return nil
+}
+
+// end returns the events of a stream that ended well: what blocks nobody closed,
+// usage and finish. An answer that was withheld is an error instead of a finish.
+func (a *answer) end() ([]backends.Event, error) {
+	var events []backends.Event
+	if a.reason != sdk.StopReasonRefusal {
+		for _, index := range slices.Sorted(maps.Keys(a.open)) {
+			events = append(events, a.stop(index)...)
+		}
+	}
+	events = append(events, a.usage.events()...)
+	if a.reason == sdk.StopReasonRefusal {
+		return events, &wire.Refusal{Message: refusalMessage(a.details)}
+	}
+	return append(events, backends.Finish{Reason: string(a.reason)}), nil
+}
+
+func refusalMessage(d sdk.RefusalStopDetails) string {
+	message := "the model refused to answer"
+	if d.Category != "" {
+		message += fmt.Sprintf(" (%s)", d.Category)
+	}
+	if d.Explanation != "" {
+		message += ": " + d.Explanation
+	}
+	return message
+}
+
+// block is a content block of which more may come.
+type block struct {
+	start     sdk.ContentBlockStartEventContentBlockUnion
+	thinking  strings.Builder
+	signature strings.Builder
+	input     strings.Builder
+}
+
+func (a *answer) start(index int64, b sdk.ContentBlockStartEventContentBlockUnion) []backends.Event {
+	if a.open == nil {
+		a.open = map[int64]*block{}
+	}
+	opened := &block{start: b}
+	a.open[index] = opened
+	switch b.Type {
+	case "text":
+		return textEvent(b.Text)
+	case "thinking":
+		opened.thinking.WriteString(b.Thinking)
+		opened.signature.WriteString(b.Signature)
+		return reasoningEvent(b.Thinking)
+	}
+	return nil
+}
+
+// delta adds to a block. The deltas of blocks that never began still have a text.
+func (a *answer) delta(index int64, d sdk.MessageStreamEventUnionDelta) []backends.Event {
+	opened := a.open[index]
+	if opened == nil {
+		opened = &block{}
+	}
+	switch d.Type {
+	case "text_delta":
+		return textEvent(d.Text)
+	case "thinking_delta":
+		opened.thinking.WriteString(d.Thinking)
+		return reasoningEvent(d.Thinking)
+	case "signature_delta":
+		opened.signature.WriteString(d.Signature)
+	case "input_json_delta":
+		opened.input.WriteString(d.PartialJSON)
+	}
+	return nil
+}
+
+// stop closes a block, and returns what can only be told whole.
+func (a *answer) stop(index int64) []backends.Event {
+	closed := a.open[index]
+	if closed == nil {
+		return nil
+	}
+	delete(a.open, index)
+	switch closed.start.Type {
+	case "text":
+		return nil
+	case "tool_use":
+		return []backends.Event{a.call(closed)}
+	case "thinking":
+		return a.thought(closed)
+	}
+	return a.opaque(closed.raw())
+}
+
+// call is the tool call of a block. Its id is unique in the answer.
+func (a *answer) call(b *block) backends.ToolCall {
+	call := backends.ToolCall{ID: b.start.ID, Name: b.start.Name, Arguments: wire.TidyArguments(b.arguments())}
+	if call.ID == "" || a.calls[call.ID] {
+		call.ID = wire.CallID(a.key, len(a.calls))
+	}
+	if a.calls == nil {
+		a.calls = map[string]bool{}
+	}
+	a.calls[call.ID] = true
+	return call
+}
+
+// arguments is what came in pieces, or else what stood in the block from the start.
+func (b *block) arguments() string {
+	if b.input.Len() > 0 {
+		return strings.ToValidUTF8(b.input.String(), "\uFFFD")
+	}
+	return b.start.JSON.Input.Raw()
+}
+
+// thought keeps a thinking block as it was, for the signature covers all of it.
+func (a *answer) thought(b *block) []backends.Event {
+	if b.thinking.Len() == 0 && b.signature.Len() == 0 {
+		return nil
+	}
+	return a.opaque(json.Marshal(struct {
+		Type      string `json:"type"`
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+	}{"thinking", b.thinking.String(), b.signature.String()}))
+}
+
+// raw is a block that only its maker understands, such as redacted_thinking or the
+// call of a tool that runs at the provider, as it came.
+func (b *block) raw() ([]byte, error) {
+	raw := []byte(b.start.RawJSON())
+	if b.input.Len() == 0 {
+		return raw, nil
+	}
+	return wire.Merge(raw, map[string]any{"input": json.RawMessage(b.arguments())})
+}
+
+// opaque returns a part that goes back to its maker. A block that is no JSON, which
+// can come only of a broken stream, cannot go back and is left out.
+func (a *answer) opaque(data []byte, err error) []backends.Event {
+	if err != nil || !json.Valid(data) {
+		return nil
+	}
+	return []backends.Event{backends.Opaque{Provider: a.provider, Model: a.model, Data: data}}
+}
+
+func textEvent(text string) []backends.Event {
+	if text == "" {
+		return nil
+	}
+	return []backends.Event{backends.TextDelta{Text: strings.ToValidUTF8(text, "\uFFFD")}}
+}
+
+func reasoningEvent(text string) []backends.Event {
+	if text == "" {
+		return nil
+	}
+	return []backends.Event{backends.ReasoningDelta{Text: strings.ToValidUTF8(text, "\uFFFD")}}
+}
+
+// usage is what the stream told until now. message_start has the input, and each
+// message_delta has totals, of which it may leave away what has not changed.
+type usage struct{ input, cacheWrites, cacheReads, output int64 }
+
+func (u *usage) addStart(s sdk.Usage) {
+	u.input = max(u.input, s.InputTokens)
+	u.cacheWrites = max(u.cacheWrites, s.CacheCreationInputTokens)
+	u.cacheReads = max(u.cacheReads, s.CacheReadInputTokens)
+	u.output = max(u.output, s.OutputTokens)
+}
+
+func (u *usage) addDelta(d sdk.MessageDeltaUsage) {
+	u.input = max(u.input, d.InputTokens)
+	u.cacheWrites = max(u.cacheWrites, d.CacheCreationInputTokens)
+	u.cacheReads = max(u.cacheReads, d.CacheReadInputTokens)
+	u.output = max(u.output, d.OutputTokens)
+}
+
+// events returns the usage, if any was told: an input has at least a token. The
+// input_tokens of the API are those that were neither read from a cache nor written
+// to one.
+func (u usage) events() []backends.Event {
+	input := u.input + u.cacheWrites + u.cacheReads
+	if input == 0 && u.output == 0 {
+		return nil
+	}
+	return []backends.Event{backends.Usage{
+		InputTokens:       int(input),
+		OutputTokens:      int(u.output),
+		CachedInputTokens: int(u.cacheReads),
+	}}
+}

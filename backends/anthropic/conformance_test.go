@@ -1,0 +1,40 @@
+package anthropic_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/massgen/massgen/backends/anthropic"
+	"github.com/massgen/massgen/backends/backendtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
+		server := backendtest.NewProtocolServer(t, messagesAPI(), s.Reply)
+		backend := newBackend(t, anthropic.Config{
+			Provider:         "claude",
+			BaseURL:          server.BaseURL,
+			APIKey:           s.APIKey,
+			FirstByteTimeout: s.FirstByteTimeout,
+			IdleTimeout:      s.IdleTimeout,
+		})
+		return backendtest.Harness{Backend: backend, Provider: "claude", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
+	})
+}
+
+func newBackend(t testing.TB, cfg anthropic.Config) *anthropic.Backend {
+	t.Helper()
+	backend, err := anthropic.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := backend.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return backend
+}

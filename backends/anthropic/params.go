@@ -1,0 +1,193 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// version is that of a Claude model, as 406 for 4.6, or 0 for a model whose name
+// does not tell: one of another maker, or behind an alias.
+type version int
+
+const (
+	version35 version = 305
+	version37 version = 307
+	version46 version = 406
+	version47 version = 407
+)
+
+// versionOf reads the names of all times: claude-3-5-haiku-latest,
+// claude-opus-4-20250514, claude-sonnet-4-5-20250929, claude-opus-5, and those of
+// other clouds, as anthropic.claude-opus-4-6-v1 or claude-opus-4.6. Mythos Preview
+// has no number and behaves as 4.7.
+func versionOf(model string) version {
+	if strings.Contains(model, "claude-mythos-preview") {
+		return version47
+	}
+	found := regexp.MustCompile(`claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`).FindStringSubmatch(model)
+	if found == nil {
+		return 0
+	}
+	major, err := strconv.Atoi(found[1])
+	if err != nil {
+		return 0
+	}
+	minor := 0
+	if found[2] != "" {
+		if minor, err = strconv.Atoi(found[2]); err != nil {
+			return 0
+		}
+	}
+	return version(100*major + minor)
+}
+
+// before says whether the model is known to be older than v.
+func (own version) before(v version) bool { return own != 0 && own < v }
+
+// defaultMaxTokens is the room for an answer when the request names none.
+const (
+	defaultMaxTokens    = 8192
+	oldDefaultMaxTokens = 4096
+)
+
+// minThinking is the smallest budget that the service takes.
+const minThinking = 1024
+
+// thinkingTokens is what an effort may take of max_tokens: the budget where a model
+// has one, and the room that is left for it where the model decides.
+func thinkingTokens(effort string) int64 {
+	switch effort {
+	case "low":
+		return 2048
+	case "medium":
+		return 8192
+	case "high":
+		return 16384
+	case "xhigh", "max":
+		return 32768
+	}
+	return 0
+}
+
+func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
+	own := versionOf(string(out.Model))
+	if p.Seed != nil {
+		return errors.New("seed: the Messages API takes none")
+	}
+	if err := checkSampling(string(out.Model), own, p); err != nil {
+		return err
+	}
+	if p.Temperature != nil {
+		out.Temperature = sdk.Float(*p.Temperature)
+	}
+	if p.TopP != nil {
+		out.TopP = sdk.Float(*p.TopP)
+	}
+	out.MaxTokens = defaultMaxTokens + thinkingTokens(p.ReasoningEffort)
+	if own.before(version35) {
+		out.MaxTokens = oldDefaultMaxTokens
+	}
+	if p.MaxTokens != nil {
+		out.MaxTokens = int64(*p.MaxTokens)
+	}
+	return encodeEffort(out, own, p.ReasoningEffort)
+}
+
+// checkSampling refuses what the service refuses: from 4.7 on it takes only the
+// defaults, and before that a model that thinks takes a temperature of 1 and a top_p
+// of 0.95 to 1.
+func checkSampling(model string, own version, p backends.Params) error {
+	fixed := own >= version47
+	thinks := p.ReasoningEffort != "" && p.ReasoningEffort != "none"
+	switch {
+	case own == 0, !fixed && !thinks:
+		return nil
+	case p.Temperature != nil && *p.Temperature != 1 && fixed:
+		return fmt.Errorf("temperature: %s takes none", model)
+	case p.Temperature != nil && *p.Temperature != 1:
+		return fmt.Errorf("temperature: %s takes only 1 when it reasons", model)
+	case p.TopP != nil && *p.TopP != 1 && fixed:
+		return fmt.Errorf("top_p: %s takes none", model)
+	case p.TopP != nil && *p.TopP < minTopP:
+		return fmt.Errorf("top_p: %s takes at least %v when it reasons", model, minTopP)
+	}
+	return nil
+}
+
+// minTopP is the smallest top_p of a model that reasons.
+const minTopP = 0.95
+
+// encodeEffort asks for the effort as the model understands it ("Thinking" and
+// "Effort" in the docs of the API): from 4.6 on by name, and the model decides how
+// much it thinks; before that as a budget of tokens, which models of other makers
+// know too. "none" turns thinking off.
+func encodeEffort(out *sdk.MessageNewParams, own version, effort string) error {
+	switch {
+	case effort == "":
+		return nil
+	case own.before(version37):
+		return fmt.Errorf("reasoning effort: %s does not reason", out.Model)
+	case effort == "none":
+		disabled := sdk.NewThinkingConfigDisabledParam()
+		out.Thinking.OfDisabled = &disabled
+		return nil
+	}
+	efforts := effortsOf(own)
+	if !slices.Contains(efforts, effort) {
+		return fmt.Errorf("reasoning effort: %s knows no %q, it takes none, %s", out.Model, effort, strings.Join(efforts, ", "))
+	}
+	if own >= version46 {
+		// Without this, newer models show nothing of their thinking.
+		out.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
+		out.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
+		return nil
+	}
+	return encodeBudget(out, effort)
+}
+
+func effortsOf(own version) []string {
+	efforts := []string{"low", "medium", "high"}
+	if own >= version47 {
+		efforts = append(efforts, "xhigh")
+	}
+	if own >= version46 {
+		efforts = append(efforts, "max")
+	}
+	return efforts
+}
+
+// encodeBudget gives the effort's budget, but at most half of max_tokens. In a tool
+// loop that began without thinking there is none: the service refuses to begin with
+// it between a call and its result.
+func encodeBudget(out *sdk.MessageNewParams, effort string) error {
+	budget := min(thinkingTokens(effort), out.MaxTokens/2)
+	if budget < minThinking {
+		return fmt.Errorf("max_tokens: %d leaves no room for reasoning, which takes at least %d beside as many for the answer",
+			out.MaxTokens, minThinking)
+	}
+	if !inLoopWithoutThinking(out.Messages) {
+		out.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
+	}
+	return nil
+}
+
+// inLoopWithoutThinking says whether the conversation ends in tool results, and the
+// first assistant message of that loop has no thinking blocks, as after a change of
+// the model.
+func inLoopWithoutThinking(messages []sdk.MessageParam) bool {
+	first := len(messages)
+	for first >= 2 && messages[first-1].Content[0].OfToolResult != nil {
+		first -= 2
+	}
+	return first < len(messages) && !slices.ContainsFunc(messages[first].Content, isOpaque)
+}
+
+func isOpaque(b sdk.ContentBlockParamUnion) bool { return b.GetType() == nil }

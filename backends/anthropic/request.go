@@ -1,0 +1,79 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// encode turns a request, which names its model, into the library's. Its errors
+// name what the model or the protocol cannot take.
+func encode(req backends.Request, provider string) (sdk.MessageNewParams, error) {
+	out := sdk.MessageNewParams{Model: sdk.Model(req.Model), StopSequences: req.Params.Stop}
+	e := encoder{provider: provider, model: req.Model}
+	for _, m := range backends.Repair(req.Messages) {
+		if err := e.add(m); err != nil {
+			return out, err
+		}
+	}
+	out.System, out.Messages = e.system, e.messages
+	for _, t := range req.Tools {
+		tool, err := encodeTool(t)
+		if err != nil {
+			return out, err
+		}
+		out.Tools = append(out.Tools, tool)
+	}
+	if err := encodeParams(&out, req.Params); err != nil {
+		return out, err
+	}
+	markCached(&out)
+	return out, nil
+}
+
+func encodeTool(t backends.Tool) (sdk.ToolUnionParam, error) {
+	schema := t.Schema
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	if !json.Valid(schema) {
+		return sdk.ToolUnionParam{}, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
+	}
+	tool := sdk.ToolUnionParamOfTool(param.Override[sdk.ToolInputSchemaParam](schema), t.Name)
+	if t.Description != "" {
+		tool.OfTool.Description = sdk.String(t.Description)
+	}
+	return tool, nil
+}
+
+// markedMessages is how many user messages are marked, from the last. The last one
+// is what the next call of a tool loop begins with; the one before it is what the
+// present call began with, and is found also after more blocks than the service
+// looks back, which is 20.
+const markedMessages = 2
+
+// markCached marks where a prefix ends that later calls share: the last tool, the
+// system text and the last user messages. The service takes four marks at most
+// ("Prompt caching" in the docs of the API), and ignores those of short prefixes.
+func markCached(p *sdk.MessageNewParams) {
+	mark := sdk.NewCacheControlEphemeralParam()
+	if n := len(p.Tools); n > 0 {
+		p.Tools[n-1].OfTool.CacheControl = mark
+	}
+	if n := len(p.System); n > 0 {
+		p.System[n-1].CacheControl = mark
+	}
+	marked := 0
+	for i := len(p.Messages) - 1; i >= 0 && marked < markedMessages; i-- {
+		content := p.Messages[i].Content
+		if p.Messages[i].Role != sdk.MessageParamRoleUser {
+			continue
+		}
+		*content[len(content)-1].GetCacheControl() = mark
+		marked++
+	}
+}
