@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -45,20 +46,30 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 		if candidate.Index != 0 {
 			continue
 		}
-		for _, raw := range candidate.Content.Parts {
-			more, err := a.addPart(raw)
-			if err != nil {
-				return events, err
-			}
-			events = append(events, more...)
+		more, err := a.addCandidate(candidate)
+		events = append(events, more...)
+		if err != nil {
+			return events, err
 		}
-		if candidate.FinishReason == string(genai.FinishReasonUnspecified) || candidate.FinishReason == "" {
-			continue
+	}
+	return events, nil
+}
+
+func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
+	var events []backends.Event
+	for _, raw := range c.Content.Parts {
+		more, err := a.addPart(raw)
+		if err != nil {
+			return events, err
 		}
-		a.reason = candidate.FinishReason
-		if err := stopped(a.reason, candidate.FinishMessage); err != nil {
-			return a.withUsage(events), err
-		}
+		events = append(events, more...)
+	}
+	if c.FinishReason == "" || c.FinishReason == string(genai.FinishReasonUnspecified) {
+		return events, nil
+	}
+	a.reason = c.FinishReason
+	if err := stopped(c.FinishReason, c.FinishMessage); err != nil {
+		return a.withUsage(events), err
 	}
 	return events, nil
 }
@@ -77,9 +88,20 @@ func (a *answer) addPart(raw json.RawMessage) ([]backends.Event, error) {
 		return a.addCall(p)
 	case p.Text != nil:
 		return a.addText(p, raw), nil
-	default:
-		return a.keep(nil, raw), nil
+	case isEmpty(raw):
+		return nil, nil
 	}
+	return a.keep(nil, raw), nil
+}
+
+// isEmpty says whether a part holds nothing: such a one would be refused.
+func isEmpty(raw json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return true
+	}
+	delete(fields, "thought")
+	return len(fields) == 0
 }
 
 func (a *answer) addText(p part, raw json.RawMessage) []backends.Event {
@@ -102,7 +124,7 @@ func (a *answer) addText(p part, raw json.RawMessage) []backends.Event {
 // the same id, is none.
 func (a *answer) addCall(p part) ([]backends.Event, error) {
 	a.hasContent = true
-	call := backends.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: string(p.FunctionCall.Args)}
+	call := backends.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: strings.ToValidUTF8(string(p.FunctionCall.Args), "\uFFFD")}
 	if call.Arguments == "" || call.Arguments == "null" {
 		call.Arguments = "{}"
 	}

@@ -137,6 +137,9 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 	if model == "" {
 		model = b.model
 	}
+	if model == "" {
+		return b.service.LocalError(errors.New("no model is named"))
+	}
 	body, err := encode(req, b.provider, model)
 	if err != nil {
 		return b.service.LocalError(err)

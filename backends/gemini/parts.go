@@ -66,19 +66,23 @@ type functionDeclaration struct {
 
 // chunk is one piece of a streamed answer ("GenerateContentResponse").
 type chunk struct {
-	Candidates []struct {
-		Index   int `json:"index"`
-		Content struct {
-			Parts []json.RawMessage `json:"parts"`
-		} `json:"content"`
-		FinishReason  string `json:"finishReason"`
-		FinishMessage string `json:"finishMessage"`
-	} `json:"candidates"`
-	PromptFeedback struct {
-		BlockReason        string `json:"blockReason"`
-		BlockReasonMessage string `json:"blockReasonMessage"`
-	} `json:"promptFeedback"`
-	UsageMetadata *usage `json:"usageMetadata"`
+	Candidates     []candidate `json:"candidates"`
+	PromptFeedback feedback    `json:"promptFeedback"`
+	UsageMetadata  *usage      `json:"usageMetadata"`
+}
+
+type candidate struct {
+	Index   int `json:"index"`
+	Content struct {
+		Parts []json.RawMessage `json:"parts"`
+	} `json:"content"`
+	FinishReason  string `json:"finishReason"`
+	FinishMessage string `json:"finishMessage"`
+}
+
+type feedback struct {
+	BlockReason        string `json:"blockReason"`
+	BlockReasonMessage string `json:"blockReasonMessage"`
 }
 
 // usage counts tokens. The prompt's count includes the cached ones, the

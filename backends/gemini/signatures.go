@@ -12,17 +12,20 @@ import (
 // lacks its signature.
 
 // restore puts a kept part back where it was: after the parts that came before
-// it. A signature alone belongs to the call before it.
+// it. A signature alone is that of the call before it, if that has none yet.
 func restore(parts []any, kept json.RawMessage) []any {
 	var p part
 	if err := json.Unmarshal(kept, &p); err != nil {
 		return parts // it was not kept by this package
 	}
 	if isSignatureOnly(kept) {
-		if call := lastPart(parts); call != nil && call.FunctionCall != nil {
+		if call := lastPart(parts); call != nil && call.FunctionCall != nil && call.ThoughtSignature == "" {
 			call.ThoughtSignature = p.ThoughtSignature
+			return parts
 		}
-		return parts
+		empty := textPart("")
+		empty.ThoughtSignature = p.ThoughtSignature
+		return append(parts, empty)
 	}
 	if p.Text != nil && *p.Text != "" && !p.Thought {
 		// The text was joined with what came before it.
