@@ -28,8 +28,8 @@ func TestListModels(t *testing.T) {
 
 func TestNoListOfModels(t *testing.T) {
 	for name, body := range map[string]string{"page": "<html>", "number": "1", "nothing": ""} {
-		backend := newBackend(t, openai.Config{Transport: cannedTransport{
-			status: 200, body: func() io.Reader { return strings.NewReader(body) },
+		backend := newBackend(t, openai.Config{Transport: backendtest.Canned{
+			Status: 200, Body: func() io.Reader { return strings.NewReader(body) },
 		}})
 		models, err := backend.ListModels(t.Context())
 		if len(models) > 0 || backends.KindOf(err) != backends.KindBadRequest {

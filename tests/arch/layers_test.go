@@ -79,6 +79,7 @@ var confined = map[string][]string{
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
 	"github.com/google/go-cmp":               {"backends/backendtest"},
+	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
 }
 
 func checkThirdParty(t *tree) []string {

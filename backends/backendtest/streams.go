@@ -1,0 +1,144 @@
+package backendtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Canned is a transport that answers every request with the same response, without
+// a server, so that the pieces in which the body comes are the test's to choose.
+type Canned struct {
+	Status int
+	Header http.Header
+	Body   func() io.Reader
+}
+
+// RoundTrip answers a request.
+func (c Canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: c.Status,
+		Status:     http.StatusText(c.Status),
+		Header:     c.Header,
+		Body:       io.NopCloser(c.Body()),
+		Request:    req,
+	}, nil
+}
+
+// NewBackend makes an adapter, with the provider name "test", over a transport.
+type NewBackend func(t testing.TB, transport http.RoundTripper) backends.Backend
+
+// RunStreams plays the streams in the files of dir, which are scripts of package
+// datadriven, and compares what they yield. "stream" answers with status 200 and its
+// input; "crlf" ends its lines with CR LF, "open" leaves away the last newline, and
+// "comments" puts that many keep-alives between events. "status" answers with a
+// status and headers. Each stream is played whole and byte by byte: how the network
+// cuts it must not matter.
+func RunStreams(t *testing.T, dir string, newBackend NewBackend) {
+	datadriven.Walk(t, dir, func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			canned := Canned{Status: http.StatusOK, Header: http.Header{}}
+			switch d.Cmd {
+			case "stream":
+			case "status":
+				scanStatus(t, d, &canned)
+			default:
+				d.Fatalf(t, "unknown command %s", d.Cmd)
+			}
+			return playTwice(t, newBackend, canned, []byte(streamBody(t, d)))
+		})
+	})
+}
+
+func scanStatus(t *testing.T, d *datadriven.TestData, canned *Canned) {
+	d.ScanArgs(t, "code", &canned.Status)
+	for _, name := range []string{"retry-after", "retry-after-ms", "date"} {
+		if d.HasArg(name) {
+			var value string
+			d.ScanArgs(t, name, &value)
+			canned.Header.Set(name, strings.ReplaceAll(value, "_", " "))
+		}
+	}
+}
+
+func streamBody(t *testing.T, d *datadriven.TestData) string {
+	body := d.Input + "\n"
+	if d.HasArg("comments") {
+		var n int
+		d.ScanArgs(t, "comments", &n)
+		body = strings.ReplaceAll(body, "\n\n", "\n"+strings.Repeat(": keep-alive\n\n", n))
+	}
+	if d.HasArg("crlf") {
+		body = strings.ReplaceAll(body, "\n", "\r\n")
+	}
+	if d.HasArg("open") {
+		body = strings.TrimSuffix(body, "\n")
+	}
+	return body
+}
+
+// CheckBody is for fuzzing: with status 200 and any body a call has to end, either
+// with one finish or with one error, whatever the pieces in which the body comes.
+func CheckBody(t testing.TB, body []byte, newBackend NewBackend) {
+	out := playTwice(t, newBackend, Canned{Status: http.StatusOK}, body)
+	if !strings.Contains(out, "error kind=") && !strings.Contains(out, "Finish {") {
+		t.Errorf("the call did not end: %s", out)
+	}
+}
+
+func playTwice(t testing.TB, newBackend NewBackend, canned Canned, body []byte) string {
+	canned.Body = func() io.Reader { return bytes.NewReader(body) }
+	whole := play(t, newBackend(t, canned))
+	canned.Body = func() io.Reader { return iotest.OneByteReader(bytes.NewReader(body)) }
+	if bytewise := play(t, newBackend(t, canned)); bytewise != whole {
+		t.Fatalf("byte by byte the stream yields:\n%sand whole:\n%s", bytewise, whole)
+	}
+	return whole
+}
+
+// play runs a call and writes down what it yields.
+func play(t testing.TB, backend backends.Backend) string {
+	req := backends.Request{Key: ask().Key, Model: "m", Messages: []backends.Message{backends.User("go")}}
+	var out strings.Builder
+	finishes := 0
+	for ev, err := range backend.Stream(t.Context(), req) {
+		if err != nil {
+			describeError(&out, err)
+			continue
+		}
+		if _, ok := ev.(backends.Finish); ok {
+			finishes++
+		}
+		if opaque, ok := ev.(backends.Opaque); ok {
+			fmt.Fprintf(&out, "Opaque of %s %s: %s\n", opaque.Provider, opaque.Model, opaque.Data)
+			continue
+		}
+		fmt.Fprintf(&out, "%s %+v\n", strings.TrimPrefix(fmt.Sprintf("%T", ev), "backends."), ev)
+	}
+	if failed := strings.Contains(out.String(), "error "); !failed && finishes != 1 {
+		t.Errorf("%d finishes in:\n%s", finishes, out.String())
+	}
+	return out.String()
+}
+
+func describeError(out io.Writer, err error) {
+	var e *backends.Error
+	if !errors.As(err, &e) {
+		fmt.Fprintf(out, "error that is no *backends.Error: %v\n", err)
+		return
+	}
+	fmt.Fprintf(out, "error kind=%s begun=%t", e.Kind, e.Begun)
+	if e.RetryAfter != 0 {
+		fmt.Fprintf(out, " retry-after=%s", e.RetryAfter)
+	}
+	fmt.Fprintf(out, "\n%s\n", e)
+}
