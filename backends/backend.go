@@ -75,12 +75,15 @@ type TextDelta struct{ Text string }
 type ReasoningDelta struct{ Text string }
 
 // Usage is what the provider says the call cost, in tokens. Input counts all
-// input tokens, the cached ones included. A provider may repeat it; the last one
-// counts.
+// input tokens: those read from a cache, those written to one and all others. A
+// provider may repeat it; the last one counts.
 type Usage struct {
 	InputTokens       int `json:"input_tokens"`
 	OutputTokens      int `json:"output_tokens"`
 	CachedInputTokens int `json:"cached_input_tokens"`
+	// CacheWriteTokens are those input tokens that were written to a cache, where a
+	// provider has a price of its own for that.
+	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
 }
 
 // Finish is the last event of a stream that was not cut. Reason is the

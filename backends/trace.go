@@ -1,6 +1,9 @@
 package backends
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Trace shows what passes over the wire during a call, as net/http/httptrace
 // does for connections. Adapters call its functions, where they are not nil,
@@ -11,6 +14,30 @@ type Trace struct {
 	RequestBody func(body []byte)
 	// ResponseChunk is called for each piece of the raw response body.
 	ResponseChunk func(chunk []byte)
+	// Retry is called when an attempt has failed and will be repeated, before the
+	// wait.
+	Retry func(RetryInfo)
+	// Fallback is called when a model has failed and the next one will be called.
+	Fallback func(FallbackInfo)
+}
+
+// RetryInfo is an attempt that failed and will be repeated.
+type RetryInfo struct {
+	Key Key
+	// Attempt is the number of the attempt that failed, from 1, and MaxAttempts how
+	// many there may be.
+	Attempt, MaxAttempts int
+	Err                  error
+	// Wait passes before the next attempt asks to be let through.
+	Wait time.Duration
+}
+
+// FallbackInfo is a change to another model. From and To name provider and model,
+// as in "claude/claude-opus-5-5".
+type FallbackInfo struct {
+	Key      Key
+	From, To string
+	Err      error
 }
 
 type traceKey struct{}
@@ -39,5 +66,19 @@ func (t *Trace) SentRequest(body []byte) {
 func (t *Trace) ReceivedChunk(chunk []byte) {
 	if t.ResponseChunk != nil {
 		t.ResponseChunk(chunk)
+	}
+}
+
+// WillRetry reports an attempt that will be repeated, if anyone wants to know.
+func (t *Trace) WillRetry(info RetryInfo) {
+	if t.Retry != nil {
+		t.Retry(info)
+	}
+}
+
+// FellBack reports a change to another model, if anyone wants to know.
+func (t *Trace) FellBack(info FallbackInfo) {
+	if t.Fallback != nil {
+		t.Fallback(info)
 	}
 }

@@ -156,6 +156,8 @@ func (r *recording) traced(ctx context.Context) context.Context {
 			r.received(chunk)
 			outer.ReceivedChunk(chunk)
 		},
+		Retry:    outer.Retry,
+		Fallback: outer.Fallback,
 	})
 }
 
