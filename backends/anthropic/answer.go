@@ -136,15 +136,13 @@ func (a *answer) stop(index int64) []backends.Event {
 		return nil
 	}
 	delete(a.open, index)
-	switch closed.start.Type {
-	case "text":
+	switch {
+	case closed.start.Type == "text", closed.isEmptyThought():
 		return nil
-	case "tool_use":
+	case closed.start.Type == "tool_use":
 		return []backends.Event{a.call(closed)}
-	case "thinking":
-		return a.thought(closed)
 	}
-	return a.opaque(closed.raw())
+	return a.opaque(closed)
 }
 
 // call is the tool call of a block. Its id is unique in the answer.
@@ -168,32 +166,26 @@ func (b *block) arguments() string {
 	return b.start.JSON.Input.Raw()
 }
 
-// thought keeps a thinking block as it was, for the signature covers all of it.
-func (a *answer) thought(b *block) []backends.Event {
-	if b.thinking.Len() == 0 && b.signature.Len() == 0 {
-		return nil
-	}
-	return a.opaque(json.Marshal(struct {
-		Type      string `json:"type"`
-		Thinking  string `json:"thinking"`
-		Signature string `json:"signature"`
-	}{"thinking", b.thinking.String(), b.signature.String()}))
+func (b *block) isEmptyThought() bool {
+	return b.start.Type == "thinking" && b.thinking.Len() == 0 && b.signature.Len() == 0
 }
 
-// raw is a block that only its maker understands, such as redacted_thinking or the
-// call of a tool that runs at the provider, as it came.
-func (b *block) raw() ([]byte, error) {
-	raw := []byte(b.start.RawJSON())
-	if b.input.Len() == 0 {
-		return raw, nil
+// opaque keeps a block that only its maker understands whole: signed thinking, a
+// tool call that ran at the provider. One that is no JSON object, which can come
+// only of a broken stream, cannot go back and is left out.
+func (a *answer) opaque(b *block) []backends.Event {
+	fields := map[string]any{}
+	if b.thinking.Len() > 0 {
+		fields["thinking"] = b.thinking.String()
 	}
-	return wire.Merge(raw, map[string]any{"input": json.RawMessage(b.arguments())})
-}
-
-// opaque returns a part that goes back to its maker. A block that is no JSON, which
-// can come only of a broken stream, cannot go back and is left out.
-func (a *answer) opaque(data []byte, err error) []backends.Event {
-	if err != nil || !json.Valid(data) {
+	if b.signature.Len() > 0 {
+		fields["signature"] = b.signature.String()
+	}
+	if b.input.Len() > 0 {
+		fields["input"] = json.RawMessage(b.arguments())
+	}
+	data, err := wire.Merge([]byte(b.start.RawJSON()), fields)
+	if err != nil {
 		return nil
 	}
 	return []backends.Event{backends.Opaque{Provider: a.provider, Model: a.model, Data: data}}
@@ -243,5 +235,6 @@ func (u usage) events() []backends.Event {
 		InputTokens:       int(input),
 		OutputTokens:      int(u.output),
 		CachedInputTokens: int(u.cacheReads),
+		CacheWriteTokens:  int(u.cacheWrites),
 	}}
 }

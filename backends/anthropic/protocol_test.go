@@ -139,13 +139,10 @@ func (w *streamWriter) finish(r backendtest.Reply) {
 	w.event("message_stop", object{})
 }
 
-// inputUsage parts the input that is not from a cache into what was written to one
-// and the rest.
 func inputUsage(u *backends.Usage) object {
-	written := (u.InputTokens - u.CachedInputTokens) / 2
 	return object{
-		"input_tokens":                u.InputTokens - u.CachedInputTokens - written,
-		"cache_creation_input_tokens": written,
+		"input_tokens":                u.InputTokens - u.CachedInputTokens - u.CacheWriteTokens,
+		"cache_creation_input_tokens": u.CacheWriteTokens,
 		"cache_read_input_tokens":     u.CachedInputTokens,
 		"output_tokens":               1,
 	}

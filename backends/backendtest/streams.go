@@ -119,7 +119,7 @@ func play(t testing.TB, backend backends.Backend) string {
 			finishes++
 		}
 		if opaque, ok := ev.(backends.Opaque); ok {
-			fmt.Fprintf(&out, "Opaque of %s %s: %s\n", opaque.Provider, opaque.Model, opaque.Data)
+			fmt.Fprintf(&out, "Opaque %s %s %s\n", opaque.Provider, opaque.Model, opaque.Data)
 			continue
 		}
 		fmt.Fprintf(&out, "%s %+v\n", strings.TrimPrefix(fmt.Sprintf("%T", ev), "backends."), ev)

@@ -142,11 +142,11 @@ func saysUnpaid(message string) bool {
 }
 
 // saysTooLong knows the words of services that have no code for it: vLLM,
-// llama.cpp, Groq, xAI, Together, Gemini.
+// llama.cpp, Groq, xAI, Together, Claude, Gemini.
 func saysTooLong(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{
-		"context length", "context window", "context size", "prompt is too long", "input is too long",
+		"context length", "context window", "context limit", "context size", "prompt is too long", "input is too long",
 		"maximum prompt length", "reduce the length of the messages", "exceeds the maximum number of tokens",
 	} {
 		if strings.Contains(message, words) {
