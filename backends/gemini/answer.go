@@ -148,7 +148,7 @@ func (a *answer) addCall(p part) ([]backends.Event, error) {
 
 // keep adds what only the service can read, or all that must go back unchanged.
 func (a *answer) keep(events []backends.Event, raw json.RawMessage) []backends.Event {
-	return append(events, backends.Opaque{Provider: a.provider, Model: a.model, Data: slices.Clone(raw)})
+	return append(events, backends.Opaque{Provider: a.provider, Model: a.model, Data: raw})
 }
 
 // end returns the last events of a stream that ended well.

@@ -74,7 +74,6 @@ func TestOneCallIsOneRequest(t *testing.T) {
 // TestWhereItAsks looks at the URL and the headers of a request.
 func TestWhereItAsks(t *testing.T) {
 	t.Setenv("GEMINI_API_KEY", "not-for-you")
-	t.Setenv("GOOGLE_API_KEY", "not-for-you")
 	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://elsewhere.invalid")
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 	for _, c := range []struct{ baseURL, key, model, wantURL, wantKey string }{

@@ -98,51 +98,55 @@ func TestLoopOfTwoCalls(t *testing.T) {
 	}
 }
 
+// returned says how the parts of an answer come back in the next request; an empty
+// want means as they came.
+var returned = []struct{ name, parts, want string }{
+	{
+		"two calls, of which the first is signed",
+		`{"functionCall":{"id":"a","name":"x","args":{}},"thoughtSignature":"QQ=="},{"functionCall":{"id":"b","name":"y","args":{}}}`,
+		"",
+	},
+	{
+		"a call, and a signature in an empty part",
+		`{"functionCall":{"id":"a","name":"x","args":{}}},{"text":"","thoughtSignature":"QQ=="}`,
+		"",
+	},
+	{
+		"a signed text after one that is not",
+		`{"text":"one"},{"text":" two","thoughtSignature":"a-b_"}`,
+		"",
+	},
+	{
+		"two signed texts",
+		`{"text":"one","thoughtSignature":"QQ=="},{"text":"two","thoughtSignature":"Qg=="}`,
+		"",
+	},
+	{
+		"thoughts, signed and not",
+		`{"text":"hm","thought":true},{"text":"so","thought":true,"thoughtSignature":"QQ=="},{"text":"yes"}`,
+		`{"text":"so","thought":true,"thoughtSignature":"QQ=="},{"text":"yes"}`,
+	},
+	{
+		"a part of another kind",
+		`{"executableCode":{"code":"1 + 2"},"thoughtSignature":"QQ=="},{"text":"yes"}`,
+		"",
+	},
+	{
+		"a signature in a part without a text",
+		`{"text":"yes"},{"thoughtSignature":"QQ=="}`,
+		`{"text":"yes"},{"text":"","thoughtSignature":"QQ=="}`,
+	},
+	{
+		"calls without ids",
+		`{"functionCall":{"name":"x","args":{}},"thoughtSignature":"QQ=="},{"functionCall":{"name":"x","args":{}}}`,
+		"",
+	},
+}
+
 // TestPartsComeBackAsTheyWere answers once, and looks at what the next request says
 // of it.
 func TestPartsComeBackAsTheyWere(t *testing.T) {
-	for _, c := range []struct{ name, parts, want string }{
-		{
-			"two calls, of which the first is signed",
-			`{"functionCall":{"id":"a","name":"x","args":{}},"thoughtSignature":"QQ=="},{"functionCall":{"id":"b","name":"y","args":{}}}`,
-			"",
-		},
-		{
-			"a call, and a signature in an empty part",
-			`{"functionCall":{"id":"a","name":"x","args":{}}},{"text":"","thoughtSignature":"QQ=="}`,
-			`{"functionCall":{"id":"a","name":"x","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"text":"","thoughtSignature":"QQ=="}`,
-		},
-		{
-			"a signed text after one that is not",
-			`{"text":"one"},{"text":" two","thoughtSignature":"a-b_"}`,
-			"",
-		},
-		{
-			"two signed texts",
-			`{"text":"one","thoughtSignature":"QQ=="},{"text":"two","thoughtSignature":"Qg=="}`,
-			"",
-		},
-		{
-			"thoughts, signed and not",
-			`{"text":"hm","thought":true},{"text":"so","thought":true,"thoughtSignature":"QQ=="},{"text":"yes"}`,
-			`{"text":"so","thought":true,"thoughtSignature":"QQ=="},{"text":"yes"}`,
-		},
-		{
-			"a part of another kind",
-			`{"executableCode":{"code":"1 + 2"},"thoughtSignature":"QQ=="},{"text":"yes"}`,
-			"",
-		},
-		{
-			"a signature in a part without a text",
-			`{"text":"yes"},{"thoughtSignature":"QQ=="}`,
-			`{"text":"yes"},{"text":"","thoughtSignature":"QQ=="}`,
-		},
-		{
-			"calls without ids",
-			`{"functionCall":{"name":"x","args":{}},"thoughtSignature":"QQ=="},{"functionCall":{"name":"x","args":{}}}`,
-			"",
-		},
-	} {
+	for _, c := range returned {
 		t.Run(c.name, func(t *testing.T) {
 			talk := newConversation(t, "gemini-3-flash", finished(c.parts), finished(`{"text":"bye"}`))
 			talk.step(t)

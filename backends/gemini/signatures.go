@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -77,32 +78,38 @@ func isOlder(model string) bool {
 }
 
 // signForeignCalls signs the first call of each message of the present turn that
-// has no signature: the turn begins with the last content of the user that is no
-// result of a call.
+// has no signature at all: what this model signed goes back as it came. The turn
+// begins with the last content of the user that is no result of a call.
 func signForeignCalls(contents []content) {
 	for i := len(contents) - 1; i >= 0; i-- {
 		if contents[i].Role == roleUser && !hasResult(contents[i]) {
 			return
 		}
-		if call := firstCall(contents[i]); call != nil && call.ThoughtSignature == "" {
+		if call := firstCall(contents[i]); call != nil && !isSigned(contents[i]) {
 			call.ThoughtSignature = foreignSignature
 		}
 	}
 }
 
 func hasResult(c content) bool {
-	for _, p := range c.Parts {
-		if p, ok := p.(*part); ok && p.FunctionResponse != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Parts, func(p any) bool {
+		made, ok := p.(*part)
+		return ok && made.FunctionResponse != nil
+	})
+}
+
+// isSigned says whether a content has a signature, or a part that was kept.
+func isSigned(c content) bool {
+	return slices.ContainsFunc(c.Parts, func(p any) bool {
+		made, ok := p.(*part)
+		return !ok || made.ThoughtSignature != ""
+	})
 }
 
 func firstCall(c content) *part {
 	for _, p := range c.Parts {
-		if p, ok := p.(*part); ok && p.FunctionCall != nil {
-			return p
+		if made, ok := p.(*part); ok && made.FunctionCall != nil {
+			return made
 		}
 	}
 	return nil
