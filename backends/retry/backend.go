@@ -1,0 +1,98 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// The limits of an Options that sets none.
+const (
+	DefaultMaxAttempts = 4
+	DefaultMaxTime     = 2 * time.Minute
+)
+
+// The ceiling of the wait doubles from the first to the longest.
+const (
+	firstCeiling   = time.Second
+	longestCeiling = 30 * time.Second
+)
+
+// Options say how long to go on. The zero Options are the defaults.
+type Options struct {
+	// MaxAttempts is how often a call is sent at most, the first time included; 1
+	// repeats nothing. 0 means the default.
+	MaxAttempts int
+	// MaxTime is how long after its first attempt was sent a call may send another.
+	// An attempt that runs is never cut off by it. 0 means the default.
+	MaxTime time.Duration
+	// Random returns a number in [0, 1) for each wait, concurrently. Nil means one
+	// from math/rand/v2.
+	Random func() float64
+}
+
+// Backend repeats the calls of another backend. It is safe for concurrent use.
+type Backend struct {
+	inner   backends.Backend
+	gate    *Gate
+	options Options
+}
+
+var _ backends.Backend = (*Backend)(nil)
+
+// New returns a backend that calls inner through gate. inner may be called more
+// than once for one call, each time for one attempt under the same key: what has
+// to see each attempt, as a recorder or a budget, goes around inner.
+func New(inner backends.Backend, gate *Gate, o Options) *Backend {
+	if o.MaxAttempts == 0 {
+		o.MaxAttempts = DefaultMaxAttempts
+	}
+	if o.MaxTime == 0 {
+		o.MaxTime = DefaultMaxTime
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	return &Backend{inner: inner, gate: gate, options: o}
+}
+
+// Stream sends the request until an attempt succeeds or cannot be repeated: its
+// error does not pass by waiting, a part of the answer had come, or the options
+// allow no other. Waits have full jitter, on top of what the provider asks for.
+// Each repetition is told to Trace.Retry. While the breaker of the gate is open the
+// call fails at once.
+func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		c := call{Backend: b, ctx: ctx, req: req, ceilings: newCeilings(), yield: yield}
+		if err := c.run(); err != nil && !errors.Is(err, errStopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+// errStopped says that the reader of the stream broke out of its loop.
+var errStopped = errors.New("the reader stopped")
+
+// attempt sends the request once.
+func (c *call) attempt(p *pass) (err error) {
+	var usage *backends.Usage
+	err = errStopped // also if something panics
+	defer func() { p.leave(c.ctx, err, usage) }()
+	for ev, failure := range c.inner.Stream(c.ctx, c.req) {
+		if failure != nil {
+			return failure
+		}
+		c.begun = true
+		if u, ok := ev.(backends.Usage); ok {
+			usage = &u
+		}
+		if !c.yield(ev, nil) {
+			return errStopped
+		}
+	}
+	return nil
+}

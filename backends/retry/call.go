@@ -1,0 +1,149 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// call is one call and its attempts. One goroutine uses it.
+type call struct {
+	*Backend
+	ctx      context.Context
+	req      backends.Request
+	ceilings *backoff.ExponentialBackOff
+	yield    func(backends.Event, error) bool
+	// begun says that an event was yielded.
+	begun bool
+	// until is when the last attempt may be sent: zero before the first.
+	until time.Time
+}
+
+// newCeilings returns the ceilings of the waits. They have no jitter of their own:
+// that of package backoff comes from a source that no test can replace.
+func newCeilings() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval: firstCeiling, RandomizationFactor: 0, Multiplier: 2, MaxInterval: longestCeiling,
+	}
+}
+
+func (c *call) run() error {
+	var failure *backends.Error
+	for number := 1; ; number++ {
+		p, err := c.enter(failure)
+		if err != nil {
+			return err
+		}
+		err = c.attempt(p)
+		if !errors.As(err, &failure) || !c.repeatable(failure) {
+			return err
+		}
+		wait, err := c.plan(number, failure)
+		if err != nil {
+			return err
+		}
+		backends.TraceFrom(c.ctx).WillRetry(backends.RetryInfo{
+			Key: c.req.Key, Attempt: number, MaxAttempts: c.options.MaxAttempts, Err: failure, Wait: wait,
+		})
+		if err := sleep(c.ctx, wait); err != nil {
+			return c.interrupted(failure, err)
+		}
+	}
+}
+
+// enter waits at the gate, before a repetition no longer than time is left. last
+// is the failure of the attempt before, or nil.
+func (c *call) enter(last *backends.Error) (*pass, error) {
+	tokens := c.gate.count(c.req)
+	if last == nil {
+		p, err := c.gate.enter(c.ctx, tokens)
+		c.until = time.Now().Add(c.options.MaxTime)
+		return p, err
+	}
+	ctx, cancel := context.WithDeadline(c.ctx, c.until)
+	defer cancel()
+	p, err := c.gate.enter(ctx, tokens)
+	switch {
+	case err == nil:
+		return p, nil
+	case c.ctx.Err() != nil:
+		return nil, c.interrupted(last, c.ctx.Err())
+	case ctx.Err() != nil:
+		return nil, givenUp(last, "the limits of its use left no time for another attempt")
+	}
+	return nil, err
+}
+
+// repeatable says whether the same request may succeed later and was not paid for.
+func (c *call) repeatable(failure *backends.Error) bool {
+	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil && !outOfQuota(failure)
+}
+
+// outOfQuota knows the words of OpenAI for an account that has used up what it
+// paid for, which arrives with the status of a rate limit. Gemini says the same of
+// the quota of a minute, and how long that will take.
+func outOfQuota(e *backends.Error) bool {
+	message := strings.ToLower(e.Message)
+	return e.Kind == backends.KindRateLimit && (strings.Contains(message, "insufficient_quota") ||
+		e.RetryAfter == 0 && strings.Contains(message, "exceeded your current quota"))
+}
+
+// plan returns how long to wait after a failed attempt, or the failure and why
+// there is no other.
+func (c *call) plan(number int, failure *backends.Error) (time.Duration, error) {
+	if c.options.MaxAttempts == 1 {
+		return 0, failure
+	}
+	if number >= c.options.MaxAttempts {
+		return 0, givenUp(failure, fmt.Sprintf("%d attempts were made", number))
+	}
+	jitter := time.Duration(c.options.Random() * float64(c.ceilings.NextBackOff()))
+	wait := failure.RetryAfter + jitter
+	if left := c.timeLeft(); wait >= left {
+		return 0, givenUp(failure, fmt.Sprintf("the next attempt could be made in %s, and only %s are left", rounded(wait), rounded(left)))
+	}
+	return wait, nil
+}
+
+func (c *call) timeLeft() time.Duration {
+	left := time.Until(c.until)
+	if deadline, ok := c.ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline))
+	}
+	return max(left, 0)
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
+
+// givenUp is the failure with the reason why it is the last one.
+func givenUp(failure *backends.Error, why string) error {
+	out := *failure
+	out.Message = strings.TrimSpace(out.Message + " (gave up: " + why + ")")
+	return &out
+}
+
+// interrupted is the end of a call whose context ended between two attempts.
+func (c *call) interrupted(last *backends.Error, err error) error {
+	return &backends.Error{
+		Kind: backends.KindOf(err), Provider: last.Provider, Err: err,
+		Message: fmt.Sprintf("%v before the call was repeated, which had failed: %v", err, last),
+	}
+}
+
+// sleep waits for d, or returns the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,97 @@
+package retry
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// perMinute is a limit on what is spent in a minute; nil is none. Providers count
+// in different ways: over a minute that slides, over one that begins anew, or with
+// a bucket that fills again. A bucket of a quarter of the limit, into which the
+// rest flows in the course of a minute, is within all of them. Only what is larger
+// than a quarter may go over, by the difference: it waits for a full bucket and
+// leaves a debt that the next ones wait for. It is safe for concurrent use.
+type perMinute struct{ bucket *rate.Limiter }
+
+func newPerMinute(limit int) *perMinute {
+	if limit <= 0 {
+		return nil
+	}
+	burst := max(limit/4, 1)
+	inflow := float64(limit-burst+1) / time.Minute.Seconds() // the last of them at the minute's end
+	return &perMinute{rate.NewLimiter(rate.Limit(inflow), burst)}
+}
+
+// delay returns how long it takes until n may be spent, if nobody spends anything.
+func (p *perMinute) delay(now time.Time, n int) time.Duration {
+	if p == nil {
+		return 0
+	}
+	missing := float64(min(n, p.bucket.Burst())) - p.bucket.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing/float64(p.bucket.Limit())*float64(time.Second)) + 1
+}
+
+// spend books n, which gives back what was booked if it is negative.
+func (p *perMinute) spend(now time.Time, n int) {
+	if p == nil {
+		return
+	}
+	for most := p.bucket.Burst(); n > most; n -= most {
+		p.bucket.ReserveN(now, most)
+	}
+	p.bucket.ReserveN(now, n)
+}
+
+// count returns the tokens that a request may take: an estimate of its input and
+// the most output that it asks for. Without a limit on tokens it returns 0.
+func (g *Gate) count(req backends.Request) int {
+	if g.tokens == nil {
+		return 0
+	}
+	bytes, tokens := 0, 0
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			if _, ok := p.(backends.Image); ok {
+				tokens += imageTokens
+			}
+			bytes += partBytes(p)
+		}
+	}
+	for _, t := range req.Tools {
+		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	if req.Params.MaxTokens != nil {
+		tokens += *req.Params.MaxTokens
+	}
+	return tokens + bytes/bytesPerToken
+}
+
+const (
+	// bytesPerToken is DESIGN §6's estimate.
+	bytesPerToken = 3
+	// imageTokens is about what providers count for a picture of ordinary size.
+	imageTokens = 1600
+)
+
+// partBytes is the length of a part's text; an image has none.
+func partBytes(p backends.Part) int {
+	switch p := p.(type) {
+	case backends.Text:
+		return len(p.Text)
+	case backends.Reasoning:
+		return len(p.Text)
+	case backends.ToolCall:
+		return len(p.Name) + len(p.Arguments)
+	case backends.ToolResult:
+		return len(p.Content)
+	case backends.Opaque:
+		return len(p.Data)
+	}
+	return 0
+}
