@@ -200,6 +200,19 @@ func TestLimitsOfTime(t *testing.T) {
 	}
 }
 
+// TestCancelAfterTheAnswer: who cancels gets no answer, even if it was whole.
+func TestCancelAfterTheAnswer(t *testing.T) {
+	server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply {
+		return backendtest.Reply{Raw: finished(`{"text":"x"}`), Fault: backendtest.HangMidStream}
+	})
+	backend := newBackend(t, gemini.Config{BaseURL: server.BaseURL})
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := backends.Collect(backend.Stream(ctx, simple()), func(backends.Event) { cancel() })
+	if backends.KindOf(err) != backends.KindCancelled {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestConnectionIsUsedAgain(t *testing.T) {
 	server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Text: "x"}

@@ -137,6 +137,11 @@ var returned = []struct{ name, parts, want string }{
 		`{"text":"yes"},{"text":"","thoughtSignature":"QQ=="}`,
 	},
 	{
+		"a signed call, and another signature",
+		`{"functionCall":{"id":"a","name":"x","args":{}},"thoughtSignature":"QQ=="},{"thoughtSignature":"Qg=="}`,
+		`{"functionCall":{"id":"a","name":"x","args":{}},"thoughtSignature":"QQ=="},{"text":"","thoughtSignature":"Qg=="}`,
+	},
+	{
 		"calls without ids",
 		`{"functionCall":{"name":"x","args":{}},"thoughtSignature":"QQ=="},{"functionCall":{"name":"x","args":{}}}`,
 		"",
