@@ -50,7 +50,7 @@ type Backend struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// apiVersion is the only version of the API that takes the JSON Schema of a tool.
+// apiVersion is the version of the API whose tools take a JSON Schema.
 const apiVersion = "v1beta"
 
 // noKey is sent where there is no key. Without one the library would look for a

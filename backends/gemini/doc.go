@@ -4,8 +4,9 @@
 // That library (1.77) loses things on the way: it sorts the fields of a tool's
 // schema, drops an empty text and with it the part that carries a signature, reads
 // a call's arguments into floating-point numbers, fails on a signature in another
-// base64 than its own, and by default asks again when a stream was cut. So this
-// package makes the body (request.go, params.go) and reads the events (events.go,
-// answer.go) itself, both in the form that parts.go gives; the library chooses the
-// URL, makes the request and tells where each event ends.
+// base64 than its own, prints errors of the stream, and by default goes on by itself
+// with a stream that may be resumed. So this package makes the body (request.go,
+// params.go) and reads the events (events.go, answer.go) itself, in the form that
+// parts.go gives; the library chooses the URL, makes the request and tells where
+// each event ends.
 package gemini
