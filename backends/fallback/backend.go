@@ -1,0 +1,86 @@
+package fallback
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Choice is a model that is called when those before it cannot be used.
+type Choice struct {
+	// Provider names the backend in reports.
+	Provider string
+	Backend  backends.Backend
+	// Model takes the place of the request's.
+	Model string
+	// Headers and ExtraBody take the place of the request's: those are written for one
+	// service, may hold a secret, and are not for another. All other parameters stay.
+	Headers   map[string]string
+	ExtraBody map[string]any
+}
+
+// Backend calls the first of its models that can be used. It is safe for
+// concurrent use.
+type Backend struct {
+	choices []Choice // the first takes requests as they stand
+}
+
+var _ backends.Backend = (*Backend)(nil)
+
+// New returns a backend that sends requests as they stand to first, which reports
+// name provider, and if that cannot be used, to the others in their order.
+func New(provider string, first backends.Backend, others ...Choice) *Backend {
+	return &Backend{slices.Concat([]Choice{{Provider: provider, Backend: first}}, others)}
+}
+
+// Stream calls one model after the other, until one answers, has begun to answer,
+// or fails for a reason that another model does not cure. What it does cure is a
+// bad key or an unpaid account, a rate limit, an overload and an open breaker. Each
+// change is told to Trace.Fallback. The error of a call that failed with several
+// models is of the last one's kind and names each. Every call begins with the first
+// model again.
+func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		var failed failures
+		for i, choice := range b.choices {
+			sent := b.request(i, req)
+			begun, err := stream(choice.Backend.Stream(ctx, sent), yield)
+			if err == nil {
+				return
+			}
+			failed = append(failed, failure{choice.Provider + "/" + sent.Model, err})
+			if i+1 == len(b.choices) || begun || !curable(err) {
+				break
+			}
+			next := b.choices[i+1].Provider + "/" + b.request(i+1, req).Model
+			backends.TraceFrom(ctx).FellBack(backends.FallbackInfo{Key: req.Key, From: failed[i].model, To: next, Err: err})
+		}
+		yield(nil, failed.err())
+	}
+}
+
+// request is req as choice i gets it.
+func (b *Backend) request(i int, req backends.Request) backends.Request {
+	if i > 0 {
+		c := b.choices[i]
+		req.Model, req.Params.Headers, req.Params.ExtraBody = c.Model, c.Headers, c.ExtraBody
+	}
+	return req
+}
+
+// stream passes events on to yield, and returns the error at their end. It returns
+// none if the reader of yield stopped. begun says that something was yielded.
+func stream(events iter.Seq2[backends.Event, error], yield func(backends.Event, error) bool) (begun bool, err error) {
+	for ev, err := range events {
+		if err != nil {
+			return begun, err
+		}
+		begun = true
+		if !yield(ev, nil) {
+			return begun, nil
+		}
+	}
+	return begun, nil
+}
