@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -49,9 +48,7 @@ func merge(fields, extra map[string]any) {
 		case value == nil:
 			delete(fields, name)
 		case isObject && hasObject:
-			merged := maps.Clone(present)
-			merge(merged, inner)
-			fields[name] = merged
+			merge(present, inner)
 		default:
 			fields[name] = value
 		}
