@@ -1,0 +1,45 @@
+package prices
+
+import "github.com/massgen/massgen/backends"
+
+// Model is what is known of a model.
+type Model struct {
+	Provider string
+	Name     string
+	// Rates are its prices, from short calls to long ones; empty where they are not
+	// known.
+	Rates []Rate
+	// ContextWindow is how many tokens a call may have, as the provider counts them,
+	// and MaxOutput how many of them it may write; 0 where that is not known.
+	ContextWindow int
+	MaxOutput     int
+}
+
+// Rate is what tokens cost, in US dollars per million.
+type Rate struct {
+	// Above is the number of input tokens which a call has to exceed for this rate.
+	Above int
+	// CachedInput is for input that was read from a cache, CacheWrite for input that
+	// was written to one, and Input for all other.
+	Input, CachedInput, CacheWrite, Output float64
+}
+
+const perMillion = 1e-6
+
+// Cost returns what a call cost in US dollars, or nil if that is unknown: because
+// the usage is (nil), or the model's price.
+func (m Model) Cost(u *backends.Usage) *float64 {
+	if u == nil || len(m.Rates) == 0 {
+		return nil
+	}
+	rate := m.Rates[0]
+	for _, r := range m.Rates {
+		if u.InputTokens > r.Above {
+			rate = r
+		}
+	}
+	other := max(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens, 0)
+	cost := (rate.Input*float64(other) + rate.CachedInput*float64(u.CachedInputTokens) +
+		rate.CacheWrite*float64(u.CacheWriteTokens) + rate.Output*float64(u.OutputTokens)) * perMillion
+	return &cost
+}
