@@ -26,7 +26,11 @@ type encoder struct {
 	messages []sdk.MessageParam
 
 	ids  map[string]bool   // all that tool calls have on the wire
-	sent map[string]string // the ids of the last message's calls, and those on the wire
+	sent map[string]string // by its own id, the id on the wire of the latest call
+}
+
+func newEncoder(provider, model string) *encoder {
+	return &encoder{provider: provider, model: model, ids: map[string]bool{}, sent: map[string]string{}}
 }
 
 func (e *encoder) add(m backends.Message) error {
@@ -36,7 +40,6 @@ func (e *encoder) add(m backends.Message) error {
 	role := sdk.MessageParamRoleUser
 	if m.Role == backends.RoleAssistant {
 		role = sdk.MessageParamRoleAssistant
-		e.sent = map[string]string{}
 	}
 	blocks, err := e.blocks(m)
 	if err != nil || len(blocks) == 0 {
@@ -114,9 +117,6 @@ func encodeResult(r backends.ToolResult, id string) sdk.ContentBlockParamUnion {
 // conversation to differ, whereas other services use dots and colons or count the
 // calls of each message from 0. The same conversation gives the same ids.
 func (e *encoder) callID(id string) string {
-	if e.ids == nil {
-		e.ids = map[string]bool{}
-	}
 	base := id
 	if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(id) {
 		sum := sha256.Sum256([]byte(id))

@@ -142,7 +142,7 @@ func encodeEffort(out *sdk.MessageNewParams, own version, effort string) error {
 	}
 	efforts := effortsOf(own)
 	if !slices.Contains(efforts, effort) {
-		return fmt.Errorf("reasoning effort: %s knows no %q, it takes none, %s", out.Model, effort, strings.Join(efforts, ", "))
+		return fmt.Errorf("reasoning effort: %s knows no %q, only none, %s", out.Model, effort, strings.Join(efforts, ", "))
 	}
 	if own >= version46 {
 		// Without this, newer models show nothing of their thinking.
@@ -164,11 +164,12 @@ func effortsOf(own version) []string {
 	return efforts
 }
 
-// encodeBudget gives the effort's budget, but at most half of max_tokens. In a tool
-// loop that began without thinking there is none: the service refuses to begin with
-// it between a call and its result.
+// encodeBudget gives the effort's budget, but leaves half of max_tokens to the
+// answer where that is less than an answer has by default. In a tool loop that began
+// without thinking there is none: the service refuses to begin with it between a
+// call and its result.
 func encodeBudget(out *sdk.MessageNewParams, effort string) error {
-	budget := min(thinkingTokens(effort), out.MaxTokens/2)
+	budget := min(thinkingTokens(effort), out.MaxTokens-min(defaultMaxTokens, out.MaxTokens/2))
 	if budget < minThinking {
 		return fmt.Errorf("max_tokens: %d leaves no room for reasoning, which takes at least %d beside as many for the answer",
 			out.MaxTokens, minThinking)

@@ -14,7 +14,7 @@ import (
 // name what the model or the protocol cannot take.
 func encode(req backends.Request, provider string) (sdk.MessageNewParams, error) {
 	out := sdk.MessageNewParams{Model: sdk.Model(req.Model), StopSequences: req.Params.Stop}
-	e := encoder{provider: provider, model: req.Model}
+	e := newEncoder(provider, req.Model)
 	for _, m := range backends.Repair(req.Messages) {
 		if err := e.add(m); err != nil {
 			return out, err
