@@ -153,6 +153,7 @@ func encodeEffort(out *sdk.MessageNewParams, own version, effort string) error {
 	return encodeBudget(out, effort)
 }
 
+// effortsOf lists what the docs of the API have for a version (November 2026).
 func effortsOf(own version) []string {
 	efforts := []string{"low", "medium", "high"}
 	if own >= version47 {
