@@ -18,6 +18,7 @@ var layers = [][]string{
 	{
 		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
+		"backends/retry", "backends/fallback", "backends/prices",
 	},
 	{"backends/wire"},
 	{"backends", "coordinator/kernel"},
@@ -73,6 +74,9 @@ var confined = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"backends/openai"},
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
+	"github.com/cenkalti/backoff/v5":         {"backends/retry"},
+	"github.com/sony/gobreaker/v2":           {"backends/retry"},
+	"golang.org/x/time":                      {"backends/retry"},
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},

@@ -1,0 +1,198 @@
+package tests
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/backends/fallback"
+	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/backends/wire"
+)
+
+var update = flag.Bool("update", false, "write the tables of the documents anew")
+
+// failed is an answer with an HTTP status that is none of success.
+func failed(status int, message string, header http.Header) backendtest.Reply {
+	return backendtest.Reply{Error: &backendtest.ReplyError{Status: status, Message: message, Header: header}}
+}
+
+func retryAfter(value string) http.Header { return http.Header{"Retry-After": {value}} }
+
+// fault is a row of the table: what the service does to each request, or only to
+// the first ones.
+type fault struct {
+	name  string
+	reply backendtest.Reply
+	// times is how many requests meet it; 0 is all.
+	times int
+	// spare adds a second model, which answers.
+	spare bool
+	// open opens the breaker before the call.
+	open bool
+}
+
+func faults() []fault {
+	const half = "the first half, and the second half"
+	slow := failed(429, "Slow down.", nil)
+	quota := failed(429, "You exceeded your current quota, please check your plan and billing details.", nil)
+	return []fault{
+		{name: "none"},
+		{name: "429 with Retry-After: 7", reply: failed(429, "Slow down.", retryAfter("7"))},
+		{name: "429 with Retry-After: 600", reply: failed(429, "Slow down.", retryAfter("600"))},
+		{name: "429 without Retry-After", reply: slow},
+		{name: "429, the quota is used up", reply: quota},
+		{name: "500", reply: failed(500, "Oops.", nil)},
+		{name: "500, once", reply: failed(500, "Oops.", nil), times: 1},
+		{name: "529", reply: failed(529, "Overloaded.", nil)},
+		{name: "reset before the first byte", reply: backendtest.Reply{Fault: backendtest.Reset}},
+		{name: "hang before the first byte", reply: backendtest.Reply{Fault: backendtest.HangBefore}},
+		{name: "hang in mid-stream", reply: backendtest.Reply{Text: half, Fault: backendtest.HangMidStream}},
+		{name: "stream cut in its middle", reply: backendtest.Reply{Text: half, Fault: backendtest.CutStream}},
+		{name: "connection dropped in mid-stream", reply: backendtest.Reply{Text: half, Fault: backendtest.AbortStream}},
+		{name: "error in mid-stream", reply: backendtest.Reply{Text: half, Fault: backendtest.ErrorInStream}},
+		{name: "400", reply: failed(400, "Unknown field.", nil)},
+		{name: "400, the conversation is too long", reply: failed(400, "This model's maximum context length is 8192 tokens.", nil)},
+		{name: "401", reply: failed(401, "Wrong key.", nil)},
+		{name: "a web page in place of an answer", reply: backendtest.Reply{Fault: backendtest.HTMLPage}},
+		{name: "any, while the breaker is open", open: true},
+		{name: "401, with a fallback", reply: failed(401, "Wrong key.", nil), spare: true},
+		{name: "529, with a fallback", reply: failed(529, "Overloaded.", nil), spare: true},
+		{name: "400, with a fallback", reply: failed(400, "Unknown field.", nil), spare: true},
+	}
+}
+
+// respond is what the server says to a call: the spare model works.
+func (f fault) respond(c backendtest.Call) backendtest.Reply {
+	if c.Model() == "spare" || f.times > 0 && c.Number > f.times {
+		return backendtest.Reply{Text: "an answer"}
+	}
+	return f.reply
+}
+
+// row makes one call and writes down what came of it.
+func (f fault) row(t *testing.T) string {
+	var row string
+	synctest.Test(t, func(t *testing.T) {
+		server := backendtest.NewPipeServer(t, f.respond)
+		adapter := newAdapter(t, server.BaseURL, server.Transport())
+		options := retry.Options{Random: func() float64 { return 1 }}
+		gate := retry.NewGate("test", retry.Limits{})
+		if f.open {
+			openBreaker(t, gate)
+		}
+		var backend backends.Backend = retry.New(adapter, gate, options)
+		if f.spare {
+			backend = fallback.New("test", backend, fallback.Choice{
+				Provider: "spare", Backend: retry.New(adapter, retry.NewGate("spare", retry.Limits{}), options), Model: "spare",
+			})
+		}
+		start := time.Now()
+		end := "an answer"
+		if err := ask(t, backend); err != nil {
+			end = "error: " + strings.ReplaceAll(string(backends.KindOf(err)), "_", " ")
+		}
+		row = fmt.Sprintf("| %s | %d | %s | %s |", f.name, len(server.Calls()), end, time.Since(start))
+	})
+	return row
+}
+
+func ask(t *testing.T, backend backends.Backend) error {
+	t.Helper()
+	request := backends.Request{Model: "first", Messages: []backends.Message{backends.User("What is it?")}}
+	_, err := backends.Collect(backend.Stream(t.Context(), request), nil)
+	return err
+}
+
+func newAdapter(t *testing.T, baseURL string, transport *http.Transport) *openai.Backend {
+	t.Helper()
+	adapter, err := openai.New(openai.Config{Provider: "test", BaseURL: baseURL, Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return adapter
+}
+
+// openBreaker lets calls to another server fail at the gate.
+func openBreaker(t *testing.T, gate *retry.Gate) {
+	t.Helper()
+	down := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply { return failed(503, "Down.", nil) })
+	backend := retry.New(newAdapter(t, down.BaseURL, down.Transport()), gate, retry.Options{MaxAttempts: 1})
+	for range retry.DefaultFailures {
+		if err := ask(t, backend); err == nil {
+			t.Error("the service that is down answers")
+		}
+	}
+}
+
+// TestRequestsOfEachFault keeps the table of docs/requests.md true.
+func TestRequestsOfEachFault(t *testing.T) {
+	lines := []string{"| Fault | Requests | Ends with | At most |", "| --- | ---: | --- | ---: |"}
+	for _, f := range faults() {
+		lines = append(lines, f.row(t))
+	}
+	checkTable(t, "requests", lines)
+}
+
+func TestDefaultsOfRequests(t *testing.T) {
+	checkTable(t, "defaults", []string{
+		"| What | Default |", "| --- | ---: |",
+		fmt.Sprintf("| attempts of a call | %d |", retry.DefaultMaxAttempts),
+		fmt.Sprintf("| time in which an attempt may follow the first | %s |", retry.DefaultMaxTime),
+		fmt.Sprintf("| time for the first byte of an answer | %s |", wire.DefaultFirstByteTimeout),
+		fmt.Sprintf("| silence in an answer | %s |", wire.DefaultIdleTimeout),
+		fmt.Sprintf("| failures in a row that open the breaker | %d |", retry.DefaultFailures),
+		fmt.Sprintf("| pause until it lets a call through | %s |", retry.DefaultPause),
+	})
+}
+
+// checkTable compares lines with what docs/requests.md has between the marks of
+// name, or writes them there.
+func checkTable(t *testing.T, name string, lines []string) {
+	t.Helper()
+	path := filepath.Join("..", "docs", "requests.md")
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := "<!-- " + name + ": written by tests/requests_test.go -->\n"
+	before, rest, ok := strings.Cut(string(doc), begin)
+	old, after, closed := strings.Cut(rest, "<!-- end of "+name+" -->")
+	if !ok || !closed {
+		t.Fatalf("%s has no marks for the table of %s", path, name)
+	}
+	table := strings.Join(lines, "\n") + "\n"
+	if *update {
+		after = table + "<!-- end of " + name + " -->" + after
+		if err := os.WriteFile(path, []byte(before+begin+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(old, table); diff != "" {
+		t.Errorf("%s differs; go test ./tests -run Requests -update writes it (-document +truth):\n%s", path, diff)
+	}
+}
+
+// TestResetOverTheNetwork: a reset of a real connection costs what the table says of
+// one in memory.
+func TestResetOverTheNetwork(t *testing.T) {
+	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.Reset} })
+	options := retry.Options{Random: func() float64 { return 0 }}
+	backend := retry.New(newAdapter(t, server.BaseURL, &http.Transport{}), retry.NewGate("test", retry.Limits{}), options)
+	if err := ask(t, backend); backends.KindOf(err) != backends.KindNetwork || len(server.Calls()) != retry.DefaultMaxAttempts {
+		t.Errorf("%d requests, %v", len(server.Calls()), err)
+	}
+}
