@@ -57,7 +57,8 @@ type usage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 	PromptDetails    *struct {
-		CachedTokens int `json:"cached_tokens"`
+		CachedTokens     int `json:"cached_tokens"`
+		CacheWriteTokens int `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	// DeepSeek's word for the cached tokens.
 	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"`
@@ -71,6 +72,7 @@ func (u usage) event() backends.Usage {
 	}
 	if u.PromptDetails != nil {
 		out.CachedInputTokens = u.PromptDetails.CachedTokens
+		out.CacheWriteTokens = u.PromptDetails.CacheWriteTokens
 	}
 	return out
 }
