@@ -76,23 +76,3 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 
 // errStopped says that the reader of the stream broke out of its loop.
 var errStopped = errors.New("the reader stopped")
-
-// attempt sends the request once.
-func (c *call) attempt(p *pass) (err error) {
-	var usage *backends.Usage
-	err = errStopped // also if something panics
-	defer func() { p.leave(c.ctx, err, usage) }()
-	for ev, failure := range c.inner.Stream(c.ctx, c.req) {
-		if failure != nil {
-			return failure
-		}
-		c.begun = true
-		if u, ok := ev.(backends.Usage); ok {
-			usage = &u
-		}
-		if !c.yield(ev, nil) {
-			return errStopped
-		}
-	}
-	return nil
-}

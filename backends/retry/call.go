@@ -80,6 +80,26 @@ func (c *call) enter(last *backends.Error) (*pass, error) {
 	return nil, err
 }
 
+// attempt sends the request once.
+func (c *call) attempt(p *pass) (err error) {
+	var usage *backends.Usage
+	err = errStopped // also if something panics
+	defer func() { p.leave(c.ctx, err, usage) }()
+	for ev, failure := range c.inner.Stream(c.ctx, c.req) {
+		if failure != nil {
+			return failure
+		}
+		c.begun = true
+		if u, ok := ev.(backends.Usage); ok {
+			usage = &u
+		}
+		if !c.yield(ev, nil) {
+			return errStopped
+		}
+	}
+	return nil
+}
+
 // repeatable says whether the same request may succeed later and was not paid for.
 func (c *call) repeatable(failure *backends.Error) bool {
 	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil && !outOfQuota(failure)

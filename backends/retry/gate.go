@@ -19,9 +19,10 @@ const (
 type Limits struct {
 	// Concurrent is how many attempts may run at a time.
 	Concurrent int
-	// RequestsPerMinute and TokensPerMinute hold in each minute, wherever it begins;
-	// see perMinute for requests of very many tokens. Tokens are those of input and
-	// output: estimated before an attempt, as the provider counted them after it.
+	// RequestsPerMinute and TokensPerMinute hold in each minute, wherever it begins.
+	// Tokens are those of input and output: estimated before an attempt, as the
+	// provider counted them after it. A request of more than a quarter of them may go
+	// over the limit by the difference.
 	RequestsPerMinute int
 	TokensPerMinute   int
 	// Failures is how many attempts in a row have to fail, because the service was
