@@ -58,14 +58,24 @@ func (k Key) String() string {
 type Purpose string
 
 // The purposes. Conversation is the call of a panel of one, which knows no
-// coordination; a tool's effect has the purpose Tool whatever its step is for.
+// coordination. A tool's effect is Tool; for the final answer it is FinalTool,
+// since the same agent may have run tools in the same round before.
 const (
 	Coordination Purpose = "coordination"
 	Conversation Purpose = "conversation"
 	Presentation Purpose = "presentation"
 	Synthesis    Purpose = "synthesis"
 	Tool         Purpose = "tool"
+	FinalTool    Purpose = "final_tool"
 )
+
+// toolPurpose is that of the tool calls of a step.
+func (p Purpose) toolPurpose() Purpose {
+	if p == Presentation || p == Synthesis {
+		return FinalTool
+	}
+	return Tool
+}
 
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
 type Effect interface{ EffectKey() Key }

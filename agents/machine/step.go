@@ -124,7 +124,7 @@ func (s *Step) callModel() Effect {
 	// offered (seed 001).
 	s.s.OwnTools = !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
 	call := ModelCall{
-		Key:        s.key(s.s.Task.Purpose, s.s.Calls),
+		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Offer,
 		Votes:      s.s.Task.Votes,
 		Transcript: slices.Clone(s.s.Transcript),
@@ -135,8 +135,14 @@ func (s *Step) callModel() Effect {
 	return call
 }
 
-func (s *Step) key(p Purpose, index int) Key {
-	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: p, Index: index}
+func (s *Step) modelKey(index int) Key {
+	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
+}
+
+func (s *Step) toolKey(index int) Key {
+	key := s.modelKey(index)
+	key.Purpose = key.Purpose.toolPurpose()
+	return key
 }
 
 // takeReply reads one message: it ends the step, or asks for tools, or comes to
@@ -180,7 +186,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			entry.Notice = refused[i]
 		case c.Own && s.s.OwnTools:
 			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
-			effects = append(effects, ToolCall{Key: s.key(Tool, s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
+			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
 			s.s.Tools++
 		default:
 			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}
