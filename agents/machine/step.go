@@ -90,6 +90,12 @@ func (s *Step) Outcome() Outcome { return s.s.Outcome }
 // Attempts returns how many messages have come to nothing.
 func (s *Step) Attempts() int { return s.s.Attempts }
 
+// Waits says whether the effect with this key is out.
+func (s *Step) Waits(k Key) bool {
+	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
+	return isModel || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return k == s.toolKey(p.Index) })
+}
+
 // Apply takes one event and returns the effects to run now. A result that
 // nothing waits for is an error and changes nothing.
 func (s *Step) Apply(ev Event) ([]Effect, error) {

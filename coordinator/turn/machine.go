@@ -103,7 +103,7 @@ func (m *Machine) apply(ev Event) error {
 	case ModelDone:
 		return m.modelDone(ev)
 	case ToolDone:
-		return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+		return m.toolDone(ev)
 	case Woke:
 		return m.decide(kernel.Woke{At: ev.At})
 	case Interrupted:
@@ -129,27 +129,43 @@ func (m *Machine) accept(ev Accepted) error {
 }
 
 func (m *Machine) modelDone(ev ModelDone) error {
-	agent := ev.Key.Agent
-	if agent < 0 || agent >= len(m.s.Steps) {
-		return fmt.Errorf("there is no agent %d", agent)
+	if err := m.checkOut(ev.Key); err != nil {
+		return err
 	}
-	usage := usageOf(ev.Reply)
+	agent, usage := ev.Key.Agent, usageOf(ev.Reply)
 	m.s.Usage[agent] = m.s.Usage[agent].Plus(usage)
-	if s := m.s.Steps[agent]; s != nil {
-		s.Usage = s.Usage.Plus(usage)
-	}
+	m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(usage)
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
 		m.s.Abandoned = append(m.s.Abandoned, agent)
 	}
 	return m.stepEvent(ev.At, agent, ev.Reply)
 }
 
+func (m *Machine) toolDone(ev ToolDone) error {
+	if err := m.checkOut(ev.Key); err != nil {
+		return err
+	}
+	if ev.Reply.Index != ev.Key.Index {
+		return fmt.Errorf("the result of %s says that it is that of %d", ev.Key, ev.Reply.Index)
+	}
+	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+}
+
+// checkOut refuses a result that nothing waits for, such as one that the journal
+// holds twice.
+func (m *Machine) checkOut(key machine.Key) error {
+	if key.Agent < 0 || key.Agent >= len(m.s.Steps) {
+		return fmt.Errorf("there is no agent %d", key.Agent)
+	}
+	if s := m.s.Steps[key.Agent]; s == nil || !s.Step.Waits(key) {
+		return fmt.Errorf("no effect %s is out", key)
+	}
+	return nil
+}
+
 // stepEvent feeds a result to the step that waits for it, and the step's end to
 // the kernel.
 func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
-	if agent < 0 || agent >= len(m.s.Steps) || m.s.Steps[agent] == nil {
-		return fmt.Errorf("agent %d has no step under way", agent)
-	}
 	s := m.s.Steps[agent]
 	effects, err := s.Step.Apply(ev)
 	if err != nil {
