@@ -254,7 +254,7 @@ func (m *Machine) tell(agent int, ev machine.Event) error {
 
 // kernelEvent is what a step's end means to the kernel.
 func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
-	if purpose == machine.Presentation || purpose == machine.Synthesis {
+	if isFinalAnswer(purpose) {
 		return kernel.Presented{At: at, Answer: o.Answer, Reason: o.Reason}
 	}
 	switch o.Kind {
@@ -271,16 +271,22 @@ func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.O
 	}
 }
 
+// isFinalAnswer says that a step is the winner's call of rule 9.
+func isFinalAnswer(p machine.Purpose) bool {
+	return p == machine.Presentation || p == machine.Synthesis
+}
+
 // ended tells of a step's end as the kernel has booked it.
 func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
 	told := StepEnded{
 		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,
 		Elapsed: at - s.Started, Usage: s.Usage,
 	}
-	switch o.Kind {
-	case machine.Answered:
+	switch {
+	case isFinalAnswer(s.Purpose): // it has no label, and nothing can make it void
+	case o.Kind == machine.Answered:
 		told.Label, told.Void = m.s.Kernel.LastAnswer(agent, o.Answer)
-	case machine.Voted:
+	case o.Kind == machine.Voted:
 		told.Label, told.Void = m.s.Kernel.LastVote(agent)
 	}
 	return told
