@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -136,7 +137,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	m.s.Usage[agent] = m.s.Usage[agent].Plus(usage)
 	m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(usage)
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
-		m.s.Abandoned = append(m.s.Abandoned, agent)
+		m.abandoned(agent)
 	}
 	return m.stepEvent(ev.At, agent, ev.Reply)
 }
@@ -148,7 +149,17 @@ func (m *Machine) toolDone(ev ToolDone) error {
 	if ev.Reply.Index != ev.Key.Index {
 		return fmt.Errorf("the result of %s says that it is that of %d", ev.Key, ev.Reply.Index)
 	}
+	if ev.Reply.Abandoned {
+		m.abandoned(ev.Key.Agent)
+	}
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+}
+
+// abandoned remembers an agent whose call ignored its cancellation, once.
+func (m *Machine) abandoned(agent int) {
+	if !slices.Contains(m.s.Abandoned, agent) {
+		m.s.Abandoned = append(m.s.Abandoned, agent)
+	}
 }
 
 // checkOut refuses a result that nothing waits for, such as one that the journal
