@@ -22,7 +22,10 @@ type Blobs interface {
 // turn and the call name: the same journal and blobs give the same request,
 // whenever it is built.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	b := inputBuilder{ctx: ctx, blobs: blobs, turn: turn, names: namesOf(turn)}
+	b := inputBuilder{
+		ctx: ctx, blobs: blobs, turn: turn, names: namesOf(turn),
+		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
+	}
 	req := b.request(call)
 	if b.err != nil {
 		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
@@ -36,11 +39,15 @@ type inputBuilder struct {
 	blobs Blobs
 	turn  machine.Turn
 	names panelNames
-	err   error
+	// reader is the agent that is called, and coordinates says that it is offered
+	// the coordination tools.
+	reader      int
+	coordinates bool
+	err         error
 }
 
 func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
-	self := b.turn.Agents[call.Key.Agent]
+	self := b.turn.Agents[b.reader]
 	req := backends.Request{
 		Key: backends.Key{
 			Session: b.turn.Session, Turn: b.turn.Turn, Agent: self.ID,
@@ -50,7 +57,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Messages: b.messages(call),
 	}
 	b.decode(self.Params, &req.Params)
-	if call.Key.Purpose == machine.Coordination {
+	if b.coordinates {
 		req.Tools = coordinationTools(len(b.turn.Agents), call.Offer.MayAnswer)
 	}
 	if call.OwnTools {
@@ -63,7 +70,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
-		SystemMessage: b.text(b.turn.Agents[call.Key.Agent].System),
+		SystemMessage: b.text(b.turn.Agents[b.reader].System),
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
@@ -87,7 +94,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 		for i, v := range call.Votes {
 			votes[i] = contextbuild.Vote{Voter: b.names.ids[v.Voter], For: b.names.ids[v.For], Reason: v.Reason}
 		}
-		winner := b.names.ids[call.Key.Agent]
+		winner := b.names.ids[b.reader]
 		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == machine.Synthesis)
 	default:
 		built = contextbuild.Build(in)
@@ -123,7 +130,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
 	r := backends.ToolResult{CallID: e.CallID, Name: e.Name, IsError: e.Error}
 	if e.Notice != nil {
-		r.Content, r.IsError = b.names.noticeText(*e.Notice), true
+		r.Content, r.IsError = b.noticeText(*e.Notice), true
 	} else {
 		r.Content = b.text(e.Text)
 	}

@@ -55,13 +55,17 @@ func (s *Step) judgeAnswer(c Call) (*Outcome, *Notice) {
 	}
 	for i, shown := range s.s.Offer.Shown {
 		if shown.Hash == c.Hash {
-			return nil, &Notice{Code: Duplicate, Agent: shown.Agent}
+			return nil, s.copyNotice(Duplicate, shown.Agent)
 		}
 		if limit := s.s.Task.Limits.MaxOverlap; limit > 0 && i < len(c.Overlaps) && c.Overlaps[i] > limit {
-			return nil, &Notice{Code: TooSimilar, Agent: shown.Agent}
+			return nil, s.copyNotice(TooSimilar, shown.Agent)
 		}
 	}
 	return &Outcome{Kind: Answered, Answer: c.Answer, Hash: c.Hash}, nil
+}
+
+func (s *Step) copyNotice(code Code, of int) *Notice {
+	return &Notice{Code: code, Agent: of, Votable: slices.Contains(s.s.Offer.MayVote, of)}
 }
 
 // judgeVote is DESIGN §5: a vote that cannot be gets a tool error.

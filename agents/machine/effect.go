@@ -144,6 +144,8 @@ type Notice struct {
 	Code Code `json:"code"`
 	// Agent is whom it is about, where it is about someone.
 	Agent int `json:"agent,omitempty"`
+	// Votable says that a vote for Agent would be taken.
+	Votable bool `json:"votable,omitempty"`
 	// Detail is what was wrong, where the code does not say it.
 	Detail string `json:"detail,omitempty"`
 }
