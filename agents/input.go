@@ -148,8 +148,11 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 		}
 		words = append(words, contextbuild.Update(b.names.ids, answers))
 	}
-	if e.Final {
+	switch {
+	case e.Final && b.coordinates:
 		words = append(words, contextbuild.FinalTurn())
+	case e.Final:
+		words = append(words, contextbuild.FinalReply())
 	}
 	return strings.Join(words, "\n\n")
 }
