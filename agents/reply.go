@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,8 +168,15 @@ func decodeArguments(arguments string, into any) string {
 	if strings.TrimSpace(arguments) == "" {
 		return "the arguments are missing"
 	}
-	if err := json.Unmarshal([]byte(arguments), into); err != nil {
-		return fmt.Sprintf("the arguments are not what the schema asks for (%s)", err)
+	err := json.Unmarshal([]byte(arguments), into)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &wrongType):
+		return fmt.Sprintf("the arguments are not valid JSON (%s)", err)
+	case wrongType.Field == "":
+		return "the arguments are not a JSON object"
 	}
-	return ""
+	return fmt.Sprintf("%s is not a string", wrongType.Field)
 }
