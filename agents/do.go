@@ -42,7 +42,8 @@ type Doer struct {
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
 // error is only for a store that does not work, after which no result would be
-// right.
+// right. A cancelled ctx ends the call and not the use of the store, so that it is
+// never taken for a fault of the store.
 func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
@@ -54,7 +55,8 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 }
 
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
-	req, err := Input(ctx, d.Blobs, turn, call)
+	stored := context.WithoutCancel(ctx)
+	req, err := Input(stored, d.Blobs, turn, call)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
 	reader := replyReader{
-		ctx: context.WithoutCancel(ctx), blobs: d.Blobs, turn: turn, call: call,
+		ctx: stored, blobs: d.Blobs, turn: turn, call: call,
 		own: definitions(member.Tools), names: namesOf(turn),
 	}
 	return reader.read(resp)
@@ -96,7 +98,8 @@ func definitions(tools []Tool) []backends.Tool {
 // callTool runs the tool that a message's call names. A tool that fails gives the
 // model an error result.
 func (d *Doer) callTool(ctx context.Context, e machine.ToolCall) (machine.Event, error) {
-	data, err := d.Blobs.Get(ctx, e.Message)
+	stored := context.WithoutCancel(ctx)
+	data, err := d.Blobs.Get(stored, e.Message)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +108,7 @@ func (d *Doer) callTool(ctx context.Context, e machine.ToolCall) (machine.Event,
 		return nil, fmt.Errorf("read the message of %s: %w", e.Key, err)
 	}
 	result, failed := d.runTool(ctx, e, message)
-	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(contextbuild.Clean(result)))
+	ref, err := d.Blobs.Put(stored, []byte(contextbuild.Clean(result)))
 	if err != nil {
 		return nil, err
 	}
