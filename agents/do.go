@@ -79,12 +79,14 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	return reader.read(resp)
 }
 
+// failure cleans the text, which may be a provider's: it is shown on terminals, and
+// what is journaled must read back the same.
 func failure(ctx context.Context, err error) *machine.Failure {
 	kind := backends.KindOf(err)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		kind = backends.KindCancelled
 	}
-	return &machine.Failure{Kind: string(kind), Message: err.Error()}
+	return &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
 }
 
 func definitions(tools []Tool) []backends.Tool {
