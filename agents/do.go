@@ -120,7 +120,7 @@ func (d *Doer) callTool(ctx context.Context, e machine.ToolCall) (machine.Event,
 func (d *Doer) runTool(ctx context.Context, e machine.ToolCall, message backends.Message) (result string, failed bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			result, failed = fmt.Sprintf("Error: the tool %s panicked: %v", e.Name, r), true
+			result, failed = fmt.Sprintf("Error: the tool %s broke down (%v). Go on without it.", e.Name, r), true
 		}
 	}()
 	calls := message.ToolCalls()
@@ -133,7 +133,7 @@ func (d *Doer) runTool(ctx context.Context, e machine.ToolCall, message backends
 			return out, false
 		}
 	}
-	return fmt.Sprintf("Error: the tool %s is not there any more.", e.Name), true
+	return fmt.Sprintf("Error: the tool %s is not there any more. Go on without it.", e.Name), true
 }
 
 // Describe stores what an agent's calls have in common and returns it as the turn

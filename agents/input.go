@@ -204,10 +204,10 @@ func (p panelNames) anonymous(agent int) string {
 	return p.names[p.ids[agent]]
 }
 
-// index returns the agent that models know by name, or -1.
+// index returns the agent that models know by name, in any case, or -1.
 func (p panelNames) index(name string) int {
 	for i, id := range p.ids {
-		if p.names[id] == name {
+		if strings.EqualFold(p.names[id], name) {
 			return i
 		}
 	}
