@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -177,12 +178,13 @@ func (s *Server) leave() {
 }
 
 func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
+	var body bytes.Buffer
+	body.Grow(int(max(0, r.ContentLength)) + bytes.MinRead)
+	if _, err := body.ReadFrom(r.Body); err != nil {
 		http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	call := s.enter(body, r.Header)
+	call := s.enter(body.Bytes(), r.Header)
 	defer s.leave()
 	reply := s.reply(call)
 	if !s.pause(r.Context(), reply.Delay) {
@@ -198,7 +200,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 		s.hang(r.Context())
 	case reply.Fault == Reset:
 		resetConnection(w)
-	case reply.Raw == "" && !asksForStream(body):
+	case reply.Raw == "" && !asksForStream(call.Body):
 		writeWhole(w, call, reply)
 	default:
 		s.writeStream(w, r, call, reply)

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -12,9 +14,13 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// encode turns a request into go-openai's, and into the overlay: the fields of
-// the body that its structs cannot say or would drop. A nil in the overlay
-// removes a field.
+// encode turns a request into go-openai's, and into the overlay: all that is
+// merged into the body made of it, since the library's structs would drop it or
+// cannot say it. A nil in the overlay removes a field.
+//
+// The messages and tools are in the overlay too: the library encodes them several
+// times over, which a panel of a hundred agents would feel, and as \u003c where a
+// prompt says <, which is hard to read in a dump.
 func encode(req backends.Request, defaultModel, host string) (goopenai.ChatCompletionRequest, map[string]any, error) {
 	out := goopenai.ChatCompletionRequest{
 		Model:         req.Model,
@@ -24,41 +30,56 @@ func encode(req backends.Request, defaultModel, host string) (goopenai.ChatCompl
 	if out.Model == "" {
 		out.Model = defaultModel
 	}
+	messages := []message{}
 	for _, m := range backends.Repair(req.Messages) {
-		out.Messages = append(out.Messages, encodeMessage(m)...)
+		messages = append(messages, encodeMessage(m)...)
 	}
-	for _, t := range req.Tools {
-		tool, err := encodeTool(t)
+	overlay := map[string]any{"messages": messages}
+	if len(req.Tools) > 0 {
+		tools, err := encodeTools(req.Tools)
 		if err != nil {
 			return out, nil, err
 		}
-		out.Tools = append(out.Tools, tool)
+		overlay["tools"] = tools
 	}
-	return out, encodeParams(req.Params, out.Model, host), nil
+	addParams(overlay, req.Params, maxTokensField(out.Model, host))
+	return out, overlay, nil
 }
 
-func encodeTool(t backends.Tool) (goopenai.Tool, error) {
-	schema := t.Schema
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if !json.Valid(schema) {
-		return goopenai.Tool{}, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
-	}
-	return goopenai.Tool{
-		Type: goopenai.ToolTypeFunction,
-		Function: &goopenai.FunctionDefinition{
-			Name:        t.Name,
-			Description: t.Description,
-			Parameters:  schema,
-		},
-	}, nil
+// message is a message on the wire. Content is a string, a list of parts, or nil
+// for a message that only calls tools.
+type message struct {
+	Role       backends.Role       `json:"role"`
+	Content    any                 `json:"content,omitempty"`
+	ToolCalls  []goopenai.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string              `json:"tool_call_id,omitempty"`
 }
 
-// encodeParams leaves the numbers out of go-openai's request, which rounds them
-// to 32 bits, drops zeros and refuses some by the name of the model.
-func encodeParams(p backends.Params, model, host string) map[string]any {
-	overlay := map[string]any{}
+type tool struct {
+	Type     goopenai.ToolType           `json:"type"`
+	Function goopenai.FunctionDefinition `json:"function"`
+}
+
+func encodeTools(tools []backends.Tool) ([]tool, error) {
+	var out []tool
+	for _, t := range tools {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		if !json.Valid(schema) {
+			return nil, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
+		}
+		out = append(out, tool{goopenai.ToolTypeFunction, goopenai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: schema,
+		}})
+	}
+	return out, nil
+}
+
+// addParams takes the settings past go-openai, which rounds numbers to 32 bits,
+// drops zeros and refuses some by the name of the model.
+func addParams(overlay map[string]any, p backends.Params, maxTokens string) {
 	if p.Temperature != nil {
 		overlay["temperature"] = *p.Temperature
 	}
@@ -66,7 +87,7 @@ func encodeParams(p backends.Params, model, host string) map[string]any {
 		overlay["top_p"] = *p.TopP
 	}
 	if p.MaxTokens != nil {
-		overlay[maxTokensField(model, host)] = *p.MaxTokens
+		overlay[maxTokens] = *p.MaxTokens
 	}
 	if len(p.Stop) > 0 {
 		overlay["stop"] = p.Stop
@@ -80,7 +101,6 @@ func encodeParams(p backends.Params, model, host string) map[string]any {
 	for name, value := range p.ExtraBody {
 		overlay[name] = value
 	}
-	return overlay
 }
 
 // maxTokensField: OpenAI's reasoning models refuse max_tokens, and most other
@@ -101,13 +121,12 @@ func maxTokensField(model, host string) string {
 // tool message, and none for an assistant message of which nothing can be sent,
 // since some services refuse an empty one. Reasoning is not sent back, nor are
 // opaque parts: this adapter makes none, so all are another provider's.
-func encodeMessage(m backends.Message) []goopenai.ChatCompletionMessage {
-	out := goopenai.ChatCompletionMessage{Role: string(m.Role)}
+func encodeMessage(m backends.Message) []message {
+	out := message{Role: m.Role, Content: m.Text()}
 	switch m.Role {
 	case backends.RoleTool:
 		return encodeResults(m)
 	case backends.RoleAssistant:
-		out.Content = m.Text()
 		for _, c := range m.ToolCalls() {
 			out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
 				ID:       c.ID,
@@ -115,54 +134,52 @@ func encodeMessage(m backends.Message) []goopenai.ChatCompletionMessage {
 				Function: goopenai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
 			})
 		}
-		if out.Content == "" && len(out.ToolCalls) == 0 {
+		if out.Content == "" {
+			out.Content = nil
+		}
+		if out.Content == nil && len(out.ToolCalls) == 0 {
 			return nil
 		}
 	case backends.RoleUser:
-		out.MultiContent = encodeImages(m)
-		if out.MultiContent == nil {
-			out.Content = m.Text()
+		if slices.ContainsFunc(m.Parts, isImage) {
+			out.Content = encodeParts(m.Parts)
 		}
-	default:
-		out.Content = m.Text()
 	}
-	return []goopenai.ChatCompletionMessage{out}
+	return []message{out}
 }
 
-func encodeResults(m backends.Message) []goopenai.ChatCompletionMessage {
-	var out []goopenai.ChatCompletionMessage
+func encodeResults(m backends.Message) []message {
+	var out []message
 	for _, p := range m.Parts {
 		if r, ok := p.(backends.ToolResult); ok {
-			out = append(out, goopenai.ChatCompletionMessage{
-				Role: string(backends.RoleTool), ToolCallID: r.CallID, Content: r.Content,
-			})
+			out = append(out, message{Role: m.Role, ToolCallID: r.CallID, Content: r.Content})
 		}
 	}
 	return out
 }
 
-// encodeImages returns the content of a message that has images, else nil.
-func encodeImages(m backends.Message) []goopenai.ChatMessagePart {
-	var parts []goopenai.ChatMessagePart
-	hasImage := false
-	for _, p := range m.Parts {
+func isImage(p backends.Part) bool {
+	_, ok := p.(backends.Image)
+	return ok
+}
+
+// encodeParts makes the content of a message that has images.
+func encodeParts(parts []backends.Part) []goopenai.ChatMessagePart {
+	var out []goopenai.ChatMessagePart
+	for _, p := range parts {
 		switch p := p.(type) {
 		case backends.Text:
 			if p.Text != "" {
-				parts = append(parts, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeText, Text: p.Text})
+				out = append(out, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeText, Text: p.Text})
 			}
 		case backends.Image:
-			hasImage = true
-			parts = append(parts, goopenai.ChatMessagePart{
+			out = append(out, goopenai.ChatMessagePart{
 				Type:     goopenai.ChatMessagePartTypeImageURL,
 				ImageURL: &goopenai.ChatMessageImageURL{URL: imageURL(p)},
 			})
 		}
 	}
-	if !hasImage {
-		return nil
-	}
-	return parts
+	return out
 }
 
 func imageURL(p backends.Image) string {
@@ -172,98 +189,58 @@ func imageURL(p backends.Image) string {
 	return "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// mergeBody puts the overlay into a body made by go-openai, gives each message
-// that lacks it the content that was dropped for being empty, and leaves <, >
-// and & readable. The same input gives the same bytes: fields are sorted.
+// mergeBody puts the overlay into a body made by go-openai. The same input gives
+// the same bytes: fields are sorted, and <, > and & stay readable.
 func mergeBody(body []byte, overlay map[string]any) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, fmt.Errorf("decode the request body: %w", err)
 	}
-	messages, err := withContents(fields["messages"])
-	if err != nil {
-		return nil, err
-	}
-	fields["messages"] = messages
 	for name, value := range overlay {
 		if value == nil {
 			delete(fields, name)
 			continue
 		}
-		if fields[name], err = json.Marshal(value); err != nil {
+		encoded, err := encodePlain(value)
+		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", name, err)
 		}
+		fields[name] = encoded
 	}
 	if _, ok := fields["tools"]; !ok {
 		delete(fields, "tool_choice")
 		delete(fields, "parallel_tool_calls")
 	}
-	out, err := json.Marshal(fields)
-	if err != nil {
-		return nil, fmt.Errorf("encode the request body: %w", err)
-	}
-	return unescapeHTML(out), nil
+	return joinFields(fields)
 }
 
-// withContents adds "content": "" to the messages that have neither content nor
-// tool calls. A list without any is an empty list.
-func withContents(raw json.RawMessage) (json.RawMessage, error) {
-	var messages []json.RawMessage
-	if err := json.Unmarshal(raw, &messages); err != nil {
-		return nil, fmt.Errorf("decode the messages: %w", err)
-	}
-	if len(messages) == 0 {
-		return json.RawMessage("[]"), nil
-	}
-	for i, m := range messages {
-		var has struct {
-			Content   json.RawMessage `json:"content"`
-			ToolCalls json.RawMessage `json:"tool_calls"`
+// joinFields writes an object of fields that are encoded already.
+func joinFields(fields map[string]json.RawMessage) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(fields)) {
+		key, err := encodePlain(name)
+		if err != nil {
+			return nil, fmt.Errorf("encode the name %q: %w", name, err)
 		}
-		if err := json.Unmarshal(m, &has); err != nil {
-			return nil, fmt.Errorf("decode message %d: %w", i, err)
+		if i > 0 {
+			out.WriteByte(',')
 		}
-		if has.Content == nil && has.ToolCalls == nil {
-			messages[i] = append(json.RawMessage(`{"content":"",`), m[1:]...)
-		}
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(fields[name])
 	}
-	return json.Marshal(messages)
+	out.WriteByte('}')
+	return out.Bytes(), nil
 }
 
-// unescapeHTML undoes what encoding/json does to <, > and &. Prompts are full of
-// them, and a body is read by people.
-func unescapeHTML(body []byte) []byte {
-	if !bytes.Contains(body, []byte(`\u00`)) {
-		return body
+// encodePlain is json.Marshal that leaves <, > and & readable.
+func encodePlain(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
 	}
-	out := make([]byte, 0, len(body))
-	for i := 0; i < len(body); i++ {
-		if body[i] != '\\' || i+1 == len(body) {
-			out = append(out, body[i])
-			continue
-		}
-		if plain, ok := htmlEscape(body[i:]); ok {
-			out = append(out, plain)
-			i += len(`\u003c`) - 1
-			continue
-		}
-		out = append(out, body[i], body[i+1])
-		i++
-	}
-	return out
-}
-
-func htmlEscape(b []byte) (byte, bool) {
-	if len(b) < len(`\u003c`) {
-		return 0, false
-	}
-	switch string(b[:len(`\u003c`)]) {
-	case `\u003c`:
-		return '<', true
-	case `\u003e`:
-		return '>', true
-	case `\u0026`:
-		return '&', true
-	}
-	return 0, false
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
