@@ -51,23 +51,37 @@ func leader(counts []int) int {
 	return -1
 }
 
-// votesCouldChangeWinner is rule 2's question about the votes that are still out.
-func (m *Machine) votesCouldChangeWinner(out int) bool {
+// votesCouldChangeWinner is rule 2's question about the votes that are still
+// out. While no vote has been cast there is no winner yet.
+func (m *Machine) votesCouldChangeWinner(out []int) bool {
 	counts := m.tally()
 	first := leader(counts)
 	if first < 0 {
 		return true
 	}
-	for _, a := range m.current() {
-		c := m.candidate(a.Agent)
-		if c == first {
-			continue
+	most := slices.Clone(counts)
+	for _, voter := range out {
+		for _, c := range m.candidatesFor(voter) {
+			most[c]++
 		}
-		if n := counts[c] + out; n > counts[first] || n == counts[first] && c < first {
+	}
+	for c, n := range most {
+		if c != first && (n > counts[first] || n == counts[first] && c < first) {
 			return true
 		}
 	}
 	return false
+}
+
+// candidatesFor are those that an agent may vote for (rule 5), each once.
+func (m *Machine) candidatesFor(voter int) []int {
+	var list []int
+	for _, agent := range m.offer(voter, m.s.Round).MayVote {
+		if c := m.candidate(agent); !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // earlyMajority is rule 4, `decision: majority`: as soon as one answer has the

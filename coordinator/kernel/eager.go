@@ -17,7 +17,7 @@ func (m *Machine) stepEager() bool {
 	}
 	live := m.live()
 	out := m.agents(func(x member) bool { return !x.Failed && x.out() })
-	if len(out) == 0 || m.graceIsOver(len(live), len(out)) && !m.votesCouldChangeWinner(len(out)) {
+	if len(out) == 0 || m.graceIsOver(len(live), len(out)) && !m.votesCouldChangeWinner(out) {
 		m.decideByVotes()
 	}
 	return false

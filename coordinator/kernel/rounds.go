@@ -43,7 +43,7 @@ func (m *Machine) roundIsDone() bool {
 	if len(out) == 0 {
 		return true
 	}
-	settled := m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(len(out))
+	settled := m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(out)
 	return m.graceIsOver(len(members), len(out)) && settled
 }
 
