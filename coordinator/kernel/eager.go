@@ -11,8 +11,8 @@ func (m *Machine) stepEager() bool {
 	for _, agent := range m.live() {
 		x := m.s.Members[agent]
 		if !x.out() && (x.Starts == 0 || x.Seen != m.set()) {
-			m.s.Round = max(m.s.Round, x.Starts+1)
 			m.start(agent, x.Starts+1)
+			m.s.Round = max(m.s.Round, m.s.Members[agent].Starts)
 		}
 	}
 	live := m.live()

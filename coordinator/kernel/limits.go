@@ -12,12 +12,12 @@ func (m *Machine) start(agent, round int) {
 	offer := m.offer(agent, round)
 	x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
 	x.Act, x.Reason = ActNone, ""
-	x.Starts++
 	if !offer.MayAnswer && len(offer.MayVote) == 0 {
 		x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
 		return
 	}
 	x.Phase = Busy
+	x.Starts++
 	if limit := m.stepLimit(round); limit > 0 {
 		x.RestrictAt = m.after(limit)
 		x.CancelAt = m.after(limit + m.cfg.RoundGrace)
