@@ -156,7 +156,8 @@ func (m *Machine) endEarly(status Status) {
 }
 
 // decide ends the coordination with answers[winner], or with none (-1). Late
-// calls, and those that can no longer matter, are cancelled.
+// calls, and those that can no longer matter, are cancelled. A panel of one has
+// nothing to present: its text is the answer (rule 1).
 func (m *Machine) decide(status Status, winner int) {
 	voted := status == Completed || status == NoConsensus
 	if voted && winner < 0 {
@@ -168,7 +169,7 @@ func (m *Machine) decide(status Status, winner int) {
 		m.cutOff(agent)
 	}
 	m.s.Stage = stagePresenting
-	if winner < 0 || !voted || m.cfg.Final == WinnerReuse {
+	if winner < 0 || !voted || m.cfg.Final == WinnerReuse || len(m.cfg.Agents) == 1 {
 		m.finish()
 	}
 }
