@@ -121,7 +121,7 @@ func (p *Panel) Wait() { p.turns.Wait() }
 // over, and otherwise says what is wrong with the question or the store.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
 	question = contextbuild.Clean(question)
-	if err := checkQuestion(question); err != nil {
+	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
 	number, history, err := p.opts.Store.Begin(ctx, session)
@@ -135,7 +135,9 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	return t, nil
 }
 
-func checkQuestion(question string) error {
+// CheckQuestion says what is wrong with a question, before anything else is done
+// with it: Start refuses an empty one and one of more than MaxQuestion bytes.
+func CheckQuestion(question string) error {
 	if strings.TrimSpace(question) == "" {
 		return errors.New("the question is empty")
 	}
