@@ -1,0 +1,5 @@
+package app
+
+import "context"
+
+func (s *session) interact(context.Context) error { return nil }
