@@ -108,13 +108,14 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine
 // overlaps compares a new answer with those its author was shown, and with no
 // others (rule 6).
 func (r *replyReader) overlaps(content string) ([]int, error) {
-	shares := make([]int, len(r.call.Offer.Shown))
-	for i, a := range r.call.Offer.Shown {
-		shown, err := r.blobs.Get(r.ctx, a.Text)
+	answers := r.call.Shown()
+	shares := make([]int, len(answers))
+	for i, a := range answers {
+		older, err := r.blobs.Get(r.ctx, a.Text)
 		if err != nil {
 			return nil, err
 		}
-		shares[i] = overlap(content, string(shown))
+		shares[i] = overlap(content, string(older))
 	}
 	return shares, nil
 }

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 )
@@ -83,13 +84,26 @@ type Effect interface{ EffectKey() Key }
 // ModelCall asks for one message of the agent's model. Its input is built from
 // the turn, the offer and the transcript, and from nothing else.
 type ModelCall struct {
-	Key   Key          `json:"key"`
+	Key Key `json:"key"`
+	// Offer is that of the step's start, which the first messages are built from;
+	// a newer one stands in the transcript.
 	Offer kernel.Offer `json:"offer"`
 	// Votes are what a presentation is told of (rule 9).
 	Votes      []kernel.Vote `json:"votes,omitempty"`
 	Transcript []Entry       `json:"transcript,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
+}
+
+// Shown are the answers that stand by the call's input: those of its last update,
+// else those of the offer.
+func (c ModelCall) Shown() []kernel.Answer {
+	for _, e := range slices.Backward(c.Transcript) {
+		if e.Update != nil {
+			return e.Update.Shown
+		}
+	}
+	return c.Offer.Shown
 }
 
 // ToolCall asks for one tool's result: that of call number Call of an assistant

@@ -131,7 +131,7 @@ func (s *Step) callModel() Effect {
 	s.s.OwnTools = !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
 	call := ModelCall{
 		Key:        s.modelKey(s.s.Calls),
-		Offer:      s.s.Offer,
+		Offer:      s.s.Task.Offer,
 		Votes:      s.s.Task.Votes,
 		Transcript: slices.Clone(s.s.Transcript),
 		OwnTools:   s.s.OwnTools,
