@@ -50,8 +50,12 @@ func (m *Machine) stepLimit(round int) time.Duration {
 
 // applyTimeLimits is rule 6: at a round's limit only the coordination tools are
 // offered, after its grace the call is cancelled; at the turn's limit the best so
-// far is the result.
+// far is the result. Every event says how late it is, so that a limit holds even
+// where another event overtakes the clock's.
 func (m *Machine) applyTimeLimits() {
+	if m.Over() {
+		return
+	}
 	if m.s.TurnAt != 0 && m.s.Now >= m.s.TurnAt {
 		m.endEarly(Timeout)
 		return

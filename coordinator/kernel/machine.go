@@ -42,6 +42,7 @@ func (m *Machine) Apply(ev Event) ([]Command, error) {
 	m.out = nil
 	m.s.Now = max(m.s.Now, ev.at())
 	m.take(ev)
+	m.applyTimeLimits()
 	m.advance()
 	m.wake()
 	return m.out, nil
@@ -125,7 +126,7 @@ func (m *Machine) take(ev Event) {
 	case Presented:
 		m.takePresented(ev)
 	case Woke:
-		m.applyTimeLimits()
+		m.s.WakeAt = 0 // if it came too early, it is asked for again
 	case Interrupted:
 		m.endEarly(Cut)
 	case BudgetSpent:
