@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
-// TestScripts plays the steps of testdata, one topic a file. The commands:
+// TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
 //	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= overlap=
 //	reply      with a line for each part of the message:
@@ -28,7 +28,7 @@ import (
 // The answer of agent 1 has the hash h1 unless shown=1:hash says another. After
 // each command the step is written to JSON and read again.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			return s.run(t, d)

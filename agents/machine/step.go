@@ -87,9 +87,6 @@ func Begin(task Task) (*Step, []Effect) {
 // Outcome returns how the step ended; its Kind is empty while it goes on.
 func (s *Step) Outcome() Outcome { return s.s.Outcome }
 
-// Attempts returns how many messages have come to nothing.
-func (s *Step) Attempts() int { return s.s.Attempts }
-
 // Waits says whether the effect with this key is out.
 func (s *Step) Waits(k Key) bool {
 	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
