@@ -10,6 +10,9 @@ version=v0.6.0
 least=90
 [ $# -gt 0 ] || set -- ./coordinator/kernel ./agents/machine ./contextbuild
 
+# The kernel's walk runs once per mutant: a second's worth of it.
+export MASSGEN_WALK=${MASSGEN_WALK:-small}
+
 bin=$PWD/.cache/gremlins-$version
 [ -x "$bin/gremlins" ] ||
   GOBIN=$bin GOFLAGS= go install "github.com/go-gremlins/gremlins/cmd/gremlins@$version"

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -108,16 +109,11 @@ func stateless(s *source, spec *ast.ValueSpec, i int) bool {
 		return false
 	}
 	call, ok := spec.Values[i].(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	pkg, ok := sel.X.(*ast.Ident)
-	return ok && slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile"}, pkg.Name+"."+sel.Sel.Name)
+	return ok && (sentinel.MatchString(name) || types.ExprString(call.Fun) == "regexp.MustCompile")
 }
+
+// sentinel is how errors that callers compare with are named.
+var sentinel = regexp.MustCompile(`^[eE]rr[A-Z]`)
 
 func embedded(spec *ast.ValueSpec) bool {
 	return spec.Doc != nil && slices.ContainsFunc(spec.Doc.List, func(c *ast.Comment) bool {
