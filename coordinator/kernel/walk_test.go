@@ -160,9 +160,9 @@ func walkSize() []scenario {
 	case "full":
 		return fullProduct()
 	case "small":
-		return sample(101, 211)
+		return sample(59, 401)
 	}
-	return sample(7, 61)
+	return sample(13, 173)
 }
 
 // TestWalk is rule 10: every interleaving of up to three agents.
