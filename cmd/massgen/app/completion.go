@@ -10,20 +10,19 @@ import (
 // The scripts ask the program itself what can follow.
 const (
 	bashCompletion = `_massgen() {
-  local cur=${COMP_WORDS[COMP_CWORD]}
-  COMPREPLY=($(compgen -W "$("${COMP_WORDS[@]:0:COMP_CWORD}" $([[ $cur == -* ]] && echo -- "$cur") --generate-bash-completion 2>/dev/null)" -- "$cur"))
+  local cur=${COMP_WORDS[COMP_CWORD]} line=("${COMP_WORDS[@]:0:COMP_CWORD}")
+  [[ $cur == -* ]] && line+=("$cur")
+  COMPREPLY=($(compgen -W "$("${line[@]}" --generate-bash-completion 2>/dev/null)" -- "$cur"))
 }
 complete -o default -F _massgen massgen
 `
 	zshCompletion = `#compdef massgen
 _massgen() {
-  local -a found
-  if [[ $words[-1] == -* ]]; then
-    found=("${(@f)$(${words[@]:0:#words[@]-1} $words[-1] --generate-bash-completion 2>/dev/null)}")
-  else
-    found=("${(@f)$(${words[@]:0:#words[@]-1} --generate-bash-completion 2>/dev/null)}")
-  fi
-  _describe 'massgen' found || _files
+  local -a line found
+  line=("${(@)words[1,-2]}")
+  [[ $words[-1] == -* ]] && line+=("$words[-1]")
+  found=("${(@f)$("${(@)line}" --generate-bash-completion 2>/dev/null)}")
+  [[ -n $found[1] ]] && compadd -- "${(@)found}" || _files
 }
 compdef _massgen massgen
 `
@@ -58,15 +57,15 @@ func (p *program) completionCommand() *cli.Command {
 	}
 }
 
-func (p *program) manCommand() *cli.Command {
+func manCommand() *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "print the manual page", UsageText: "massgen man | man -l -", HideHelpCommand: true,
 		Action: func(c *cli.Context) error {
-			page, err := c.App.ToMan()
+			page, err := c.App.ToManWithSection(1)
 			if err != nil {
 				return fmt.Errorf("man: %w", err)
 			}
-			_, err = io.WriteString(p.console.out, page)
+			_, err = io.WriteString(c.App.Writer, page)
 			return err
 		},
 	}

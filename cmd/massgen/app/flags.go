@@ -46,48 +46,48 @@ func (o options) check() error {
 
 // The categories of the flags in --help.
 const (
-	whoAnswers = "Who answers"
-	whatIsSaid = "What is shown"
-	aboutFiles = "About configs and models"
+	asking    = "Asking"
+	output    = "Output"
+	reference = "Reference"
 )
 
 // flags binds the flags to the options. Those that MassGen has keep their names
 // and their meaning.
 func (o *options) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Destination: &o.config, Category: whoAnswers,
+		&cli.StringFlag{Name: "config", Destination: &o.config, Category: asking,
 			Usage: "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"},
-		&cli.StringFlag{Name: "model", Destination: &o.model, Category: whoAnswers,
+		&cli.StringFlag{Name: "model", Destination: &o.model, Category: asking,
 			Usage: "ask one model, `NAME`, without a config"},
-		&cli.StringFlag{Name: "backend", Destination: &o.backend, Category: whoAnswers,
+		&cli.StringFlag{Name: "backend", Destination: &o.backend, Category: asking,
 			Usage: "the `TYPE` of the one model's service; see --list-backends"},
-		&cli.StringFlag{Name: "base-url", Destination: &o.baseURL, Category: whoAnswers,
+		&cli.StringFlag{Name: "base-url", Destination: &o.baseURL, Category: asking,
 			Usage: "the address, `URL`, of the one model's service"},
-		&cli.StringFlag{Name: "system-message", Destination: &o.systemMessage, Category: whoAnswers,
+		&cli.StringFlag{Name: "system-message", Destination: &o.systemMessage, Category: asking,
 			Usage: "`TEXT` that the one model is given before the conversation"},
-		&cli.Float64Flag{Name: "orchestrator-timeout", Destination: &o.timeoutSeconds, Category: whoAnswers,
+		&cli.Float64Flag{Name: "orchestrator-timeout", Destination: &o.timeoutSeconds, Category: asking,
 			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800", Action: checkTimeout},
 
-		&cli.BoolFlag{Name: "json", Destination: &o.json, Category: whatIsSaid,
+		&cli.BoolFlag{Name: "json", Destination: &o.json, DisableDefaultText: true, Category: output,
 			Usage: "print the whole result as one line of JSON in place of the answer"},
-		&cli.StringFlag{Name: "output-file", Destination: &o.outputFile, Category: whatIsSaid,
+		&cli.StringFlag{Name: "output-file", Destination: &o.outputFile, Category: output,
 			Usage: "write the answer to `FILE` too"},
-		&cli.BoolFlag{Name: "no-display", Destination: &o.noDisplay, Category: whatIsSaid,
+		&cli.BoolFlag{Name: "no-display", Destination: &o.noDisplay, DisableDefaultText: true, Category: output,
 			Usage: "do not show progress"},
-		&cli.BoolFlag{Name: "automation", Destination: &o.automation, Category: whatIsSaid,
+		&cli.BoolFlag{Name: "automation", Destination: &o.automation, DisableDefaultText: true, Category: output,
 			Usage: "for scripts: --no-display, and a question is required"},
-		&cli.StringFlag{Name: "dump-inputs", Destination: &o.dumpInputs, Category: whatIsSaid,
+		&cli.StringFlag{Name: "dump-inputs", Destination: &o.dumpInputs, Category: output,
 			Usage: "write every model call, exactly as it was sent, to `DIR`"},
-		&cli.BoolFlag{Name: "debug", Destination: &o.debug, Category: whatIsSaid,
+		&cli.BoolFlag{Name: "debug", Destination: &o.debug, DisableDefaultText: true, Category: output,
 			Usage: "log each step (also LOG_LEVEL=debug)"},
 
-		&cli.StringFlag{Name: "validate", Destination: &o.validate, Category: aboutFiles,
+		&cli.StringFlag{Name: "validate", Destination: &o.validate, Category: reference,
 			Usage: "check the config `FILE`, call nothing"},
-		&cli.BoolFlag{Name: "list-examples", Destination: &o.listExamples, Category: aboutFiles,
+		&cli.BoolFlag{Name: "list-examples", Destination: &o.listExamples, DisableDefaultText: true, Category: reference,
 			Usage: "list the shipped configs"},
-		&cli.StringFlag{Name: "example", Destination: &o.example, Category: aboutFiles,
+		&cli.StringFlag{Name: "example", Destination: &o.example, Category: reference,
 			Usage: "print the shipped config `NAME`"},
-		&cli.BoolFlag{Name: "list-backends", Destination: &o.listBackends, Category: aboutFiles,
+		&cli.BoolFlag{Name: "list-backends", Destination: &o.listBackends, DisableDefaultText: true, Category: reference,
 			Usage: "list the types of backends, with their keys and default models"},
 	}
 }
@@ -115,12 +115,19 @@ func (p *program) cliApp() *cli.App {
 		UsageText: usageText, Description: description, Version: version(),
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
-		Flags:          p.options.flags(),
-		Commands:       []*cli.Command{p.inputsCommand(), p.completionCommand(), p.manCommand()},
+		Flags:          append(p.options.flags(), cli.HelpFlag),
+		Commands:       []*cli.Command{p.inputsCommand(), p.completionCommand(), manCommand(), helpCommand()},
 		Action:         func(c *cli.Context) error { return p.root(c.Context) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
 	}
+}
+
+// helpCommand is for who types it: without it, help would be a question.
+func helpCommand() *cli.Command {
+	return &cli.Command{Name: "help", Hidden: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
+		return cli.ShowAppHelp(c)
+	}}
 }
 
 // version is that of the module, as the build knows it.

@@ -24,9 +24,9 @@ massgen inputs DIR --table --calls
 massgen inputs DIR --diff A B   what B has that A has not; A and B are calls, such as
                                 turn-001/researcher/call-001`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "table", Destination: &table, Usage: "show sizes and sections, a row for each turn"},
-			&cli.BoolFlag{Name: "calls", Destination: &calls, Usage: "with --table: a row for each call"},
-			&cli.BoolFlag{Name: "diff", Destination: &diff, Usage: "show the difference of two calls"},
+			&cli.BoolFlag{Name: "table", Destination: &table, DisableDefaultText: true, Usage: "show sizes and sections, a row for each turn"},
+			&cli.BoolFlag{Name: "calls", Destination: &calls, DisableDefaultText: true, Usage: "with --table: a row for each call"},
+			&cli.BoolFlag{Name: "diff", Destination: &diff, DisableDefaultText: true, Usage: "show the difference of two calls"},
 		},
 		HideHelpCommand: true,
 		Action: func(*cli.Context) error {
@@ -59,7 +59,7 @@ func (p *program) diffInputs() error {
 	if len(words) == 3 {
 		dir, words = words[0], words[1:]
 	}
-	if len(words) != 2 {
+	if len(words) != 2 || isFolder(words[0]) {
 		return errors.New("inputs: --diff takes two calls: massgen inputs DIR --diff turn-001/AGENT/call-001 turn-002/AGENT/call-001")
 	}
 	a, err := loadCall(dir, words[0])
@@ -71,6 +71,11 @@ func (p *program) diffInputs() error {
 		return err
 	}
 	return debugbackend.Diff(p.console.out, a, b)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func loadCall(dir, name string) (debugbackend.Call, error) {

@@ -54,18 +54,16 @@ func Main(args []string, env Env) int {
 	if err == nil {
 		return ExitCompleted
 	}
+	p.console.complain(err)
 	var status exitError
-	if !errors.As(err, &status) {
-		status.code = ExitUsage
+	if errors.As(err, &status) {
+		return status.code
 	}
-	if status.code == ExitUsage || status.err != nil {
-		p.console.complain(err)
-	}
-	return status.code
+	return ExitUsage
 }
 
-// exitError ends the program with a status. Without err, what there was to say
-// has been said.
+// exitError ends the program with a status. Any other error ends it with
+// ExitUsage. Without err, what there was to say has been said.
 type exitError struct {
 	code int
 	err  error

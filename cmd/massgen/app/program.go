@@ -31,11 +31,14 @@ const completionFlag = "--generate-bash-completion"
 
 func (p *program) run(args []string) error {
 	app := p.cliApp()
-	if slices.Contains(args, completionFlag) {
-		return app.Run(args)
-	}
 	if len(args) == 0 {
 		args = []string{app.Name}
+	}
+	if args[len(args)-1] == completionFlag {
+		if slices.Contains(args, "--") {
+			return nil // what follows is a question: nobody can complete it
+		}
+		return app.Run(args)
 	}
 	inv, err := splitArgs(app, args[1:])
 	if err != nil {
@@ -85,7 +88,10 @@ func (p *program) converse(ctx context.Context) error {
 	} else {
 		err = s.interact(ctx)
 	}
-	return errors.Join(err, s.close())
+	if closeErr := s.close(); err == nil && closeErr != nil {
+		return exitError{ExitFailed, closeErr}
+	}
+	return err
 }
 
 // question returns the question of the command line, if there is one.
@@ -157,7 +163,7 @@ func (p *program) printExample(name string) error {
 	return err
 }
 
-// validate checks a configuration as a run would, as far as that calls nothing.
+// validate checks a configuration, and asks neither for keys nor for servers.
 func (p *program) validate(file string) error {
 	config, err := p.loadConfig(file)
 	if err != nil {

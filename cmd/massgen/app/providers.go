@@ -24,9 +24,7 @@ type provider struct {
 	// baseURL is the service's own address; empty when the configuration must give
 	// one.
 	baseURL string
-	// urlVar is a variable of the process's environment that replaces baseURL. It
-	// is not read from .env: a file in the current folder shall not decide where
-	// the keys of the environment go.
+	// urlVar is a variable that replaces baseURL.
 	urlVar string
 	// keyVars are the variables that may hold the key, the first that is set counts.
 	// Without any the service needs no key.

@@ -129,9 +129,10 @@ func (r *resolver) localWith(ctx context.Context, b *configs.Backend) (provider,
 		b.Model)
 }
 
+// address is where the provider is when the configuration does not say.
 func (r *resolver) address(p provider) string {
 	if p.urlVar != "" {
-		if url, _ := r.env.Lookup(p.urlVar); url != "" {
+		if url, _ := r.addressLookup(p)(p.urlVar); url != "" {
 			return url
 		}
 	}
@@ -139,6 +140,17 @@ func (r *resolver) address(p provider) string {
 		return url
 	}
 	return p.baseURL
+}
+
+// addressLookup leaves .env out when the key is in the environment: a file in the
+// current folder shall not decide where that key goes.
+func (r *resolver) addressLookup(p provider) func(string) (string, bool) {
+	for _, name := range p.keyVars {
+		if key, _ := r.env.Lookup(name); key != "" {
+			return r.env.Lookup
+		}
+	}
+	return r.lookup
 }
 
 // key finds the key, and the variable that it came from, if it came from one. A

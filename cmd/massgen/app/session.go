@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -36,6 +37,10 @@ type session struct {
 	id    string
 	turns int
 	usage turn.Usage
+
+	// interrupted says that the last thing a person did was an interrupt;
+	// terminated, that the system asked the program to end.
+	interrupted, terminated bool
 }
 
 // openSession makes everything ready to ask, and calls no model. With keep,
@@ -132,7 +137,12 @@ func (s *session) panelLine() string {
 	return list(each)
 }
 
-func (m reached) name() string { return m.provider.name + " " + m.model }
+func (m reached) name() string {
+	if m.model == m.provider.name {
+		return m.model
+	}
+	return m.provider.name + " " + m.model
+}
 
 // mostListed is how many names a line shows.
 const mostListed = 8
@@ -148,12 +158,11 @@ func list(names []string) string {
 var errQuit = errors.New("interrupted twice")
 
 // ask runs one turn and shows its progress. The first interrupt ends the turn
-// with the best answer so far, the second is errQuit; interrupted says that there
-// was a first.
-func (s *session) ask(ctx context.Context, question string) (result coordinator.Result, interrupted bool, err error) {
+// with the best answer so far, the second is errQuit.
+func (s *session) ask(ctx context.Context, question string) (coordinator.Result, error) {
 	t, err := s.panel.Start(ctx, s.id, question)
 	if err != nil {
-		return result, false, fmt.Errorf("question: %w", err)
+		return coordinator.Result{}, fmt.Errorf("question: %w", err)
 	}
 	shown := make(chan struct{})
 	go func() {
@@ -163,16 +172,16 @@ func (s *session) ask(ctx context.Context, question string) (result coordinator.
 	for {
 		select {
 		case <-shown:
-			result, err = t.Wait(ctx)
+			r, err := t.Wait(ctx)
 			s.turns = t.Number()
-			s.usage = s.usage.Plus(result.Usage.Usage)
-			result.Warnings = append(s.notices, result.Warnings...)
-			return result, interrupted, err
-		case <-s.env.Interrupts:
-			if interrupted {
-				return result, true, errQuit
+			s.usage = s.usage.Plus(r.Usage.Usage)
+			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
+			return r, err
+		case signal := <-s.env.Interrupts:
+			if s.interrupted {
+				return coordinator.Result{}, errQuit
 			}
-			interrupted = true
+			s.interrupted, s.terminated = true, signal == syscall.SIGTERM
 			s.console.say("massgen: ending the turn with the best answer so far; interrupt again to leave at once")
 			t.Cancel()
 		}
@@ -184,7 +193,7 @@ func (s *session) deliver(r coordinator.Result) (int, error) {
 	for _, w := range r.Warnings[len(s.notices):] {
 		s.console.warn(w)
 	}
-	if !s.display() {
+	if !s.display() && r.Winner != "" {
 		for _, f := range r.Failed {
 			s.console.warn(f.Agent + " failed: " + f.Error)
 		}
@@ -198,6 +207,9 @@ func (s *session) deliver(r coordinator.Result) (int, error) {
 			return ExitFailed, err
 		}
 	} else if r.Winner != "" {
+		if s.display() && isTerminal(s.env.Stdout) {
+			s.console.say("")
+		}
 		if err := s.print(r.Answer); err != nil {
 			return ExitFailed, err
 		}
@@ -279,12 +291,10 @@ func reasons(failed []coordinator.FailedAgent) string {
 
 // once answers one question.
 func (s *session) once(ctx context.Context, question string) error {
-	result, _, err := s.ask(ctx, question)
+	result, err := s.ask(ctx, question)
 	switch {
 	case errors.Is(err, errQuit):
 		return exitError{code: ExitInterrupted}
-	case err != nil && result.Status == "":
-		return err
 	case err != nil:
 		return exitError{ExitFailed, err}
 	}
