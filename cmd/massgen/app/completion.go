@@ -37,7 +37,7 @@ func (p *program) completionCommand() *cli.Command {
 			if len(p.words) == 1 {
 				shell = p.words[0]
 			}
-			script := ""
+			var script string
 			switch shell {
 			case "bash":
 				script = bashCompletion

@@ -55,7 +55,7 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, err
 	if c.baseURL == "" {
 		return reached{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
 	}
-	keyVar := ""
+	var keyVar string
 	if c.key, keyVar, err = r.key(p, b); err != nil {
 		return reached{}, err
 	}
