@@ -34,10 +34,11 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// say writes a line to err. That a line cannot be written there is not worth
-// ending a run that is paid for.
-func (c console) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.err, format+"\n", args...) //nolint:errcheck // see above
+// say writes a line to err.
+func (c console) say(format string, args ...any) { c.write(fmt.Sprintf(format, args...) + "\n") }
+
+func (c console) write(text string) {
+	_, _ = io.WriteString(c.err, text) // a line that cannot be shown is not worth ending a run that is paid for
 }
 
 // warn writes something that does not end the run.

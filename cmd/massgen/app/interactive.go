@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"syscall"
@@ -21,7 +20,7 @@ func (s *session) interact(ctx context.Context) error {
 	status := ExitCompleted
 	for {
 		if onTerminal {
-			fmt.Fprint(s.console.err, "\n> ") //nolint:errcheck // as console.say
+			s.console.write("\n> ")
 		}
 		line, err := s.nextLine(in)
 		switch {

@@ -169,6 +169,7 @@ func (p *program) validate(file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.console.out, "%s is valid: %d agents, %d warnings\n", config.File, len(config.Agents), len(config.Warnings))
+	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",
+		config.File, count(len(config.Agents), "agent"), count(len(config.Warnings), "warning"))
 	return err
 }

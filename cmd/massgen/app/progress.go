@@ -18,8 +18,6 @@ const startsWithin = 50 * time.Millisecond
 
 // follow shows the progress of a turn until it is over.
 func (s *session) follow(ctx context.Context, t *coordinator.Turn) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	events := make(chan coordinator.Event)
 	go func() {
 		defer close(events)

@@ -3,12 +3,9 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -16,7 +13,6 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 )
@@ -99,9 +95,7 @@ func (s *session) secrets() []string {
 }
 
 func newSessionID() string {
-	var tail [3]byte
-	rand.Read(tail[:]) //nolint:errcheck // it never fails, see crypto/rand
-	return time.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(tail[:])
+	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
 }
 
 // display says whether progress is shown.
@@ -186,107 +180,6 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 			t.Cancel()
 		}
 	}
-}
-
-// deliver prints a result and returns the exit status that it stands for.
-func (s *session) deliver(r coordinator.Result) (int, error) {
-	for _, w := range r.Warnings[len(s.notices):] {
-		s.console.warn(w)
-	}
-	if !s.display() && r.Winner != "" {
-		for _, f := range r.Failed {
-			s.console.warn(f.Agent + " failed: " + f.Error)
-		}
-	}
-	if s.options.json {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return ExitFailed, fmt.Errorf("encode the result: %w", err)
-		}
-		if err := s.print(string(line)); err != nil {
-			return ExitFailed, err
-		}
-	} else if r.Winner != "" {
-		if s.display() && isTerminal(s.env.Stdout) {
-			s.console.say("")
-		}
-		if err := s.print(r.Answer); err != nil {
-			return ExitFailed, err
-		}
-	}
-	if r.Winner != "" && s.options.outputFile != "" {
-		if err := os.WriteFile(s.options.outputFile, []byte(withNewline(r.Answer)), 0o644); err != nil {
-			return ExitFailed, fmt.Errorf("--output-file: %w", err)
-		}
-	}
-	s.explain(r)
-	return exitStatus(r), nil
-}
-
-// print writes an answer or a result to standard output.
-func (s *session) print(text string) error {
-	if _, err := s.console.out.Write([]byte(withNewline(text))); err != nil {
-		return fmt.Errorf("write the answer: %w", err)
-	}
-	return nil
-}
-
-func withNewline(text string) string {
-	if strings.HasSuffix(text, "\n") {
-		return text
-	}
-	return text + "\n"
-}
-
-func exitStatus(r coordinator.Result) int {
-	switch {
-	case r.Status == kernel.Cut:
-		return ExitInterrupted
-	case r.Winner == "":
-		return ExitFailed
-	case r.Status == kernel.Completed:
-		return ExitCompleted
-	}
-	return ExitUndecided
-}
-
-// explain says why a result is less than an answer by consensus.
-func (s *session) explain(r coordinator.Result) {
-	switch {
-	case r.Winner == "" && r.Status == kernel.Cut:
-		s.console.say("massgen: interrupted: there is no answer yet")
-	case r.Winner == "" && r.Status == kernel.Timeout:
-		s.console.say("massgen: out of time after %s: there is no answer yet; --orchestrator-timeout gives more", duration(time.Duration(r.DurationMS)*time.Millisecond))
-	case r.Winner == "":
-		s.console.say("massgen: no answer: %s", reasons(r.Failed))
-	case r.Status == kernel.NoConsensus:
-		s.console.say("massgen: no consensus: this is the best answer so far, by %s", r.Winner)
-	case r.Status == kernel.Timeout:
-		s.console.say("massgen: out of time: this is the best answer so far, by %s; --orchestrator-timeout gives more", r.Winner)
-	case r.Status == kernel.Cut:
-		s.console.say("massgen: interrupted: this is the best answer so far, by %s", r.Winner)
-	case r.Status != kernel.Completed:
-		s.console.say("massgen: %s: this is the best answer so far, by %s", r.Status, r.Winner)
-	}
-}
-
-// reasons names why agents failed, each reason once.
-func reasons(failed []coordinator.FailedAgent) string {
-	var order []string
-	who := map[string][]string{}
-	for _, f := range failed {
-		if who[f.Error] == nil {
-			order = append(order, f.Error)
-		}
-		who[f.Error] = append(who[f.Error], f.Agent)
-	}
-	if len(order) == 0 {
-		return "no agent gave one"
-	}
-	for i, reason := range order {
-		order[i] = oneLine(list(who[reason]) + ": " + reason)
-	}
-	return strings.Join(order, "; ")
 }
 
 // once answers one question.
