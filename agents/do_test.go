@@ -240,7 +240,7 @@ func TestToolCallOfADamagedMessage(t *testing.T) {
 	}
 	outOfRange := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Call: 1, Name: "search"}
 	ev, err := w.doer(nil).Do(t.Context(), w.turn, outOfRange)
-	if err != nil || !ev.(machine.ToolReply).Error {
+	if err != nil || !strings.Contains(w.text(ev.(machine.ToolReply).Result), "not there any more") {
 		t.Errorf("a call that the message does not have: %+v, %v", ev, err)
 	}
 	store := &failingStore{Blobs: w.store, works: 1}
