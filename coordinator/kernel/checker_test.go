@@ -81,7 +81,7 @@ func (c *checker) observe(ev Event, got []Command) error {
 
 // invariants are those of rule 10 that a list of commands shows by itself.
 func (c *checker) invariants(ev Event, got []Command) error {
-	author, isAnswer := ev.(Answered)
+	_, newSet := ev.(Answered)
 	cancelled, finishes := map[int]bool{}, 0
 	for _, cmd := range got {
 		if c.over || finishes > 0 {
@@ -98,8 +98,8 @@ func (c *checker) invariants(ev Event, got []Command) error {
 			if cmd.Round >= c.cfg.MaxRounds && cmd.Offer.MayAnswer {
 				return fmt.Errorf("agent %d was offered new_answer in round %d", cmd.Agent, cmd.Round)
 			}
-			late := isAnswer && author.Agent >= 0
-			if c.cfg.Pace == PaceRounds && c.round > 0 && len(c.answers) == c.roundSet && !late && !c.allMembersFailed(ev) {
+			newSet = newSet || len(c.answers) != c.roundSet || c.round == 0
+			if c.cfg.Pace == PaceRounds && !newSet && !c.allMembersFailed(ev) {
 				return fmt.Errorf("a round opened on an unchanged set")
 			}
 		case Cancel:

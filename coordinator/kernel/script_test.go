@@ -36,6 +36,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		return s.result()
 	case "reload":
 		return s.reload(t, d)
+	case "accepted", "counted":
+		return s.last(t, d)
 	}
 	var at int64
 	if d.MaybeScanArgs(t, "at", &at) {
@@ -138,6 +140,18 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 	}
 	d.Fatalf(t, "unknown command %s", d.Cmd)
 	return nil
+}
+
+// last shows what became of an agent's last act: accepted a text=x, counted a.
+func (s *script) last(t *testing.T, d *datadriven.TestData) string {
+	var text string
+	d.MaybeScanArgs(t, "text", &text)
+	agent := s.agent(d.CmdArgs[0].Key)
+	label, void := s.m.LastVote(agent)
+	if d.Cmd == "accepted" {
+		label, void = s.m.LastAnswer(agent, Ref{SHA256: text, Bytes: len(text)})
+	}
+	return fmt.Sprintf("label=%q void=%q", label, void)
 }
 
 // agent is the index of an id; one that nobody has is out of range.
