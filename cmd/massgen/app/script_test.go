@@ -189,10 +189,18 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 		"refuses": func(c backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{
 				Status: http.StatusUnauthorized, Code: "invalid_api_key",
-				Message: "Incorrect API key provided: " + strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "),
+				Message: "Incorrect API key provided: " + keyOf(c),
 			}}
 		},
+		// A model that was somehow told the key.
+		"tells-key": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Text: "The key is " + keyOf(c) + ", the header " + c.Header.Get("X-Auth-Token") + "."}
+		},
 	}
+}
+
+func keyOf(c backendtest.Call) string {
+	return strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
 }
 
 // answer is text without coordination, else first an answer and then a vote.
