@@ -68,7 +68,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	req.Params.Headers = member.Headers
 	resp, err := backends.Collect(member.Backend.Stream(ctx, req), observe)
 	if err != nil {
-		return machine.ModelReply{Failure: failure(ctx, err)}, nil
+		return machine.ModelReply{Failure: failure(ctx, err), Usage: usage(resp.Usage)}, nil
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.

@@ -81,7 +81,7 @@ func (s streams) Stream(ctx context.Context, req backends.Request) iter.Seq2[bac
 func failing(err func(context.Context) error) streams {
 	return func(ctx context.Context, _ backends.Request) iter.Seq2[backends.Event, error] {
 		return func(yield func(backends.Event, error) bool) {
-			if yield(backends.TextDelta{Text: "I th"}, nil) {
+			if yield(backends.Usage{InputTokens: 9}, nil) && yield(backends.TextDelta{Text: "I th"}, nil) {
 				yield(nil, err(ctx))
 			}
 		}
@@ -129,8 +129,11 @@ func TestFailuresAreResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := ev.(machine.ModelReply)
-			if r.Failure == nil || *r.Failure != c.want || r.Usage != nil || r.Message != (kernel.Ref{}) {
+			if r.Failure == nil || *r.Failure != c.want || r.Message != (kernel.Ref{}) {
 				t.Errorf("the reply is %+v with %+v, want %+v", r, r.Failure, c.want)
+			}
+			if r.Usage == nil || r.Usage.InputTokens != 9 {
+				t.Errorf("what was told of the cost before the failure is lost: %+v", r.Usage)
 			}
 		})
 	}

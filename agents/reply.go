@@ -30,12 +30,7 @@ type replyReader struct {
 }
 
 func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
-	reply := machine.ModelReply{}
-	if u := resp.Usage; u != nil {
-		reply.Usage = &machine.Usage{
-			InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
-		}
-	}
+	reply := machine.ModelReply{Usage: usage(resp.Usage)}
 	message, err := json.Marshal(resp.Message)
 	if err != nil {
 		return reply, fmt.Errorf("encode the message: %w", err)
@@ -54,6 +49,16 @@ func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
 		reply.Calls = append(reply.Calls, call)
 	}
 	return reply, nil
+}
+
+// usage is nil where the provider told none: unknown, which is not zero.
+func usage(u *backends.Usage) *machine.Usage {
+	if u == nil {
+		return nil
+	}
+	return &machine.Usage{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
+	}
 }
 
 // text stores a text that is not blank, and returns its normalised hash with it.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,18 +84,11 @@ type Panel struct {
 
 // New returns a panel. The error says what is wrong with the options.
 func New(opts Options) (*Panel, error) {
-	ids := make([]string, len(opts.Agents))
-	seen := map[string]bool{}
-	for i, a := range opts.Agents {
-		if a.ID == "" || seen[a.ID] {
-			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ", i+1, a.ID)
-		}
-		if a.Backend == nil {
-			return nil, fmt.Errorf("agent %s has no backend", a.ID)
-		}
-		ids[i], seen[a.ID] = a.ID, true
+	ids, err := checkAgents(opts.Agents)
+	if err != nil {
+		return nil, err
 	}
-	if opts.Rules.Pace == "" {
+	if reflect.DeepEqual(opts.Rules, kernel.Config{}) {
 		opts.Rules = kernel.Defaults()
 	}
 	opts.Rules.Agents = ids
@@ -110,6 +105,29 @@ func New(opts Options) (*Panel, error) {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
 	return &Panel{opts: opts}, nil
+}
+
+// checkAgents returns the agents' ids, or what is wrong with the agents.
+func checkAgents(list []Agent) ([]string, error) {
+	ids := make([]string, len(list))
+	for i, a := range list {
+		if a.ID == "" || slices.Contains(ids, a.ID) {
+			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ", i+1, a.ID)
+		}
+		if a.Backend == nil {
+			return nil, fmt.Errorf("agent %s has no backend", a.ID)
+		}
+		names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
+		for _, tool := range a.Tools {
+			name := tool.Definition().Name
+			if names[name] {
+				return nil, fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", a.ID, name)
+			}
+			names[name] = true
+		}
+		ids[i] = a.ID
+	}
+	return ids, nil
 }
 
 // Wait returns when all turns of the panel are over.
