@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,6 +163,31 @@ timeout_settings:
 	}
 	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)
+	}
+}
+
+func TestAutoIsDecidedOnce(t *testing.T) {
+	var lists atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		lists.Add(1)
+		if _, err := io.WriteString(w, `{"data":[{"id":"m"}]}`); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer s.Close()
+	none := func(string) (string, bool) { return "", false }
+	r := &resolver{
+		env: Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}, lookup: none,
+		log: slog.New(slog.DiscardHandler), secrets: &secrets{}, open: map[connection]backends.Backend{},
+	}
+	for range 3 {
+		got, err := r.resolve(t.Context(), configs.Backend{Type: autoType})
+		if err != nil || got.provider.name != "vllm" || got.model != "m" {
+			t.Fatalf("%s %s, %v", got.provider.name, got.model, err)
+		}
+	}
+	if lists.Load() != 1 || len(r.open) != 1 {
+		t.Errorf("the models were listed %d times, and %d backends made, for three agents", lists.Load(), len(r.open))
 	}
 }
 

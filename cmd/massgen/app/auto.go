@@ -84,7 +84,7 @@ func (r *resolver) localServers(ctx context.Context) []server {
 func listModels(ctx context.Context, c connection) (ids []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	b, err := openai.New(openai.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key})
+	b, err := newOpenAI(c)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 const defaultConfig = "@examples/three_agents"
 
 // config returns the panel that the options ask for.
-func (p *program) config() (*configs.Config, error) {
+func (p *program) config(lookup lookupFunc) (*configs.Config, error) {
 	o := p.options
 	if o.single() {
 		c := configs.Default()
@@ -36,7 +36,7 @@ func (p *program) config() (*configs.Config, error) {
 	if file == "" {
 		file = p.ownConfig()
 	}
-	return p.loadConfig(file)
+	return p.loadConfig(file, lookup)
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,
@@ -55,11 +55,7 @@ func (p *program) ownConfig() string {
 }
 
 // loadConfig reads a config and shows its warnings.
-func (p *program) loadConfig(file string) (*configs.Config, error) {
-	lookup, err := p.lookup()
-	if err != nil {
-		return nil, err
-	}
+func (p *program) loadConfig(file string, lookup lookupFunc) (*configs.Config, error) {
 	config, err := configs.Load(file, configs.Options{Lookup: lookup, BackendTypes: backendTypes()})
 	if err != nil {
 		return nil, err
@@ -71,8 +67,11 @@ func (p *program) loadConfig(file string) (*configs.Config, error) {
 	return config, nil
 }
 
+// lookupFunc finds a variable.
+type lookupFunc = func(name string) (value string, set bool)
+
 // lookup knows the environment and the file .env of the current folder.
-func (p *program) lookup() (func(string) (string, bool), error) {
+func (p *program) lookup() (lookupFunc, error) {
 	return configs.WithDotEnv(".", p.env.Lookup)
 }
 
@@ -83,7 +82,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, record 
 	for _, a := range config.Agents {
 		m, err := r.resolve(ctx, a.Backend)
 		if err != nil {
-			return nil, nil, fmt.Errorf("agent %s: %w", a.ID, err)
+			return nil, nil, fmt.Errorf("%s: %w", a.ID, err)
 		}
 		models = append(models, m)
 		b := m.backend

@@ -165,7 +165,11 @@ func (p *program) printExample(name string) error {
 
 // validate checks a configuration, and asks neither for keys nor for servers.
 func (p *program) validate(file string) error {
-	config, err := p.loadConfig(file)
+	lookup, err := p.lookup()
+	if err != nil {
+		return err
+	}
+	config, err := p.loadConfig(file, lookup)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,9 @@ const (
 	anyType = "chatcompletion"
 )
 
-func connectOpenAI(c connection) (backends.Backend, error) {
+func connectOpenAI(c connection) (backends.Backend, error) { return newOpenAI(c) }
+
+func newOpenAI(c connection) (*openai.Backend, error) {
 	return openai.New(openai.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model})
 }
 
@@ -128,13 +130,13 @@ func connectAzure(c connection) (backends.Backend, error) {
 	}
 	key := c.key
 	c.baseURL, c.key = endpoint+"?api-version="+url.QueryEscape(c.apiVersion), ""
-	b, err := connectOpenAI(c)
+	b, err := newOpenAI(c)
 	return headerBackend{b, "api-key", key}, err
 }
 
 // headerBackend sends a header with each call.
 type headerBackend struct {
-	backends.Backend
+	*openai.Backend
 	name, value string
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // resolver turns what a configuration says of a model into a backend that calls
-// it. Agents with the same service and key share one. It is used by one
-// goroutine.
+// it. Agents with the same service, key and model share one. One goroutine uses
+// it.
 type resolver struct {
 	env Env
 	// lookup knows the environment and .env.

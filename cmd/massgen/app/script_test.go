@@ -192,6 +192,9 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 				Message: "Incorrect API key provided: " + keyOf(c),
 			}}
 		},
+		"has-no-such-model": func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusNotFound, Message: "no such model"}}
+		},
 		// A model that was somehow told the key.
 		"tells-key": func(c backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Text: "The key is " + keyOf(c) + ", the header " + c.Header.Get("X-Auth-Token") + "."}

@@ -42,7 +42,11 @@ type session struct {
 // openSession makes everything ready to ask, and calls no model. With keep,
 // inputs are kept for /inputs.
 func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
-	config, err := p.config()
+	lookup, err := p.lookup()
+	if err != nil {
+		return nil, err
+	}
+	config, err := p.config(lookup)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +54,6 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		config.Timeouts.Orchestrator = time.Duration(p.options.timeoutSeconds * float64(time.Second))
 	}
 	if err := p.checkFiles(); err != nil {
-		return nil, err
-	}
-	lookup, err := p.lookup()
-	if err != nil {
 		return nil, err
 	}
 	s := &session{
