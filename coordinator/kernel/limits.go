@@ -65,10 +65,9 @@ func (m *Machine) applyTimeLimits() {
 		if x.Phase != Busy && x.Phase != Late {
 			continue
 		}
-		switch {
-		case x.CancelAt != 0 && m.s.Now >= x.CancelAt:
+		if x.CancelAt != 0 && m.s.Now >= x.CancelAt {
 			m.cancel(agent)
-		case x.RestrictAt != 0 && m.s.Now >= x.RestrictAt:
+		} else if x.RestrictAt != 0 && m.s.Now >= x.RestrictAt {
 			x.RestrictAt = 0
 			m.emit(Restrict{Agent: agent})
 		}

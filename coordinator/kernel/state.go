@@ -109,7 +109,8 @@ type state struct {
 	WakeAt Time `json:"wake_at,omitempty"`
 
 	Status Status `json:"status,omitempty"`
-	Winner int    `json:"winner"`
+	// Winner is the winning answer's place in Answers; -1 until there is one.
+	Winner int `json:"winner"`
 	// Presenting says that the winner was asked to present and has not answered.
 	Presenting bool     `json:"presenting,omitempty"`
 	Presented  Ref      `json:"presented"`
