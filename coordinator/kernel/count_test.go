@@ -90,14 +90,14 @@ func (c *checker) sameFirstAnswers() bool {
 }
 
 // votesAreIn says that whatever those who are out may still vote, the winner
-// stays. Few are tried one by one; of many it is enough to try each text with
-// all the votes that it could get.
+// stays. In a small panel every choice is tried; in a large one it is enough to
+// try each text with all the votes that it could get.
 func (c *checker) votesAreIn(out []int) bool {
 	winner, votes := c.mostVotes()
 	if votes == 0 {
 		return false
 	}
-	if len(out) > 3 {
+	if len(c.seats) > 3 {
 		return c.noTextCatchesUp(out, winner)
 	}
 	if len(out) == 0 {
