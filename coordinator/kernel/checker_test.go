@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -75,6 +76,9 @@ func (c *checker) observe(ev Event, got []Command) error {
 	want := c.expect(ev)
 	if err := compareCommands(want, got); err != nil {
 		return err
+	}
+	if !c.over && !c.presenting && !slices.ContainsFunc(c.seats, seat.out) {
+		return errors.New("a dead end: the turn is not over, and nobody is at work")
 	}
 	return c.checkTimer(got)
 }

@@ -26,9 +26,6 @@ func TestRandomTurns(t *testing.T) {
 		}
 		for steps := 0; !w.m.Over(); steps++ {
 			choices := w.next()
-			if len(choices) == 0 {
-				t.Fatalf("a dead end:\n%s", w.m.Describe())
-			}
 			if most := 60 * len(cfg.Agents) * len(cfg.Agents); steps > most {
 				t.Fatalf("still not over after %d steps:\n%s", steps, w.m.Describe())
 			}

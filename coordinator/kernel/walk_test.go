@@ -29,11 +29,7 @@ func (k *walk) from(w world) error {
 			return k.wrong(err)
 		}
 	}
-	choices := w.next()
-	if len(choices) == 0 && !w.m.Over() {
-		return k.wrong(fmt.Errorf("a dead end: the turn is not over, and nothing can happen"))
-	}
-	for _, ev := range choices {
+	for _, ev := range w.next() {
 		k.path = append(k.path, ev)
 		after := w.clone()
 		if err := after.apply(ev); err != nil {
@@ -43,7 +39,7 @@ func (k *walk) from(w world) error {
 		onPath, seen := k.seen[after.key()]
 		switch {
 		case onPath:
-			return k.wrong(fmt.Errorf("a cycle: this state was there before"))
+			return k.wrong(errors.New("a cycle: this state was there before"))
 		case seen:
 		case after.m.Over():
 			k.seen[after.key()] = false
