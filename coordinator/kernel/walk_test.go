@@ -57,7 +57,7 @@ func (k *walk) from(w world) error {
 	return nil
 }
 
-// wrong adds the way to a violation, as far as it has not got one yet.
+// wrong adds to a violation the events that led to it.
 func (k *walk) wrong(err error) error {
 	var b strings.Builder
 	for _, ev := range k.path {
