@@ -56,7 +56,8 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	req, err := Input(stored, d.Blobs, turn, call)
+	names := namesOf(turn)
+	req, err := input(stored, d.Blobs, turn, names, call)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	// cancelled meanwhile.
 	reader := replyReader{
 		ctx: stored, blobs: d.Blobs, turn: turn, call: call,
-		own: definitions(member.Tools), names: namesOf(turn),
+		own: definitions(member.Tools), names: names,
 	}
 	return reader.read(resp)
 }

@@ -22,8 +22,12 @@ type Blobs interface {
 // turn and the call name: the same journal and blobs give the same request,
 // whenever it is built.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
+	return input(ctx, blobs, turn, namesOf(turn), call)
+}
+
+func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) (backends.Request, error) {
 	b := inputBuilder{
-		ctx: ctx, blobs: blobs, turn: turn, names: namesOf(turn),
+		ctx: ctx, blobs: blobs, turn: turn, names: names,
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
 	}
 	req := b.request(call)

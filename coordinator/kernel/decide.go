@@ -22,24 +22,33 @@ const (
 // in the config's order among those whose standing answers are the same text.
 func (m *Machine) tally() []int {
 	counts := make([]int, len(m.s.Members))
+	candidates := m.candidates()
 	for _, v := range m.s.Votes {
 		if v.Void == "" {
-			counts[m.candidate(v.For)]++
+			counts[candidates[v.For]]++
 		}
 	}
 	return counts
 }
 
-// candidate is rule 4: equal texts are one candidate, and the first in the
-// config's order stands for it.
-func (m *Machine) candidate(agent int) int {
-	hash := m.s.Answers[m.standing(agent)].Hash
-	for other := range m.s.Members {
-		if i := m.standing(other); i >= 0 && m.s.Answers[i].Hash == hash {
-			return other
+// candidates is rule 4: equal texts are one candidate, and the first in the
+// config's order stands for it. It says who stands for each agent's answer, -1
+// where there is none.
+func (m *Machine) candidates() []int {
+	list := make([]int, len(m.s.Members))
+	first := map[string]int{}
+	for agent, i := range m.standings() {
+		list[agent] = -1
+		if i < 0 {
+			continue
 		}
+		hash := m.s.Answers[i].Hash
+		if _, ok := first[hash]; !ok {
+			first[hash] = agent
+		}
+		list[agent] = first[hash]
 	}
-	return agent
+	return list
 }
 
 // leader is rule 4: the candidate with the most votes; a tie goes to the order of
@@ -60,9 +69,12 @@ func (m *Machine) votesCouldChangeWinner(out []int) bool {
 		return true
 	}
 	most := slices.Clone(counts)
+	candidates := m.candidates()
 	for _, voter := range out {
-		for _, c := range m.candidatesFor(voter) {
-			most[c]++
+		for c, may := range m.mayVoteFor(voter, candidates) {
+			if may {
+				most[c]++
+			}
 		}
 	}
 	for c, n := range most {
@@ -73,15 +85,16 @@ func (m *Machine) votesCouldChangeWinner(out []int) bool {
 	return false
 }
 
-// candidatesFor are those that an agent may vote for (rule 5), each once.
-func (m *Machine) candidatesFor(voter int) []int {
-	var list []int
-	for _, agent := range m.offer(voter, m.s.Round).MayVote {
-		if c := m.candidate(agent); !slices.Contains(list, c) {
-			list = append(list, c)
+// mayVoteFor says for each candidate whether an agent's vote could go to it
+// (rule 5).
+func (m *Machine) mayVoteFor(voter int, candidates []int) []bool {
+	may := make([]bool, len(candidates))
+	for agent, c := range candidates {
+		if c >= 0 && (agent != voter || m.cfg.SelfVote) {
+			may[c] = true
 		}
 	}
-	return list
+	return may
 }
 
 // earlyMajority is rule 4, `decision: majority`: as soon as one answer has the

@@ -43,8 +43,8 @@ func (m *Machine) roundIsDone() bool {
 	if len(out) == 0 {
 		return true
 	}
-	settled := m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(out)
-	return m.graceIsOver(len(members), len(out)) && settled
+	return m.graceIsOver(len(members), len(out)) &&
+		(m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(out))
 }
 
 // graceIsOver runs the stragglers' clock: it starts when more than half have
