@@ -45,9 +45,10 @@ func voteSchema(n int) json.RawMessage {
 
 func anonymousName(i int) string { return fmt.Sprintf("agent%d", i) }
 
-// noticeText is a tool error for the model: what was wrong, and what to do.
-func (p panelNames) noticeText(n machine.Notice) string {
-	who := p.anonymous(n.Agent)
+// noticeText is a tool error for the model that the notice is for: what was
+// wrong, and what to do.
+func (b *inputBuilder) noticeText(n machine.Notice) string {
+	who := b.names.anonymous(n.Agent)
 	switch n.Code {
 	case machine.BadArguments:
 		return fmt.Sprintf("Error: %s. Call the tool again with arguments that fit its schema.", n.Detail)
@@ -56,23 +57,44 @@ func (p panelNames) noticeText(n machine.Notice) string {
 	case machine.AnswerTaken:
 		return "Error: new answers are not taken any more. Use the vote tool for the best of the CURRENT ANSWERS."
 	case machine.Duplicate:
-		return fmt.Sprintf("Error: this is the same text as the answer of %s. Vote for %s if that answer is good, or call new_answer with a better one.", who, who)
+		return "Error: this is the same text as " + b.copied(n, "a better one")
 	case machine.TooSimilar:
-		return fmt.Sprintf("Error: this is almost the same as the answer of %s. Vote for %s if that answer is good, or call new_answer with one that differs in substance.", who, who)
+		return "Error: this is almost the same as " + b.copied(n, "one that differs in substance")
 	case machine.UnknownAgent:
-		return fmt.Sprintf("Error: there is no such agent. agent_id is one of %s.", p.list())
+		return fmt.Sprintf("Error: there is no such agent. Vote again with an agent_id that stands under CURRENT ANSWERS; the agents are %s.", b.names.list())
 	case machine.NoAnswersYet:
-		return "Error: nobody has answered yet, so there is nothing to vote for. Use the new_answer tool to record your answer."
+		return "Error: you were shown no CURRENT ANSWERS, so there is nothing to vote for. Use the new_answer tool to record your answer."
 	case machine.NothingToVote:
-		return "Error: the only answer so far is your own, and a vote for oneself is not allowed here. Use the new_answer tool, or improve on your answer."
+		return "Error: the only one of the CURRENT ANSWERS is your own, and a vote for oneself is not allowed here. Use the new_answer tool to record a better answer."
 	case machine.NoAnswerOf:
-		return fmt.Sprintf("Error: %s has no answer to vote for. Vote for an agent that stands under CURRENT ANSWERS.", who)
+		return fmt.Sprintf("Error: you were shown no answer of %s. Vote for an agent that stands under CURRENT ANSWERS.", who)
 	case machine.NoSelfVote:
-		return fmt.Sprintf("Error: %s is you, and a vote for oneself is not allowed here. Vote for another agent's answer, or record a better one.", who)
+		return fmt.Sprintf("Error: %s is you, and a vote for oneself is not allowed here. Vote for the best of the other CURRENT ANSWERS.", who)
 	case machine.SeveralActs:
-		return "Error: a message may vote once or give one new answer, not more; none of these calls was counted. Call exactly one of the two tools, once."
+		return "Error: a message may call one coordination tool, once. This one had several such calls, so none was counted. Call one, once."
 	case machine.ToolsTaken:
-		return fmt.Sprintf("Error: there is no tool %q on offer now. Use one of the tools that are.", n.Detail)
+		return b.noToolText(n.Detail)
 	}
-	return "Error: " + string(n.Code)
+	return "Error: this call was refused (" + string(n.Code) + "). Call another tool."
+}
+
+// copied ends the text on an answer that stands already. For its own answer an
+// agent must be told whose it is: it does not know its own name.
+func (b *inputBuilder) copied(n machine.Notice, better string) string {
+	who := b.names.anonymous(n.Agent)
+	whose := "the answer of " + who
+	if n.Agent == b.reader {
+		whose = "your own answer, that of " + who
+	}
+	if !n.Votable {
+		return fmt.Sprintf("%s. Call new_answer with %s.", whose, better)
+	}
+	return fmt.Sprintf("%s. Vote for %s if that answer is good, or call new_answer with %s.", whose, who, better)
+}
+
+func (b *inputBuilder) noToolText(name string) string {
+	if b.coordinates {
+		return fmt.Sprintf("Error: there is no tool %q on offer now. Use one of the tools that are.", name)
+	}
+	return fmt.Sprintf("Error: there is no tool %q on offer now. Use one that is, if there is any, or reply with your answer.", name)
 }

@@ -42,7 +42,8 @@ type Doer struct {
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
 // error is only for a store that does not work, after which no result would be
-// right.
+// right. A cancelled ctx ends the call and not the use of the store, so that it is
+// never taken for a fault of the store.
 func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
@@ -54,7 +55,9 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 }
 
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
-	req, err := Input(ctx, d.Blobs, turn, call)
+	stored := context.WithoutCancel(ctx)
+	names := namesOf(turn)
+	req, err := input(stored, d.Blobs, turn, names, call)
 	if err != nil {
 		return nil, err
 	}
@@ -66,23 +69,25 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	req.Params.Headers = member.Headers
 	resp, err := backends.Collect(member.Backend.Stream(ctx, req), observe)
 	if err != nil {
-		return machine.ModelReply{Failure: failure(ctx, err)}, nil
+		return machine.ModelReply{Failure: failure(ctx, err), Usage: usage(resp.Usage)}, nil
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
 	reader := replyReader{
-		ctx: context.WithoutCancel(ctx), blobs: d.Blobs, turn: turn, call: call,
-		own: definitions(member.Tools), names: namesOf(turn),
+		ctx: stored, blobs: d.Blobs, turn: turn, call: call,
+		own: definitions(member.Tools), names: names,
 	}
 	return reader.read(resp)
 }
 
+// failure cleans the text, which may be a provider's: it is shown on terminals, and
+// what is journaled must read back the same.
 func failure(ctx context.Context, err error) *machine.Failure {
 	kind := backends.KindOf(err)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		kind = backends.KindCancelled
 	}
-	return &machine.Failure{Kind: string(kind), Message: err.Error()}
+	return &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
 }
 
 func definitions(tools []Tool) []backends.Tool {
@@ -96,7 +101,8 @@ func definitions(tools []Tool) []backends.Tool {
 // callTool runs the tool that a message's call names. A tool that fails gives the
 // model an error result.
 func (d *Doer) callTool(ctx context.Context, e machine.ToolCall) (machine.Event, error) {
-	data, err := d.Blobs.Get(ctx, e.Message)
+	stored := context.WithoutCancel(ctx)
+	data, err := d.Blobs.Get(stored, e.Message)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +111,7 @@ func (d *Doer) callTool(ctx context.Context, e machine.ToolCall) (machine.Event,
 		return nil, fmt.Errorf("read the message of %s: %w", e.Key, err)
 	}
 	result, failed := d.runTool(ctx, e, message)
-	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(contextbuild.Clean(result)))
+	ref, err := d.Blobs.Put(stored, []byte(contextbuild.Clean(result)))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +121,7 @@ func (d *Doer) callTool(ctx context.Context, e machine.ToolCall) (machine.Event,
 func (d *Doer) runTool(ctx context.Context, e machine.ToolCall, message backends.Message) (result string, failed bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			result, failed = fmt.Sprintf("Error: the tool %s panicked: %v", e.Name, r), true
+			result, failed = fmt.Sprintf("Error: the tool %s broke down (%v). Go on without it.", e.Name, r), true
 		}
 	}()
 	calls := message.ToolCalls()
@@ -128,7 +134,7 @@ func (d *Doer) runTool(ctx context.Context, e machine.ToolCall, message backends
 			return out, false
 		}
 	}
-	return fmt.Sprintf("Error: the tool %s is not there any more.", e.Name), true
+	return fmt.Sprintf("Error: the tool %s is not there any more. Go on without it.", e.Name), true
 }
 
 // Describe stores what an agent's calls have in common and returns it as the turn

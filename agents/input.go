@@ -22,7 +22,14 @@ type Blobs interface {
 // turn and the call name: the same journal and blobs give the same request,
 // whenever it is built.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	b := inputBuilder{ctx: ctx, blobs: blobs, turn: turn, names: namesOf(turn)}
+	return input(ctx, blobs, turn, namesOf(turn), call)
+}
+
+func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) (backends.Request, error) {
+	b := inputBuilder{
+		ctx: ctx, blobs: blobs, turn: turn, names: names,
+		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
+	}
 	req := b.request(call)
 	if b.err != nil {
 		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
@@ -36,11 +43,15 @@ type inputBuilder struct {
 	blobs Blobs
 	turn  machine.Turn
 	names panelNames
-	err   error
+	// reader is the agent that is called, and coordinates says that it is offered
+	// the coordination tools.
+	reader      int
+	coordinates bool
+	err         error
 }
 
 func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
-	self := b.turn.Agents[call.Key.Agent]
+	self := b.turn.Agents[b.reader]
 	req := backends.Request{
 		Key: backends.Key{
 			Session: b.turn.Session, Turn: b.turn.Turn, Agent: self.ID,
@@ -50,7 +61,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Messages: b.messages(call),
 	}
 	b.decode(self.Params, &req.Params)
-	if call.Key.Purpose == machine.Coordination {
+	if b.coordinates {
 		req.Tools = coordinationTools(len(b.turn.Agents), call.Offer.MayAnswer)
 	}
 	if call.OwnTools {
@@ -63,7 +74,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
-		SystemMessage: b.text(b.turn.Agents[call.Key.Agent].System),
+		SystemMessage: b.text(b.turn.Agents[b.reader].System),
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
@@ -87,7 +98,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 		for i, v := range call.Votes {
 			votes[i] = contextbuild.Vote{Voter: b.names.ids[v.Voter], For: b.names.ids[v.For], Reason: v.Reason}
 		}
-		winner := b.names.ids[call.Key.Agent]
+		winner := b.names.ids[b.reader]
 		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == machine.Synthesis)
 	default:
 		built = contextbuild.Build(in)
@@ -123,7 +134,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
 	r := backends.ToolResult{CallID: e.CallID, Name: e.Name, IsError: e.Error}
 	if e.Notice != nil {
-		r.Content, r.IsError = b.names.noticeText(*e.Notice), true
+		r.Content, r.IsError = b.noticeText(*e.Notice), true
 	} else {
 		r.Content = b.text(e.Text)
 	}
@@ -141,8 +152,11 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 		}
 		words = append(words, contextbuild.Update(b.names.ids, answers))
 	}
-	if e.Final {
+	switch {
+	case e.Final && b.coordinates:
 		words = append(words, contextbuild.FinalTurn())
+	case e.Final:
+		words = append(words, contextbuild.FinalReply())
 	}
 	return strings.Join(words, "\n\n")
 }
@@ -194,10 +208,10 @@ func (p panelNames) anonymous(agent int) string {
 	return p.names[p.ids[agent]]
 }
 
-// index returns the agent that models know by name, or -1.
+// index returns the agent that models know by name, in any case, or -1.
 func (p panelNames) index(name string) int {
 	for i, id := range p.ids {
-		if p.names[id] == name {
+		if strings.EqualFold(p.names[id], name) {
 			return i
 		}
 	}

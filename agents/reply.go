@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,12 +30,7 @@ type replyReader struct {
 }
 
 func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
-	reply := machine.ModelReply{}
-	if u := resp.Usage; u != nil {
-		reply.Usage = &machine.Usage{
-			InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
-		}
-	}
+	reply := machine.ModelReply{Usage: usage(resp.Usage)}
 	message, err := json.Marshal(resp.Message)
 	if err != nil {
 		return reply, fmt.Errorf("encode the message: %w", err)
@@ -53,6 +49,16 @@ func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
 		reply.Calls = append(reply.Calls, call)
 	}
 	return reply, nil
+}
+
+// usage is nil where the provider told none: unknown, which is not zero.
+func usage(u *backends.Usage) *machine.Usage {
+	if u == nil {
+		return nil
+	}
+	return &machine.Usage{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
+	}
 }
 
 // text stores a text that is not blank, and returns its normalised hash with it.
@@ -107,13 +113,14 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine
 // overlaps compares a new answer with those its author was shown, and with no
 // others (rule 6).
 func (r *replyReader) overlaps(content string) ([]int, error) {
-	shares := make([]int, len(r.call.Offer.Shown))
-	for i, a := range r.call.Offer.Shown {
-		shown, err := r.blobs.Get(r.ctx, a.Text)
+	answers := r.call.Shown()
+	shares := make([]int, len(answers))
+	for i, a := range answers {
+		older, err := r.blobs.Get(r.ctx, a.Text)
 		if err != nil {
 			return nil, err
 		}
-		shares[i] = overlap(content, string(shown))
+		shares[i] = overlap(content, string(older))
 	}
 	return shares, nil
 }
@@ -167,8 +174,15 @@ func decodeArguments(arguments string, into any) string {
 	if strings.TrimSpace(arguments) == "" {
 		return "the arguments are missing"
 	}
-	if err := json.Unmarshal([]byte(arguments), into); err != nil {
-		return fmt.Sprintf("the arguments are not what the schema asks for (%s)", err)
+	err := json.Unmarshal([]byte(arguments), into)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &wrongType):
+		return fmt.Sprintf("the arguments are not valid JSON (%s)", err)
+	case wrongType.Field == "":
+		return "the arguments are not a JSON object"
 	}
-	return ""
+	return fmt.Sprintf("%s is not a string", wrongType.Field)
 }

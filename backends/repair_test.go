@@ -177,7 +177,22 @@ func resultContents(messages []backends.Message) map[string]int {
 	return contents
 }
 
+type repairExample struct {
+	name     string
+	in, want []backends.Message
+}
+
 func TestRepairByExample(t *testing.T) {
+	for _, c := range repairExamples() {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, backends.Repair(c.in)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func repairExamples() []repairExample {
 	call := func(id string) backends.ToolCall { return backends.ToolCall{ID: id, Name: "vote", Arguments: "{}"} }
 	result := func(id, text string) backends.ToolResult {
 		return backends.ToolResult{CallID: id, Name: "vote", Content: text}
@@ -191,10 +206,7 @@ func TestRepairByExample(t *testing.T) {
 	tool := func(parts ...backends.Part) backends.Message {
 		return backends.Message{Role: backends.RoleTool, Parts: parts}
 	}
-	for _, c := range []struct {
-		name     string
-		in, want []backends.Message
-	}{
+	return []repairExample{
 		{
 			"a cancelled call gets a result",
 			[]backends.Message{assistant(call("a")), backends.User("go on")},
@@ -233,11 +245,5 @@ func TestRepairByExample(t *testing.T) {
 				tool(backends.ToolResult{CallID: "a", Name: "x_y", Content: "1"}),
 			},
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, backends.Repair(c.in)); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }

@@ -242,7 +242,7 @@ func TestNearest(t *testing.T) {
 // a message.
 func FuzzParse(f *testing.F) {
 	for _, example := range Examples() {
-		data, _ := readExample(example.Name)
+		data, _ := ReadExample(example.Name)
 		f.Add(data)
 	}
 	for _, seed := range []string{

@@ -23,7 +23,7 @@ type Example struct {
 func Examples() []Example {
 	var list []Example
 	for _, name := range exampleNames() {
-		data, _ := readExample(name) // it was listed
+		data, _ := ReadExample(name) // it was listed
 		first, _, _ := strings.Cut(string(data), "\n")
 		list = append(list, Example{Name: name, Summary: strings.TrimSpace(strings.TrimPrefix(first, "#"))})
 	}
@@ -43,8 +43,9 @@ func exampleNames() []string {
 	return names
 }
 
-// readExample finds a shipped file by its name, with or without .yaml.
-func readExample(name string) ([]byte, bool) {
+// ReadExample returns a shipped file by its name, with or without .yaml; false is
+// for a name that there is not.
+func ReadExample(name string) ([]byte, bool) {
 	data, err := exampleFiles.ReadFile(strings.TrimSuffix(name, ".yaml") + ".yaml")
 	return data, err == nil
 }

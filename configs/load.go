@@ -37,7 +37,7 @@ func Load(name string, opts Options) (*Config, error) {
 
 func find(name string) (file string, data []byte, err error) {
 	if example, ok := strings.CutPrefix(name, examplePrefix); ok {
-		if data, ok := readExample(example); ok {
+		if data, ok := ReadExample(example); ok {
 			return name, data, nil
 		}
 		return "", nil, fmt.Errorf("%s: no such example; there are %s", oneLine(name), strings.Join(exampleNames(), ", "))
@@ -54,7 +54,7 @@ func find(name string) (file string, data []byte, err error) {
 	}
 	dir, base := filepath.Split(filepath.Clean(name))
 	if dir == "" || filepath.Clean(dir) == "configs" {
-		if data, ok := readExample(base); ok {
+		if data, ok := ReadExample(base); ok {
 			return examplePrefix + strings.TrimSuffix(base, ".yaml"), data, nil
 		}
 	}

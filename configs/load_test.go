@@ -79,7 +79,7 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 // TestAllSettings checks that all_settings.yaml names every key that there is,
 // and states the defaults as they are.
 func TestAllSettings(t *testing.T) {
-	data, _ := readExample("all_settings")
+	data, _ := ReadExample("all_settings")
 	names := slices.Concat(topSection().names(), agentSection().names(), backendSection().names(), reasoningSection().names(),
 		orchestratorSection().names(), timeoutSection().names(), uiSection().names())
 	for _, name := range names {

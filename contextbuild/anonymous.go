@@ -24,7 +24,8 @@ func Anonymous(participants []string) map[string]string {
 // that differ only in leading zeros are ordered as plain strings, so that only
 // equal ids compare equal.
 func compareIDs(a, b string) int {
-	restA, restB := a, b
+	same := commonPrefix(a, b)
+	restA, restB := a[same:], b[same:]
 	for restA != "" && restB != "" {
 		tokenA, tokenB := firstToken(restA), firstToken(restB)
 		if c := compareTokens(tokenA, tokenB); c != 0 {
@@ -33,6 +34,19 @@ func compareIDs(a, b string) int {
 		restA, restB = restA[len(tokenA):], restB[len(tokenB):]
 	}
 	return cmp.Or(cmp.Compare(len(restA), len(restB)), strings.Compare(a, b))
+}
+
+// commonPrefix returns how far two ids are the same, without the digits of a
+// number that may go on. A panel of a hundred is sorted for each input.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && isDigit(a[n-1]) {
+		n--
+	}
+	return n
 }
 
 // firstToken returns the run of digits with which id begins, else its first

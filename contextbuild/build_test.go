@@ -209,6 +209,7 @@ func TestPrompts(t *testing.T) {
 		"reminder_vote":      Reminder(false, true),
 		"update":             Update(in.Participants, in.Answers),
 		"final_turn":         FinalTurn(),
+		"final_reply":        FinalReply(),
 		"present.system":     present.System,
 		"present.user":       present.User,
 		"synthesize.system":  synthesize.System,

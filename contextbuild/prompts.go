@@ -26,6 +26,8 @@ var (
 	updatePrompt string
 	//go:embed prompts/final_turn.txt
 	finalTurn string
+	//go:embed prompts/final_reply.txt
+	finalReply string
 	//go:embed prompts/present.txt
 	presentPrompt string
 	//go:embed prompts/synthesize.txt
@@ -52,6 +54,10 @@ func Reminder(mayAnswer, mayVote bool) string {
 // FinalTurn returns the text that tells an agent that only the coordination
 // tools are left to it.
 func FinalTurn() string { return finalTurn }
+
+// FinalReply returns the text that tells a model without coordination tools that
+// its tools are taken away.
+func FinalReply() string { return finalReply }
 
 // Update returns the text that tells a busy agent of the answers that stand now
 // (DESIGN §4 rule 8). It goes at the end of the last tool result of a message.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,18 +84,11 @@ type Panel struct {
 
 // New returns a panel. The error says what is wrong with the options.
 func New(opts Options) (*Panel, error) {
-	ids := make([]string, len(opts.Agents))
-	seen := map[string]bool{}
-	for i, a := range opts.Agents {
-		if a.ID == "" || seen[a.ID] {
-			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ", i+1, a.ID)
-		}
-		if a.Backend == nil {
-			return nil, fmt.Errorf("agent %s has no backend", a.ID)
-		}
-		ids[i], seen[a.ID] = a.ID, true
+	ids, err := checkAgents(opts.Agents)
+	if err != nil {
+		return nil, err
 	}
-	if opts.Rules.Pace == "" {
+	if reflect.DeepEqual(opts.Rules, kernel.Config{}) {
 		opts.Rules = kernel.Defaults()
 	}
 	opts.Rules.Agents = ids
@@ -112,6 +107,29 @@ func New(opts Options) (*Panel, error) {
 	return &Panel{opts: opts}, nil
 }
 
+// checkAgents returns the agents' ids, or what is wrong with the agents.
+func checkAgents(list []Agent) ([]string, error) {
+	ids := make([]string, len(list))
+	for i, a := range list {
+		if a.ID == "" || slices.Contains(ids, a.ID) {
+			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ", i+1, a.ID)
+		}
+		if a.Backend == nil {
+			return nil, fmt.Errorf("agent %s has no backend", a.ID)
+		}
+		names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
+		for _, tool := range a.Tools {
+			name := tool.Definition().Name
+			if names[name] {
+				return nil, fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", a.ID, name)
+			}
+			names[name] = true
+		}
+		ids[i] = a.ID
+	}
+	return ids, nil
+}
+
 // Wait returns when all turns of the panel are over.
 func (p *Panel) Wait() { p.turns.Wait() }
 
@@ -121,7 +139,7 @@ func (p *Panel) Wait() { p.turns.Wait() }
 // over, and otherwise says what is wrong with the question or the store.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
 	question = contextbuild.Clean(question)
-	if err := checkQuestion(question); err != nil {
+	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
 	number, history, err := p.opts.Store.Begin(ctx, session)
@@ -135,7 +153,9 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	return t, nil
 }
 
-func checkQuestion(question string) error {
+// CheckQuestion says what is wrong with a question, before anything else is done
+// with it: Start refuses an empty one and one of more than MaxQuestion bytes.
+func CheckQuestion(question string) error {
 	if strings.TrimSpace(question) == "" {
 		return errors.New("the question is empty")
 	}

@@ -49,5 +49,5 @@ func (e *engine) broken(effect machine.Effect, f machine.Failure) (machine.Event
 		return machine.ModelReply{Failure: &f}, nil
 	}
 	ref, err := e.panel.opts.Store.Put(e.base, []byte("Error: "+f.Message))
-	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true}, err
+	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}, err
 }

@@ -48,10 +48,11 @@ PY
 done
 
 rm -rf "$home/inputs"
+go build -o "$home/massgen" ./cmd/massgen # go run would not pass on the exit status
 status=0
-REAL_MODEL_URL="http://127.0.0.1:$port/v1" go run ./cmd/massgen --config scripts/real_model.yaml \
+REAL_MODEL_URL="http://127.0.0.1:$port/v1" "$home/massgen" --config scripts/real_model.yaml \
 	--dump-inputs "$home/inputs" --output-file "$home/answer.txt" "$question" || status=$?
-go run ./cmd/massgen inputs "$home/inputs" --table
+"$home/massgen" inputs "$home/inputs" --table
 echo "real-model: exit status $status; the inputs are in $home/inputs" >&2
 # 0: consensus. 3: an answer without consensus, which a model of this size may
 # come to. Both are results; anything else is a fault.

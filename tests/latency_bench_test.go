@@ -42,7 +42,7 @@ func BenchmarkTurn(b *testing.B) {
 			for b.Loop() {
 				before := len(p.server.Bodies())
 				began := time.Now()
-				if r := p.ask(b, "energy?"); r.Winner == "" {
+				if r := p.askIn(b, fmt.Sprint("session ", before), "energy?"); r.Winner == "" {
 					b.Fatalf("%+v", r)
 				}
 				turns += time.Since(began)

@@ -69,7 +69,13 @@ func newPanel(t testing.TB, o panelOptions, reply func(backendtest.Call) backend
 // ask runs one turn of the session "s" to its result.
 func (p panel) ask(t testing.TB, question string) coordinator.Result {
 	t.Helper()
-	turn, err := p.Start(t.Context(), "s", question)
+	return p.askIn(t, "s", question)
+}
+
+// askIn runs one turn of a session to its result.
+func (p panel) askIn(t testing.TB, session, question string) coordinator.Result {
+	t.Helper()
+	turn, err := p.Start(t.Context(), session, question)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,40 +45,49 @@ func (s *Step) judge(c Call) (*Outcome, *Notice) {
 // judgeAnswer is rules 6 and 7: an empty content is no answer, and an answer is
 // compared only with those that its author was shown.
 func (s *Step) judgeAnswer(c Call) (*Outcome, *Notice) {
-	switch {
-	case !s.s.Offer.MayAnswer:
+	if !s.s.Offer.MayAnswer {
 		return nil, &Notice{Code: AnswerTaken}
-	case c.Problem != "":
+	}
+	if c.Problem != "" {
 		return nil, &Notice{Code: BadArguments, Detail: c.Problem}
-	case c.Answer == (kernel.Ref{}):
+	}
+	if c.Answer == (kernel.Ref{}) {
 		return nil, &Notice{Code: EmptyAnswer}
 	}
 	for i, shown := range s.s.Offer.Shown {
 		if shown.Hash == c.Hash {
-			return nil, &Notice{Code: Duplicate, Agent: shown.Agent}
+			return nil, s.copyNotice(Duplicate, shown.Agent)
 		}
 		if limit := s.s.Task.Limits.MaxOverlap; limit > 0 && i < len(c.Overlaps) && c.Overlaps[i] > limit {
-			return nil, &Notice{Code: TooSimilar, Agent: shown.Agent}
+			return nil, s.copyNotice(TooSimilar, shown.Agent)
 		}
 	}
 	return &Outcome{Kind: Answered, Answer: c.Answer, Hash: c.Hash}, nil
 }
 
+func (s *Step) copyNotice(code Code, of int) *Notice {
+	return &Notice{Code: code, Agent: of, Votable: slices.Contains(s.s.Offer.MayVote, of)}
+}
+
 // judgeVote is DESIGN §5: a vote that cannot be gets a tool error.
 func (s *Step) judgeVote(c Call) (*Outcome, *Notice) {
-	shown := func(a kernel.Answer) bool { return a.Agent == c.Target }
-	switch {
-	case len(s.s.Offer.Shown) == 0:
+	if len(s.s.Offer.Shown) == 0 {
 		return nil, &Notice{Code: NoAnswersYet}
-	case len(s.s.Offer.MayVote) == 0:
+	}
+	if len(s.s.Offer.MayVote) == 0 {
 		return nil, &Notice{Code: NothingToVote}
-	case c.Problem != "":
+	}
+	if c.Problem != "" {
 		return nil, &Notice{Code: BadArguments, Detail: c.Problem}
-	case c.Target < 0:
+	}
+	if c.Target < 0 {
 		return nil, &Notice{Code: UnknownAgent}
-	case !slices.ContainsFunc(s.s.Offer.Shown, shown):
+	}
+	shown := func(a kernel.Answer) bool { return a.Agent == c.Target }
+	if !slices.ContainsFunc(s.s.Offer.Shown, shown) {
 		return nil, &Notice{Code: NoAnswerOf, Agent: c.Target}
-	case !slices.Contains(s.s.Offer.MayVote, c.Target):
+	}
+	if !slices.Contains(s.s.Offer.MayVote, c.Target) {
 		return nil, &Notice{Code: NoSelfVote, Agent: c.Target}
 	}
 	return &Outcome{Kind: Voted, For: c.Target, Reason: c.Reason}, nil

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 )
@@ -58,14 +59,24 @@ func (k Key) String() string {
 type Purpose string
 
 // The purposes. Conversation is the call of a panel of one, which knows no
-// coordination; a tool's effect has the purpose Tool whatever its step is for.
+// coordination. A tool's effect is Tool; for the final answer it is FinalTool,
+// since the same agent may have run tools in the same round before.
 const (
 	Coordination Purpose = "coordination"
 	Conversation Purpose = "conversation"
 	Presentation Purpose = "presentation"
 	Synthesis    Purpose = "synthesis"
 	Tool         Purpose = "tool"
+	FinalTool    Purpose = "final_tool"
 )
+
+// toolPurpose is that of the tool calls of a step.
+func (p Purpose) toolPurpose() Purpose {
+	if p == Presentation || p == Synthesis {
+		return FinalTool
+	}
+	return Tool
+}
 
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
 type Effect interface{ EffectKey() Key }
@@ -73,13 +84,26 @@ type Effect interface{ EffectKey() Key }
 // ModelCall asks for one message of the agent's model. Its input is built from
 // the turn, the offer and the transcript, and from nothing else.
 type ModelCall struct {
-	Key   Key          `json:"key"`
+	Key Key `json:"key"`
+	// Offer is that of the step's start, which the first messages are built from;
+	// a newer one stands in the transcript.
 	Offer kernel.Offer `json:"offer"`
 	// Votes are what a presentation is told of (rule 9).
 	Votes      []kernel.Vote `json:"votes,omitempty"`
 	Transcript []Entry       `json:"transcript,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
+}
+
+// Shown are the answers that stand by the call's input: those of its last update,
+// else those of the offer.
+func (c ModelCall) Shown() []kernel.Answer {
+	for _, e := range slices.Backward(c.Transcript) {
+		if e.Update != nil {
+			return e.Update.Shown
+		}
+	}
+	return c.Offer.Shown
 }
 
 // ToolCall asks for one tool's result: that of call number Call of an assistant
@@ -134,6 +158,8 @@ type Notice struct {
 	Code Code `json:"code"`
 	// Agent is whom it is about, where it is about someone.
 	Agent int `json:"agent,omitempty"`
+	// Votable says that a vote for Agent would be taken.
+	Votable bool `json:"votable,omitempty"`
 	// Detail is what was wrong, where the code does not say it.
 	Detail string `json:"detail,omitempty"`
 }

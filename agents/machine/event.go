@@ -67,6 +67,8 @@ type ToolReply struct {
 	Index  int        `json:"index"`
 	Result kernel.Ref `json:"result"`
 	Error  bool       `json:"error,omitempty"`
+	// Abandoned says that the tool ignored its cancellation.
+	Abandoned bool `json:"abandoned,omitempty"`
 }
 
 // Restrict leaves the step only the coordination tools.

@@ -87,8 +87,11 @@ func Begin(task Task) (*Step, []Effect) {
 // Outcome returns how the step ended; its Kind is empty while it goes on.
 func (s *Step) Outcome() Outcome { return s.s.Outcome }
 
-// Attempts returns how many messages have come to nothing.
-func (s *Step) Attempts() int { return s.s.Attempts }
+// Waits says whether the effect with this key is out.
+func (s *Step) Waits(k Key) bool {
+	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
+	return isModel || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return k == s.toolKey(p.Index) })
+}
 
 // Apply takes one event and returns the effects to run now. A result that
 // nothing waits for is an error and changes nothing.
@@ -124,8 +127,8 @@ func (s *Step) callModel() Effect {
 	// offered (seed 001).
 	s.s.OwnTools = !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
 	call := ModelCall{
-		Key:        s.key(s.s.Task.Purpose, s.s.Calls),
-		Offer:      s.s.Offer,
+		Key:        s.modelKey(s.s.Calls),
+		Offer:      s.s.Task.Offer,
 		Votes:      s.s.Task.Votes,
 		Transcript: slices.Clone(s.s.Transcript),
 		OwnTools:   s.s.OwnTools,
@@ -135,8 +138,14 @@ func (s *Step) callModel() Effect {
 	return call
 }
 
-func (s *Step) key(p Purpose, index int) Key {
-	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: p, Index: index}
+func (s *Step) modelKey(index int) Key {
+	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
+}
+
+func (s *Step) toolKey(index int) Key {
+	key := s.modelKey(index)
+	key.Purpose = key.Purpose.toolPurpose()
+	return key
 }
 
 // takeReply reads one message: it ends the step, or asks for tools, or comes to
@@ -180,7 +189,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			entry.Notice = refused[i]
 		case c.Own && s.s.OwnTools:
 			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
-			effects = append(effects, ToolCall{Key: s.key(Tool, s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
+			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
 			s.s.Tools++
 		default:
 			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}

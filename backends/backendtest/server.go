@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -211,12 +212,13 @@ func (s *Server) leave() {
 }
 
 func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
+	var body bytes.Buffer
+	body.Grow(int(max(0, r.ContentLength)) + bytes.MinRead)
+	if _, err := body.ReadFrom(r.Body); err != nil {
 		http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	call := s.enter(r, body)
+	call := s.enter(r, body.Bytes())
 	defer s.leave()
 	reply := s.reply(call)
 	if !s.pause(r.Context(), reply.Delay) {
@@ -232,7 +234,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 		s.hang(r.Context())
 	case reply.Fault == Reset:
 		resetConnection(w)
-	case reply.Raw == "" && s.protocol.whole != nil && !asksForStream(body):
+	case reply.Raw == "" && s.protocol.whole != nil && !asksForStream(call.Body):
 		w.Header().Set("Content-Type", "application/json")
 		writeAll(w, s.protocol.whole(call, reply))
 	default:

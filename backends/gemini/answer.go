@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
 )
 
 // answer puts the chunks of one stream together.
@@ -139,9 +140,9 @@ func (a *answer) addCall(p part) ([]backends.Event, error) {
 	if p.ThoughtSignature == "" {
 		return events, nil
 	}
-	signature, err := marshal(part{ThoughtSignature: p.ThoughtSignature})
+	signature, err := wire.Encode(part{ThoughtSignature: p.ThoughtSignature})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("keep a signature: %w", err)
 	}
 	return a.keep(events, signature), nil
 }

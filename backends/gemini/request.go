@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -35,7 +34,11 @@ func encode(req backends.Request, provider, model string) ([]byte, error) {
 		fields["generationConfig"] = config
 	}
 	merge(fields, req.Params.ExtraBody)
-	return marshal(fields)
+	body, err := wire.Encode(fields)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return body, nil
 }
 
 // merge puts the values of extra into fields, object by object. A nil removes a
@@ -53,17 +56,6 @@ func merge(fields, extra map[string]any) {
 			fields[name] = value
 		}
 	}
-}
-
-// marshal is json.Marshal that leaves <, > and & readable.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func encodeTools(list []backends.Tool) (tools, error) {

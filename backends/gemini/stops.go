@@ -35,7 +35,7 @@ func blocked(what, reason, message string) error {
 // gaveUp is the error of an answer that ended in none, with the HTTP status that
 // it would have had.
 func gaveUp(status int, reason, message string) error {
-	body, err := marshal(map[string]any{"error": map[string]any{
+	body, err := wire.Encode(map[string]any{"error": map[string]any{
 		"code": status, "message": withMessage("the service ended the answer: "+reason, message),
 	}})
 	if err != nil {

@@ -75,7 +75,7 @@ func TestBodyIsTheOneThatIsTraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"messages":[{"role":"system","content":"<a> & \\u003c"},{"content":"","role":"user"}],` +
+	const want = `{"messages":[{"role":"system","content":"<a> & \\u003c"},{"role":"user","content":""}],` +
 		`"model":"m","stream":true,"stream_options":{"include_usage":true},"temperature":0}`
 	if diff := cmp.Diff(want, string(traced)); diff != "" {
 		t.Error(diff)

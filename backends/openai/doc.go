@@ -5,6 +5,7 @@
 // an empty tool result from the request, knows no extra fields for chat, ends a
 // cut stream like a complete one, dies of keep-alive comments, and hides errors
 // and web pages that come with status 200. So this package puts package wire and
-// its own event stream (eventstream.go) under the library and decodes the chunks
-// itself (chunk.go); the library makes the request and reads its lines.
+// its own event stream (eventstream.go) under the library, writes what the
+// library's structs would lose (request.go) and decodes the chunks (chunk.go).
+// The library makes the requests and reads the lines of the streams.
 package openai

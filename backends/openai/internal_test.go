@@ -24,16 +24,16 @@ func TestMaxTokensField(t *testing.T) {
 }
 
 func TestMergeBody(t *testing.T) {
-	const body = `{"model":"m","messages":[{"role":"tool","tool_call_id":"a"},{"role":"assistant","tool_calls":[]}],"stream":true}`
+	const body = `{"model":"m","messages":null,"stream":true}`
 	for _, c := range []struct {
 		name    string
 		overlay map[string]any
 		want    string
 	}{
-		{"empty content, and choices without tools", map[string]any{"tool_choice": "auto", "parallel_tool_calls": true, "seed": 0},
-			`{"messages":[{"content":"","role":"tool","tool_call_id":"a"},{"role":"assistant","tool_calls":[]}],"model":"m","seed":0,"stream":true}`},
-		{"nil removes, a value replaces", map[string]any{"stream": nil, "model": "n", "messages": []any{}},
-			`{"messages":[],"model":"n"}`},
+		{"choices need tools", map[string]any{"tool_choice": "auto", "parallel_tool_calls": true, "seed": 0},
+			`{"messages":null,"model":"m","seed":0,"stream":true}`},
+		{"nil removes, a value replaces", map[string]any{"stream": nil, "model": "<n>", "messages": []any{}},
+			`{"messages":[],"model":"<n>"}`},
 		{"tools keep their choice", map[string]any{"tools": []int{1}, "tool_choice": "auto", "messages": nil},
 			`{"model":"m","stream":true,"tool_choice":"auto","tools":[1]}`},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -13,9 +14,13 @@ import (
 	"github.com/massgen/massgen/backends/wire"
 )
 
-// encode turns a request into go-openai's, and into the overlay: the fields of
-// the body that its structs cannot say or would drop. A nil in the overlay
-// removes a field.
+// encode turns a request into go-openai's, and into the overlay: all that is
+// merged into the body made of it, since the library's structs would drop it or
+// cannot say it. A nil in the overlay removes a field.
+//
+// The messages and tools are in the overlay too: the library encodes them several
+// times over, which a panel of a hundred agents would feel, and as \u003c where a
+// prompt says <, which is hard to read in a dump.
 func encode(req backends.Request, defaultModel, host string) (goopenai.ChatCompletionRequest, map[string]any, error) {
 	out := goopenai.ChatCompletionRequest{
 		Model:         req.Model,
@@ -25,41 +30,56 @@ func encode(req backends.Request, defaultModel, host string) (goopenai.ChatCompl
 	if out.Model == "" {
 		out.Model = defaultModel
 	}
+	messages := []message{}
 	for _, m := range backends.Repair(req.Messages) {
-		out.Messages = append(out.Messages, encodeMessage(m)...)
+		messages = append(messages, encodeMessage(m)...)
 	}
-	for _, t := range req.Tools {
-		tool, err := encodeTool(t)
+	overlay := map[string]any{"messages": messages}
+	if len(req.Tools) > 0 {
+		tools, err := encodeTools(req.Tools)
 		if err != nil {
 			return out, nil, err
 		}
-		out.Tools = append(out.Tools, tool)
+		overlay["tools"] = tools
 	}
-	return out, encodeParams(req.Params, out.Model, host), nil
+	addParams(overlay, req.Params, maxTokensField(out.Model, host))
+	return out, overlay, nil
 }
 
-func encodeTool(t backends.Tool) (goopenai.Tool, error) {
-	schema := t.Schema
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if !json.Valid(schema) {
-		return goopenai.Tool{}, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
-	}
-	return goopenai.Tool{
-		Type: goopenai.ToolTypeFunction,
-		Function: &goopenai.FunctionDefinition{
-			Name:        t.Name,
-			Description: t.Description,
-			Parameters:  schema,
-		},
-	}, nil
+// message is a message on the wire. Content is a string, a list of parts, or nil
+// for a message that only calls tools.
+type message struct {
+	Role       backends.Role       `json:"role"`
+	Content    any                 `json:"content,omitempty"`
+	ToolCalls  []goopenai.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string              `json:"tool_call_id,omitempty"`
 }
 
-// encodeParams leaves the numbers out of go-openai's request, which rounds them
-// to 32 bits, drops zeros and refuses some by the name of the model.
-func encodeParams(p backends.Params, model, host string) map[string]any {
-	overlay := map[string]any{}
+type tool struct {
+	Type     goopenai.ToolType           `json:"type"`
+	Function goopenai.FunctionDefinition `json:"function"`
+}
+
+func encodeTools(tools []backends.Tool) ([]tool, error) {
+	var out []tool
+	for _, t := range tools {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		if !json.Valid(schema) {
+			return nil, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
+		}
+		out = append(out, tool{goopenai.ToolTypeFunction, goopenai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: schema,
+		}})
+	}
+	return out, nil
+}
+
+// addParams takes the settings past go-openai, which rounds numbers to 32 bits,
+// drops zeros and refuses some by the name of the model.
+func addParams(overlay map[string]any, p backends.Params, maxTokens string) {
 	if p.Temperature != nil {
 		overlay["temperature"] = *p.Temperature
 	}
@@ -67,7 +87,7 @@ func encodeParams(p backends.Params, model, host string) map[string]any {
 		overlay["top_p"] = *p.TopP
 	}
 	if p.MaxTokens != nil {
-		overlay[maxTokensField(model, host)] = *p.MaxTokens
+		overlay[maxTokens] = *p.MaxTokens
 	}
 	if len(p.Stop) > 0 {
 		overlay["stop"] = p.Stop
@@ -81,7 +101,6 @@ func encodeParams(p backends.Params, model, host string) map[string]any {
 	for name, value := range p.ExtraBody {
 		overlay[name] = value
 	}
-	return overlay
 }
 
 // maxTokensField: OpenAI's reasoning models refuse max_tokens, and most other
@@ -102,13 +121,12 @@ func maxTokensField(model, host string) string {
 // tool message, and none for an assistant message of which nothing can be sent,
 // since some services refuse an empty one. Reasoning is not sent back, nor are
 // opaque parts: this adapter makes none, so all are another provider's.
-func encodeMessage(m backends.Message) []goopenai.ChatCompletionMessage {
-	out := goopenai.ChatCompletionMessage{Role: string(m.Role)}
+func encodeMessage(m backends.Message) []message {
+	out := message{Role: m.Role, Content: m.Text()}
 	switch m.Role {
 	case backends.RoleTool:
 		return encodeResults(m)
 	case backends.RoleAssistant:
-		out.Content = m.Text()
 		for _, c := range m.ToolCalls() {
 			out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
 				ID:       c.ID,
@@ -116,54 +134,52 @@ func encodeMessage(m backends.Message) []goopenai.ChatCompletionMessage {
 				Function: goopenai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
 			})
 		}
-		if out.Content == "" && len(out.ToolCalls) == 0 {
+		if out.Content == "" {
+			out.Content = nil
+		}
+		if out.Content == nil && len(out.ToolCalls) == 0 {
 			return nil
 		}
 	case backends.RoleUser:
-		out.MultiContent = encodeImages(m)
-		if out.MultiContent == nil {
-			out.Content = m.Text()
+		if slices.ContainsFunc(m.Parts, isImage) {
+			out.Content = encodeParts(m.Parts)
 		}
-	default:
-		out.Content = m.Text()
 	}
-	return []goopenai.ChatCompletionMessage{out}
+	return []message{out}
 }
 
-func encodeResults(m backends.Message) []goopenai.ChatCompletionMessage {
-	var out []goopenai.ChatCompletionMessage
+func encodeResults(m backends.Message) []message {
+	var out []message
 	for _, p := range m.Parts {
 		if r, ok := p.(backends.ToolResult); ok {
-			out = append(out, goopenai.ChatCompletionMessage{
-				Role: string(backends.RoleTool), ToolCallID: r.CallID, Content: r.Content,
-			})
+			out = append(out, message{Role: m.Role, ToolCallID: r.CallID, Content: r.Content})
 		}
 	}
 	return out
 }
 
-// encodeImages returns the content of a message that has images, else nil.
-func encodeImages(m backends.Message) []goopenai.ChatMessagePart {
-	var parts []goopenai.ChatMessagePart
-	hasImage := false
-	for _, p := range m.Parts {
+func isImage(p backends.Part) bool {
+	_, ok := p.(backends.Image)
+	return ok
+}
+
+// encodeParts makes the content of a message that has images.
+func encodeParts(parts []backends.Part) []goopenai.ChatMessagePart {
+	var out []goopenai.ChatMessagePart
+	for _, p := range parts {
 		switch p := p.(type) {
 		case backends.Text:
 			if p.Text != "" {
-				parts = append(parts, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeText, Text: p.Text})
+				out = append(out, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeText, Text: p.Text})
 			}
 		case backends.Image:
-			hasImage = true
-			parts = append(parts, goopenai.ChatMessagePart{
+			out = append(out, goopenai.ChatMessagePart{
 				Type:     goopenai.ChatMessagePartTypeImageURL,
 				ImageURL: &goopenai.ChatMessageImageURL{URL: imageURL(p)},
 			})
 		}
 	}
-	if !hasImage {
-		return nil
-	}
-	return parts
+	return out
 }
 
 func imageURL(p backends.Image) string {
@@ -173,49 +189,12 @@ func imageURL(p backends.Image) string {
 	return "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// mergeBody puts the overlay into a body made by go-openai, and gives each message
-// that lacks it the content that was dropped for being empty.
+// mergeBody puts the overlay into a body made by go-openai, in which there are no
+// tools: without those of the overlay nothing can be said of them.
 func mergeBody(body []byte, overlay map[string]any) ([]byte, error) {
-	var made struct {
-		Messages json.RawMessage `json:"messages"`
-		Tools    json.RawMessage `json:"tools"`
+	if overlay["tools"] == nil {
+		overlay = maps.Clone(overlay)
+		overlay["tool_choice"], overlay["parallel_tool_calls"] = nil, nil
 	}
-	if err := json.Unmarshal(body, &made); err != nil {
-		return nil, fmt.Errorf("decode the request body: %w", err)
-	}
-	messages, err := withContents(made.Messages)
-	if err != nil {
-		return nil, err
-	}
-	fields := map[string]any{"messages": messages}
-	maps.Copy(fields, overlay)
-	if tools, ok := overlay["tools"]; tools == nil && (ok || made.Tools == nil) {
-		fields["tool_choice"], fields["parallel_tool_calls"] = nil, nil
-	}
-	return wire.Merge(body, fields)
-}
-
-// withContents adds "content": "" to the messages that have neither content nor
-// tool calls. A list without any is an empty list.
-func withContents(raw json.RawMessage) (json.RawMessage, error) {
-	var messages []json.RawMessage
-	if err := json.Unmarshal(raw, &messages); err != nil {
-		return nil, fmt.Errorf("decode the messages: %w", err)
-	}
-	if len(messages) == 0 {
-		return json.RawMessage("[]"), nil
-	}
-	for i, m := range messages {
-		var has struct {
-			Content   json.RawMessage `json:"content"`
-			ToolCalls json.RawMessage `json:"tool_calls"`
-		}
-		if err := json.Unmarshal(m, &has); err != nil {
-			return nil, fmt.Errorf("decode message %d: %w", i, err)
-		}
-		if has.Content == nil && has.ToolCalls == nil {
-			messages[i] = append(json.RawMessage(`{"content":"",`), m[1:]...)
-		}
-	}
-	return json.Marshal(messages)
+	return wire.Merge(body, overlay)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Merge puts fields into the JSON object that body is, and leaves <, > and &
@@ -11,7 +13,7 @@ import (
 // the fields of the object are sorted, what they hold keeps its order.
 func Merge(body []byte, fields map[string]any) ([]byte, error) {
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(body, &object); err != nil {
+	if err := json.Unmarshal(unescapeHTML(body), &object); err != nil {
 		return nil, fmt.Errorf("decode the request body: %w", err)
 	}
 	for name, value := range fields {
@@ -19,21 +21,49 @@ func Merge(body []byte, fields map[string]any) ([]byte, error) {
 			delete(object, name)
 			continue
 		}
-		raw, err := json.Marshal(value)
+		encoded, err := Encode(value)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", name, err)
 		}
-		object[name] = raw
+		object[name] = encoded
 	}
-	out, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("encode the request body: %w", err)
-	}
-	return unescapeHTML(out), nil
+	return join(object)
 }
 
-// unescapeHTML undoes what encoding/json does to <, > and &. Prompts are full of
-// them, and a body is read by people.
+// join writes an object of fields that are encoded already, each of them once: a
+// body of a large panel is long.
+func join(fields map[string]json.RawMessage) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(fields)) {
+		key, err := Encode(name)
+		if err != nil {
+			return nil, fmt.Errorf("encode the name %q: %w", name, err)
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(fields[name])
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// Encode is json.Marshal that leaves <, > and & readable.
+func Encode(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// unescapeHTML undoes what encoding/json does to <, > and & where a library uses it.
+// Prompts are full of them, and a body is read by people.
 func unescapeHTML(body []byte) []byte {
 	if !bytes.Contains(body, []byte(`\u00`)) {
 		return body

@@ -185,7 +185,7 @@ func errorObject(body []byte) error {
 		Error json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(body, &object) != nil || len(object.Error) == 0 || string(object.Error) == "null" {
-		return nil
+		return nil //nolint:nilerr // a body that is not an object of JSON carries no error
 	}
 	return &StreamError{Body: bytes.Clone(body)}
 }

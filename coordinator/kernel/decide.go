@@ -22,24 +22,33 @@ const (
 // in the config's order among those whose standing answers are the same text.
 func (m *Machine) tally() []int {
 	counts := make([]int, len(m.s.Members))
+	candidates := m.candidates()
 	for _, v := range m.s.Votes {
 		if v.Void == "" {
-			counts[m.candidate(v.For)]++
+			counts[candidates[v.For]]++
 		}
 	}
 	return counts
 }
 
-// candidate is rule 4: equal texts are one candidate, and the first in the
-// config's order stands for it.
-func (m *Machine) candidate(agent int) int {
-	hash := m.s.Answers[m.standing(agent)].Hash
-	for other := range m.s.Members {
-		if i := m.standing(other); i >= 0 && m.s.Answers[i].Hash == hash {
-			return other
+// candidates is rule 4: equal texts are one candidate, and the first in the
+// config's order stands for it. It says who stands for each agent's answer, -1
+// where there is none.
+func (m *Machine) candidates() []int {
+	list := make([]int, len(m.s.Members))
+	first := map[string]int{}
+	for agent, i := range m.standings() {
+		list[agent] = -1
+		if i < 0 {
+			continue
 		}
+		hash := m.s.Answers[i].Hash
+		if _, ok := first[hash]; !ok {
+			first[hash] = agent
+		}
+		list[agent] = first[hash]
 	}
-	return agent
+	return list
 }
 
 // leader is rule 4: the candidate with the most votes; a tie goes to the order of
@@ -51,23 +60,41 @@ func leader(counts []int) int {
 	return -1
 }
 
-// votesCouldChangeWinner is rule 2's question about the votes that are still out.
-func (m *Machine) votesCouldChangeWinner(out int) bool {
+// votesCouldChangeWinner is rule 2's question about the votes that are still
+// out. While no vote has been cast there is no winner yet.
+func (m *Machine) votesCouldChangeWinner(out []int) bool {
 	counts := m.tally()
 	first := leader(counts)
 	if first < 0 {
 		return true
 	}
-	for _, a := range m.current() {
-		c := m.candidate(a.Agent)
-		if c == first {
-			continue
+	most := slices.Clone(counts)
+	candidates := m.candidates()
+	for _, voter := range out {
+		for c, may := range m.mayVoteFor(voter, candidates) {
+			if may {
+				most[c]++
+			}
 		}
-		if n := counts[c] + out; n > counts[first] || n == counts[first] && c < first {
+	}
+	for c, n := range most {
+		if c != first && (n > counts[first] || n == counts[first] && c < first) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayVoteFor says for each candidate whether an agent's vote could go to it
+// (rule 5).
+func (m *Machine) mayVoteFor(voter int, candidates []int) []bool {
+	may := make([]bool, len(candidates))
+	for agent, c := range candidates {
+		if c >= 0 && (agent != voter || m.cfg.SelfVote) {
+			may[c] = true
+		}
+	}
+	return may
 }
 
 // earlyMajority is rule 4, `decision: majority`: as soon as one answer has the
@@ -142,7 +169,8 @@ func (m *Machine) endEarly(status Status) {
 }
 
 // decide ends the coordination with answers[winner], or with none (-1). Late
-// calls, and those that can no longer matter, are cancelled.
+// calls, and those that can no longer matter, are cancelled. A panel of one has
+// nothing to present: its text is the answer (rule 1).
 func (m *Machine) decide(status Status, winner int) {
 	voted := status == Completed || status == NoConsensus
 	if voted && winner < 0 {
@@ -154,7 +182,7 @@ func (m *Machine) decide(status Status, winner int) {
 		m.cutOff(agent)
 	}
 	m.s.Stage = stagePresenting
-	if winner < 0 || !voted || m.cfg.Final == WinnerReuse {
+	if winner < 0 || !voted || m.cfg.Final == WinnerReuse || len(m.cfg.Agents) == 1 {
 		m.finish()
 	}
 }

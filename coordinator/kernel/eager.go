@@ -11,28 +11,31 @@ func (m *Machine) stepEager() bool {
 	for _, agent := range m.live() {
 		x := m.s.Members[agent]
 		if !x.out() && (x.Starts == 0 || x.Seen != m.set()) {
-			m.s.Round = max(m.s.Round, x.Starts+1)
 			m.start(agent, x.Starts+1)
+			m.s.Round = max(m.s.Round, m.s.Members[agent].Starts)
 		}
 	}
 	live := m.live()
 	out := m.agents(func(x member) bool { return !x.Failed && x.out() })
-	if len(out) == 0 || m.graceIsOver(len(live), len(out)) && !m.votesCouldChangeWinner(len(out)) {
+	if len(out) == 0 || m.graceIsOver(len(live), len(out)) && !m.votesCouldChangeWinner(out) {
 		m.decideByVotes()
 	}
 	return false
 }
 
-// sendUpdates is rule 8: a busy agent is told of a new set, unless it has no
+// getsUpdates is rule 8: a busy agent is told of a new set, unless it has no
 // answer yet: a first answer is given blind.
+func (m *Machine) getsUpdates(x member) bool {
+	return m.cfg.Pace == PaceEager && x.Phase == Busy && x.Answers > 0
+}
+
+// sendUpdates is rule 8: what a step was offered is accepted, so that a limit
+// that was reached since does not take new_answer away (rule 6).
 func (m *Machine) sendUpdates() {
-	if m.cfg.Pace != PaceEager {
-		return
-	}
 	for agent, x := range m.s.Members {
-		if x.Phase == Busy && x.Answers > 0 {
+		if m.getsUpdates(x) {
 			offer := m.offer(agent, x.Round)
-			offer.MayAnswer = x.MayAnswer // what a step was offered is accepted (rule 6)
+			offer.MayAnswer = x.MayAnswer
 			m.emit(Update{Agent: agent, Offer: offer})
 		}
 	}

@@ -12,12 +12,12 @@ func (m *Machine) start(agent, round int) {
 	offer := m.offer(agent, round)
 	x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
 	x.Act, x.Reason = ActNone, ""
-	x.Starts++
 	if !offer.MayAnswer && len(offer.MayVote) == 0 {
 		x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
 		return
 	}
 	x.Phase = Busy
+	x.Starts++
 	if limit := m.stepLimit(round); limit > 0 {
 		x.RestrictAt = m.after(limit)
 		x.CancelAt = m.after(limit + m.cfg.RoundGrace)
@@ -50,8 +50,12 @@ func (m *Machine) stepLimit(round int) time.Duration {
 
 // applyTimeLimits is rule 6: at a round's limit only the coordination tools are
 // offered, after its grace the call is cancelled; at the turn's limit the best so
-// far is the result.
+// far is the result. Every event says how late it is, so that a limit holds even
+// where another event overtakes the clock's.
 func (m *Machine) applyTimeLimits() {
+	if m.Over() {
+		return
+	}
 	if m.s.TurnAt != 0 && m.s.Now >= m.s.TurnAt {
 		m.endEarly(Timeout)
 		return
@@ -61,10 +65,9 @@ func (m *Machine) applyTimeLimits() {
 		if x.Phase != Busy && x.Phase != Late {
 			continue
 		}
-		switch {
-		case x.CancelAt != 0 && m.s.Now >= x.CancelAt:
+		if x.CancelAt != 0 && m.s.Now >= x.CancelAt {
 			m.cancel(agent)
-		case x.RestrictAt != 0 && m.s.Now >= x.RestrictAt:
+		} else if x.RestrictAt != 0 && m.s.Now >= x.RestrictAt {
 			x.RestrictAt = 0
 			m.emit(Restrict{Agent: agent})
 		}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -42,6 +43,7 @@ func (m *Machine) Apply(ev Event) ([]Command, error) {
 	m.out = nil
 	m.s.Now = max(m.s.Now, ev.at())
 	m.take(ev)
+	m.applyTimeLimits()
 	m.advance()
 	m.wake()
 	return m.out, nil
@@ -55,16 +57,19 @@ func (m *Machine) check(ev Event) error {
 	if _, first := ev.(Accepted); first != (m.s.Stage == stageNew) {
 		return fmt.Errorf("the turn is %s", m.s.Stage)
 	}
+	if m.Over() {
+		return nil
+	}
 	switch ev := ev.(type) {
 	case Answered:
-		return m.checkAct(ev.Agent, ev.Seen)
-	case Voted:
 		if err := m.checkAct(ev.Agent, ev.Seen); err != nil {
 			return err
 		}
-		if ev.For < 0 || ev.For >= len(m.s.Members) || !m.stoodIn(ev.For, ev.Seen) {
-			return fmt.Errorf("a vote for agent %d, which has no answer in set %d", ev.For, ev.Seen)
+		if !m.s.Members[ev.Agent].MayAnswer {
+			return fmt.Errorf("agent %d was not offered a new answer", ev.Agent)
 		}
+	case Voted:
+		return m.checkVote(ev)
 	case Abstained:
 		return m.checkAct(ev.Agent, ev.Seen)
 	case Failed:
@@ -72,25 +77,48 @@ func (m *Machine) check(ev Event) error {
 	case Stopped:
 		return m.checkPhase(ev.Agent, Stopping)
 	case Presented:
-		if !m.s.Presenting && !m.Over() {
-			return fmt.Errorf("nobody was asked to present")
+		if !m.s.Presenting {
+			return errors.New("nobody was asked to present")
 		}
 	}
 	return nil
 }
 
+// checkAct asks that an act be on the set that the step was shown, or on one
+// that it was told of since (rule 8).
 func (m *Machine) checkAct(agent, seen int) error {
-	if seen < 0 || seen > m.set() {
-		return fmt.Errorf("set %d has not been", seen)
+	if err := m.checkPhase(agent, Busy, Late); err != nil {
+		return err
 	}
-	return m.checkPhase(agent, Busy, Late)
+	x := m.s.Members[agent]
+	newest := x.Seen
+	if m.getsUpdates(x) {
+		newest = m.set()
+	}
+	if seen < x.Seen || seen > newest {
+		return fmt.Errorf("agent %d has not been shown set %d", agent, seen)
+	}
+	return nil
+}
+
+func (m *Machine) checkVote(ev Voted) error {
+	if err := m.checkAct(ev.Agent, ev.Seen); err != nil {
+		return err
+	}
+	if !m.stoodIn(ev.For, ev.Seen) {
+		return fmt.Errorf("a vote for agent %d, which has no answer in set %d", ev.For, ev.Seen)
+	}
+	if ev.For == ev.Agent && !m.cfg.SelfVote {
+		return fmt.Errorf("agent %d was not offered a vote for itself", ev.Agent)
+	}
+	return nil
 }
 
 func (m *Machine) checkPhase(agent int, phases ...Phase) error {
 	if agent < 0 || agent >= len(m.s.Members) {
 		return fmt.Errorf("there is no agent %d", agent)
 	}
-	if p := m.s.Members[agent].Phase; !slices.Contains(phases, p) && !m.Over() {
+	if p := m.s.Members[agent].Phase; !slices.Contains(phases, p) {
 		return fmt.Errorf("agent %d is %s", agent, p)
 	}
 	return nil
@@ -125,7 +153,7 @@ func (m *Machine) take(ev Event) {
 	case Presented:
 		m.takePresented(ev)
 	case Woke:
-		m.applyTimeLimits()
+		m.s.WakeAt = 0 // if it came too early, it is asked for again
 	case Interrupted:
 		m.endEarly(Cut)
 	case BudgetSpent:

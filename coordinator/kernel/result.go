@@ -42,7 +42,7 @@ func (m *Machine) Result() Result {
 	for _, x := range m.s.Members {
 		r.Agents = append(r.Agents, AgentState{State: x.Act, Reason: x.Reason})
 	}
-	if m.s.Stage != stageNew && m.s.Stage != stageRunning && m.s.Winner >= 0 {
+	if m.s.Winner >= 0 {
 		winner := m.s.Answers[m.s.Winner]
 		r.Winner, r.Text = &winner, winner.Text
 		if m.s.Presented != (Ref{}) {

@@ -43,8 +43,8 @@ func (m *Machine) roundIsDone() bool {
 	if len(out) == 0 {
 		return true
 	}
-	settled := m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(len(out))
-	return m.graceIsOver(len(members), len(out)) && settled
+	return m.graceIsOver(len(members), len(out)) &&
+		(m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(out))
 }
 
 // graceIsOver runs the stragglers' clock: it starts when more than half have
@@ -109,14 +109,14 @@ func (m *Machine) firstAnswersAgree() bool {
 }
 
 // takeAnswer is rule 3: it replaces the agent's answer and voids all votes of
-// the turn. A late one is accepted when it lands; in the last round only if none
-// stands, since nobody could vote on it any more.
+// the turn. A late one is accepted when it lands, but for the last round: nobody
+// could vote on it any more, and whoever is late, another answer stands.
 func (m *Machine) takeAnswer(ev Answered) {
 	x := &m.s.Members[ev.Agent]
 	late := x.Phase == Late
 	x.Seen = ev.Seen
 	m.endStep(ev.Agent, ActAnswered, "")
-	if late && m.s.Round >= m.cfg.MaxRounds && m.set() > 0 {
+	if late && m.s.Round >= m.cfg.MaxRounds {
 		m.warn("%s answered after the last round had begun: that answer was not used", m.cfg.Agents[ev.Agent])
 		return
 	}

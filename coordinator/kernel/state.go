@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Answer is one accepted answer. Its label is the agent's id and N, the count of
@@ -109,7 +110,8 @@ type state struct {
 	WakeAt Time `json:"wake_at,omitempty"`
 
 	Status Status `json:"status,omitempty"`
-	Winner int    `json:"winner"`
+	// Winner is the winning answer's place in Answers; -1 until there is one.
+	Winner int `json:"winner"`
 	// Presenting says that the winner was asked to present and has not answered.
 	Presenting bool     `json:"presenting,omitempty"`
 	Presented  Ref      `json:"presented"`
@@ -147,21 +149,24 @@ func (m *Machine) UnmarshalJSON(data []byte) error {
 // set is the current set of answers.
 func (m *Machine) set() int { return len(m.s.Answers) }
 
-// standing returns the index of an agent's current answer, or -1.
-func (m *Machine) standing(agent int) int {
-	for i := len(m.s.Answers) - 1; i >= 0; i-- {
-		if m.s.Answers[i].Agent == agent {
-			return i
-		}
+// standings returns the index of each agent's current answer, -1 where there is
+// none.
+func (m *Machine) standings() []int {
+	list := slices.Repeat([]int{-1}, len(m.s.Members))
+	for i, a := range m.s.Answers {
+		list[a.Agent] = i
 	}
-	return -1
+	return list
 }
+
+// standing returns the index of an agent's current answer, or -1.
+func (m *Machine) standing(agent int) int { return m.standings()[agent] }
 
 // current returns the standing answers in the config's order.
 func (m *Machine) current() []Answer {
 	shown := []Answer{}
-	for agent := range m.s.Members {
-		if i := m.standing(agent); i >= 0 {
+	for _, i := range m.standings() {
+		if i >= 0 {
 			shown = append(shown, m.s.Answers[i])
 		}
 	}

@@ -65,7 +65,7 @@ func Encode(ev Event) ([]byte, error) {
 		Event Event  `json:"event"`
 	}{ev.kind(), ev})
 	if err != nil {
-		return nil, fmt.Errorf("encode a %s event: %w", ev.kind(), err)
+		return nil, fmt.Errorf("encode an event of type %s: %w", ev.kind(), err)
 	}
 	return data, nil
 }
@@ -97,7 +97,7 @@ func Decode(data []byte) (Event, error) {
 func decode[E Event](data []byte) (Event, error) {
 	var ev E
 	if err := json.Unmarshal(data, &ev); err != nil {
-		return nil, fmt.Errorf("decode a %s event: %w", ev.kind(), err)
+		return nil, fmt.Errorf("decode an event of type %s: %w", ev.kind(), err)
 	}
 	return ev, nil
 }

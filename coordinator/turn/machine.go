@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -103,7 +104,7 @@ func (m *Machine) apply(ev Event) error {
 	case ModelDone:
 		return m.modelDone(ev)
 	case ToolDone:
-		return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+		return m.toolDone(ev)
 	case Woke:
 		return m.decide(kernel.Woke{At: ev.At})
 	case Interrupted:
@@ -129,27 +130,53 @@ func (m *Machine) accept(ev Accepted) error {
 }
 
 func (m *Machine) modelDone(ev ModelDone) error {
-	agent := ev.Key.Agent
-	if agent < 0 || agent >= len(m.s.Steps) {
-		return fmt.Errorf("there is no agent %d", agent)
+	if err := m.checkOut(ev.Key); err != nil {
+		return err
 	}
-	usage := usageOf(ev.Reply)
+	agent, usage := ev.Key.Agent, usageOf(ev.Reply)
 	m.s.Usage[agent] = m.s.Usage[agent].Plus(usage)
-	if s := m.s.Steps[agent]; s != nil {
-		s.Usage = s.Usage.Plus(usage)
-	}
+	m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(usage)
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
-		m.s.Abandoned = append(m.s.Abandoned, agent)
+		m.abandoned(agent)
 	}
 	return m.stepEvent(ev.At, agent, ev.Reply)
+}
+
+func (m *Machine) toolDone(ev ToolDone) error {
+	if err := m.checkOut(ev.Key); err != nil {
+		return err
+	}
+	if ev.Reply.Index != ev.Key.Index {
+		return fmt.Errorf("the result of %s says that it is that of %d", ev.Key, ev.Reply.Index)
+	}
+	if ev.Reply.Abandoned {
+		m.abandoned(ev.Key.Agent)
+	}
+	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+}
+
+// abandoned remembers an agent whose call ignored its cancellation, once.
+func (m *Machine) abandoned(agent int) {
+	if !slices.Contains(m.s.Abandoned, agent) {
+		m.s.Abandoned = append(m.s.Abandoned, agent)
+	}
+}
+
+// checkOut refuses a result that nothing waits for, such as one that the journal
+// holds twice.
+func (m *Machine) checkOut(key machine.Key) error {
+	if key.Agent < 0 || key.Agent >= len(m.s.Steps) {
+		return fmt.Errorf("there is no agent %d", key.Agent)
+	}
+	if s := m.s.Steps[key.Agent]; s == nil || !s.Step.Waits(key) {
+		return fmt.Errorf("no effect %s is out", key)
+	}
+	return nil
 }
 
 // stepEvent feeds a result to the step that waits for it, and the step's end to
 // the kernel.
 func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
-	if agent < 0 || agent >= len(m.s.Steps) || m.s.Steps[agent] == nil {
-		return fmt.Errorf("agent %d has no step under way", agent)
-	}
 	s := m.s.Steps[agent]
 	effects, err := s.Step.Apply(ev)
 	if err != nil {
@@ -238,7 +265,7 @@ func (m *Machine) tell(agent int, ev machine.Event) error {
 
 // kernelEvent is what a step's end means to the kernel.
 func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
-	if purpose == machine.Presentation || purpose == machine.Synthesis {
+	if isFinalAnswer(purpose) {
 		return kernel.Presented{At: at, Answer: o.Answer, Reason: o.Reason}
 	}
 	switch o.Kind {
@@ -255,16 +282,22 @@ func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.O
 	}
 }
 
+// isFinalAnswer says that a step is the winner's call of rule 9.
+func isFinalAnswer(p machine.Purpose) bool {
+	return p == machine.Presentation || p == machine.Synthesis
+}
+
 // ended tells of a step's end as the kernel has booked it.
 func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
 	told := StepEnded{
 		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,
 		Elapsed: at - s.Started, Usage: s.Usage,
 	}
-	switch o.Kind {
-	case machine.Answered:
+	switch {
+	case isFinalAnswer(s.Purpose): // it has no label, and nothing can make it void
+	case o.Kind == machine.Answered:
 		told.Label, told.Void = m.s.Kernel.LastAnswer(agent, o.Answer)
-	case machine.Voted:
+	case o.Kind == machine.Voted:
 		told.Label, told.Void = m.s.Kernel.LastVote(agent)
 	}
 	return told

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -107,16 +109,11 @@ func stateless(s *source, spec *ast.ValueSpec, i int) bool {
 		return false
 	}
 	call, ok := spec.Values[i].(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	pkg, ok := sel.X.(*ast.Ident)
-	return ok && slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile"}, pkg.Name+"."+sel.Sel.Name)
+	return ok && (sentinel.MatchString(name) || types.ExprString(call.Fun) == "regexp.MustCompile")
 }
+
+// sentinel is how errors that callers compare with are named.
+var sentinel = regexp.MustCompile(`^[eE]rr[A-Z]`)
 
 func embedded(spec *ast.ValueSpec) bool {
 	return spec.Doc != nil && slices.ContainsFunc(spec.Doc.List, func(c *ast.Comment) bool {
@@ -187,7 +184,8 @@ func checkInterfaces(t *tree) []string {
 }
 
 // checkChannels finds channels that leave their package: whoever gets one has to
-// know who closes it, and when.
+// know who closes it, and when. Signals come in one by the standard library's
+// choice.
 func checkChannels(t *tree) []string {
 	var found []string
 	for _, s := range t.code {
@@ -204,6 +202,9 @@ func checkChannels(t *tree) []string {
 						return false
 					}
 				case *ast.ChanType:
+					if types.ExprString(n.Value) == "os.Signal" {
+						return false
+					}
 					found = append(found, fmt.Sprintf("%s: exported %s has a channel", t.at(n), x.name))
 				}
 				return true

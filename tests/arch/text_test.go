@@ -104,7 +104,7 @@ func seedRow(t *tree, cells []string) []string {
 		return []string{fmt.Sprintf("has %d cells, not 4", len(cells))}
 	}
 	var faults []string
-	for _, m := range codePattern.FindAllStringSubmatch(cells[2], -1) {
+	for _, m := range codePattern.FindAllStringSubmatch(cells[2]+cells[3], -1) {
 		if place := m[1]; strings.Contains(place, "/") && !strings.ContainsAny(place, " *:") && !t.has(place) {
 			faults = append(faults, place+" is not there")
 		}

@@ -1,0 +1,38 @@
+# The commands that a developer types. CI is one of them: make ci.
+.PHONY: build test race lint fuzz walk mutants bench dump real-model ci
+
+build: ## the static binary, ./massgen
+	CGO_ENABLED=0 go build -trimpath -o massgen ./cmd/massgen
+
+test: ## what the README says
+	go test ./...
+
+race: ## the same with the race detector, in random order
+	go test -race -shuffle=on ./...
+
+lint: ## gofmt, vet, golangci-lint with staticcheck
+	bash .ci/run format vet lint
+
+fuzz: ## every fuzz test for a minute each; FUZZ_SECONDS=n for another time
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-60} bash .ci/run fuzz
+
+walk: ## every interleaving of the kernel, far more of them than in make test
+	MASSGEN_WALK=full go test -v -timeout 120m -run Walk ./coordinator/kernel
+
+mutants: ## do the tests of the pure packages find planted faults?
+	bash scripts/mutants.sh
+
+bench: ## times of whole turns against their critical path, and of the pure parts
+	go test -run '^$$' -bench . -benchmem ./...
+
+dump: ## run the demo panel and show what each model call was sent
+	rm -rf .cache/dump
+	go run ./cmd/massgen --config configs/three_agents.yaml --dump-inputs .cache/dump "What are the main benefits of renewable energy?"
+	go run ./cmd/massgen inputs --table .cache/dump
+	go run ./cmd/massgen inputs .cache/dump
+
+real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
+	bash scripts/real_model.sh
+
+ci: ## the one gate
+	bash .ci/run

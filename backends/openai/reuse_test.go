@@ -1,0 +1,102 @@
+package openai_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/openai"
+)
+
+// impatientServer answers the first request of each connection, and closes the
+// connection when the next one comes on it, as a server does whose keep-alive has
+// run out. It counts requests, and with a deaf server closes at the first.
+func impatientServer(t *testing.T, deaf bool) (baseURL string, requests *atomic.Int32) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests = new(atomic.Int32)
+	done := make(chan struct{})
+	serve := func(conn net.Conn) {
+		defer conn.Close()
+		r := bufio.NewReader(conn)
+		for first := true; ; first = false {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			if _, err := bufio.NewReader(req.Body).Discard(int(req.ContentLength)); err != nil {
+				t.Error(err)
+			}
+			requests.Add(1)
+			if _, sent := req.Header["Idempotency-Key"]; sent {
+				t.Error("the mark for net/http was sent")
+			}
+			if deaf || !first {
+				return
+			}
+			body := "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+			if _, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go serve(conn)
+		}
+	}()
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+	return "http://" + listener.Addr().String() + "/v1", requests
+}
+
+func TestConnectionThatWasClosedMeanwhileIsReplaced(t *testing.T) {
+	url, requests := impatientServer(t, false)
+	b, err := openai.New(openai.Config{BaseURL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call := range 3 {
+		resp, err := backends.Collect(b.Stream(t.Context(), backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
+		if err != nil || resp.Message.Text() != "hi" {
+			t.Fatalf("call %d: %q, %v", call+1, resp.Message.Text(), err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := requests.Load(); n != 5 {
+		t.Errorf("the server saw %d requests, want the three and the two that found a closed connection", n)
+	}
+}
+
+func TestNewConnectionThatIsClosedIsNotTriedAgain(t *testing.T) {
+	url, requests := impatientServer(t, true)
+	b, err := openai.New(openai.Config{BaseURL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = backends.Collect(b.Stream(t.Context(), backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
+	if backends.KindOf(err) != backends.KindNetwork {
+		t.Errorf("a closed connection: %v", err)
+	}
+	if n := requests.Load(); n != 1 {
+		t.Errorf("the server saw %d requests", n)
+	}
+}

@@ -1,0 +1,220 @@
+package app
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+func testProgram() *program {
+	return newProgram(Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+		Lookup: func(string) (string, bool) { return "", false },
+	})
+}
+
+func TestFlagsMayStandAnywhere(t *testing.T) {
+	cases := map[string]invocation{
+		"question":                          {words: []string{"question"}},
+		"--json question":                   {rootFlags: []string{"--json"}, words: []string{"question"}},
+		"question --model m --json":         {rootFlags: []string{"--model", "m", "--json"}, words: []string{"question"}},
+		"-model=m question":                 {rootFlags: []string{"-model=m"}, words: []string{"question"}},
+		"--json=false q":                    {rootFlags: []string{"--json=false"}, words: []string{"q"}},
+		"--model --json q":                  {rootFlags: []string{"--model", "--json"}, words: []string{"q"}},
+		"--json -- --model m":               {rootFlags: []string{"--json"}, words: []string{"--model", "m"}},
+		"- --json":                          {rootFlags: []string{"--json"}, words: []string{"-"}},
+		"inputs dir --table":                {command: "inputs", commandFlags: []string{"--table"}, words: []string{"dir"}},
+		"--debug inputs --diff a b":         {command: "inputs", rootFlags: []string{"--debug"}, commandFlags: []string{"--diff"}, words: []string{"a", "b"}},
+		"question inputs":                   {words: []string{"question", "inputs"}},
+		"-- inputs":                         {words: []string{"inputs"}},
+		"-v":                                {rootFlags: []string{"-v"}},
+		"inputs --help":                     {command: "inputs", commandFlags: []string{"--help"}},
+		"q --orchestrator-timeout 5 --json": {rootFlags: []string{"--orchestrator-timeout", "5", "--json"}, words: []string{"q"}},
+	}
+	for line, want := range cases {
+		got, err := splitArgs(testProgram().cliApp(), strings.Fields(line))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(invocation{})); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", line, diff)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("x", coordinator.MaxQuestion)
+	r := bufio.NewReader(strings.NewReader("one\n\r\ntwo\r\n" + long + "\n" + long + "y\n" + long + long + "\nlast"))
+	for i, want := range []string{"one", "", "two", long} {
+		if got, err := readLine(r); got != want || err != nil {
+			t.Fatalf("line %d has %d bytes, want %d, %v", i+1, len(got), len(want), err)
+		}
+	}
+	// One byte more is for the coordinator to refuse; it must not be cut.
+	if got, err := readLine(r); len(got) != len(long)+1 || err != nil {
+		t.Fatalf("a line one byte too long has %d bytes, %v", len(got), err)
+	}
+	if _, err := readLine(r); !errors.Is(err, errTooLong) {
+		t.Fatalf("a line twice too long: %v", err)
+	}
+	if got, err := readLine(r); got != "last" || err != nil {
+		t.Fatalf("after it: %q, %v", got, err)
+	}
+	if _, err := readLine(r); !errors.Is(err, io.EOF) {
+		t.Fatalf("at the end: %v", err)
+	}
+}
+
+func TestProvidersAreWhole(t *testing.T) {
+	var names []string
+	for _, p := range providers() {
+		if p.name == "" || p.title == "" || p.connect == nil {
+			t.Errorf("provider %+v is not whole", p)
+		}
+		if slices.Contains(names, p.name) {
+			t.Errorf("two providers are called %s", p.name)
+		}
+		names = append(names, p.name)
+		if p.local && (len(p.keyVars) > 0 || p.hint == "") {
+			t.Errorf("the local server %s has a key, or no hint how to start it", p.name)
+		}
+		if owner, ok := providerOfModel(p.model); len(p.prefixes) > 0 && (!ok || owner.name != p.name) {
+			t.Errorf("%s's own default model %s is taken for %q's", p.name, p.model, owner.name)
+		}
+	}
+}
+
+func TestModelsNameTheirProvider(t *testing.T) {
+	cases := map[string]string{
+		"gpt-4o": "openai", "o3": "openai", "o4-mini": "openai", "claude-sonnet-4-5": "claude", "gemini-2.5-pro": "gemini", "grok-4": "grok",
+		"gpt-oss-120b": "", "gpt-oss:20b": "", "deepseek-r1:8b": "", "openai/gpt-5": "", "llama-3": "", "": "",
+	}
+	for model, want := range cases {
+		if got, _ := providerOfModel(model); got.name != want {
+			t.Errorf("%s belongs to %q, want %q", model, got.name, want)
+		}
+	}
+}
+
+// Every type that the shipped configs use is one of the table's.
+func TestShippedConfigsUseKnownTypes(t *testing.T) {
+	set := func(string) (string, bool) { return "http://localhost/v1", true }
+	for _, e := range configs.Examples() {
+		if _, err := configs.Load("@examples/"+e.Name, configs.Options{Lookup: set, BackendTypes: backendTypes()}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRulesAreTheConfigs(t *testing.T) {
+	c, err := configs.Parse("test", []byte(`
+agents: [{backend: {type: demo}}, {backend: {type: demo}}, {backend: {type: demo}}]
+orchestrator:
+  pace: eager
+  decision: majority
+  max_rounds: 7
+  straggler_grace: 11s
+  max_new_answers_per_agent: 2
+  max_new_answers_global: 5
+  self_vote: false
+  answer_novelty_requirement: balanced
+  final_answer_strategy: synthesize
+  max_turns: 4
+  max_attempts: 6
+timeout_settings:
+  orchestrator_timeout_seconds: 100
+  initial_round_timeout_seconds: 20
+  subsequent_round_timeout_seconds: 30
+  round_timeout_grace_seconds: 40
+`), configs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := kernel.Config{
+		Pace: kernel.PaceEager, Decision: kernel.Majority, Final: kernel.Synthesize, MaxRounds: 7,
+		StragglerGrace: 11 * time.Second, MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 5,
+		FirstRoundLimit: 20 * time.Second, RoundLimit: 30 * time.Second, RoundGrace: 40 * time.Second, TurnLimit: 100 * time.Second,
+	}
+	if diff := cmp.Diff(want, rules(c)); diff != "" {
+		t.Errorf("rules (-want +got)\n%s", diff)
+	}
+	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxOverlap: 700}) {
+		t.Errorf("limits %+v", got)
+	}
+	if got := rules(configs.Default()); !got.SelfVote || got.Validate() == nil {
+		t.Errorf("the default rules are %+v, and lack only the agents", got)
+	}
+	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
+		t.Errorf("the default limits are %+v", got)
+	}
+}
+
+func TestAutoIsDecidedOnce(t *testing.T) {
+	var lists atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		lists.Add(1)
+		if _, err := io.WriteString(w, `{"data":[{"id":"m"}]}`); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer s.Close()
+	none := func(string) (string, bool) { return "", false }
+	r := &resolver{
+		env: Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}, lookup: none,
+		log: slog.New(slog.DiscardHandler), secrets: &secrets{}, open: map[connection]backends.Backend{},
+	}
+	for range 3 {
+		got, err := r.resolve(t.Context(), configs.Backend{Type: autoType})
+		if err != nil || got.provider.name != "vllm" || got.model != "m" {
+			t.Fatalf("%s %s, %v", got.provider.name, got.model, err)
+		}
+	}
+	if lists.Load() != 1 || len(r.open) != 1 {
+		t.Errorf("the models were listed %d times, and %d backends made, for three agents", lists.Load(), len(r.open))
+	}
+}
+
+func TestAzureIsAddressedByDeployment(t *testing.T) {
+	var seen string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = strings.Join([]string{r.URL.String(), r.Header.Get("Api-Key"), r.Header.Get("Authorization")}, " | ")
+		http.NotFound(w, r)
+	}))
+	defer s.Close()
+	cases := []struct{ path, version, want string }{
+		{"", "2024-10-21", "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21 | azure-key | "},
+		{"/openai/deployments/other", "2024-10-21", "/openai/deployments/other/chat/completions?api-version=2024-10-21 | azure-key | "},
+		{"/", "", "/openai/v1/chat/completions |  | Bearer azure-key"},
+		{"/openai/v1", "", "/openai/v1/chat/completions |  | Bearer azure-key"},
+	}
+	for _, c := range cases {
+		b, err := connectAzure(connection{provider: "azure_openai", baseURL: s.URL + c.path, apiVersion: c.version, key: "azure-key", model: "my model"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := backends.Request{Model: "my model", Messages: []backends.Message{backends.User("q")}}
+		if _, err = backends.Collect(b.Stream(t.Context(), request), nil); err == nil {
+			t.Error("a page that is not there is no answer")
+		}
+		if seen != c.want {
+			t.Errorf("%q with version %q: %s, want %s", c.path, c.version, seen, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// invocation is a command line taken apart: flags may stand anywhere in it.
+type invocation struct {
+	// command is a subcommand's name, or empty.
+	command string
+	// rootFlags are the flags of the program, commandFlags those of the command.
+	rootFlags, commandFlags []string
+	// words are the rest: the question, or the command's arguments.
+	words []string
+}
+
+// splitArgs takes the arguments after the program's name apart. A word that is a
+// command's name is one only where it is the first, and not after "--".
+func splitArgs(app *cli.App, args []string) (invocation, error) {
+	var inv invocation
+	known := append(slices.Clone(app.Flags), cli.HelpFlag, cli.VersionFlag)
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			inv.words = append(inv.words, args[i+1:]...)
+			return inv, nil
+		case arg == "-" || !strings.HasPrefix(arg, "-"):
+			if c := app.Command(arg); c != nil && inv.command == "" && len(inv.words) == 0 {
+				inv.command = arg
+				known = append(slices.Clone(c.Flags), cli.HelpFlag)
+				continue
+			}
+			inv.words = append(inv.words, arg)
+			continue
+		}
+		took, err := takeFlag(known, args[i:])
+		if err != nil {
+			return inv, err
+		}
+		if inv.command == "" {
+			inv.rootFlags = append(inv.rootFlags, took...)
+		} else {
+			inv.commandFlags = append(inv.commandFlags, took...)
+		}
+		i += len(took) - 1
+	}
+	return inv, nil
+}
+
+// takeFlag returns the flag at the beginning of args, with its value.
+func takeFlag(known []cli.Flag, args []string) ([]string, error) {
+	name, _, hasValue := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+	i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return nil, unknownFlag(known, args[0], name)
+	}
+	takesValue, ok := known[i].(cli.DocGenerationFlag)
+	if hasValue || !ok || !takesValue.TakesValue() {
+		return args[:1], nil
+	}
+	if len(args) < 2 {
+		return nil, fmt.Errorf("--%s needs a value: --help shows which", name)
+	}
+	return args[:2], nil
+}
+
+func unknownFlag(known []cli.Flag, arg, name string) error {
+	if strings.ContainsAny(arg, " \n") {
+		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", shortened(arg, 40))
+	}
+	cure := "--help lists the flags"
+	if near := cli.SuggestFlag(known, name, false); near != "" {
+		cure = fmt.Sprintf("did you mean %s? %s", near, cure)
+	}
+	return fmt.Errorf("unknown flag %s: %s", arg, cure)
+}
+
+// shortened is the beginning of a text, with … where something is left out.
+func shortened(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

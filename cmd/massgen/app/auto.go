@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/backends/openai"
+)
+
+// probeTime is how long a model server on this machine may take to list its
+// models; a slower one is taken for absent.
+const probeTime = 200 * time.Millisecond
+
+// listTime is how long a server that the configuration names may take.
+const listTime = 5 * time.Second
+
+// server is a model server on this machine.
+type server struct {
+	provider provider
+	baseURL  string
+	models   []string
+}
+
+// choose decides type auto: the first provider with a key, else the first model
+// server on this machine that has a model, else the demo.
+func (r *resolver) choose(ctx context.Context) choice {
+	for _, p := range providers() {
+		if p.model == "" {
+			continue
+		}
+		if _, variable := r.keyOf(p); variable != "" {
+			return choice{provider: p, model: p.model, why: variable + " is set"}
+		}
+	}
+	if found := r.localServers(ctx); len(found) > 0 {
+		s := found[0]
+		return choice{provider: s.provider, model: s.models[0], baseURL: s.baseURL, why: s.provider.title + " answers at " + s.baseURL}
+	}
+	demo, _ := findProvider(demoType)
+	return choice{provider: demo, model: demo.model, why: "there is no key and no model server"}
+}
+
+// localServers asks all at once for their models, and returns those that have
+// one, in the order of the providers.
+func (r *resolver) localServers(ctx context.Context) []server {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var asked []*server
+	var group sync.WaitGroup
+	for _, p := range providers() {
+		baseURL := p.baseURL
+		if r.env.LocalServers != nil {
+			baseURL = r.env.LocalServers[p.name]
+		}
+		if !p.local || baseURL == "" {
+			continue
+		}
+		s := &server{provider: p, baseURL: baseURL}
+		asked = append(asked, s)
+		group.Go(func() {
+			models, err := listModels(ctx, connection{provider: p.name, baseURL: s.baseURL})
+			if err != nil {
+				r.log.Debug("no model server", "type", p.name, "base_url", s.baseURL, "why", err)
+			}
+			s.models = models
+		})
+	}
+	group.Wait()
+	var found []server
+	for _, s := range asked {
+		if len(s.models) > 0 {
+			found = append(found, *s)
+		}
+	}
+	return found
+}
+
+// listModels returns the chat models that a server lists; none when the list is
+// massgen's own, which would be asking oneself.
+func listModels(ctx context.Context, c connection) (ids []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	b, err := newOpenAI(c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	models, err := b.ListModels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(models, isOwn) {
+		return nil, errors.New("the server is massgen itself")
+	}
+	for _, m := range models {
+		if !strings.Contains(strings.ToLower(m.ID), "embed") {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids, nil
+}
+
+func isOwn(m openai.Model) bool {
+	return m.OwnedBy == "massgen" || m.ID == "massgen" || strings.HasPrefix(m.ID, "massgen/")
+}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// command is what a line that begins with a slash does. What it shows goes to
+// standard error: standard output is for answers.
+type command struct {
+	names []string
+	about string
+	run   func(s *session, argument string) error
+}
+
+func commands() []command {
+	return []command{
+		{[]string{"/help", "/h"}, "list the commands", (*session).help},
+		{[]string{"/status"}, "show the session, its panel and what it has cost", (*session).status},
+		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last input in full", (*session).inputs},
+		{[]string{"/config"}, "show the settings that hold", (*session).showConfig},
+		{[]string{"/reset", "/clear"}, "forget the conversation", (*session).reset},
+		{[]string{"/quit", "/exit", "/q", "quit", "exit"}, "leave", func(*session, string) error { return errLeave }},
+	}
+}
+
+// isCommand tells commands from questions, which may begin with a path.
+func isCommand(line string) bool {
+	return line == "quit" || line == "exit" || regexp.MustCompile(`^/[A-Za-z?]*(\s|$)`).MatchString(line)
+}
+
+func (s *session) command(line string) error {
+	name, argument, _ := strings.Cut(line, " ")
+	for _, c := range commands() {
+		if slices.Contains(c.names, strings.ToLower(name)) {
+			return c.run(s, strings.TrimSpace(argument))
+		}
+	}
+	return fmt.Errorf("%s: there is no such command: /help lists them", name)
+}
+
+func (s *session) help(string) error {
+	for _, c := range commands() {
+		s.console.say("%-10s%s", c.names[0], c.about)
+	}
+	s.console.say("Every other line is a question. Ctrl+C ends a turn, twice the program.")
+	return nil
+}
+
+func (s *session) status(string) error {
+	s.console.say("session  %s", s.id)
+	s.console.say("panel    %s", s.panelLine())
+	s.console.say("turns    %d", s.turns)
+	s.console.say("usage    %s", usage(s.usage))
+	return nil
+}
+
+func (s *session) inputs(agent string) error {
+	calls := s.record.Calls()
+	if len(calls) == 0 {
+		return fmt.Errorf("/inputs: there are none yet: ask a question first")
+	}
+	if agent == "" {
+		return debugbackend.Table(s.console.err, calls)
+	}
+	calls = slices.DeleteFunc(calls, func(c debugbackend.Call) bool { return c.Request.Key.Agent != agent })
+	if len(calls) == 0 {
+		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, s.panelLine())
+	}
+	return debugbackend.Print(s.console.err, calls[len(calls)-1:])
+}
+
+func (s *session) showConfig(string) error { return s.config.Describe(s.console.err) }
+
+// reset begins another session, with a history of its own.
+func (s *session) reset(string) error {
+	s.id, s.turns = newSessionID(), 0
+	s.console.say("The conversation is forgotten.")
+	return nil
+}

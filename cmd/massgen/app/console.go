@@ -1,0 +1,141 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// console is where the program writes: answers to out, everything else to err.
+// Secrets are masked in both. It is safe for concurrent use.
+type console struct {
+	out, err io.Writer
+	secrets  *secrets
+	// colour says that err is a terminal that wants colours.
+	colour bool
+}
+
+func newConsole(env Env) console {
+	s := &secrets{}
+	_, noColour := env.Lookup("NO_COLOR")
+	name, _ := env.Lookup("TERM")
+	return console{
+		out: &maskingWriter{w: env.Stdout, secrets: s}, err: &maskingWriter{w: env.Stderr, secrets: s},
+		secrets: s, colour: isTerminal(env.Stderr) && !noColour && name != "dumb",
+	}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// say writes a line to err.
+func (c console) say(format string, args ...any) { c.write(fmt.Sprintf(format, args...) + "\n") }
+
+func (c console) write(text string) {
+	_, _ = io.WriteString(c.err, text) // a line that cannot be shown is not worth ending a run that is paid for
+}
+
+// warn writes something that does not end the run.
+func (c console) warn(text string) { c.say("massgen: warning: %s", oneLine(text)) }
+
+// complain writes an error, a line for each thing that is wrong.
+func (c console) complain(err error) {
+	for _, line := range strings.Split(err.Error(), "\n") {
+		if strings.TrimSpace(line) != "" {
+			c.say("massgen: %s", oneLine(line))
+		}
+	}
+}
+
+// oneLine joins lines and makes sure that no text plays tricks on a terminal.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// The colours of a terminal.
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (c console) paint(colour, text string) string {
+	if !c.colour {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// secrets are texts that must not be shown. It is safe for concurrent use.
+type secrets struct {
+	mu   sync.Mutex
+	mask func(string) string // of the configuration
+	keys []string
+}
+
+// shortestSecret keeps words such as the "none" that local servers take as a key
+// from being masked wherever they stand.
+const shortestSecret = 8
+
+func (s *secrets) add(keys ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		if len(key) >= shortestSecret {
+			s.keys = append(s.keys, key)
+		}
+	}
+}
+
+func (s *secrets) maskWith(mask func(string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mask = mask
+}
+
+func (s *secrets) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.keys...)
+}
+
+func (s *secrets) redact(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mask != nil {
+		text = s.mask(text)
+	}
+	for _, key := range s.keys {
+		text = strings.ReplaceAll(text, key, "***")
+	}
+	return text
+}
+
+// maskingWriter masks secrets in what is written at once: a line, an answer.
+type maskingWriter struct {
+	mu      sync.Mutex
+	w       io.Writer
+	secrets *secrets
+}
+
+func (m *maskingWriter) Write(data []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := io.WriteString(m.w, m.secrets.redact(string(data))); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// options are the flags of the program.
+type options struct {
+	config, model, backend, baseURL, systemMessage string
+
+	json, noDisplay, automation, debug bool
+	outputFile, dumpInputs             string
+	timeoutSeconds                     float64
+
+	validate, example          string
+	listExamples, listBackends bool
+}
+
+// longestTimeout is the limit of the same setting in a configuration.
+const longestTimeout = 30 * 24 * time.Hour
+
+func checkTimeout(_ *cli.Context, seconds float64) error {
+	if seconds > 0 && seconds <= longestTimeout.Seconds() {
+		return nil
+	}
+	return fmt.Errorf("--orchestrator-timeout is %v: it is a number of seconds, above 0 and at most %.0f (30 days)",
+		seconds, longestTimeout.Seconds())
+}
+
+// single says that the flags describe a panel of one.
+func (o options) single() bool {
+	return o.model != "" || o.backend != "" || o.baseURL != "" || o.systemMessage != ""
+}
+
+func (o options) check() error {
+	if o.config != "" && o.single() {
+		return errors.New("--config: the config says which models and system messages there are; leave out --model, --backend, --base-url and --system-message, or --config")
+	}
+	return nil
+}
+
+// The categories of the flags in --help.
+const (
+	asking    = "Asking"
+	output    = "Output"
+	reference = "Reference"
+)
+
+// flags binds the flags to the options. Those that MassGen has keep their names
+// and their meaning.
+func (o *options) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "config", Destination: &o.config, Category: asking,
+			Usage: "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"},
+		&cli.StringFlag{Name: "model", Destination: &o.model, Category: asking,
+			Usage: "ask one model, `NAME`, without a config"},
+		&cli.StringFlag{Name: "backend", Destination: &o.backend, Category: asking,
+			Usage: "the `TYPE` of the one model's service; see --list-backends"},
+		&cli.StringFlag{Name: "base-url", Destination: &o.baseURL, Category: asking,
+			Usage: "the address, `URL`, of the one model's service"},
+		&cli.StringFlag{Name: "system-message", Destination: &o.systemMessage, Category: asking,
+			Usage: "`TEXT` that the one model is given before the conversation"},
+		&cli.Float64Flag{Name: "orchestrator-timeout", Destination: &o.timeoutSeconds, Category: asking,
+			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800", Action: checkTimeout},
+
+		&cli.BoolFlag{Name: "json", Destination: &o.json, DisableDefaultText: true, Category: output,
+			Usage: "print the whole result as one line of JSON in place of the answer"},
+		&cli.StringFlag{Name: "output-file", Destination: &o.outputFile, Category: output,
+			Usage: "write the answer to `FILE` too"},
+		&cli.BoolFlag{Name: "no-display", Destination: &o.noDisplay, DisableDefaultText: true, Category: output,
+			Usage: "do not show progress"},
+		&cli.BoolFlag{Name: "automation", Destination: &o.automation, DisableDefaultText: true, Category: output,
+			Usage: "for scripts: --no-display, and a question is required"},
+		&cli.StringFlag{Name: "dump-inputs", Destination: &o.dumpInputs, Category: output,
+			Usage: "write every model call, exactly as it was sent, to `DIR`"},
+		&cli.BoolFlag{Name: "debug", Destination: &o.debug, DisableDefaultText: true, Category: output,
+			Usage: "log each step (also LOG_LEVEL=debug)"},
+
+		&cli.StringFlag{Name: "validate", Destination: &o.validate, Category: reference,
+			Usage: "check the config `FILE`, call nothing"},
+		&cli.BoolFlag{Name: "list-examples", Destination: &o.listExamples, DisableDefaultText: true, Category: reference,
+			Usage: "list the shipped configs"},
+		&cli.StringFlag{Name: "example", Destination: &o.example, Category: reference,
+			Usage: "print the shipped config `NAME`"},
+		&cli.BoolFlag{Name: "list-backends", Destination: &o.listBackends, DisableDefaultText: true, Category: reference,
+			Usage: "list the types of backends, with their keys and default models"},
+	}
+}
+
+const usageText = `massgen [flags] "question"     answer one question
+massgen [flags] -              read the question from standard input
+massgen [flags]                talk: each line is a question, /help lists commands
+massgen inputs DIR             show what --dump-inputs wrote`
+
+const description = `Without a config and without --model, the file massgen/config.yaml of your
+configuration folder is the panel, else the shipped three_agents: it takes the
+first provider whose key is set, else a model server on this machine, else a
+demo with canned answers.
+
+Flags may stand after the question; -- ends them. The answer goes to standard
+output, everything else to standard error.
+
+Exit status: 0 answered; 1 wrong usage or config; 2 failed, no answer; 3 no
+consensus or out of time, the best answer so far was printed; 4 interrupted.`
+
+// cliApp describes the command line. Each action runs in the program p.
+func (p *program) cliApp() *cli.App {
+	return &cli.App{
+		Name: "massgen", Usage: "several language models answer, read each other and vote",
+		UsageText: usageText, Description: description, Version: version(),
+		HideHelpCommand: true, EnableBashCompletion: true,
+		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
+		Flags:          append(p.options.flags(), cli.HelpFlag),
+		Commands:       []*cli.Command{p.inputsCommand(), p.completionCommand(), manCommand(), helpCommand()},
+		Action:         func(c *cli.Context) error { return p.root(c.Context) },
+		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
+		ExitErrHandler: func(*cli.Context, error) {},
+	}
+}
+
+// helpCommand is for who types it: without it, help would be a question.
+func helpCommand() *cli.Command {
+	return &cli.Command{Name: "help", Hidden: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
+		return cli.ShowAppHelp(c)
+	}}
+}
+
+// version is that of the module, as the build knows it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(unknown)"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,156 @@
+package app_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/cmd/massgen/app"
+)
+
+// tape keeps what is written, for who waits for it.
+type tape struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func newTape() *tape { return &tape{more: make(chan struct{}, 1)} }
+
+func (t *tape) Write(data []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case t.more <- struct{}{}:
+	default:
+	}
+	return t.text.Write(data)
+}
+
+func (t *tape) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+func (t *tape) await(test *testing.T, part string) {
+	test.Helper()
+	limit := time.After(20 * time.Second)
+	for !strings.Contains(t.String(), part) {
+		select {
+		case <-t.more:
+		case <-limit:
+			test.Fatalf("%q was not written, but\n%s", part, t)
+		}
+	}
+}
+
+// conversation is a program that somebody talks to.
+type conversation struct {
+	keyboard   *io.PipeWriter
+	interrupts chan os.Signal
+	stdout     *tape
+	stderr     *tape
+	status     chan int
+}
+
+func converse(t *testing.T, args ...string) *conversation {
+	stdin, keyboard := io.Pipe()
+	c := &conversation{keyboard, make(chan os.Signal), newTape(), newTape(), make(chan int, 1)}
+	env := app.Env{
+		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts,
+		Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
+	}
+	go func() { c.status <- app.Main(append([]string{"massgen"}, args...), env) }()
+	t.Cleanup(func() { keyboard.Close() })
+	return c
+}
+
+// noLeaks is called first, so that it looks when everything has been closed.
+func noLeaks(t *testing.T) { t.Cleanup(func() { goleak.VerifyNone(t) }) }
+
+func (c *conversation) typed(t *testing.T, line string) {
+	t.Helper()
+	if _, err := io.WriteString(c.keyboard, line+"\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *conversation) wantStatus(t *testing.T, want int) {
+	t.Helper()
+	if got := <-c.status; got != want {
+		t.Errorf("exit status %d, want %d; standard error:\n%s", got, want, c.stderr)
+	}
+}
+
+func TestInterruptWhileNothingRuns(t *testing.T) {
+	noLeaks(t)
+	c := converse(t, "--backend", "demo")
+	c.interrupts <- os.Interrupt
+	c.stderr.await(t, "interrupt again, or /quit, to leave")
+	c.typed(t, "question")
+	c.stdout.await(t, "canned answer")
+	c.interrupts <- os.Interrupt // the line in between has made it the first again
+	c.interrupts <- os.Interrupt
+	c.wantStatus(t, app.ExitInterrupted)
+}
+
+// hangingServer does not answer the first calls, and tells of each.
+func hangingServer(t *testing.T, hanging int) (url string, called chan struct{}) {
+	called = make(chan struct{}, 10)
+	s := backendtest.NewServer(nil, func(c backendtest.Call) backendtest.Reply {
+		called <- struct{}{}
+		if c.Number <= hanging {
+			return backendtest.Reply{Fault: backendtest.HangBefore}
+		}
+		return backendtest.Reply{Text: "an answer"}
+	})
+	t.Cleanup(s.Close)
+	return s.BaseURL, called
+}
+
+func TestSecondInterruptLeaves(t *testing.T) {
+	noLeaks(t)
+	url, called := hangingServer(t, 1)
+	c := converse(t, "--model", "m", "--base-url", url)
+	c.typed(t, "question")
+	<-called
+	c.interrupts <- os.Interrupt
+	c.interrupts <- os.Interrupt
+	c.wantStatus(t, app.ExitInterrupted)
+}
+
+func TestInterruptEndsTheTurnOnly(t *testing.T) {
+	noLeaks(t)
+	url, called := hangingServer(t, 1)
+	c := converse(t, "--model", "m", "--base-url", url)
+	c.typed(t, "first")
+	<-called
+	c.interrupts <- os.Interrupt
+	c.stderr.await(t, "interrupted: there is no answer yet")
+	c.typed(t, "second")
+	c.stdout.await(t, "an answer")
+	c.typed(t, "/quit")
+	c.wantStatus(t, app.ExitInterrupted) // from a pipe, an unfinished turn counts
+}
+
+func TestTerminationEndsTheProgram(t *testing.T) {
+	noLeaks(t)
+	url, called := hangingServer(t, 1)
+	c := converse(t, "--model", "m", "--base-url", url)
+	c.typed(t, "question")
+	<-called
+	c.interrupts <- syscall.SIGTERM
+	c.wantStatus(t, app.ExitInterrupted)
+	if !strings.Contains(c.stderr.String(), "there is no answer yet") {
+		t.Errorf("the turn was not ended first:\n%s", c.stderr)
+	}
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/massgen/massgen/coordinator"
+)
+
+// lineReader reads lines in a goroutine of its own, so that an interrupt is seen
+// while nothing is typed. A read that has begun cannot be ended: close lets the
+// goroutine go as soon as its read returns.
+type lineReader struct {
+	lines <-chan inputLine
+	done  chan struct{}
+}
+
+type inputLine struct {
+	text string
+	err  error
+}
+
+// errTooLong stands for a line of which the rest was passed over.
+var errTooLong = tooLong()
+
+// readLines begins to read. After a line that is an error other than errTooLong
+// nothing comes any more.
+func readLines(r io.Reader) *lineReader {
+	lines := make(chan inputLine)
+	in := &lineReader{lines: lines, done: make(chan struct{})}
+	go func() {
+		buffered := bufio.NewReader(r)
+		for {
+			text, err := readLine(buffered)
+			select {
+			case lines <- inputLine{text, err}:
+			case <-in.done:
+				return
+			}
+			if err != nil && !errors.Is(err, errTooLong) {
+				return
+			}
+		}
+	}()
+	return in
+}
+
+func (in *lineReader) close() { close(in.done) }
+
+// readLine returns the next line without its end. The last line needs none.
+func readLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long {
+			line = append(line, part...)
+		}
+		if len(line) > coordinator.MaxQuestion+len("\r\n") {
+			line, long = nil, true
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !(errors.Is(err, io.EOF) && (len(line) > 0 || long)):
+			return "", err
+		case long:
+			return "", errTooLong
+		}
+		return strings.TrimRight(string(line), "\r\n"), nil
+	}
+}

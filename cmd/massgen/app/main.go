@@ -1,0 +1,79 @@
+// Package app is the program massgen: it reads flags and configurations, makes
+// panels, and shows what they come to. Only this package and tests name concrete
+// backends.
+package app
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit statuses (DESIGN §8).
+const (
+	ExitCompleted   = 0 // there is an answer, by consensus
+	ExitUsage       = 1 // flags, question or configuration are wrong; nothing was called
+	ExitFailed      = 2 // there is no answer
+	ExitUndecided   = 3 // no consensus, or out of time or budget: the best so far was printed
+	ExitInterrupted = 4 // a person ended it
+)
+
+// Env is what the program meets of the world.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Lookup finds a variable of the environment.
+	Lookup func(name string) (value string, set bool)
+	// Interrupts delivers a person's Ctrl+C. Nil means the signals of the process.
+	Interrupts <-chan os.Signal
+	// LocalServers are the model servers that type auto looks for: base URLs by
+	// backend type. Nil means the types' default addresses.
+	LocalServers map[string]string
+}
+
+// System is the Env of a real process.
+func System() Env {
+	return Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
+}
+
+// Main runs the program with args, whose first is its own name, and returns the
+// exit status. All goroutines have ended when it returns, except after a second
+// interrupt, which is there to leave at once, and for a read of standard input
+// that nothing can end.
+func Main(args []string, env Env) int {
+	if env.Interrupts == nil {
+		signals := make(chan os.Signal, 2)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(signals)
+		env.Interrupts = signals
+	}
+	p := newProgram(env)
+	err := p.run(args)
+	if err == nil {
+		return ExitCompleted
+	}
+	p.console.complain(err)
+	var status exitError
+	if errors.As(err, &status) {
+		return status.code
+	}
+	return ExitUsage
+}
+
+// exitError ends the program with a status. Any other error ends it with
+// ExitUsage. Without err, what there was to say has been said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e exitError) Unwrap() error { return e.err }

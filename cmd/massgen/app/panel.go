@@ -1,0 +1,148 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// defaultConfig is the panel of a run that names none.
+const defaultConfig = "@examples/three_agents"
+
+// config returns the panel that the options ask for.
+func (p *program) config(lookup lookupFunc) (*configs.Config, error) {
+	o := p.options
+	if o.single() {
+		c := configs.Default()
+		c.Agents = []configs.Agent{{
+			ID: "agent1", SystemMessage: o.systemMessage,
+			Backend: configs.Backend{Type: o.backend, Model: o.model, BaseURL: o.baseURL},
+		}}
+		return c, nil
+	}
+	file := o.config
+	if file == "" {
+		file = p.ownConfig()
+	}
+	return p.loadConfig(file, lookup)
+}
+
+// ownConfig is the config in the user's configuration folder, if there is one,
+// else the default.
+func (p *program) ownConfig() string {
+	folder, _ := p.env.Lookup("XDG_CONFIG_HOME")
+	if folder == "" {
+		home, _ := p.env.Lookup("HOME")
+		folder = filepath.Join(home, ".config")
+	}
+	file := filepath.Join(folder, "massgen", "config.yaml")
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		return file
+	}
+	return defaultConfig
+}
+
+// loadConfig reads a config and shows its warnings.
+func (p *program) loadConfig(file string, lookup lookupFunc) (*configs.Config, error) {
+	config, err := configs.Load(file, configs.Options{Lookup: lookup, BackendTypes: backendTypes()})
+	if err != nil {
+		return nil, err
+	}
+	p.console.secrets.maskWith(config.Redact)
+	for _, w := range config.Warnings {
+		p.console.warn(w.String())
+	}
+	return config, nil
+}
+
+// lookupFunc finds a variable.
+type lookupFunc = func(name string) (value string, set bool)
+
+// lookup knows the environment and the file .env of the current folder.
+func (p *program) lookup() (lookupFunc, error) {
+	return configs.WithDotEnv(".", p.env.Lookup)
+}
+
+// makePanel connects the agents to their models. With record, every call is kept.
+func makePanel(ctx context.Context, config *configs.Config, r *resolver, record *debugbackend.Recorder) (*coordinator.Panel, []reached, error) {
+	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: sessions.NewMemory()}
+	var models []reached
+	for _, a := range config.Agents {
+		m, err := r.resolve(ctx, a.Backend)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", a.ID, err)
+		}
+		models = append(models, m)
+		b := m.backend
+		if record != nil {
+			b = record.Wrap(b)
+		}
+		opts.Agents = append(opts.Agents, coordinator.Agent{
+			ID: a.ID, SystemMessage: a.SystemMessage, Backend: b, Model: m.model, Params: a.Backend.Params,
+		})
+	}
+	panel, err := coordinator.New(opts)
+	return panel, models, err
+}
+
+// rules are the kernel's words for what a configuration says.
+func rules(c *configs.Config) kernel.Config {
+	o, t := c.Orchestrator, c.Timeouts
+	return kernel.Config{
+		Pace: kernel.Pace(o.Pace), Decision: kernel.Decision(o.Decision), Final: kernel.Strategy(o.FinalAnswerStrategy),
+		MaxRounds: o.MaxRounds, StragglerGrace: o.StragglerGrace,
+		MaxNewAnswersPerAgent: o.MaxNewAnswersPerAgent, MaxNewAnswersGlobal: o.MaxNewAnswersGlobal, SelfVote: o.SelfVote,
+		FirstRoundLimit: t.InitialRound, RoundLimit: t.SubsequentRound, RoundGrace: t.RoundGrace, TurnLimit: t.Orchestrator,
+	}
+}
+
+func limits(c *configs.Config) machine.Limits {
+	l := machine.Limits{MaxTurns: c.Orchestrator.MaxTurns, MaxAttempts: c.Orchestrator.MaxAttempts}
+	if share := c.Orchestrator.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
+		l.MaxOverlap = int(math.Round(share * 1000))
+	}
+	return l
+}
+
+// secretHeaders are the values of headers that the configuration keeps secret.
+func secretHeaders(config *configs.Config, params backends.Params) []string {
+	var values []string
+	for _, value := range params.Headers {
+		if config.Redact(value) != value {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// checkOutputFile proves, before anything is paid for, that the file can be
+// written. It leaves the file as it is.
+func checkOutputFile(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if isNew {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil && isNew {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		return fmt.Errorf("--output-file: %w; name a file that can be written", err)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+)
+
+// program is one run of massgen.
+type program struct {
+	env     Env
+	console console
+	options options
+	words   []string // of the command line, without flags
+	log     *slog.Logger
+}
+
+func newProgram(env Env) *program {
+	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler)}
+}
+
+// completionFlag is what the completion scripts put at the end of a line.
+const completionFlag = "--generate-bash-completion"
+
+func (p *program) run(args []string) error {
+	app := p.cliApp()
+	if len(args) == 0 {
+		args = []string{app.Name}
+	}
+	if args[len(args)-1] == completionFlag {
+		if slices.Contains(args, "--") {
+			return nil // what follows is a question: nobody can complete it
+		}
+		return app.Run(args)
+	}
+	inv, err := splitArgs(app, args[1:])
+	if err != nil {
+		return err
+	}
+	p.words = inv.words
+	line := append([]string{args[0]}, inv.rootFlags...)
+	if inv.command != "" {
+		line = append(append(line, inv.command), inv.commandFlags...)
+	}
+	return app.RunContext(context.Background(), line)
+}
+
+// root is what massgen does when no command is named.
+func (p *program) root(ctx context.Context) error {
+	o := p.options
+	switch {
+	case o.listExamples:
+		return p.listExamples()
+	case o.listBackends:
+		return p.console.listBackends()
+	case o.example != "":
+		return p.printExample(o.example)
+	case o.validate != "":
+		return p.validate(o.validate)
+	}
+	return p.converse(ctx)
+}
+
+// converse asks a panel: the question of the command line, or what comes line by
+// line.
+func (p *program) converse(ctx context.Context) error {
+	if err := p.options.check(); err != nil {
+		return err
+	}
+	question, given, err := p.question()
+	if err != nil {
+		return err
+	}
+	p.log = p.logger()
+	s, err := p.openSession(ctx, !given)
+	if err != nil {
+		return err
+	}
+	if given {
+		err = s.once(ctx, question)
+	} else {
+		err = s.interact(ctx)
+	}
+	if closeErr := s.close(); err == nil && closeErr != nil {
+		return exitError{ExitFailed, closeErr}
+	}
+	return err
+}
+
+// question returns the question of the command line, if there is one.
+func (p *program) question() (question string, given bool, err error) {
+	switch {
+	case len(p.words) == 0 && p.options.automation:
+		return "", false, errors.New("question: --automation needs one: massgen --automation \"question\"")
+	case len(p.words) == 0:
+		return "", false, nil
+	case len(p.words) > 1:
+		return "", false, fmt.Errorf("question: it is %d words to the shell, and must be one: put it in quotes", len(p.words))
+	}
+	question = p.words[0]
+	if question == "-" {
+		if question, err = p.readQuestion(); err != nil {
+			return "", false, err
+		}
+	}
+	return question, true, checkQuestion(question)
+}
+
+func checkQuestion(question string) error {
+	if err := coordinator.CheckQuestion(question); err != nil {
+		return fmt.Errorf("question: %w", err)
+	}
+	return nil
+}
+
+// readQuestion reads standard input to its end, or to the longest question.
+func (p *program) readQuestion() (string, error) {
+	data, err := io.ReadAll(io.LimitReader(p.env.Stdin, coordinator.MaxQuestion+1))
+	if err != nil {
+		return "", fmt.Errorf("question: cannot read standard input: %w", err)
+	}
+	if len(data) > coordinator.MaxQuestion {
+		return "", tooLong()
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}
+
+func tooLong() error {
+	return fmt.Errorf("question: it has more than %d bytes (1 MiB), the most that is taken: every agent is sent it in every round; shorten it", coordinator.MaxQuestion)
+}
+
+// logger logs the steps for --debug and LOG_LEVEL=debug, else nothing.
+func (p *program) logger() *slog.Logger {
+	level, _ := p.env.Lookup("LOG_LEVEL")
+	if !p.options.debug && !strings.EqualFold(level, "debug") {
+		return p.log
+	}
+	return slog.New(slog.NewTextHandler(p.console.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func (p *program) listExamples() error {
+	var b strings.Builder
+	for _, e := range configs.Examples() {
+		fmt.Fprintf(&b, "@examples/%-24s%s\n", e.Name, e.Summary)
+	}
+	_, err := io.WriteString(p.console.out, b.String())
+	return err
+}
+
+func (p *program) printExample(name string) error {
+	data, ok := configs.ReadExample(strings.TrimPrefix(name, "@examples/"))
+	if !ok {
+		return fmt.Errorf("--example: there is no %s: --list-examples shows what there is", name)
+	}
+	_, err := p.console.out.Write(data)
+	return err
+}
+
+// validate checks a configuration, and asks neither for keys nor for servers.
+func (p *program) validate(file string) error {
+	lookup, err := p.lookup()
+	if err != nil {
+		return err
+	}
+	config, err := p.loadConfig(file, lookup)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",
+		config.File, count(len(config.Agents), "agent"), count(len(config.Warnings), "warning"))
+	return err
+}

@@ -1,0 +1,219 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// startsWithin is how close together steps must start to be told of in one line.
+const startsWithin = 50 * time.Millisecond
+
+// follow shows the progress of a turn until it is over.
+func (s *session) follow(ctx context.Context, t *coordinator.Turn) {
+	events := make(chan coordinator.Event)
+	go func() {
+		defer close(events)
+		for ev := range t.Events(ctx) {
+			events <- ev
+		}
+	}()
+	v := progress{console: s.console, alone: len(s.models) == 1}
+	if !s.display() {
+		v.console.err = discard{}
+	}
+	for {
+		select {
+		case ev, more := <-events:
+			if !more {
+				v.flush()
+				s.summarise(ctx, t)
+				return
+			}
+			s.logEvent(ev)
+			v.show(ev)
+		case <-v.soon:
+			v.flush()
+		}
+	}
+}
+
+// discard takes what is not to be shown.
+type discard struct{}
+
+func (discard) Write(data []byte) (int, error) { return len(data), nil }
+
+func (s *session) logEvent(ev coordinator.Event) {
+	switch ev.Kind {
+	case coordinator.TextDelta, coordinator.Thinking:
+		return
+	}
+	s.log.Debug(string(ev.Kind), "agent", ev.Agent, "round", ev.Round, "label", ev.Label, "text", ev.Text, "void", ev.Void,
+		"elapsed", ev.Elapsed, "calls", ev.Usage.Calls, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens)
+}
+
+// progress writes a few calm lines about a turn.
+type progress struct {
+	console console
+	// alone says that the panel is one agent: no rounds, no labels, no votes.
+	alone bool
+	// started are the steps that no line tells of yet; soon is when one will.
+	started []coordinator.Event
+	soon    <-chan time.Time
+}
+
+func (v *progress) show(ev coordinator.Event) {
+	c := v.console
+	switch ev.Kind {
+	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.Ended:
+		return
+	case coordinator.StepStarted:
+		if len(v.started) > 0 && v.started[0].Round != ev.Round {
+			v.flush()
+		}
+		v.started = append(v.started, ev)
+		v.soon = time.After(startsWithin)
+		return
+	}
+	v.flush()
+	switch ev.Kind {
+	case coordinator.Answered:
+		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
+	case coordinator.Voted:
+		text := c.paint(bold, ev.Agent) + " voted for " + ev.Label
+		if ev.Void != "" {
+			text = fmt.Sprintf("%s's vote for %s is void: %s", c.paint(bold, ev.Agent), ev.Label, ev.Void)
+		} else if ev.Text != "" {
+			text += ": " + shortened(oneLine(ev.Text), 100)
+		}
+		v.tell(ev, text)
+	case coordinator.Abstained:
+		v.tell(ev, ev.Agent+" abstained: "+oneLine(ev.Text))
+	case coordinator.Failed:
+		v.tell(ev, c.paint(red, ev.Agent+" failed")+": "+oneLine(ev.Text))
+	case coordinator.Cancelled:
+		v.tell(ev, ev.Agent+" was cancelled")
+	case coordinator.Presented:
+		v.tell(ev, ev.Agent+" presented the answer")
+	}
+}
+
+func (v *progress) labelled(ev coordinator.Event) string {
+	if v.alone || ev.Label == "" {
+		return ""
+	}
+	return " (" + ev.Label + ")"
+}
+
+func becauseVoid(ev coordinator.Event) string {
+	if ev.Void == "" {
+		return ""
+	}
+	return ", too late: " + ev.Void
+}
+
+// tell writes a line about a step's end, with what it took.
+func (v *progress) tell(ev coordinator.Event, text string) {
+	v.console.say("  %s %s", text, v.console.paint(faint, "· "+duration(ev.Elapsed)+" · "+usage(ev.Usage)))
+}
+
+// flush tells of the steps that have started.
+func (v *progress) flush() {
+	if len(v.started) == 0 {
+		return
+	}
+	first := v.started[0]
+	names := make([]string, len(v.started))
+	for i, ev := range v.started {
+		names[i] = ev.Agent
+	}
+	v.started, v.soon = nil, nil
+	is := " is"
+	if len(names) > 1 {
+		is = " are"
+	}
+	line := list(names) + is + " writing"
+	switch {
+	case first.Text == string(machine.Presentation), first.Text == string(machine.Synthesis):
+		line = list(names) + is + " presenting the answer"
+	case !v.alone:
+		line = fmt.Sprintf("round %d: %s", first.Round, line)
+	}
+	v.console.say("%s", line)
+}
+
+// summarise writes the line of the winner.
+func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
+	r, err := t.Wait(ctx)
+	if err != nil || !s.display() || len(s.models) == 1 {
+		return // an error is told by whoever asked
+	}
+	totals := fmt.Sprintf("%s · %s · %s", count(r.Rounds, "round"), usage(r.Usage.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
+	if r.Winner == "" {
+		s.console.say("%s · %s", s.console.paint(red, "no winner"), totals)
+		return
+	}
+	colour := yellow
+	if r.Status == kernel.Completed {
+		colour = green
+	}
+	s.console.say("%s%s · %s", s.console.paint(colour, "winner: "+winnerLabel(r)), votesFor(r), totals)
+}
+
+func winnerLabel(r coordinator.Result) string {
+	for _, a := range r.Answers {
+		if a.Agent == r.Winner {
+			return a.Label
+		}
+	}
+	return r.Winner
+}
+
+func votesFor(r coordinator.Result) string {
+	n := 0
+	for _, v := range r.Votes {
+		if v.For == r.Winner {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with %d of %s", n, count(len(r.Votes), "vote"))
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+func duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// usage is what calls came to. Tokens of calls that told none are unknown.
+func usage(u turn.Usage) string {
+	parts := []string{count(u.Calls, "call")}
+	if u.UnknownCalls < u.Calls {
+		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", thousands(u.InputTokens), thousands(u.OutputTokens)))
+	}
+	if u.UnknownCalls > 0 {
+		parts = append(parts, fmt.Sprintf("tokens of %d unknown", u.UnknownCalls))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

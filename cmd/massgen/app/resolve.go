@@ -1,0 +1,223 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+)
+
+// resolver turns what a configuration says of a model into a backend that calls
+// it. Agents with the same service, key and model share one. One goroutine uses
+// it.
+type resolver struct {
+	env Env
+	// lookup knows the environment and .env.
+	lookup  func(string) (string, bool)
+	log     *slog.Logger
+	secrets *secrets
+
+	open map[connection]backends.Backend
+	auto *choice // made once, when the first agent asks for it
+}
+
+// choice is what type auto came to.
+type choice struct {
+	provider provider
+	model    string
+	baseURL  string
+	// why is for people.
+	why string
+}
+
+// reached is a backend, with what to call the model and the place.
+type reached struct {
+	backend  backends.Backend
+	provider provider
+	model    string
+}
+
+// resolve finds the provider, the address, the key and the model of a backend.
+func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, error) {
+	p, err := r.provider(ctx, &b)
+	if err != nil {
+		return reached{}, err
+	}
+	c := connection{provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model}
+	if c.baseURL == "" {
+		c.baseURL = r.address(p)
+	}
+	if c.baseURL == "" {
+		return reached{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
+	}
+	var keyVar string
+	if c.key, keyVar, err = r.key(p, b); err != nil {
+		return reached{}, err
+	}
+	if c.model == "" {
+		if c.model, err = r.defaultModel(ctx, p, c); err != nil {
+			return reached{}, err
+		}
+	}
+	backend, err := r.connect(p, c, keyVar)
+	return reached{backend, p, c.model}, err
+}
+
+func orVariable(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", or " + name + " in the environment"
+}
+
+// provider says whose backend is meant, and fills in what auto found.
+func (r *resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
+	if b.Type != "" && b.Type != autoType {
+		p, ok := findProvider(b.Type)
+		if !ok {
+			return p, fmt.Errorf("type %s is not known: it is one of %s", b.Type, strings.Join(backendTypes(), ", "))
+		}
+		return p, nil
+	}
+	if b.BaseURL != "" {
+		if p, ok := providerOfURL(b.BaseURL); ok {
+			return p, nil
+		}
+		p, _ := findProvider(anyType)
+		return p, nil
+	}
+	if p, ok := providerOfModel(b.Model); ok {
+		return p, nil
+	}
+	if b.Type == "" && b.Model != "" {
+		return r.localWith(ctx, b)
+	}
+	return r.chosen(ctx, b), nil
+}
+
+// chosen is type auto's choice, with the model that b names, if it names one.
+func (r *resolver) chosen(ctx context.Context, b *configs.Backend) provider {
+	if r.auto == nil {
+		c := r.choose(ctx)
+		r.auto = &c
+		r.log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", c.baseURL, "why", c.why)
+	}
+	b.BaseURL = r.auto.baseURL
+	if b.Model == "" {
+		b.Model = r.auto.model
+	}
+	return r.auto.provider
+}
+
+// localWith finds the model server of this machine that lists a model whose name
+// is not any provider's.
+func (r *resolver) localWith(ctx context.Context, b *configs.Backend) (provider, error) {
+	for _, s := range r.localServers(ctx) {
+		for _, model := range s.models {
+			if model == b.Model {
+				b.BaseURL = s.baseURL
+				return s.provider, nil
+			}
+		}
+	}
+	return provider{}, fmt.Errorf("whose model is %s? its name does not say, and no model server on this machine lists it: name the type (--backend, or type: in a config; --list-backends shows them) or the address (--base-url)",
+		b.Model)
+}
+
+// address is where the provider is when the configuration does not say.
+func (r *resolver) address(p provider) string {
+	if p.urlVar != "" {
+		if url, _ := r.addressLookup(p)(p.urlVar); url != "" {
+			return url
+		}
+	}
+	if url := r.env.LocalServers[p.name]; url != "" {
+		return url
+	}
+	return p.baseURL
+}
+
+// addressLookup leaves .env out when the key is in the environment: a file in the
+// current folder shall not decide where that key goes.
+func (r *resolver) addressLookup(p provider) func(string) (string, bool) {
+	for _, name := range p.keyVars {
+		if key, _ := r.env.Lookup(name); key != "" {
+			return r.env.Lookup
+		}
+	}
+	return r.lookup
+}
+
+// key finds the key, and the variable that it came from, if it came from one. A
+// service that needs a key is refused without, unless it is reached at another
+// address than its own: there, no key may be right.
+func (r *resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
+	if b.APIKey != "" {
+		r.secrets.add(b.APIKey)
+		return b.APIKey, "", nil
+	}
+	if key, variable = r.keyOf(p); key != "" {
+		return key, variable, nil
+	}
+	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p) != p.baseURL {
+		return "", "", nil
+	}
+	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))
+}
+
+// keyOf returns the key in the provider's variables, and the variable's name.
+func (r *resolver) keyOf(p provider) (key, variable string) {
+	for _, name := range p.keyVars {
+		if key, _ := r.lookup(name); key != "" {
+			r.secrets.add(key)
+			return key, name
+		}
+	}
+	return "", ""
+}
+
+func (r *resolver) defaultModel(ctx context.Context, p provider, c connection) (string, error) {
+	if p.model != "" {
+		return p.model, nil
+	}
+	if !p.local {
+		return "", fmt.Errorf("type %s needs a model: set model, or --model", p.name)
+	}
+	models, err := listModels(ctx, c)
+	switch {
+	case err != nil:
+		return "", adviseOn(p, c, "", err)
+	case len(models) == 0:
+		return "", fmt.Errorf("%s at %s lists no model: load one, or name it with model", p.title, c.baseURL)
+	}
+	return models[0], nil
+}
+
+func (r *resolver) connect(p provider, c connection, keyVar string) (backends.Backend, error) {
+	if b, ok := r.open[c]; ok {
+		return b, nil
+	}
+	b, err := p.connect(c)
+	if err != nil {
+		return nil, err
+	}
+	r.log.Debug("a backend is ready", "type", p.name, "base_url", shownURL(c.baseURL), "key", c.key != "")
+	r.open[c] = advisedBackend{Backend: b, provider: p, connection: c, keyVar: keyVar}
+	return r.open[c], nil
+}
+
+// close ends the connections of all backends.
+func (r *resolver) close() error {
+	var err error
+	for _, b := range r.open {
+		if c, ok := b.(advisedBackend).Backend.(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// deliver prints a result, writes the file, and returns the exit status that the
+// result stands for.
+func (s *session) deliver(r coordinator.Result) (int, error) {
+	for _, w := range r.Warnings[len(s.notices):] {
+		s.console.warn(w)
+	}
+	if !s.display() && r.Winner != "" {
+		for _, f := range r.Failed {
+			s.console.warn(f.Agent + " failed: " + f.Error)
+		}
+	}
+	if err := s.printResult(r); err != nil {
+		return ExitFailed, err
+	}
+	if r.Winner != "" && s.options.outputFile != "" {
+		if err := os.WriteFile(s.options.outputFile, []byte(withNewline(r.Answer)), 0o644); err != nil {
+			return ExitFailed, fmt.Errorf("--output-file: %w", err)
+		}
+	}
+	s.explain(r)
+	return exitStatus(r), nil
+}
+
+func (s *session) printResult(r coordinator.Result) error {
+	if s.options.json {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
+		return s.print(string(line))
+	}
+	if r.Winner == "" {
+		return nil
+	}
+	if s.display() && isTerminal(s.env.Stdout) {
+		s.console.say("")
+	}
+	return s.print(r.Answer)
+}
+
+// print writes an answer or a result to standard output.
+func (s *session) print(text string) error {
+	if _, err := s.console.out.Write([]byte(withNewline(text))); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
+
+func withNewline(text string) string {
+	if strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+func exitStatus(r coordinator.Result) int {
+	switch {
+	case r.Status == kernel.Cut:
+		return ExitInterrupted
+	case r.Winner == "":
+		return ExitFailed
+	case r.Status == kernel.Completed:
+		return ExitCompleted
+	}
+	return ExitUndecided
+}
+
+// explain says why a result is less than an answer by consensus.
+func (s *session) explain(r coordinator.Result) {
+	switch {
+	case r.Winner == "" && r.Status == kernel.Cut:
+		s.console.say("massgen: interrupted: there is no answer yet")
+	case r.Winner == "" && r.Status == kernel.Timeout:
+		s.console.say("massgen: out of time after %s: there is no answer yet; --orchestrator-timeout gives more", duration(time.Duration(r.DurationMS)*time.Millisecond))
+	case r.Winner == "":
+		s.console.say("massgen: no answer: %s", reasons(r.Failed))
+	case r.Status == kernel.NoConsensus:
+		s.console.say("massgen: no consensus: this is the best answer so far, by %s", r.Winner)
+	case r.Status == kernel.Timeout:
+		s.console.say("massgen: out of time: this is the best answer so far, by %s; --orchestrator-timeout gives more", r.Winner)
+	case r.Status == kernel.Cut:
+		s.console.say("massgen: interrupted: this is the best answer so far, by %s", r.Winner)
+	case r.Status != kernel.Completed:
+		s.console.say("massgen: %s: this is the best answer so far, by %s", r.Status, r.Winner)
+	}
+}
+
+// reasons names why agents failed, each reason once.
+func reasons(failed []coordinator.FailedAgent) string {
+	var order []string
+	who := map[string][]string{}
+	for _, f := range failed {
+		if who[f.Error] == nil {
+			order = append(order, f.Error)
+		}
+		who[f.Error] = append(who[f.Error], f.Agent)
+	}
+	if len(order) == 0 {
+		return "no agent gave one"
+	}
+	for i, reason := range order {
+		order[i] = oneLine(list(who[reason]) + ": " + reason)
+	}
+	return strings.Join(order, "; ")
+}

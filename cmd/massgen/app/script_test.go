@@ -1,0 +1,229 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// The scripts run the program as a process of its own. It meets no model server
+// but those of LOCAL_SERVERS ("ollama=URL"), leaves its exit status in the file
+// STATUS, and fails if a goroutine outlives it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"massgen": runMassgen,
+	})
+}
+
+func runMassgen() {
+	env := app.System()
+	env.LocalServers = map[string]string{}
+	for _, s := range strings.Fields(os.Getenv("LOCAL_SERVERS")) {
+		name, url, _ := strings.Cut(s, "=")
+		env.LocalServers[name] = url
+	}
+	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), env)
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, "LEAK:", err)
+		status = 99
+	}
+	if err := os.WriteFile(os.Getenv("STATUS"), []byte(strconv.Itoa(status)), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(status)
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("STATUS", filepath.Join(env.WorkDir, ".status"))
+			env.Setenv("HOME", env.WorkDir)
+			env.Values[serversKey{}] = scriptServers{}
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": cmdStatus, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
+			"calls": cmdCalls, "samebodies": cmdSameBodies,
+		},
+		RequireUniqueNames: true,
+	})
+}
+
+// status N checks the exit status of the last massgen that ended.
+func cmdStatus(ts *testscript.TestScript, _ bool, args []string) {
+	got := ts.ReadFile(ts.Getenv("STATUS"))
+	if got != args[0] {
+		ts.Fatalf("exit status %s, want %s", got, args[0])
+	}
+}
+
+// fill FILE BYTES writes a file of so many letters.
+func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("x", n)), 0o600))
+}
+
+// scriptServer is a model server of a script.
+type scriptServer struct {
+	*backendtest.Server
+	called chan struct{} // takes one for each call
+}
+
+type scriptServers map[string]scriptServer
+
+func serverOf(ts *testscript.TestScript, name string) scriptServer {
+	s, ok := ts.Value(serversKey{}).(scriptServers)[name]
+	if !ok {
+		ts.Fatalf("there is no server %s", name)
+	}
+	return s
+}
+
+type serversKey struct{}
+
+// server NAME BEHAVIOUR [MODEL…] starts a model server, which lists the models,
+// and puts its address into NAME_URL.
+func cmdServer(ts *testscript.TestScript, _ bool, args []string) {
+	behave, ok := behaviours()[args[1]]
+	if !ok {
+		ts.Fatalf("there is no behaviour %s", args[1])
+	}
+	s := scriptServer{called: make(chan struct{}, 1000)}
+	s.Server = backendtest.NewServer(nil, func(c backendtest.Call) backendtest.Reply {
+		s.called <- struct{}{}
+		return behave(c)
+	})
+	ts.Defer(s.Close)
+	s.SetModels(args[2:]...)
+	ts.Setenv(args[0]+"_URL", s.BaseURL)
+	ts.Value(serversKey{}).(scriptServers)[args[0]] = s
+}
+
+// awaitcalls NAME N waits until the server has received N more calls.
+func cmdAwaitCalls(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	s := serverOf(ts, args[0])
+	for range n {
+		select {
+		case <-s.called:
+		case <-time.After(20 * time.Second):
+			ts.Fatalf("server %s was not called", args[0])
+		}
+	}
+}
+
+// calls NAME N checks how many calls the server has received.
+func cmdCalls(ts *testscript.TestScript, _ bool, args []string) {
+	if got := strconv.Itoa(len(serverOf(ts, args[0]).Calls())); got != args[1] {
+		ts.Fatalf("server %s received %s calls, want %s", args[0], got, args[1])
+	}
+}
+
+// samebodies NAME DIR checks that the dumped request bodies are, byte for byte,
+// what the server received.
+func cmdSameBodies(ts *testscript.TestScript, _ bool, args []string) {
+	calls, err := debugbackend.LoadDir(ts.MkAbs(args[1]))
+	ts.Check(err)
+	received := map[string]int{}
+	for _, body := range serverOf(ts, args[0]).Bodies() {
+		received[string(body)]++
+	}
+	for _, c := range calls {
+		if received[string(c.Body)]--; received[string(c.Body)] < 0 {
+			ts.Fatalf("%s: the server did not receive the dumped body %s", c.Request.Key, c.Body)
+		}
+	}
+	if len(calls) != len(serverOf(ts, args[0]).Bodies()) {
+		ts.Fatalf("%d calls were dumped", len(calls))
+	}
+}
+
+// behaviours are what a server of a script can do.
+func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
+	hang := backendtest.Reply{Fault: backendtest.HangBefore}
+	return map[string]func(backendtest.Call) backendtest.Reply{
+		"answers": answer,
+		"hangs":   func(backendtest.Call) backendtest.Reply { return hang },
+		"hangs-first": func(c backendtest.Call) backendtest.Reply {
+			if c.Number == 1 {
+				return hang
+			}
+			return answer(c)
+		},
+		"answers-once": func(c backendtest.Call) backendtest.Reply {
+			if c.Number > 1 {
+				return hang
+			}
+			return answer(c)
+		},
+		// Three agents, each of which votes for another.
+		"disagrees": func(c backendtest.Call) backendtest.Reply {
+			if c.Number > 3 {
+				return voteFor(fmt.Sprintf("agent%d", c.Number-3))
+			}
+			return answer(c)
+		},
+		// A service that repeats the key in its message, as some do.
+		"refuses": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{
+				Status: http.StatusUnauthorized, Code: "invalid_api_key",
+				Message: "Incorrect API key provided: " + keyOf(c),
+			}}
+		},
+		"has-no-such-model": func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusNotFound, Message: "no such model"}}
+		},
+		// A model that was somehow told the key.
+		"tells-key": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Text: "The key is " + keyOf(c) + ", the header " + c.Header.Get("X-Auth-Token") + "."}
+		},
+	}
+}
+
+func keyOf(c backendtest.Call) string {
+	return strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
+}
+
+// answer is text without coordination, else first an answer and then a vote.
+func answer(c backendtest.Call) backendtest.Reply {
+	switch {
+	case len(c.ToolNames()) == 0:
+		return backendtest.Reply{
+			Text:  fmt.Sprintf("%s answers %q after %d messages.", c.Model(), c.User(), len(c.Messages())),
+			Usage: &backends.Usage{InputTokens: 1200, OutputTokens: 34},
+		}
+	case strings.Contains(c.User(), "(no answers available yet)"):
+		return backendtest.Reply{ToolCalls: []backends.ToolCall{{
+			ID: "a", Name: "new_answer", Arguments: fmt.Sprintf(`{"content":"Answer number %d."}`, c.Number),
+		}}}
+	}
+	return voteFor("agent2")
+}
+
+func voteFor(agent string) backendtest.Reply {
+	return backendtest.Reply{ToolCalls: []backends.ToolCall{{
+		ID: "v", Name: "vote", Arguments: fmt.Sprintf(`{"agent_id":%q,"reason":"it is right"}`, agent),
+	}}}
+}

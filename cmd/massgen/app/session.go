@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// session is a conversation with a panel, as long as the program runs.
+type session struct {
+	console  console
+	env      Env
+	options  options
+	log      *slog.Logger
+	config   *configs.Config
+	resolver *resolver
+	panel    *coordinator.Panel
+	models   []reached
+	record   *debugbackend.Recorder // nil when nobody wants to see inputs
+	notices  []string               // what every result is to be read with
+
+	id    string
+	turns int
+	usage turn.Usage
+
+	// interrupted says that the last thing a person did was an interrupt;
+	// terminated, that the system asked the program to end.
+	interrupted, terminated bool
+}
+
+// openSession makes everything ready to ask, and calls no model. With keep,
+// inputs are kept for /inputs.
+func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
+	lookup, err := p.lookup()
+	if err != nil {
+		return nil, err
+	}
+	config, err := p.config(lookup)
+	if err != nil {
+		return nil, err
+	}
+	if p.options.timeoutSeconds > 0 {
+		config.Timeouts.Orchestrator = time.Duration(p.options.timeoutSeconds * float64(time.Second))
+	}
+	if err := p.checkFiles(); err != nil {
+		return nil, err
+	}
+	s := &session{
+		console: p.console, env: p.env, options: p.options, log: p.log, config: config, id: newSessionID(),
+		resolver: &resolver{env: p.env, lookup: lookup, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}},
+	}
+	if keep || p.options.dumpInputs != "" {
+		s.record = debugbackend.NewRecorder(debugbackend.Options{Dir: p.options.dumpInputs, Secrets: s.secrets()})
+	}
+	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.record); err != nil {
+		return nil, errors.Join(err, s.resolver.close())
+	}
+	s.introduce()
+	return s, nil
+}
+
+func (p *program) checkFiles() error {
+	if file := p.options.outputFile; file != "" {
+		if err := checkOutputFile(file); err != nil {
+			return err
+		}
+	}
+	if dir := p.options.dumpInputs; dir != "" {
+		return debugbackend.CheckDir(dir)
+	}
+	return nil
+}
+
+// secrets are what no file may hold: the keys of all providers and agents.
+func (s *session) secrets() []string {
+	for _, p := range providers() {
+		s.resolver.keyOf(p)
+	}
+	for _, a := range s.config.Agents {
+		s.resolver.secrets.add(a.Backend.APIKey)
+		s.resolver.secrets.add(secretHeaders(s.config, a.Backend.Params)...)
+	}
+	return s.resolver.secrets.all()
+}
+
+func newSessionID() string {
+	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
+}
+
+// display says whether progress is shown.
+func (s *session) display() bool {
+	return !s.options.noDisplay && !s.options.automation && s.config.UI.DisplayType != "silent"
+}
+
+// introduce says who will answer, and, display or not, when nobody real will.
+func (s *session) introduce() {
+	if auto := s.resolver.auto; auto != nil && auto.provider.name == demoType {
+		notice := "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
+		s.notices = append(s.notices, notice)
+		s.console.say("massgen: %s", notice)
+	}
+	if s.display() {
+		s.console.say("%s", s.console.paint(faint, "panel: "+s.panelLine()))
+	}
+}
+
+// panelLine names the agents with their models.
+func (s *session) panelLine() string {
+	same := true
+	names := make([]string, len(s.models))
+	each := make([]string, len(s.models))
+	for i, m := range s.models {
+		names[i] = s.config.Agents[i].ID
+		each[i] = names[i] + " (" + m.name() + ")"
+		same = same && m.name() == s.models[0].name()
+	}
+	if same {
+		return list(names) + " · " + s.models[0].name()
+	}
+	return list(each)
+}
+
+func (m reached) name() string {
+	if m.model == m.provider.name {
+		return m.model
+	}
+	return m.provider.name + " " + m.model
+}
+
+// mostListed is how many names a line shows.
+const mostListed = 8
+
+func list(names []string) string {
+	if len(names) > mostListed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), len(names)-mostListed)
+	}
+	return strings.Join(names, ", ")
+}
+
+// errQuit says that a person wants to leave at once.
+var errQuit = errors.New("interrupted twice")
+
+// ask runs one turn and shows its progress. The first interrupt ends the turn
+// with the best answer so far, the second is errQuit.
+func (s *session) ask(ctx context.Context, question string) (coordinator.Result, error) {
+	t, err := s.panel.Start(ctx, s.id, question)
+	if err != nil {
+		return coordinator.Result{}, fmt.Errorf("question: %w", err)
+	}
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		s.follow(ctx, t)
+	}()
+	for {
+		select {
+		case <-shown:
+			r, err := t.Wait(ctx)
+			s.turns = t.Number()
+			s.usage = s.usage.Plus(r.Usage.Usage)
+			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
+			return r, err
+		case signal := <-s.env.Interrupts:
+			if s.interrupted {
+				return coordinator.Result{}, errQuit
+			}
+			s.interrupted, s.terminated = true, signal == syscall.SIGTERM
+			s.console.say("massgen: ending the turn with the best answer so far; interrupt again to leave at once")
+			t.Cancel()
+		}
+	}
+}
+
+// once answers one question.
+func (s *session) once(ctx context.Context, question string) error {
+	result, err := s.ask(ctx, question)
+	switch {
+	case errors.Is(err, errQuit):
+		return exitError{code: ExitInterrupted}
+	case err != nil:
+		return exitError{ExitFailed, err}
+	}
+	code, err := s.deliver(result)
+	if code == ExitCompleted && err == nil {
+		return nil
+	}
+	return exitError{code, err}
+}
+
+// close ends the connections, and tells if inputs could not be written.
+func (s *session) close() error {
+	if s.record != nil {
+		if err := s.record.Err(); err != nil {
+			s.console.warn(err.Error())
+		}
+	}
+	return s.resolver.close()
+}

@@ -1,0 +1,11 @@
+// Command massgen puts several language-model agents on one question and prints
+// the answer that they agree on.
+package main
+
+import (
+	"os"
+
+	"github.com/massgen/massgen/cmd/massgen/app"
+)
+
+func main() { os.Exit(app.Main(os.Args, app.System())) }

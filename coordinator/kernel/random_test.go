@@ -1,0 +1,98 @@
+package kernel
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestRandomTurns goes at random through turns of 2 to 50 agents under any
+// setting, with the checker of the walk.
+func TestRandomTurns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := drawConfig(t)
+		may := events{
+			answers: rapid.IntRange(1, 4).Draw(t, "answers"), equal: rapid.Bool().Draw(t, "equal"),
+			fail: rapid.Bool().Draw(t, "fail"), abstain: rapid.Bool().Draw(t, "abstain"),
+			interrupt: rapid.IntRange(0, 9).Draw(t, "interrupt") == 0, budget: rapid.IntRange(0, 9).Draw(t, "budget") == 0,
+			overdue: rapid.Bool().Draw(t, "overdue"),
+		}
+		w, err := newWorld(cfg, may)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for steps := 0; !w.m.Over(); steps++ {
+			choices := w.next()
+			if most := 60 * len(cfg.Agents) * len(cfg.Agents); steps > most {
+				t.Fatalf("still not over after %d steps:\n%s", steps, w.m.Describe())
+			}
+			if rapid.Bool().Draw(t, "answer") {
+				choices = onlyAnswers(choices)
+			}
+			ev := rapid.SampledFrom(choices).Draw(t, "event")
+			if rapid.IntRange(0, 19).Draw(t, "reload") == 0 {
+				reload(t, w.m)
+			}
+			if err := w.apply(ev); err != nil {
+				t.Fatalf("violation: %v, after %T%+v in\n%s", err, ev, ev, w.m.Describe())
+			}
+		}
+		if err := w.checkEnd(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// onlyAnswers leaves the new answers, if there are any: among fifty agents most of
+// what may happen are votes.
+func onlyAnswers(choices []Event) []Event {
+	var list []Event
+	for _, ev := range choices {
+		if _, ok := ev.(Answered); ok {
+			list = append(list, ev)
+		}
+	}
+	if len(list) == 0 {
+		return choices
+	}
+	return list
+}
+
+func drawConfig(t *rapid.T) Config {
+	var ids []string
+	for i := range rapid.IntRange(2, 50).Draw(t, "agents") {
+		ids = append(ids, fmt.Sprint("agent", i+1))
+	}
+	limit := rapid.SampledFrom([]time.Duration{0, 0, 5 * ms, 50 * ms})
+	cfg := Config{
+		Agents:                ids,
+		Pace:                  rapid.SampledFrom([]Pace{PaceRounds, PaceEager}).Draw(t, "pace"),
+		Decision:              rapid.SampledFrom([]Decision{AllVoted, Majority, Unanimous}).Draw(t, "decision"),
+		MaxRounds:             rapid.IntRange(2, 6).Draw(t, "max rounds"),
+		StragglerGrace:        limit.Draw(t, "grace"),
+		MaxNewAnswersPerAgent: rapid.IntRange(0, 3).Draw(t, "per agent"),
+		MaxNewAnswersGlobal:   rapid.SampledFrom([]int{0, 0, 1, 5, len(ids)}).Draw(t, "global"),
+		SelfVote:              len(ids) == 2 || rapid.Bool().Draw(t, "self vote"),
+		FirstRoundLimit:       limit.Draw(t, "first round"),
+		RoundLimit:            limit.Draw(t, "round"),
+		RoundGrace:            limit.Draw(t, "round grace"),
+		TurnLimit:             10 * limit.Draw(t, "turn"),
+		Final:                 rapid.SampledFrom([]Strategy{WinnerReuse, WinnerPresent, Synthesize}).Draw(t, "final"),
+	}
+	return cfg
+}
+
+// reload puts a machine's copy through JSON in its place.
+func reload(t *rapid.T, m *Machine) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*m = Machine{}
+	if err := json.Unmarshal(data, m); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,144 @@
+package kernel
+
+import (
+	"fmt"
+	"time"
+)
+
+// scenario is a configuration, and what may happen under it.
+type scenario struct {
+	cfg Config
+	may events
+}
+
+func (s scenario) String() string {
+	c := s.cfg
+	return fmt.Sprintf("%d agents, %s, %s, answers per agent %d and in all %d, self_vote %t, %d rounds, %s, limits %v %v %v %v %v, %+v",
+		len(c.Agents), c.Pace, c.Decision, c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal, c.SelfVote, c.MaxRounds, c.Final,
+		c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit, s.may)
+}
+
+// clock is one choice of time limits, and whether an event may come just when
+// one is due, before the machine was woken.
+type clock struct {
+	grace, first, round, roundGrace, turn time.Duration
+	overdue                               bool
+}
+
+const ms = time.Millisecond
+
+// The times are so short that a state's key holds them; nothing but their order
+// matters.
+func clocks() []clock {
+	return []clock{
+		{grace: 10 * ms},
+		{},
+		{grace: 10 * ms, overdue: true},
+		{grace: 10 * ms, first: 5 * ms, round: 5 * ms},
+		{grace: 10 * ms, first: 30 * ms, round: 20 * ms, roundGrace: 5 * ms},
+		{grace: 10 * ms, first: 15 * ms, round: 4 * ms, roundGrace: 2 * ms, turn: 25 * ms, overdue: true},
+		{grace: 10 * ms, turn: 25 * ms},
+	}
+}
+
+func (k clock) set(s scenario) scenario {
+	s.cfg.StragglerGrace, s.cfg.FirstRoundLimit, s.cfg.RoundLimit = k.grace, k.first, k.round
+	s.cfg.RoundGrace, s.cfg.TurnLimit, s.may.overdue = k.roundGrace, k.turn, k.overdue
+	return s
+}
+
+func panel(n int) []string { return []string{"a", "b", "c"}[:n] }
+
+// basics are all paces, decisions, self_vote and last rounds for one to three
+// agents.
+func basics(rounds ...int) []scenario {
+	var list []scenario
+	for n := 1; n <= 3; n++ {
+		for _, pace := range []Pace{PaceRounds, PaceEager} {
+			for _, decision := range []Decision{AllVoted, Majority, Unanimous} {
+				for _, selfVote := range []bool{true, false} {
+					for _, last := range rounds {
+						cfg := Defaults(panel(n)...)
+						cfg.Pace, cfg.Decision, cfg.SelfVote, cfg.MaxRounds = pace, decision, selfVote, last
+						if cfg.Validate() == nil {
+							list = append(list, scenario{cfg, events{answers: 2}})
+						}
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// byCaps adds every choice of limits of new answers, and one kind of trouble each.
+func byCaps(base []scenario) []scenario {
+	var list []scenario
+	for _, s := range base {
+		s = clocks()[0].set(s)
+		for perAgent := range 3 {
+			for global := range 4 {
+				s.cfg.MaxNewAnswersPerAgent, s.cfg.MaxNewAnswersGlobal = perAgent, global
+				for _, may := range []events{
+					{answers: 2, fail: true}, {answers: 2, abstain: true}, {answers: 2, equal: true},
+				} {
+					list = append(list, scenario{s.cfg, may})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// byClock adds every choice of time limits, of the final strategy, and of how a
+// turn is ended from outside.
+func byClock(base []scenario) []scenario {
+	var list []scenario
+	for _, s := range base {
+		for _, k := range clocks() {
+			for _, final := range []Strategy{WinnerReuse, WinnerPresent, Synthesize} {
+				s.cfg.Final = final
+				for _, may := range []events{{answers: 2, fail: true, budget: true}, {answers: 2, abstain: true, interrupt: true}} {
+					if s.cfg.Pace == PaceEager && k.first > 0 {
+						may.answers = 1
+					}
+					list = append(list, k.set(scenario{s.cfg, may}))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// byTrouble lets all go wrong at once.
+func byTrouble(base []scenario) []scenario {
+	var list []scenario
+	for _, s := range base {
+		s.may = events{answers: 2, fail: true, abstain: true, equal: true, interrupt: true}
+		list = append(list, clocks()[0].set(s))
+	}
+	return list
+}
+
+// fullProduct is what `make walk` goes through.
+func fullProduct() []scenario {
+	list := byCaps(basics(2, 3, 4))
+	list = append(list, byClock(basics(2, 3))...)
+	return append(list, byTrouble(basics(3))...)
+}
+
+// sample takes those of the full product that one or two agents are cheap enough
+// for, and every nth of the others.
+func sample(few, many int) []scenario {
+	var list []scenario
+	for i, s := range fullProduct() {
+		step := few
+		if len(s.cfg.Agents) > 2 {
+			step = many
+		}
+		if i%step == 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}

@@ -1,0 +1,191 @@
+package kernel
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// walk visits every state that a turn can come to, depth first, and checks every
+// step on the way to it.
+type walk struct {
+	seen  map[key]bool // true while the state is on the path, false once it is done
+	path  []Event
+	steps int
+}
+
+// from walks on from a state that has not been seen.
+func (k *walk) from(w world) error {
+	id := w.key()
+	k.seen[id] = true
+	if len(k.seen)%101 == 0 {
+		if err := errors.Join(checkRoundTrip(w), checkEarlyWake(w), checkRefusals(w)); err != nil {
+			return k.wrong(err)
+		}
+	}
+	for _, ev := range w.next() {
+		k.path = append(k.path, ev)
+		after := w.clone()
+		if err := after.apply(ev); err != nil {
+			return k.wrong(err)
+		}
+		k.steps++
+		onPath, seen := k.seen[after.key()]
+		switch {
+		case onPath:
+			return k.wrong(errors.New("a cycle: this state was there before"))
+		case seen:
+		case after.m.Over():
+			k.seen[after.key()] = false
+			if err := after.checkEnd(); err != nil {
+				return k.wrong(err)
+			}
+		default:
+			if err := k.from(after); err != nil {
+				return err
+			}
+		}
+		k.path = k.path[:len(k.path)-1]
+	}
+	k.seen[id] = false
+	return nil
+}
+
+// wrong adds to a violation the events that led to it.
+func (k *walk) wrong(err error) error {
+	var b strings.Builder
+	for _, ev := range k.path {
+		fmt.Fprintf(&b, "\n  %T%+v", ev, ev)
+	}
+	return fmt.Errorf("violation: %w, after%s", err, b.String())
+}
+
+// checkRoundTrip holds a state against its copy through JSON: the same events
+// must give the same commands.
+func checkRoundTrip(w world) error {
+	data, err := json.Marshal(w.m)
+	if err != nil {
+		return err
+	}
+	for _, ev := range w.next() {
+		one, two := w.clone(), w.clone()
+		two.m = new(Machine)
+		if err := json.Unmarshal(data, two.m); err != nil {
+			return err
+		}
+		a, errA := one.m.Apply(ev)
+		b, errB := two.m.Apply(ev)
+		if errA != nil || errB != nil {
+			return fmt.Errorf("after a round trip through JSON: %v, %v", errA, errB)
+		}
+		if fmt.Sprintf("%+v", a) != fmt.Sprintf("%+v", b) || one.m.Describe() != two.m.Describe() {
+			return fmt.Errorf("after a round trip through JSON %T gives %+v, not %+v", ev, b, a)
+		}
+	}
+	return nil
+}
+
+// checkEarlyWake lets the clock ring too early: it must be asked for again, and
+// nothing else may come of it.
+func checkEarlyWake(w world) error {
+	if w.c.timer <= w.c.now {
+		return nil
+	}
+	after := w.clone()
+	if err := after.apply(Woke{At: w.c.now}); err != nil {
+		return err
+	}
+	if next := w.c.nextDeadline(); next != 0 && after.key() != w.key() {
+		return errors.New("a wake that came too early changed the state")
+	}
+	return nil
+}
+
+// checkRefusals tries events that cannot be: each is an error, and changes
+// nothing.
+func checkRefusals(w world) error {
+	impossible := []Event{
+		Accepted{At: w.c.now}, Failed{Agent: -1}, Failed{Agent: len(w.c.seats)}, Stopped{Agent: len(w.c.seats)},
+	}
+	if !w.c.presenting {
+		impossible = append(impossible, Presented{})
+	}
+	for i, s := range w.c.seats {
+		if !s.stopping {
+			impossible = append(impossible, Stopped{Agent: i})
+		}
+		if !s.busy {
+			impossible = append(impossible, Failed{Agent: i}, Abstained{Agent: i, Seen: s.seen})
+		}
+		if !s.busy || !s.mayAnswer {
+			impossible = append(impossible, Answered{Agent: i, Seen: s.seen})
+		}
+		seen := w.seenBy(s)
+		last := seen[len(seen)-1]
+		impossible = append(impossible, Abstained{Agent: i, Seen: s.seen - 1}, Abstained{Agent: i, Seen: last + 1},
+			Answered{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last, For: len(w.c.seats)})
+		for target := range w.c.seats {
+			if !s.busy || target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, s.seen) {
+				impossible = append(impossible, Voted{Agent: i, Seen: s.seen, For: target})
+			}
+		}
+	}
+	before := w.m.Describe()
+	for _, ev := range impossible {
+		if got, err := w.m.Apply(ev); err == nil || len(got) > 0 {
+			return fmt.Errorf("%T%+v cannot be, and was taken", ev, ev)
+		}
+		if w.m.Describe() != before {
+			return fmt.Errorf("%T%+v was refused, and changed the state", ev, ev)
+		}
+	}
+	return nil
+}
+
+// walkSize is what MASSGEN_WALK asks for: full is the whole product, as `make
+// walk` has it; small is a second's work, for tests that run the walk many times;
+// else a sample of some seconds.
+func walkSize() []scenario {
+	switch os.Getenv("MASSGEN_WALK") {
+	case "full":
+		return fullProduct()
+	case "small":
+		return sample(59, 401)
+	}
+	return sample(13, 173)
+}
+
+// TestWalk is rule 10: every interleaving of up to three agents.
+func TestWalk(t *testing.T) {
+	var states, steps, turns atomic.Int64
+	var next atomic.Int64
+	list := walkSize()
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(list)) && !t.Failed(); i = next.Add(1) - 1 {
+				k := &walk{seen: map[key]bool{}}
+				w, err := newWorld(list[i].cfg, list[i].may)
+				if err == nil {
+					err = k.from(w)
+				}
+				if err != nil {
+					t.Errorf("%v\n  under %v", err, list[i])
+				}
+				states.Add(int64(len(k.seen)))
+				steps.Add(int64(k.steps))
+				turns.Add(1)
+			}
+		})
+	}
+	workers.Wait()
+	summary := fmt.Sprintf("walk: %d states, %d steps between them, under %d configurations", states.Load(), steps.Load(), turns.Load())
+	t.Log(summary)
+	fmt.Println(summary)
+}

@@ -1,0 +1,255 @@
+package turn_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// play is a turn whose models, tools, clock and person do anything. It keeps the
+// journal that it leads to.
+type play struct {
+	t *rapid.T
+	m *turn.Machine
+	// twins lets a machine that was read back from JSON do each step too.
+	twins   bool
+	now     kernel.Time
+	wakeAt  kernel.Time
+	journal []turn.Event
+	// out are the effects under way, keys all that there were, steps what each
+	// agent is at.
+	out      []machine.Effect
+	keys     map[machine.Key]bool
+	steps    map[int]turn.StepStarted
+	usage    map[int]turn.Usage
+	finished bool
+}
+
+func playTurn(t *rapid.T, twins bool) *play {
+	p := &play{
+		t: t, m: &turn.Machine{}, twins: twins, now: 1,
+		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]turn.Usage{},
+	}
+	p.apply(drawAccepted(t))
+	for len(p.out) > 0 || !p.finished {
+		p.apply(p.drawEvent())
+	}
+	return p
+}
+
+func drawAccepted(t *rapid.T) turn.Accepted {
+	ids := []string{"ada", "bob", "cyd", "dan"}[:rapid.IntRange(1, 4).Draw(t, "agents")]
+	rules := kernel.Defaults(ids...)
+	rules.Pace = rapid.SampledFrom([]kernel.Pace{kernel.PaceRounds, kernel.PaceEager}).Draw(t, "pace")
+	rules.Decision = rapid.SampledFrom([]kernel.Decision{kernel.AllVoted, kernel.Majority, kernel.Unanimous}).Draw(t, "decision")
+	rules.Final = rapid.SampledFrom([]kernel.Strategy{kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize}).Draw(t, "final")
+	rules.MaxRounds = rapid.IntRange(2, 3).Draw(t, "max rounds")
+	rules.SelfVote = len(ids) == 2 || rapid.Bool().Draw(t, "self vote")
+	rules.MaxNewAnswersPerAgent = rapid.IntRange(0, 2).Draw(t, "answers each")
+	rules.MaxNewAnswersGlobal = rapid.IntRange(0, 3).Draw(t, "answers of all")
+	for _, limit := range []*time.Duration{&rules.StragglerGrace, &rules.FirstRoundLimit, &rules.RoundLimit, &rules.RoundGrace, &rules.TurnLimit} {
+		*limit = time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "limit")) * time.Millisecond
+	}
+	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
+		Session: "s", Turn: 1, Agents: make([]machine.Agent, len(ids)),
+		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2},
+	}}
+}
+
+func (p *play) drawEvent() turn.Event {
+	p.now += kernel.Time(rapid.IntRange(0, 3).Draw(p.t, "time passes"))
+	if p.wakeAt > 0 && p.now >= p.wakeAt {
+		p.wakeAt = 0
+		return turn.Woke{At: p.now}
+	}
+	if rapid.IntRange(0, 39).Draw(p.t, "interrupt") == 0 {
+		return turn.Interrupted{At: p.now}
+	}
+	if len(p.out) == 0 {
+		p.t.Fatalf("nothing is out and nobody will wake it:\n%s", p.m.Describe())
+	}
+	i := rapid.IntRange(0, len(p.out)-1).Draw(p.t, "effect")
+	effect := p.out[i]
+	p.out = slices.Delete(p.out, i, i+1)
+	if call, ok := effect.(machine.ToolCall); ok {
+		return turn.ToolDone{At: p.now, Key: call.Key, Reply: machine.ToolReply{Index: call.Key.Index, Result: ref("found")}}
+	}
+	return turn.ModelDone{At: p.now, Key: effect.EffectKey(), Reply: p.drawReply()}
+}
+
+func (p *play) drawReply() machine.ModelReply {
+	if rapid.IntRange(0, 9).Draw(p.t, "failure") == 0 {
+		return machine.ModelReply{Failure: &machine.Failure{Kind: "network", Message: "gone", Abandoned: rapid.Bool().Draw(p.t, "abandoned")}}
+	}
+	r := machine.ModelReply{Message: ref(fmt.Sprint("message ", len(p.journal)))}
+	if rapid.Bool().Draw(p.t, "usage") {
+		r.Usage = &machine.Usage{InputTokens: 10, OutputTokens: 1}
+	}
+	if rapid.Bool().Draw(p.t, "text") {
+		r.Text, r.Hash = ref("a"), "a"
+	}
+	for range rapid.SampledFrom([]int{0, 1, 1, 1, 2}).Draw(p.t, "calls") {
+		switch rapid.IntRange(0, 5).Draw(p.t, "call") {
+		case 0, 1:
+			hash := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g"}).Draw(p.t, "answer")
+			r.Calls = append(r.Calls, machine.Call{Name: machine.NewAnswer, Answer: ref(hash), Hash: hash})
+		case 2, 3, 4:
+			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: rapid.IntRange(-1, 4).Draw(p.t, "target")})
+		default:
+			r.Calls = append(r.Calls, machine.Call{Name: "search", Own: true})
+		}
+	}
+	return r
+}
+
+func (p *play) apply(ev turn.Event) {
+	p.journal = append(p.journal, ev)
+	if done, ok := ev.(turn.ModelDone); ok {
+		p.usage[done.Key.Agent] = p.usage[done.Key.Agent].Plus(usageOf(done.Reply))
+	}
+	var twin *turn.Machine
+	if p.twins {
+		twin = again(p.t, p.m)
+	}
+	commands, err := p.m.Apply(ev)
+	if err != nil {
+		p.t.Fatalf("%T: %v", ev, err)
+	}
+	if p.twins {
+		p.compare(twin, ev, commands)
+	}
+	for _, c := range commands {
+		p.took(c)
+	}
+	if p.finished != p.m.Over() {
+		p.t.Fatalf("finish was told: %t, and over is %t", p.finished, p.m.Over())
+	}
+}
+
+func (p *play) compare(twin *turn.Machine, ev turn.Event, want []turn.Command) {
+	got, err := twin.Apply(ev)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		p.t.Fatalf("the machine read back does something else after %T (%v):\n%s", ev, err, diff)
+	}
+}
+
+func usageOf(r machine.ModelReply) turn.Usage {
+	if r.Usage == nil {
+		return turn.Usage{Calls: 1, UnknownCalls: 1}
+	}
+	return turn.Usage{Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}
+}
+
+func (p *play) took(c turn.Command) {
+	switch c := c.(type) {
+	case turn.Run:
+		key := c.Effect.EffectKey()
+		if p.keys[key] {
+			p.t.Fatalf("two effects have the key %s", key)
+		}
+		if _, ok := p.steps[key.Agent]; !ok || p.finished {
+			p.t.Fatalf("%s runs outside of a step, finished=%t", key, p.finished)
+		}
+		p.keys[key] = true
+		p.out = append(p.out, c.Effect)
+	case turn.Cancel:
+		if _, ok := p.steps[c.Agent]; !ok {
+			p.t.Fatalf("agent %d is cancelled and idle", c.Agent)
+		}
+	case turn.Wake:
+		p.wakeAt = c.At
+	case turn.Finish:
+		if p.finished {
+			p.t.Fatal("finished twice")
+		}
+		p.finished = true
+	case turn.StepStarted:
+		if at, ok := p.steps[c.Agent]; ok {
+			p.t.Fatalf("agent %d starts %+v while it is at %+v", c.Agent, c, at)
+		}
+		p.steps[c.Agent] = c
+	case turn.StepEnded:
+		p.tookEnd(c)
+	}
+}
+
+func (p *play) tookEnd(c turn.StepEnded) {
+	if p.steps[c.Agent] != (turn.StepStarted{Agent: c.Agent, Round: c.Round, Purpose: c.Purpose}) {
+		p.t.Fatalf("agent %d ends %s in round %d, it was at %+v", c.Agent, c.Purpose, c.Round, p.steps[c.Agent])
+	}
+	delete(p.steps, c.Agent)
+	isFinal := c.Purpose == machine.Presentation || c.Purpose == machine.Synthesis
+	acted := c.Outcome.Kind == machine.Answered || c.Outcome.Kind == machine.Voted
+	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
+		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
+	}
+	if c.Elapsed < 0 || c.Usage.Calls < 1 {
+		p.t.Fatalf("a step took %d ms and %d calls", c.Elapsed, c.Usage.Calls)
+	}
+}
+
+func TestEveryTurnEndsAndAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := playTurn(t, true)
+		if len(p.steps) > 0 {
+			t.Fatalf("steps that never ended: %v", p.steps)
+		}
+		for agent, usage := range p.m.Usage() {
+			if usage != p.usage[agent] {
+				t.Fatalf("agent %d: usage %+v, want %+v", agent, usage, p.usage[agent])
+			}
+		}
+		r := p.m.Result()
+		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {
+			t.Fatalf("the result is %+v", r)
+		}
+		if abandoned := slices.Clone(p.m.Abandoned()); len(slices.Compact(abandoned)) != len(p.m.Abandoned()) {
+			t.Fatalf("abandoned are %v", p.m.Abandoned())
+		}
+	})
+}
+
+// TestDamagedJournalsAreErrors takes a turn's journal and spoils it.
+func TestDamagedJournalsAreErrors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		journal := playTurn(t, false).journal
+		i := rapid.IntRange(0, len(journal)-1).Draw(t, "entry")
+		ev := journal[i]
+		_, isWoke := ev.(turn.Woke)
+		_, isInterrupt := ev.(turn.Interrupted)
+		switch rapid.IntRange(0, 3).Draw(t, "damage") {
+		case 0: // an entry stands twice
+			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt {
+				t.Fatalf("%T was taken twice", ev)
+			}
+		case 1: // the beginning is missing
+			if err := feed(journal[i+1:]); err == nil && i+1 < len(journal) {
+				t.Fatalf("a journal that lacks its first %d entries was taken", i+1)
+			}
+		case 2: // an entry is missing, or others stand in its place
+			_ = feed(slices.Delete(slices.Clone(journal), i, i+1))
+		default: // the order is lost
+			_ = feed(rapid.Permutation(journal).Draw(t, "order"))
+		}
+	})
+}
+
+// feed applies a journal to a fresh machine until its first error.
+func feed(journal []turn.Event) error {
+	m := &turn.Machine{}
+	for _, ev := range journal {
+		if _, err := m.Apply(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}

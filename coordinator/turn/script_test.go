@@ -1,0 +1,286 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// TestScripts plays the turns of testdata/scripts, one topic a file. The commands:
+//
+//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts=
+//	reply AGENT [round= index= purpose=]   with a line for each part of the message:
+//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | usage INPUT OUTPUT
+//	fail AGENT [abandoned]                 with the error as input
+//	result AGENT N [claims= abandoned]     with the tool's result as input
+//	woke | interrupt
+//	outcome                                prints the result and the usage
+//
+// Each takes at=SECONDS; time stands still without it. A reply answers the
+// agent's call that is out, unless it says which. After each event the machine is
+// written to JSON and read again, as is the event before it.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		s := &script{}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			return s.run(t, d)
+		})
+	})
+}
+
+type script struct {
+	t        *testing.T
+	d        *datadriven.TestData
+	m        *turn.Machine
+	ids      []string
+	at       kernel.Time
+	messages int
+	out      map[int]machine.Key // the model call of each agent
+}
+
+func (s *script) run(t *testing.T, d *datadriven.TestData) string {
+	s.t, s.d = t, d
+	if d.Cmd == "outcome" {
+		return s.outcome()
+	}
+	if d.Cmd == "accept" {
+		*s = script{t: t, d: d, m: &turn.Machine{}, out: map[int]machine.Key{}}
+		s.ids = s.arg("agents")
+	}
+	var seconds float64
+	if d.MaybeScanArgs(t, "at", &seconds) {
+		s.at = kernel.Time(seconds * 1000)
+	}
+	commands, err := s.m.Apply(decoded(t, s.event()))
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	s.m = again(t, s.m)
+	return s.told(commands)
+}
+
+func (s *script) event() turn.Event {
+	switch s.d.Cmd {
+	case "accept":
+		return s.accepted()
+	case "reply":
+		return turn.ModelDone{At: s.at, Key: s.key(), Reply: s.reply()}
+	case "fail":
+		failure := machine.Failure{Kind: "network", Message: strings.TrimSpace(s.d.Input), Abandoned: s.d.HasArg("abandoned")}
+		return turn.ModelDone{At: s.at, Key: s.key(), Reply: machine.ModelReply{Failure: &failure}}
+	case "result":
+		key := s.key()
+		key.Index = s.number(s.d.CmdArgs[1].Key)
+		if key.Purpose = "tool"; s.d.HasArg("final") {
+			key.Purpose = "final_tool"
+		}
+		reply := machine.ToolReply{Index: key.Index, Result: ref(strings.TrimSpace(s.d.Input)), Abandoned: s.d.HasArg("abandoned")}
+		s.d.MaybeScanArgs(s.t, "claims", &reply.Index)
+		return turn.ToolDone{At: s.at, Key: key, Reply: reply}
+	case "woke":
+		return turn.Woke{At: s.at}
+	case "interrupt":
+		return turn.Interrupted{At: s.at}
+	}
+	s.d.Fatalf(s.t, "unknown command")
+	return nil
+}
+
+func (s *script) accepted() turn.Accepted {
+	rules := kernel.Defaults(s.ids...)
+	s.d.MaybeScanArgs(s.t, "pace", (*string)(&rules.Pace))
+	s.d.MaybeScanArgs(s.t, "final", (*string)(&rules.Final))
+	s.d.MaybeScanArgs(s.t, "max_rounds", &rules.MaxRounds)
+	rules.SelfVote = !s.d.HasArg("no_self_vote")
+	for name, limit := range map[string]*time.Duration{
+		"first_limit": &rules.FirstRoundLimit, "grace": &rules.RoundGrace,
+		"turn_limit": &rules.TurnLimit, "straggler": &rules.StragglerGrace,
+	} {
+		var seconds int
+		if s.d.MaybeScanArgs(s.t, name, &seconds) {
+			*limit = time.Duration(seconds) * time.Second
+		}
+	}
+	described := machine.Turn{Session: "s", Turn: 1, Question: ref("q"), Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3}}
+	s.d.MaybeScanArgs(s.t, "max_turns", &described.Limits.MaxTurns)
+	s.d.MaybeScanArgs(s.t, "max_attempts", &described.Limits.MaxAttempts)
+	described.Agents = make([]machine.Agent, len(s.ids))
+	if s.d.HasArg("agents_missing") {
+		described.Agents = nil
+	}
+	return turn.Accepted{At: s.at, Rules: rules, Turn: described}
+}
+
+func (s *script) key() machine.Key {
+	id := s.d.CmdArgs[0].Key
+	agent := slices.Index(s.ids, id)
+	if agent < 0 {
+		agent = s.number(id)
+	}
+	key, ok := s.out[agent]
+	if !ok {
+		key = machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}
+	}
+	s.d.MaybeScanArgs(s.t, "round", &key.Round)
+	s.d.MaybeScanArgs(s.t, "index", &key.Index)
+	s.d.MaybeScanArgs(s.t, "purpose", (*string)(&key.Purpose))
+	return key
+}
+
+func (s *script) reply() machine.ModelReply {
+	s.messages++
+	r := machine.ModelReply{Message: ref(fmt.Sprintf("m%d", s.messages))}
+	for line := range strings.Lines(s.d.Input) {
+		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		first, words, _ := strings.Cut(rest, " ")
+		switch kind {
+		case "text":
+			r.Text, r.Hash = ref(rest), rest
+		case "answer":
+			r.Calls = append(r.Calls, machine.Call{Name: machine.NewAnswer, Answer: ref(rest), Hash: rest})
+		case "vote":
+			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: slices.Index(s.ids, first), Reason: words})
+		case "tool":
+			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
+		case "usage":
+			r.Usage = &machine.Usage{InputTokens: s.number(first), OutputTokens: s.number(words), CachedInputTokens: 1}
+		default:
+			s.d.Fatalf(s.t, "a reply has no %q", kind)
+		}
+	}
+	return r
+}
+
+func (s *script) arg(name string) []string {
+	arg, ok := s.d.Arg(name)
+	if !ok {
+		s.d.Fatalf(s.t, "%s is missing", name)
+	}
+	return arg.Vals
+}
+
+func (s *script) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.d.Fatalf(s.t, "%v", err)
+	}
+	return n
+}
+
+func ref(text string) kernel.Ref { return kernel.Ref{SHA256: text, Bytes: len(text)} }
+
+// decoded is the event as the journal gives it back.
+func decoded(t *testing.T, ev turn.Event) turn.Event {
+	data, err := turn.Encode(ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := turn.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// again is the machine as its JSON gives it back.
+func again(t interface{ Fatal(...any) }, m *turn.Machine) *turn.Machine {
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := &turn.Machine{}
+	if err := json.Unmarshal(data, back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+func (s *script) told(commands []turn.Command) string {
+	var b strings.Builder
+	for _, c := range commands {
+		switch c := c.(type) {
+		case turn.Run:
+			key := c.Effect.EffectKey()
+			if _, isModel := c.Effect.(machine.ModelCall); isModel {
+				s.out[key.Agent] = key
+			}
+			fmt.Fprintf(&b, "run %s %s round=%d\n", s.ids[key.Agent], describeEffect(c.Effect), key.Round)
+		case turn.Cancel:
+			fmt.Fprintf(&b, "cancel %s\n", s.ids[c.Agent])
+		case turn.Wake:
+			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
+		case turn.Finish:
+			b.WriteString("finish\n")
+		case turn.StepStarted:
+			fmt.Fprintf(&b, "start %s %s round=%d\n", s.ids[c.Agent], c.Purpose, c.Round)
+		case turn.StepEnded:
+			fmt.Fprintf(&b, "end %s %s round=%d: %s\n", s.ids[c.Agent], c.Purpose, c.Round, describeEnd(c))
+		}
+	}
+	if b.Len() == 0 {
+		return "nothing\n"
+	}
+	return b.String()
+}
+
+func describeEffect(e machine.Effect) string {
+	switch e := e.(type) {
+	case machine.ModelCall:
+		updates := 0
+		for _, entry := range e.Transcript {
+			if entry.Update != nil {
+				updates++
+			}
+		}
+		return fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d",
+			e.Key.Purpose, e.Key.Index, len(e.Offer.Shown), e.Offer.MayAnswer, e.OwnTools, len(e.Votes), len(e.Transcript), updates)
+	case machine.ToolCall:
+		return fmt.Sprintf("%s.%d %s", e.Key.Purpose, e.Key.Index, e.Name)
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func describeEnd(c turn.StepEnded) string {
+	text := fmt.Sprintf("%s after %gs, %s", c.Outcome.Kind, float64(c.Elapsed)/1000, describeUsage(c.Usage))
+	if c.Label != "" {
+		text += ", label " + c.Label
+	}
+	if c.Void != "" {
+		text += ", void: " + c.Void
+	}
+	if c.Outcome.Reason != "" {
+		text += " (" + c.Outcome.Reason + ")"
+	}
+	return text
+}
+
+func describeUsage(u turn.Usage) string {
+	return fmt.Sprintf("%d calls %d+%d tokens %d cached %d unknown", u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls)
+}
+
+func (s *script) outcome() string {
+	var b strings.Builder
+	r := s.m.Result()
+	fmt.Fprintf(&b, "over=%t %s text=%q", s.m.Over(), r.Status, r.Text.SHA256)
+	if r.Winner != nil {
+		fmt.Fprintf(&b, " winner=%s", s.m.Label(*r.Winner))
+	}
+	fmt.Fprintf(&b, " votes=%d void=%d abandoned=%v\n", len(r.Votes), len(r.Void), s.m.Abandoned())
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	for i, u := range s.m.Usage() {
+		fmt.Fprintf(&b, "%s: %s, %s\n", s.ids[i], r.Agents[i].State, describeUsage(u))
+	}
+	return b.String()
+}

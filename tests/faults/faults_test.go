@@ -1,0 +1,106 @@
+// Package faults plants faults in the kernel, and shows that its walk of all
+// interleavings finds each: a walk that finds nothing proves nothing by itself.
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// fault is one text in a file of the kernel, and what is put in its place.
+type fault struct {
+	name, file   string
+	right, wrong string
+}
+
+func TestWalkFindsEveryFault(t *testing.T) {
+	kernel, err := filepath.Abs(filepath.Join("..", "..", "coordinator", "kernel"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := read(t, filepath.Join("testdata", "faults.txtar"))
+	if len(faults) < 10 {
+		t.Errorf("there are %d faults: at least ten are wanted", len(faults))
+	}
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			walk := build(t, kernel, f)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, walk, "-test.run=^TestWalk$")
+			cmd.Dir = kernel
+			cmd.Env = append(os.Environ(), "MASSGEN_WALK=small")
+			out, err := cmd.CombinedOutput()
+			switch {
+			case ctx.Err() != nil:
+				t.Error("the walk did not come to an end")
+			case err == nil:
+				t.Errorf("the walk found nothing:\n%s", out)
+			case !strings.Contains(string(out), "violation: "):
+				t.Errorf("the walk failed, but not with a violation:\n%s", out)
+			}
+		})
+	}
+}
+
+// read returns the faults of a table, in its order.
+func read(t *testing.T, table string) []fault {
+	archive, err := txtar.ParseFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults []fault
+	for i := 0; i+1 < len(archive.Files); i += 2 {
+		right, wrong := archive.Files[i], archive.Files[i+1]
+		at, side := path.Split(right.Name)
+		if side != "right" || wrong.Name != at+"wrong" {
+			t.Fatalf("%s: %s and %s are no pair NAME/FILE/right and NAME/FILE/wrong", table, right.Name, wrong.Name)
+		}
+		faults = append(faults, fault{
+			name: path.Dir(path.Clean(at)), file: path.Base(at),
+			right: string(right.Data), wrong: string(wrong.Data),
+		})
+	}
+	return faults
+}
+
+// build compiles the kernel's tests with a fault in place of the right text.
+func build(t *testing.T, kernel string, f fault) string {
+	source := filepath.Join(kernel, f.file)
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), f.right); n != 1 {
+		t.Fatalf("%s has the text of this fault %d times, not once: bring the table up to date\n%s", f.file, n, f.right)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, f.file)
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), f.right, f.wrong, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace, walk := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "kernel.test")
+	if err := os.WriteFile(replace, overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", replace, "-o", walk, ".")
+	cmd.Dir = kernel
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the kernel does not build with this fault: %v\n%s", err, out)
+	}
+	return walk
+}
