@@ -42,7 +42,7 @@ func load(fsys fs.FS) (*tree, error) {
 		if d.IsDir() && p != "." && name != ".ci" && (name[0] == '.' || name[0] == '_' || name == "node_modules") {
 			return fs.SkipDir
 		}
-		if !d.Type().IsRegular() {
+		if !d.Type().IsRegular() || name == ".git" { // in a git worktree it is a file
 			return nil
 		}
 		t.files = append(t.files, p)
