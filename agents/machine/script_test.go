@@ -208,7 +208,7 @@ func (s *script) told(effects []machine.Effect, err error) string {
 		switch e := e.(type) {
 		case machine.ModelCall:
 			fmt.Fprintf(&b, "call %s own_tools=%t votes=%d %s", e.Key, e.OwnTools, len(e.Votes), describeOffer(e.Offer))
-			if agents := shown(e.Shown()); !slices.Equal(agents, shown(e.Offer.Shown)) {
+			if agents := shown(e.Current().Shown); !slices.Equal(agents, shown(e.Offer.Shown)) {
 				fmt.Fprintf(&b, " now=%v", agents)
 			}
 			b.WriteByte('\n')
