@@ -87,7 +87,9 @@ func failure(ctx context.Context, err error) *machine.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		kind = backends.KindCancelled
 	}
-	return &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
+	var e *backends.Error
+	noTools := errors.As(err, &e) && e.NoTools
+	return &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error()), NoTools: noTools}
 }
 
 func definitions(tools []Tool) []backends.Tool {

@@ -61,7 +61,10 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Messages: b.messages(call),
 	}
 	b.decode(self.Params, &req.Params)
-	if b.coordinates {
+	switch {
+	case call.JSON:
+		req.Schema = b.names.actionSchema(call.Current())
+	case b.coordinates:
 		req.Tools = coordinationTools(len(b.turn.Agents), call.Offer.MayAnswer)
 	}
 	if call.OwnTools {
@@ -81,6 +84,10 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	b.decode(b.turn.History, &in.History)
 	for _, a := range call.Offer.Shown {
 		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
+	}
+	if call.JSON {
+		offer := call.Current()
+		in.Sections = append(in.Sections, contextbuild.JSONMode(offer.MayAnswer, len(offer.MayVote) > 0))
 	}
 	if b.err != nil {
 		return nil
@@ -119,13 +126,21 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 				messages = append(messages, m)
 			}
 		case machine.Result:
+			if e.JSON {
+				messages = append(messages, backends.User(b.result(e).Content))
+				continue
+			}
 			if last := len(messages) - 1; last >= 0 && messages[last].Role == backends.RoleTool {
 				messages[last].Parts = append(messages[last].Parts, b.result(e))
 				continue
 			}
 			messages = append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{b.result(e)}})
 		case machine.Reminder:
-			messages = append(messages, backends.User(b.withWord(contextbuild.Reminder(e.MayAnswer, e.MayVote), e)))
+			reminder := contextbuild.Reminder(e.MayAnswer, e.MayVote)
+			if e.JSON {
+				reminder = contextbuild.ReminderJSON()
+			}
+			messages = append(messages, backends.User(b.withWord(reminder, e)))
 		}
 	}
 	return messages

@@ -41,7 +41,11 @@ func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
 	if reply.Text, reply.Hash, err = r.text(resp.Message.Text()); err != nil {
 		return reply, err
 	}
-	for _, tc := range resp.Message.ToolCalls() {
+	calls := resp.Message.ToolCalls()
+	if r.call.JSON {
+		calls = actInText(resp.Message.Text())
+	}
+	for _, tc := range calls {
 		call, err := r.decodeCall(tc)
 		if err != nil {
 			return reply, err
@@ -113,7 +117,7 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine
 // overlaps compares a new answer with those its author was shown, and with no
 // others (rule 6).
 func (r *replyReader) overlaps(content string) ([]int, error) {
-	answers := r.call.Shown()
+	answers := r.call.Current().Shown
 	shares := make([]int, len(answers))
 	for i, a := range answers {
 		older, err := r.blobs.Get(r.ctx, a.Text)

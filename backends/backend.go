@@ -25,7 +25,10 @@ type Request struct {
 	Model    string    `json:"model"`
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools,omitempty"`
-	Params   Params    `json:"params"`
+	// Schema, if it is not empty, is the JSON Schema that the reply's text must
+	// fit. It goes with no tools.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	Params Params          `json:"params"`
 }
 
 // Key names a model call for people, dumps and mocks. It is never sent to a

@@ -32,6 +32,9 @@ type Error struct {
 	Message string
 	// Status is the HTTP status, 0 if none was received.
 	Status int
+	// NoTools says that the service takes no tools for this model; Kind is then
+	// KindBadRequest.
+	NoTools bool
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	// Begun says that a part of the answer had come before it failed, so that a

@@ -22,6 +22,14 @@ var (
 	reminderAnswer string
 	//go:embed prompts/reminder_vote.txt
 	reminderVote string
+	//go:embed prompts/reminder_json.txt
+	reminderJSON string
+	//go:embed prompts/json_mode.txt
+	jsonMode string
+	//go:embed prompts/json_answer.txt
+	jsonAnswer string
+	//go:embed prompts/json_vote.txt
+	jsonVote string
 	//go:embed prompts/update.txt
 	updatePrompt string
 	//go:embed prompts/final_turn.txt
@@ -49,6 +57,23 @@ func Reminder(mayAnswer, mayVote bool) string {
 		return reminderVote
 	}
 	return reminderBoth
+}
+
+// ReminderJSON is Reminder for a model that was asked for a JSON object.
+func ReminderJSON() string { return reminderJSON }
+
+// JSONMode returns the section of the system message that asks for a JSON object
+// in place of a tool call. It shows the forms that are taken now; at least one of
+// the two is true.
+func JSONMode(mayAnswer, mayVote bool) string {
+	forms := []string{jsonMode}
+	if mayAnswer {
+		forms = append(forms, jsonAnswer)
+	}
+	if mayVote {
+		forms = append(forms, jsonVote)
+	}
+	return strings.Join(forms, "\n")
 }
 
 // FinalTurn returns the text that tells an agent that only the coordination

@@ -96,6 +96,8 @@ func (e *engine) do(c turn.Command) {
 	case turn.StepStarted:
 		e.ctx[c.Agent], e.cancel[c.Agent] = context.WithCancel(e.base)
 		e.turn.events.add(Event{Kind: StepStarted, Agent: e.id(c.Agent), Round: c.Round, Text: string(c.Purpose)})
+	case turn.WentToJSON:
+		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
 	case turn.StepEnded:
 		e.tellEnd(c)
 	}

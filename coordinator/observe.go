@@ -42,6 +42,7 @@ const (
 	Failed      EventKind = "failed"
 	Cancelled   EventKind = "cancelled"
 	Presented   EventKind = "presented"
+	WentToJSON  EventKind = "went_to_json"
 	Ended       EventKind = "ended"
 )
 

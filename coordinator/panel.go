@@ -52,6 +52,8 @@ type Agent struct {
 	Params        backends.Params
 	// Tools are the agent's own, beside answering and voting.
 	Tools []agents.Tool
+	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
+	ToolMode machine.ToolMode
 }
 
 // Options say who is on a panel and by which rules it works.
@@ -208,6 +210,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history []sessions.Turn) 
 		if err != nil {
 			return d, err
 		}
+		agent.ToolMode = a.ToolMode
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, nil

@@ -94,6 +94,9 @@ func (e *engine) result() (Result, error) {
 	for _, agent := range e.machine.Abandoned() {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
 	}
+	for _, agent := range e.machine.WithoutTools() {
+		r.Warnings = append(r.Warnings, e.id(agent)+"'s model used no tools and was asked for JSON objects (tool_mode: json asks for them from the start)")
+	}
 	for i, a := range k.Agents {
 		agent := ResultAgent{ID: e.id(i), State: a.State}
 		if a.State == kernel.ActFailed {

@@ -27,9 +27,23 @@ type Agent struct {
 	Model  string     `json:"model"`
 	// Params is the JSON of backends.Params, Tools that of the agent's own tools,
 	// a list of backends.Tool.
-	Params kernel.Ref `json:"params"`
-	Tools  kernel.Ref `json:"tools"`
+	Params   kernel.Ref `json:"params"`
+	Tools    kernel.Ref `json:"tools"`
+	ToolMode ToolMode   `json:"tool_mode,omitempty"`
 }
+
+// ToolMode says how a model is offered the coordination tools.
+type ToolMode string
+
+// The modes. ToolsNative, which is also the zero value's meaning, offers tools;
+// ToolsJSON asks for one JSON object, for models that cannot call tools; ToolsAuto
+// begins with tools and goes over to JSON when the service refuses them or the
+// model has ignored them twice.
+const (
+	ToolsNative ToolMode = "native"
+	ToolsJSON   ToolMode = "json"
+	ToolsAuto   ToolMode = "auto"
+)
 
 // Limits bound a step.
 type Limits struct {
@@ -93,17 +107,19 @@ type ModelCall struct {
 	Transcript []Entry       `json:"transcript,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
+	// JSON asks for the act as a JSON object, and offers no tools.
+	JSON bool `json:"json,omitempty"`
 }
 
-// Shown are the answers that stand by the call's input: those of its last update,
-// else those of the offer.
-func (c ModelCall) Shown() []kernel.Answer {
+// Current is the offer that stands by the call's input: that of its last update,
+// else that of the step's start.
+func (c ModelCall) Current() kernel.Offer {
 	for _, e := range slices.Backward(c.Transcript) {
 		if e.Update != nil {
-			return e.Update.Shown
+			return *e.Update
 		}
 	}
-	return c.Offer.Shown
+	return c.Offer
 }
 
 // ToolCall asks for one tool's result: that of call number Call of an assistant
@@ -138,6 +154,9 @@ type Entry struct {
 	Update *kernel.Offer `json:"update,omitempty"`
 	// Final adds the word that this is the last turn.
 	Final bool `json:"final,omitempty"`
+	// JSON says that the act was asked for as a JSON object: a result stands in a
+	// user message then, since there was no call that it could answer.
+	JSON bool `json:"json,omitempty"`
 	// MayAnswer and MayVote say what a reminder may name.
 	MayAnswer bool `json:"may_answer,omitempty"`
 	MayVote   bool `json:"may_vote,omitempty"`

@@ -31,6 +31,8 @@ type Usage struct {
 type Failure struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
+	// NoTools says that the service takes no tools for this model.
+	NoTools bool `json:"no_tools,omitempty"`
 	// Abandoned says that the effect ignored its cancellation.
 	Abandoned bool `json:"abandoned,omitempty"`
 }

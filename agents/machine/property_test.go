@@ -199,7 +199,7 @@ func (r *run) checkCall(c machine.ModelCall) {
 		}
 		r.checkAddition(c.Transcript[len(before):])
 	}
-	if diff := cmp.Diff(r.offer.Shown, c.Shown()); diff != "" {
+	if diff := cmp.Diff(r.offer.Shown, c.Current().Shown); diff != "" {
 		r.t.Fatalf("the answers shown are not those that the model was told of:\n%s", diff)
 	}
 }

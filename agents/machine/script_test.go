@@ -67,7 +67,9 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) machine.Event {
 	case "reply":
 		return s.reply(t, d)
 	case "fail":
-		return machine.ModelReply{Failure: &machine.Failure{Kind: "network", Message: strings.TrimSpace(d.Input)}}
+		return machine.ModelReply{Failure: &machine.Failure{
+			Kind: "network", Message: strings.TrimSpace(d.Input), NoTools: d.HasArg("no_tools"),
+		}}
 	case "result":
 		index, err := strconv.Atoi(d.CmdArgs[0].Key)
 		if err != nil {
@@ -151,6 +153,7 @@ func task(t *testing.T, d *datadriven.TestData) machine.Task {
 	d.MaybeScanArgs(t, "max_turns", &task.Limits.MaxTurns)
 	d.MaybeScanArgs(t, "max_attempts", &task.Limits.MaxAttempts)
 	d.MaybeScanArgs(t, "overlap", &task.Limits.MaxOverlap)
+	task.JSON, task.MayUseJSON = d.HasArg("json"), d.HasArg("may_use_json")
 	if d.HasArg("votes") {
 		task.Votes = []kernel.Vote{{Voter: 0, For: task.Agent, Reason: "good"}}
 	}
@@ -208,8 +211,11 @@ func (s *script) told(effects []machine.Effect, err error) string {
 		switch e := e.(type) {
 		case machine.ModelCall:
 			fmt.Fprintf(&b, "call %s own_tools=%t votes=%d %s", e.Key, e.OwnTools, len(e.Votes), describeOffer(e.Offer))
-			if agents := shown(e.Shown()); !slices.Equal(agents, shown(e.Offer.Shown)) {
+			if agents := shown(e.Current().Shown); !slices.Equal(agents, shown(e.Offer.Shown)) {
 				fmt.Fprintf(&b, " now=%v", agents)
+			}
+			if e.JSON {
+				b.WriteString(" json")
 			}
 			b.WriteByte('\n')
 			for _, entry := range e.Transcript[s.printed:] {
@@ -253,6 +259,9 @@ func describeEntry(e machine.Entry) string {
 	}
 	if e.Error {
 		words = append(words, "error")
+	}
+	if e.JSON {
+		words = append(words, "json")
 	}
 	if n := e.Notice; n != nil {
 		words = append(words, fmt.Sprintf("notice %s agent=%d votable=%t %q", n.Code, n.Agent, n.Votable, n.Detail))

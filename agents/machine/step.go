@@ -17,6 +17,9 @@ type Task struct {
 	Offer   kernel.Offer  `json:"offer"`
 	Votes   []kernel.Vote `json:"votes,omitempty"`
 	Limits  Limits        `json:"limits"`
+	// JSON begins the step in JSON mode, MayUseJSON lets it go over to it (ToolsAuto).
+	JSON       bool `json:"json,omitempty"`
+	MayUseJSON bool `json:"may_use_json,omitempty"`
 }
 
 // Step is one agent's step under way.
@@ -38,6 +41,10 @@ type state struct {
 	FirstText  kernel.Ref `json:"first_text,omitzero"`
 	FirstHash  string     `json:"first_hash,omitempty"`
 	Restricted bool       `json:"restricted,omitempty"`
+	// JSON says that acts are asked for as JSON objects; Ignored counts the messages
+	// that called none of the tools on offer.
+	JSON    bool `json:"json,omitempty"`
+	Ignored int  `json:"ignored,omitempty"`
 	// OwnTools says that the last call offered the agent's own tools.
 	OwnTools  bool `json:"own_tools,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
@@ -80,12 +87,15 @@ func (s *Step) UnmarshalJSON(data []byte) error {
 
 // Begin starts a step and returns it with its first effect.
 func Begin(task Task) (*Step, []Effect) {
-	s := &Step{state{Task: task, Offer: task.Offer}}
+	s := &Step{state{Task: task, Offer: task.Offer, JSON: task.JSON && task.Purpose == Coordination}}
 	return s, []Effect{s.callModel()}
 }
 
 // Outcome returns how the step ended; its Kind is empty while it goes on.
 func (s *Step) Outcome() Outcome { return s.s.Outcome }
+
+// JSON says whether the step asks for acts as JSON objects, from its start or since.
+func (s *Step) JSON() bool { return s.s.JSON }
 
 // Waits says whether the effect with this key is out.
 func (s *Step) Waits(k Key) bool {
@@ -125,13 +135,14 @@ func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
 func (s *Step) callModel() Effect {
 	// In the last of max_turns calls, and after it, only the coordination tools are
 	// offered (seed 001).
-	s.s.OwnTools = !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
 	call := ModelCall{
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
 		Votes:      s.s.Task.Votes,
 		Transcript: slices.Clone(s.s.Transcript),
 		OwnTools:   s.s.OwnTools,
+		JSON:       s.s.JSON,
 	}
 	s.s.Calls++
 	s.s.Waiting = true
@@ -154,10 +165,13 @@ func (s *Step) takeReply(r ModelReply) []Effect {
 	switch {
 	case s.s.Cancelled:
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
+	case r.Failure != nil && r.Failure.NoTools && s.mayUseJSON():
+		s.s.JSON = true
+		return []Effect{s.callModel()}
 	case r.Failure != nil:
 		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
 	}
-	if s.s.FirstText == (kernel.Ref{}) {
+	if s.s.FirstText == (kernel.Ref{}) && !s.s.JSON { // a JSON object is no text to show
 		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
 	}
 	if s.isConversation() && len(r.Calls) == 0 {
@@ -183,7 +197,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
 	var effects []Effect
 	for i, c := range r.Calls {
-		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name}
+		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
 		switch {
 		case c.isAct() && !s.isConversation():
 			entry.Notice = refused[i]
@@ -198,6 +212,9 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	}
 	if act == nil && (len(refused) > 0 || len(effects) == 0) {
 		s.s.Attempts++
+	}
+	if len(r.Calls) == 0 {
+		s.s.Ignored++
 	}
 	if len(effects) > 0 {
 		return effects
@@ -229,9 +246,18 @@ func (s *Step) goOn() []Effect {
 	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts:
 		return s.giveUp()
 	}
+	if s.s.Ignored >= maxIgnored && s.mayUseJSON() {
+		s.s.JSON = true
+	}
 	s.tell()
 	return []Effect{s.callModel()}
 }
+
+// maxIgnored is how many messages may ignore the tools before ToolsAuto asks for
+// JSON.
+const maxIgnored = 2
+
+func (s *Step) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON && !s.isConversation() }
 
 // tell adds what the model must know before its next call: after a message
 // without any call the reminder (rule 7), else at the end of the last result a
@@ -239,11 +265,11 @@ func (s *Step) goOn() []Effect {
 func (s *Step) tell() {
 	if s.s.Transcript[len(s.s.Transcript)-1].Kind == Assistant {
 		s.s.Transcript = append(s.s.Transcript, Entry{
-			Kind: Reminder, MayAnswer: s.s.Offer.MayAnswer, MayVote: len(s.s.Offer.MayVote) > 0,
+			Kind: Reminder, JSON: s.s.JSON, MayAnswer: s.s.Offer.MayAnswer, MayVote: len(s.s.Offer.MayVote) > 0,
 		})
 	}
 	last := &s.s.Transcript[len(s.s.Transcript)-1]
-	last.Final = s.s.Calls == s.s.Task.Limits.MaxTurns-1
+	last.Final = !s.s.JSON && s.s.Calls == s.s.Task.Limits.MaxTurns-1
 	if last.Kind == Result && s.s.Next != nil {
 		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
 	}

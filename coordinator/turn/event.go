@@ -125,6 +125,10 @@ type StepStarted struct {
 	Purpose      machine.Purpose
 }
 
+// WentToJSON tells that an agent's model uses no tools and is asked for JSON
+// objects from now on.
+type WentToJSON struct{ Agent, Round int }
+
 // StepEnded tells what an agent's step came to.
 type StepEnded struct {
 	Agent, Round int
@@ -143,6 +147,7 @@ func (Wake) command()        {}
 func (Finish) command()      {}
 func (StepStarted) command() {}
 func (StepEnded) command()   {}
+func (WentToJSON) command()  {}
 
 // Usage adds up model calls. UnknownCalls are those of which no usage was
 // told; their tokens are not in the sums.

@@ -26,6 +26,8 @@ type state struct {
 	// their cancellation.
 	Usage     []Usage `json:"usage"`
 	Abandoned []int   `json:"abandoned,omitempty"`
+	// JSON has the agents whose models were found to use no tools (ToolsAuto).
+	JSON []int `json:"json,omitempty"`
 }
 
 // step is a step under way, with what is told of it when it ends.
@@ -72,6 +74,10 @@ func (m *Machine) Usage() []Usage { return append([]Usage(nil), m.s.Usage...) }
 
 // Abandoned returns the agents whose calls ignored their cancellation.
 func (m *Machine) Abandoned() []int { return append([]int(nil), m.s.Abandoned...) }
+
+// WithoutTools returns the agents whose models were found to use no tools and were
+// asked for JSON objects since.
+func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) }
 
 // Result returns the kernel's result; it is final once Over.
 func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
@@ -182,6 +188,7 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 	if err != nil {
 		return err
 	}
+	m.noteJSON(agent, s)
 	m.run(effects)
 	outcome := s.Step.Outcome()
 	if outcome.Kind == "" {
@@ -195,6 +202,15 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 	}
 	m.out[told] = m.ended(at, agent, s, outcome)
 	return nil
+}
+
+// noteJSON remembers that a step has gone over to JSON, for the agent's later
+// steps, and tells of it once.
+func (m *Machine) noteJSON(agent int, s *step) {
+	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == machine.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
+		m.s.JSON = append(m.s.JSON, agent)
+		m.out = append(m.out, WentToJSON{Agent: agent, Round: s.Round})
+	}
 }
 
 func (m *Machine) run(effects []machine.Effect) {
@@ -250,6 +266,9 @@ func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 
 func (m *Machine) begin(at kernel.Time, task machine.Task) {
 	task.Limits = m.s.Turn.Limits
+	mode := m.s.Turn.Agents[task.Agent].ToolMode
+	task.JSON = mode == machine.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
+	task.MayUseJSON = mode == machine.ToolsAuto
 	s, effects := machine.Begin(task)
 	m.s.Steps[task.Agent] = &step{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
 	m.out = append(m.out, StepStarted{Agent: task.Agent, Round: task.Round, Purpose: task.Purpose})

@@ -1,0 +1,61 @@
+package agents
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// actionSchema is the JSON Schema of the one object by which a model without
+// tools acts: {"action": {"name", …}} with the arguments of new_answer or vote
+// beside the name. Only what is offered now fits it, so that a service that
+// enforces the schema while the model writes cannot yield a vote for nobody. The
+// choice stands inside of an object, since OpenAI's strict mode wants that.
+func (p panelNames) actionSchema(offer kernel.Offer) json.RawMessage {
+	var forms []string
+	if offer.MayAnswer {
+		forms = append(forms, `{"type":"object","properties":{"name":{"type":"string","enum":["new_answer"]},`+
+			`"content":{"type":"string"}},"required":["name","content"],"additionalProperties":false}`)
+	}
+	if len(offer.MayVote) > 0 {
+		names := make([]string, len(offer.MayVote))
+		for i, agent := range offer.MayVote {
+			names[i] = `"` + p.anonymous(agent) + `"`
+		}
+		forms = append(forms, `{"type":"object","properties":{"name":{"type":"string","enum":["vote"]},`+
+			`"agent_id":{"type":"string","enum":[`+strings.Join(names, ",")+`]},"reason":{"type":"string"}},`+
+			`"required":["name","agent_id","reason"],"additionalProperties":false}`)
+	}
+	action := forms[0]
+	if len(forms) > 1 {
+		action = `{"anyOf":[` + strings.Join(forms, ",") + `]}`
+	}
+	return json.RawMessage(`{"type":"object","properties":{"action":` + action +
+		`},"required":["action"],"additionalProperties":false}`)
+}
+
+// actInText reads the act that a model in JSON mode wrote, as the tool call that
+// it stands for; a text that is no such object holds none. A service that cannot
+// enforce the schema may put the object into a fence or prose.
+func actInText(text string) []backends.ToolCall {
+	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if start < 0 || end < start {
+		return nil
+	}
+	var object struct {
+		Action json.RawMessage `json:"action"`
+	}
+	var action struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal([]byte(text[start:end+1]), &object) != nil || json.Unmarshal(object.Action, &action) != nil {
+		return nil
+	}
+	if action.Name != machine.NewAnswer && action.Name != machine.Vote {
+		return nil
+	}
+	return []backends.ToolCall{{Name: action.Name, Arguments: string(object.Action)}}
+}
