@@ -90,10 +90,12 @@ func describe(out *backends.Error, err error) {
 	switch {
 	case errors.As(err, &status):
 		describeStatus(out, status)
+		noteNoTools(out)
 	case errors.As(err, &stream):
 		report := parseReport(stream.Body)
 		out.Message, out.RetryAfter = report.message, report.retryAfter
 		out.Kind = report.kind(report.status())
+		noteNoTools(out)
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.Error()
 	case errors.As(err, &withheld):
