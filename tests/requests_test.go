@@ -64,6 +64,8 @@ func faults() []fault {
 		{name: "error in mid-stream", reply: backendtest.Reply{Text: half, Fault: backendtest.ErrorInStream}},
 		{name: "400", reply: failed(400, "Unknown field.", nil)},
 		{name: "400, the conversation is too long", reply: failed(400, "This model's maximum context length is 8192 tokens.", nil)},
+		{name: "400, it takes no tools", reply: failed(400, "This model does not support tools.", nil)},
+		{name: "400, it cannot stream", reply: failed(400, "Streaming is not supported.", nil), times: 1},
 		{name: "401", reply: failed(401, "Wrong key.", nil)},
 		{name: "a web page in place of an answer", reply: backendtest.Reply{Fault: backendtest.HTMLPage}},
 		{name: "any, while the breaker is open", open: true},

@@ -81,8 +81,9 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// Stream calls the model once, without a retry. Its errors are *backends.Error;
-// one that comes after the model was reached and before it answered whole is
+// Stream calls the model once, without a retry; only a service that says that it
+// cannot stream is asked again, without streaming, under the same limits of time. Its
+// errors are *backends.Error; one that comes after the model was reached and before it answered whole is
 // KindNetwork or KindTimeout, also when the service only stopped talking: a
 // stream that was cut is never an answer.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
@@ -98,7 +99,7 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 // errStopped says that the reader of the stream broke out of its loop.
 var errStopped = errors.New("the reader stopped")
 
-// attempt is one request on the wire and its answer.
+// attempt is one request and its answer, in one exchange on the wire or two.
 type attempt struct {
 	wire   *wire.Exchange
 	stream *eventStream // nil without an answer
@@ -106,16 +107,29 @@ type attempt struct {
 	begun  bool
 }
 
-// run gives each event to emit, until emit says false (errStopped).
+// run gives each event to emit, until emit says false (errStopped). A service that
+// cannot stream what it is asked is asked once more, for a whole answer.
 func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
+	request, overlay, err := encode(req, b.model, b.service.Host())
+	if err != nil {
+		return b.service.LocalError(err)
+	}
+	err = a.exchange(ctx, b, req, request, overlay)
+	if wire.SaysNoStream(err) {
+		overlay["stream"], overlay["stream_options"] = false, nil
+		err = a.exchange(ctx, b, req, request, overlay)
+	}
+	return err
+}
+
+// exchange sends one request and reads its answer.
+func (a *attempt) exchange(
+	ctx context.Context, b *Backend, req backends.Request, request goopenai.ChatCompletionRequest, overlay map[string]any,
+) error {
 	a.wire = b.service.Begin(ctx, req.Params.Headers)
 	defer a.wire.End()
 	if err := ctx.Err(); err != nil {
 		return a.failure(err)
-	}
-	request, overlay, err := encode(req, b.model, b.service.Host())
-	if err != nil {
-		return b.service.LocalError(err)
 	}
 	a.wire.Rewrite = func(body []byte) ([]byte, error) { return mergeBody(body, overlay) }
 	a.wire.Show = func(body io.ReadCloser) io.ReadCloser {
