@@ -20,6 +20,7 @@ type version int
 const (
 	version35 version = 305
 	version37 version = 307
+	version45 version = 405
 	version46 version = 406
 	version47 version = 407
 )

@@ -186,7 +186,12 @@ type wireRequest struct {
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"input_schema"`
 	} `json:"tools"`
-	Stop []string `json:"stop_sequences"`
+	Stop         []string `json:"stop_sequences"`
+	OutputConfig struct {
+		Format struct {
+			Schema json.RawMessage `json:"schema"`
+		} `json:"format"`
+	} `json:"output_config"`
 	backends.Params
 }
 
@@ -197,7 +202,7 @@ func decodeRequest(body []byte) backends.Request {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return backends.Request{Messages: []backends.Message{backends.User("unreadable request: " + err.Error())}}
 	}
-	req := backends.Request{Model: in.Model, Params: in.Params}
+	req := backends.Request{Model: in.Model, Params: in.Params, Schema: in.OutputConfig.Format.Schema}
 	req.Params.Stop = in.Stop
 	for _, b := range in.System {
 		req.Messages = append(req.Messages, backends.System(b.Text))

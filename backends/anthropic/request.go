@@ -2,12 +2,14 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
 )
 
 // encode turns a request, which names its model, into the library's. Its errors
@@ -31,8 +33,30 @@ func encode(req backends.Request, provider string) (sdk.MessageNewParams, error)
 	if err := encodeParams(&out, req.Params); err != nil {
 		return out, err
 	}
+	if len(req.Schema) > 0 {
+		if err := encodeSchema(&out, req.Schema); err != nil {
+			return out, err
+		}
+	}
 	markCached(&out)
 	return out, nil
+}
+
+// encodeSchema asks for a text that fits the schema, which stands as it is
+// ("Structured outputs" in the docs of the API, November 2026: from 4.5 on).
+func encodeSchema(out *sdk.MessageNewParams, schema json.RawMessage) error {
+	if versionOf(string(out.Model)).before(version45) {
+		return fmt.Errorf("JSON mode: %s takes no schema for its reply", out.Model)
+	}
+	if !json.Valid(schema) {
+		return errors.New("the schema of the reply is not JSON")
+	}
+	format, err := wire.Encode(map[string]any{"type": "json_schema", "schema": schema})
+	if err != nil {
+		return fmt.Errorf("encode the schema of the reply: %w", err)
+	}
+	out.OutputConfig.Format = param.Override[sdk.JSONOutputFormatParam](format)
+	return nil
 }
 
 func encodeTool(t backends.Tool) (sdk.ToolUnionParam, error) {

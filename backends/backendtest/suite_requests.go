@@ -14,6 +14,7 @@ func requestChecks() []check {
 		{"conversation arrives", checkConversation},
 		{"image arrives", checkImage},
 		{"tools arrive", checkTools},
+		{"schema of the reply arrives", checkSchema},
 		{"parameters arrive", checkParams},
 		{"headers arrive", checkHeaders},
 		{"request is repaired", checkRepaired},
@@ -99,6 +100,20 @@ func checkTools(t *testing.T, newHarness NewHarness) {
 	}
 	h.mustCall(t, ask())
 	same(t, "the tools of a request without any", []string(nil), h.Calls()[1].ToolNames())
+}
+
+func checkSchema(t *testing.T, newHarness NewHarness) {
+	h := newHarness(t, Settings{Reply: always(Reply{Text: `{"z":1}`})})
+	req := ask()
+	req.Schema = json.RawMessage(`{"type":"object","properties":{"z":{"enum":["<","a"]},"a":{}},"required":["z"],"additionalProperties":false}`)
+	h.mustCall(t, req)
+	same(t, "the schema", string(req.Schema), string(h.Calls()[0].Request().Schema))
+	h.mustCall(t, ask())
+	same(t, "the schema of a request without any", "", string(h.Calls()[1].Request().Schema))
+	req.Schema = json.RawMessage("{")
+	_, err := h.mustFail(t, req)
+	same(t, "the kind of error for a schema that is none", backends.KindBadRequest, err.Kind)
+	same(t, "the number of requests", 2, len(h.Calls()))
 }
 
 func checkParams(t *testing.T, newHarness NewHarness) {

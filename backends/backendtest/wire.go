@@ -230,7 +230,12 @@ func decodeChat(body []byte) backends.Request {
 		Messages            []decodedMessage `json:"messages"`
 		Tools               []decodedTool    `json:"tools"`
 		MaxCompletionTokens *int             `json:"max_completion_tokens"`
-		backends.Params                      // whose names are the wire's
+		ResponseFormat      struct {
+			JSONSchema struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"json_schema"`
+		} `json:"response_format"`
+		backends.Params // whose names are the wire's
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return backends.Request{Messages: []backends.Message{backends.User("unreadable request: " + err.Error())}}
@@ -238,7 +243,7 @@ func decodeChat(body []byte) backends.Request {
 	if in.MaxTokens == nil {
 		in.MaxTokens = in.MaxCompletionTokens
 	}
-	req := backends.Request{Model: in.Model, Params: in.Params}
+	req := backends.Request{Model: in.Model, Params: in.Params, Schema: in.ResponseFormat.JSONSchema.Schema}
 	for _, m := range in.Messages {
 		req.Messages = append(req.Messages, m.message())
 	}

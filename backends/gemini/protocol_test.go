@@ -124,6 +124,9 @@ type wireRequest struct {
 		MaxOutputTokens *int
 		StopSequences   []string
 		Seed            *int64
+
+		ResponseMimeType   string
+		ResponseJSONSchema json.RawMessage
 	}
 }
 
@@ -159,7 +162,7 @@ func decodeCall(r *http.Request, body []byte) backends.Request {
 		model = "wrong method: " + r.URL.String()
 	}
 	config := in.GenerationConfig
-	out := backends.Request{Model: model, Params: backends.Params{
+	out := backends.Request{Model: model, Schema: config.ResponseJSONSchema, Params: backends.Params{
 		Temperature: config.Temperature, TopP: config.TopP, MaxTokens: config.MaxOutputTokens,
 		Stop: config.StopSequences, Seed: config.Seed,
 	}}

@@ -3,6 +3,7 @@ package gemini
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,6 +30,12 @@ func encode(req backends.Request, provider, model string) ([]byte, error) {
 			return nil, err
 		}
 		fields["tools"] = []tools{declared}
+	}
+	if len(req.Schema) > 0 {
+		if !json.Valid(req.Schema) {
+			return nil, errors.New("the schema of the reply is not JSON")
+		}
+		config["responseMimeType"], config["responseJsonSchema"] = "application/json", req.Schema
 	}
 	if len(config) > 0 {
 		fields["generationConfig"] = config

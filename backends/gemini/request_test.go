@@ -81,6 +81,18 @@ func TestLeastBody(t *testing.T) {
 	}
 }
 
+func TestSchemaOfTheReply(t *testing.T) {
+	got := sent(t, backends.Request{
+		Messages: []backends.Message{backends.User("hi")},
+		Schema:   json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"enum":["<b>"]}}}`),
+	})
+	const want = `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"responseJsonSchema":` +
+		`{"type":"object","properties":{"z":{},"a":{"enum":["<b>"]}}},"responseMimeType":"application/json"}}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestReasoningEffort(t *testing.T) {
 	for _, c := range []struct{ model, effort, want string }{
 		{"gemini-3-pro", "minimal", `{"includeThoughts":true,"thinkingLevel":"MINIMAL"}`},

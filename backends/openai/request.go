@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,6 +43,12 @@ func encode(req backends.Request, defaultModel, host string) (goopenai.ChatCompl
 		}
 		overlay["tools"] = tools
 	}
+	if len(req.Schema) > 0 {
+		if !json.Valid(req.Schema) {
+			return out, nil, errors.New("the schema of the reply is not JSON")
+		}
+		overlay["response_format"] = newResponseFormat(req.Schema)
+	}
 	addParams(overlay, req.Params, maxTokensField(out.Model, host))
 	return out, overlay, nil
 }
@@ -75,6 +82,22 @@ func encodeTools(tools []backends.Tool) ([]tool, error) {
 		}})
 	}
 	return out, nil
+}
+
+// responseFormat asks for a text that fits a JSON Schema.
+type responseFormat struct {
+	Type       string `json:"type"`
+	JSONSchema struct {
+		Name   string          `json:"name"`
+		Strict bool            `json:"strict"`
+		Schema json.RawMessage `json:"schema"`
+	} `json:"json_schema"`
+}
+
+func newResponseFormat(schema json.RawMessage) responseFormat {
+	out := responseFormat{Type: "json_schema"}
+	out.JSONSchema.Name, out.JSONSchema.Strict, out.JSONSchema.Schema = "action", true, schema
+	return out
 }
 
 // addParams takes the settings past go-openai, which rounds numbers to 32 bits,
