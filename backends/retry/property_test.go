@@ -83,12 +83,13 @@ func (f *fickle) Stream(ctx context.Context, req backends.Request) iter.Seq2[bac
 // hold of every run: no call has more attempts than it may, none is repeated that
 // had begun, none begins too late, and the limits of the gate hold.
 func TestProperties(t *testing.T) {
+	attempts := 0
 	rapid.Check(t, func(r *rapid.T) {
 		limits := retry.Limits{
 			Concurrent:        rapid.IntRange(0, 4).Draw(r, "concurrent"),
 			RequestsPerMinute: rapid.IntRange(0, 30).Draw(r, "requests"),
 			TokensPerMinute:   rapid.SampledFrom([]int{0, 400, 1000}).Draw(r, "tokens"),
-			Failures:          rapid.IntRange(1, 12).Draw(r, "failures"),
+			Failures:          rapid.SampledFrom([]int{-1, -1, 1, 3, 12}).Draw(r, "failures"),
 		}
 		options := retry.Options{
 			MaxAttempts: rapid.IntRange(1, 6).Draw(r, "attempts"),
@@ -99,10 +100,12 @@ func TestProperties(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			runAgents(t, retry.New(inner, retry.NewGate("gate", limits), options), agents, inner.seed)
 		})
+		attempts += len(inner.seen)
 		if err := inner.violation(limits, options); err != nil {
 			r.Fatal(err)
 		}
 	})
+	t.Logf("%d attempts", attempts)
 }
 
 // runAgents lets each agent make ten calls, one after the other; some have little
@@ -125,6 +128,7 @@ func runAgents(t *testing.T, b backends.Backend, agents int, seed uint64) {
 					}
 				}
 				cancel()
+				time.Sleep(time.Duration(random.IntN(20)) * time.Second)
 			}
 		})
 	}
