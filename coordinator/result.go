@@ -99,7 +99,7 @@ func (e *engine) result() (Result, error) {
 		if a.State == kernel.ActFailed {
 			agent.Error = a.Reason
 		}
-		if a.State == kernel.ActFailed || a.State == kernel.ActLate && a.Reason != "" {
+		if a.State == kernel.ActFailed || (a.State == kernel.ActLate || a.State == kernel.ActCancelled) && a.Reason != "" {
 			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: a.Reason})
 		}
 		r.Agents = append(r.Agents, agent)
