@@ -21,7 +21,7 @@ type Config struct {
 	// Warnings name the keys that MassGen knows and that have no effect here.
 	Warnings []Issue
 
-	secrets []string
+	secrets *Secrets
 }
 
 // Agent is one member of the panel.
@@ -169,6 +169,7 @@ func Default() *Config {
 			Orchestrator: 30 * time.Minute,
 			RoundGrace:   2 * time.Minute,
 		},
-		UI: UI{DisplayType: "rich_terminal", LoggingEnabled: true},
+		UI:      UI{DisplayType: "rich_terminal", LoggingEnabled: true},
+		secrets: &Secrets{},
 	}
 }

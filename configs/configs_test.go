@@ -144,38 +144,6 @@ func TestParsedValues(t *testing.T) {
 	}
 }
 
-func TestRedact(t *testing.T) {
-	const file = `
-agents:
-  - id: a
-    backend:
-      type: openai
-      base_url: https://me:password1@example.org
-      api_key: 8letters
-      headers: {Authorization: "Bearer 8letters-and-more", X-Title: "My programme"}
-  - id: b
-    backend: {type: openai, api_key: none, model: "${MODEL}"}
-    system_message: ${B_TOKEN}
-`
-	env := map[string]string{"B_TOKEN": "8letters-and", "MODEL": "long-model-name"}
-	config, err := Parse("f.yaml", []byte(file), Options{Lookup: lookupIn(env)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for s, want := range map[string]string{
-		"8letters":                     "***",
-		"8letters-and-so":              "***-so",
-		"Bearer 8letters-and-more":     "***",
-		"of me:password1@":             "of me:***@",
-		"My programme, none the wiser": "My programme, none the wiser",
-		"long-model-name":              "long-model-name",
-	} {
-		if got := config.Redact(s); got != want {
-			t.Errorf("%s: got %s, want %s", s, got, want)
-		}
-	}
-}
-
 func TestIssueString(t *testing.T) {
 	for want, issue := range map[string]Issue{
 		`a\u000ab.yaml:1:2: x\u0007`: {File: "a\nb.yaml", Line: 1, Column: 2, Message: "x\a"},

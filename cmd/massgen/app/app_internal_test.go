@@ -178,7 +178,7 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	r := &resolver{
 		env: Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}, lookup: none,
-		log: slog.New(slog.DiscardHandler), secrets: &secrets{}, open: map[connection]backends.Backend{},
+		log: slog.New(slog.DiscardHandler), secrets: &configs.Secrets{}, open: map[connection]backends.Backend{},
 	}
 	for range 3 {
 		got, err := r.resolve(t.Context(), configs.Backend{Type: autoType})

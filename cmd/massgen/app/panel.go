@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -56,11 +55,10 @@ func (p *program) ownConfig() string {
 
 // loadConfig reads a config and shows its warnings.
 func (p *program) loadConfig(file string, lookup lookupFunc) (*configs.Config, error) {
-	config, err := configs.Load(file, configs.Options{Lookup: lookup, BackendTypes: backendTypes()})
+	config, err := configs.Load(file, configs.Options{Lookup: lookup, BackendTypes: backendTypes(), Secrets: p.console.secrets})
 	if err != nil {
 		return nil, err
 	}
-	p.console.secrets.maskWith(config.Redact)
 	for _, w := range config.Warnings {
 		p.console.warn(w.String())
 	}
@@ -114,17 +112,6 @@ func limits(c *configs.Config) machine.Limits {
 		l.MaxOverlap = int(math.Round(share * 1000))
 	}
 	return l
-}
-
-// secretHeaders are the values of headers that the configuration keeps secret.
-func secretHeaders(config *configs.Config, params backends.Params) []string {
-	var values []string
-	for _, value := range params.Headers {
-		if config.Redact(value) != value {
-			values = append(values, value)
-		}
-	}
-	return values
 }
 
 // checkOutputFile proves, before anything is paid for, that the file can be
