@@ -42,7 +42,9 @@ const (
 	Failed      EventKind = "failed"
 	Cancelled   EventKind = "cancelled"
 	Presented   EventKind = "presented"
-	Ended       EventKind = "ended"
+	// Panicked has the stack of a call that panicked as its Text.
+	Panicked EventKind = "panicked"
+	Ended    EventKind = "ended"
 )
 
 // eventLog keeps a turn's events for whoever comes, early or late.

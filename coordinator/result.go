@@ -94,6 +94,9 @@ func (e *engine) result() (Result, error) {
 	for _, agent := range e.machine.Abandoned() {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
 	}
+	for _, agent := range e.machine.Truncated() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))
+	}
 	for i, a := range k.Agents {
 		agent := ResultAgent{ID: e.id(i), State: a.State}
 		if a.State == kernel.ActFailed {
