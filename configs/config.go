@@ -18,7 +18,8 @@ type Config struct {
 	Orchestrator Orchestrator
 	Timeouts     Timeouts
 	UI           UI
-	// Warnings name the keys that MassGen knows and that have no effect here.
+	// Warnings name the keys and values that MassGen knows and that have no effect
+	// here.
 	Warnings []Issue
 
 	secrets *Secrets
@@ -143,12 +144,17 @@ type Timeouts struct {
 	RoundGrace      time.Duration
 }
 
+// The types of display.
+const (
+	DisplaySimple = "simple"
+	DisplaySilent = "silent"
+)
+
 // UI says how progress is shown.
 type UI struct {
-	// DisplayType is one of rich_terminal, textual_terminal, simple and silent.
+	// DisplayType is DisplaySimple, a few lines for each round, or DisplaySilent.
+	// What MassGen has beside these is DisplaySimple here, with a warning.
 	DisplayType string
-	// LoggingEnabled is MassGen's switch for log files.
-	LoggingEnabled bool
 }
 
 // Default is the configuration of an empty file: every default, and no agents.
@@ -169,7 +175,7 @@ func Default() *Config {
 			Orchestrator: 30 * time.Minute,
 			RoundGrace:   2 * time.Minute,
 		},
-		UI:      UI{DisplayType: "rich_terminal", LoggingEnabled: true},
+		UI:      UI{DisplayType: DisplaySimple},
 		secrets: &Secrets{},
 	}
 }

@@ -107,8 +107,7 @@ timeout_settings:
   subsequent_round_timeout_seconds: 180
   round_timeout_grace_seconds: 0
 ui:
-  display_type: simple
-  logging_enabled: off
+  display_type: silent
 `
 
 func TestParsedValues(t *testing.T) {
@@ -136,7 +135,7 @@ func TestParsedValues(t *testing.T) {
 			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: Synthesize, MaxTurns: 4, MaxAttempts: 2,
 		},
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
-		UI:       UI{DisplayType: "simple"},
+		UI:       UI{DisplayType: "silent"},
 	}
 	ignoreSecrets := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "secrets" }, cmp.Ignore())
 	if diff := cmp.Diff(want, got, ignoreSecrets); diff != "" {

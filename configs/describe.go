@@ -28,7 +28,6 @@ func (c *Config) Describe(w io.Writer) error {
 	d.timeouts(c.Timeouts)
 	d.head("ui")
 	d.row("display_type", c.UI.DisplayType)
-	d.row("logging_enabled", c.UI.LoggingEnabled)
 	if _, err := io.WriteString(w, d.String()); err != nil {
 		return fmt.Errorf("describe the config: %w", err)
 	}

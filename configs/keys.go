@@ -126,11 +126,9 @@ func timeoutSection() section[Timeouts] {
 func uiSection() section[UI] {
 	return section[UI]{
 		keys: []key[UI]{
-			{"display_type", enum(func(u *UI) *string { return &u.DisplayType },
-				"rich_terminal", "textual_terminal", "simple", "silent")},
-			{"logging_enabled", value(boolean(), func(u *UI) *bool { return &u.LoggingEnabled })},
+			{"display_type", (*reader).displayType},
 		},
-		ignored: []ignoredKey{{"type", "display_type"}},
+		ignored: append(ignore("logging_enabled"), ignoredKey{"type", "display_type"}),
 	}
 }
 

@@ -89,7 +89,7 @@ func newSessionID() string {
 
 // display says whether progress is shown.
 func (s *session) display() bool {
-	return !s.options.noDisplay && !s.options.automation && s.config.UI.DisplayType != "silent"
+	return !s.options.noDisplay && !s.options.automation && s.config.UI.DisplayType != configs.DisplaySilent
 }
 
 // introduce says who will answer, and, display or not, when nobody real will.
