@@ -129,7 +129,9 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// Stream calls the model once, without a retry. Its errors are *backends.Error;
+// Stream calls the model once, without a retry; only where a connection that was
+// used before turns out to be closed, before any byte of an answer, net/http
+// sends the request once more on a new one, and the trace shows both. Its errors are *backends.Error;
 // one that comes after the model was reached and before it answered whole is
 // KindNetwork or KindTimeout, also when the service only stopped talking: a
 // stream that was cut is never an answer.
@@ -202,12 +204,12 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream) error {
 			if answer.finished() && a.parent.Err() == nil && !isStreamError(err) {
 				break // all that was missing is usage and the end mark
 			}
-			return a.failure(err)
+			return a.fail(answer, err)
 		}
 		events, err := answer.add(raw)
 		a.begun = answer.begun
 		if err != nil {
-			return a.failure(err)
+			return a.fail(answer, err)
 		}
 		if err := a.send(events); err != nil {
 			return err
@@ -217,13 +219,24 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream) error {
 		}
 	}
 	if !answer.finished() && !a.wire.sawEndMark() {
-		return a.failure(errCut)
+		return a.fail(answer, errCut)
 	}
 	events, err := answer.end()
 	if err != nil {
-		return a.failure(err)
+		return a.fail(answer, err)
 	}
 	return a.send(events)
+}
+
+// fail ends an answer that had begun, and tells what is known of its cost first: it
+// was paid for.
+func (a *attempt) fail(answer *answer, err error) error {
+	if answer.usage != nil {
+		if err := a.send([]backends.Event{answer.usage.event()}); err != nil {
+			return err
+		}
+	}
+	return a.failure(err)
 }
 
 // trailerTimeout is how long to wait for usage and end mark after a finish
