@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 func testTypes() []string {
@@ -130,9 +131,9 @@ func TestParsedValues(t *testing.T) {
 			{ID: "agent2", Backend: Backend{Model: "gpt-5"}},
 		},
 		Orchestrator: Orchestrator{
-			Pace: PaceEager, Decision: DecisionUnanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
+			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 			MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true,
-			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: Synthesize, MaxTurns: 4, MaxAttempts: 2,
+			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2,
 		},
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
 		UI:       UI{DisplayType: "silent"},

@@ -158,8 +158,10 @@ timeout_settings:
 	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxOverlap: 700}) {
 		t.Errorf("limits %+v", got)
 	}
-	if got := rules(configs.Default()); !got.SelfVote || got.Validate() == nil {
-		t.Errorf("the default rules are %+v, and lack only the agents", got)
+	standard := kernel.Defaults()
+	standard.TurnLimit, standard.RoundGrace = 30*time.Minute, 2*time.Minute
+	if diff := cmp.Diff(standard, rules(configs.Default())); diff != "" {
+		t.Errorf("the default rules (-want +got)\n%s", diff)
 	}
 	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)

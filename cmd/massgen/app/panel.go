@@ -99,7 +99,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, record 
 func rules(c *configs.Config) kernel.Config {
 	o, t := c.Orchestrator, c.Timeouts
 	return kernel.Config{
-		Pace: kernel.Pace(o.Pace), Decision: kernel.Decision(o.Decision), Final: kernel.Strategy(o.FinalAnswerStrategy),
+		Pace: o.Pace, Decision: o.Decision, Final: o.FinalAnswerStrategy,
 		MaxRounds: o.MaxRounds, StragglerGrace: o.StragglerGrace,
 		MaxNewAnswersPerAgent: o.MaxNewAnswersPerAgent, MaxNewAnswersGlobal: o.MaxNewAnswersGlobal, SelfVote: o.SelfVote,
 		FirstRoundLimit: t.InitialRound, RoundLimit: t.SubsequentRound, RoundGrace: t.RoundGrace, TurnLimit: t.Orchestrator,
