@@ -39,12 +39,16 @@ func (p *program) config(lookup lookupFunc) (*configs.Config, error) {
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,
-// else the default.
+// else the default. A folder that is not absolute is none: the current folder
+// shall not decide who is on the panel.
 func (p *program) ownConfig() string {
 	folder, _ := p.env.Lookup("XDG_CONFIG_HOME")
-	if folder == "" {
+	if !filepath.IsAbs(folder) {
 		home, _ := p.env.Lookup("HOME")
 		folder = filepath.Join(home, ".config")
+	}
+	if !filepath.IsAbs(folder) {
+		return defaultConfig
 	}
 	file := filepath.Join(folder, "massgen", "config.yaml")
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
