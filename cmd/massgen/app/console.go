@@ -88,6 +88,19 @@ type maskingWriter struct {
 	secrets *configs.Secrets
 }
 
+// redirect sends what is written to another writer until it is undone.
+func (m *maskingWriter) redirect(w io.Writer) (undo func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.w
+	m.w = w
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.w = before
+	}
+}
+
 func (m *maskingWriter) Write(data []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -21,8 +22,8 @@ type editor struct {
 	// raw makes the terminal raw and tells its width.
 	raw func() (width int, restore func() error, err error)
 
-	restore func() error // nil while the terminal is as it was
-	showing func()       // undoes what begin did to the screen
+	restore func() error // undoes what begin did to the terminal
+	showing func()       // and to the screen
 }
 
 // prompt stands where a question is typed.
@@ -67,12 +68,12 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 func (e *editor) begin() (<-chan inputLine, error) {
 	width, restore, err := e.raw()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make the terminal raw: %w", err)
 	}
 	e.restore = restore
 	if width > 0 {
 		if err := e.terminal.SetSize(width, 1); err != nil {
-			return nil, err
+			return nil, errors.Join(fmt.Errorf("size the prompt: %w", err), restore())
 		}
 	}
 	e.terminal.SetBracketedPasteMode(true)
@@ -81,8 +82,7 @@ func (e *editor) begin() (<-chan inputLine, error) {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				_ = restore() // a terminal that stays raw is worse than one error more
-				panic(r)
+				panic(errors.Join(fmt.Errorf("%v", r), restore()))
 			}
 		}()
 		text, err := e.terminal.ReadLine()
@@ -94,24 +94,19 @@ func (e *editor) begin() (<-chan inputLine, error) {
 	return lines, nil
 }
 
-// end gives the terminal back. The line was not ended by the person where
-// something else ended the reading: then the next output begins a new line.
-func (e *editor) end(ended bool) error {
-	if e.restore == nil {
-		return nil
-	}
-	e.showing()
+// end gives the terminal back.
+func (e *editor) end() error {
 	e.terminal.SetBracketedPasteMode(false)
-	err := e.restore()
-	e.restore = nil
-	if !ended {
-		_, newline := io.WriteString(e.screen, "\n")
-		err = errors.Join(err, newline)
+	e.showing()
+	if err := e.restore(); err != nil {
+		return fmt.Errorf("restore the terminal: %w", err)
 	}
-	return err
+	return nil
 }
 
 func (e *editor) interrupts() <-chan interrupt { return e.keys.interrupts }
+
+func (e *editor) close() {}
 
 // interrupt is a Ctrl+C that was typed as a key. Fresh says that other keys came
 // before it.
@@ -181,11 +176,13 @@ func (k *keys) take(input []byte) {
 			k.pasting = !k.pasting
 			k.ready = append(k.ready, mark...)
 			i += len(mark) - 1
-		case k.pasting && strings.HasPrefix(mark, string(rest)):
+		case strings.HasPrefix(mark, string(rest)):
 			k.held = bytes.Clone(rest)
 			return
 		case k.pasting:
 			k.paste(rest)
+		case rest[0] == escape && rest[1] < ' ':
+			// The editor would take the next letter for the rest of a key.
 		case rest[0] == ctrlC:
 			k.ready = append(k.ready, clearLine...)
 			select {
