@@ -30,7 +30,7 @@ type replyReader struct {
 }
 
 func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
-	reply := machine.ModelReply{Usage: usage(resp.Usage)}
+	reply := machine.ModelReply{Usage: usage(resp.Usage), Truncated: truncated(resp.Finish)}
 	message, err := json.Marshal(resp.Message)
 	if err != nil {
 		return reply, fmt.Errorf("encode the message: %w", err)
@@ -53,6 +53,12 @@ func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
 		reply.Calls = append(reply.Calls, call)
 	}
 	return reply, nil
+}
+
+// truncated knows the providers' words for an answer that was cut at its most
+// tokens: OpenAI's, and Claude's and Gemini's.
+func truncated(finish string) bool {
+	return finish == "length" || strings.EqualFold(finish, "max_tokens")
 }
 
 // usage is nil where the provider told none: unknown, which is not zero.

@@ -10,7 +10,8 @@ import (
 // with the bytes as sent and as received; the callee must not keep or change
 // the slices. Nothing in a Trace is ever read by a machine.
 type Trace struct {
-	// RequestBody is called once per attempt, before it is sent.
+	// RequestBody is called with each body, before it is sent: once per attempt, and
+	// once more where the connection turned out to be closed.
 	RequestBody func(body []byte)
 	// ResponseChunk is called for each piece of the raw response body.
 	ResponseChunk func(chunk []byte)

@@ -125,17 +125,14 @@ func (r *reader) baseURL(at string, n *yaml.Node, b *Backend) {
 	}}
 	if v, ok := parseScalar(r, at, n, p); ok {
 		b.BaseURL = v
-		if u, err := url.Parse(v); err == nil && u.User != nil {
-			password, _ := u.User.Password()
-			r.addSecret(password)
-		}
+		r.secrets.AddURL(v)
 	}
 }
 
 func (r *reader) apiKey(at string, n *yaml.Node, b *Backend) {
 	if v, ok := r.secretLine(at, n); ok {
 		b.APIKey = v
-		r.addSecret(v)
+		r.secrets.Add(v)
 	}
 }
 
@@ -189,7 +186,7 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
 			continue
 		}
 		if looksSecret(name) {
-			r.addSecret(v)
+			r.secrets.addHeader(v)
 		}
 		if b.Params.Headers == nil {
 			b.Params.Headers = map[string]string{}
@@ -237,6 +234,9 @@ func (r *reader) expandAll(at string, n *yaml.Node, v any) any {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			v[k] = r.expandAll(at, n, v[k])
+			if text, ok := v[k].(string); ok && looksSecret(k) {
+				r.secrets.Add(text)
+			}
 		}
 	}
 	return v

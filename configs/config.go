@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 // Config is a whole configuration with every default filled in. It is a plain
@@ -18,10 +19,11 @@ type Config struct {
 	Orchestrator Orchestrator
 	Timeouts     Timeouts
 	UI           UI
-	// Warnings name the keys that MassGen knows and that have no effect here.
+	// Warnings name the keys and values that MassGen knows and that have no effect
+	// here.
 	Warnings []Issue
 
-	secrets []string
+	secrets *Secrets
 }
 
 // Agent is one member of the panel.
@@ -54,36 +56,6 @@ type Backend struct {
 	Params backends.Params
 }
 
-// Pace says when agents start their next step (DESIGN §4.2, §4.8).
-type Pace string
-
-// The paces.
-const (
-	PaceRounds Pace = "rounds"
-	PaceEager  Pace = "eager"
-)
-
-// Decision says which votes make a winner (DESIGN §4.4).
-type Decision string
-
-// The decisions.
-const (
-	DecisionAllVoted  Decision = "all_voted"
-	DecisionMajority  Decision = "majority"
-	DecisionUnanimous Decision = "unanimous"
-)
-
-// FinalAnswerStrategy says how the winning answer becomes the turn's answer
-// (DESIGN §4.9).
-type FinalAnswerStrategy string
-
-// The strategies.
-const (
-	WinnerReuse   FinalAnswerStrategy = "winner_reuse"
-	WinnerPresent FinalAnswerStrategy = "winner_present"
-	Synthesize    FinalAnswerStrategy = "synthesize"
-)
-
 // Novelty says how much a new answer must differ from those its author was
 // shown (DESIGN §4.6). The names and fractions are MassGen's.
 type Novelty string
@@ -110,8 +82,8 @@ func (n Novelty) MaxOverlap() float64 {
 
 // Orchestrator holds the rules of coordination.
 type Orchestrator struct {
-	Pace     Pace
-	Decision Decision
+	Pace     kernel.Pace
+	Decision kernel.Decision
 	// MaxRounds is at least 2; in the last round only votes are offered.
 	MaxRounds int
 	// StragglerGrace is how long a round waits for the rest after more than half
@@ -124,7 +96,7 @@ type Orchestrator struct {
 	// SelfVote says whether an agent may vote for its own answer.
 	SelfVote                 bool
 	AnswerNoveltyRequirement Novelty
-	FinalAnswerStrategy      FinalAnswerStrategy
+	FinalAnswerStrategy      kernel.Strategy
 	// MaxTurns limits the model calls of one step in which tools are used, and
 	// MaxAttempts the messages of a step that neither act nor use a tool
 	// (DESIGN §4.7).
@@ -143,32 +115,45 @@ type Timeouts struct {
 	RoundGrace      time.Duration
 }
 
+// The types of display.
+const (
+	DisplaySimple = "simple"
+	DisplaySilent = "silent"
+)
+
 // UI says how progress is shown.
 type UI struct {
-	// DisplayType is one of rich_terminal, textual_terminal, simple and silent.
+	// DisplayType is DisplaySimple, a few lines for each round, or DisplaySilent.
+	// What MassGen has beside these is DisplaySimple here, with a warning.
 	DisplayType string
-	// LoggingEnabled is MassGen's switch for log files.
-	LoggingEnabled bool
 }
 
 // Default is the configuration of an empty file: every default, and no agents.
+// The rules are kernel.Defaults, under the time limits of a program that people
+// wait for.
 func Default() *Config {
+	rules := kernel.Defaults()
 	return &Config{
 		Orchestrator: Orchestrator{
-			Pace:                     PaceRounds,
-			Decision:                 DecisionAllVoted,
-			MaxRounds:                5,
-			StragglerGrace:           60 * time.Second,
-			SelfVote:                 true,
+			Pace:                     rules.Pace,
+			Decision:                 rules.Decision,
+			MaxRounds:                rules.MaxRounds,
+			StragglerGrace:           rules.StragglerGrace,
+			MaxNewAnswersPerAgent:    rules.MaxNewAnswersPerAgent,
+			MaxNewAnswersGlobal:      rules.MaxNewAnswersGlobal,
+			SelfVote:                 rules.SelfVote,
 			AnswerNoveltyRequirement: NoveltyLenient,
-			FinalAnswerStrategy:      WinnerReuse,
+			FinalAnswerStrategy:      rules.Final,
 			MaxTurns:                 10,
 			MaxAttempts:              3,
 		},
 		Timeouts: Timeouts{
-			Orchestrator: 30 * time.Minute,
-			RoundGrace:   2 * time.Minute,
+			Orchestrator:    30 * time.Minute,
+			InitialRound:    rules.FirstRoundLimit,
+			SubsequentRound: rules.RoundLimit,
+			RoundGrace:      2 * time.Minute,
 		},
-		UI: UI{DisplayType: "rich_terminal", LoggingEnabled: true},
+		UI:      UI{DisplayType: DisplaySimple},
+		secrets: &Secrets{},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 func testTypes() []string {
@@ -107,8 +108,7 @@ timeout_settings:
   subsequent_round_timeout_seconds: 180
   round_timeout_grace_seconds: 0
 ui:
-  display_type: simple
-  logging_enabled: off
+  display_type: silent
 `
 
 func TestParsedValues(t *testing.T) {
@@ -131,48 +131,16 @@ func TestParsedValues(t *testing.T) {
 			{ID: "agent2", Backend: Backend{Model: "gpt-5"}},
 		},
 		Orchestrator: Orchestrator{
-			Pace: PaceEager, Decision: DecisionUnanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
+			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 			MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true,
-			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: Synthesize, MaxTurns: 4, MaxAttempts: 2,
+			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2,
 		},
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
-		UI:       UI{DisplayType: "simple"},
+		UI:       UI{DisplayType: "silent"},
 	}
 	ignoreSecrets := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "secrets" }, cmp.Ignore())
 	if diff := cmp.Diff(want, got, ignoreSecrets); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestRedact(t *testing.T) {
-	const file = `
-agents:
-  - id: a
-    backend:
-      type: openai
-      base_url: https://me:password1@example.org
-      api_key: 8letters
-      headers: {Authorization: "Bearer 8letters-and-more", X-Title: "My programme"}
-  - id: b
-    backend: {type: openai, api_key: none, model: "${MODEL}"}
-    system_message: ${B_TOKEN}
-`
-	env := map[string]string{"B_TOKEN": "8letters-and", "MODEL": "long-model-name"}
-	config, err := Parse("f.yaml", []byte(file), Options{Lookup: lookupIn(env)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for s, want := range map[string]string{
-		"8letters":                     "***",
-		"8letters-and-so":              "***-so",
-		"Bearer 8letters-and-more":     "***",
-		"of me:password1@":             "of me:***@",
-		"My programme, none the wiser": "My programme, none the wiser",
-		"long-model-name":              "long-model-name",
-	} {
-		if got := config.Redact(s); got != want {
-			t.Errorf("%s: got %s, want %s", s, got, want)
-		}
 	}
 }
 

@@ -13,24 +13,6 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-const mask = "***"
-
-// Redact replaces in s the secrets that the configuration holds: API keys,
-// passwords in addresses, and the values of headers and variables with a name
-// like KEY or TOKEN. Values of fewer than eight characters, such as the "none"
-// that local servers get as a key, are left.
-func (c *Config) Redact(s string) string {
-	const shortest = 8
-	secrets := slices.Clone(c.secrets)
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, secret := range secrets {
-		if len(secret) >= shortest {
-			s = strings.ReplaceAll(s, secret, mask)
-		}
-	}
-	return s
-}
-
 // Describe writes the settings that hold, the defaults among them, for people.
 // Secrets are masked.
 func (c *Config) Describe(w io.Writer) error {
@@ -40,13 +22,12 @@ func (c *Config) Describe(w io.Writer) error {
 	}
 	d.head("agents")
 	for _, a := range c.Agents {
-		d.row(a.ID, oneLine(c.Redact(strings.Join(agentParts(a), ", "))))
+		d.row(a.ID, oneLine(c.secrets.Redact(strings.Join(agentParts(a), ", "))))
 	}
 	d.orchestrator(c.Orchestrator)
 	d.timeouts(c.Timeouts)
 	d.head("ui")
 	d.row("display_type", c.UI.DisplayType)
-	d.row("logging_enabled", c.UI.LoggingEnabled)
 	if _, err := io.WriteString(w, d.String()); err != nil {
 		return fmt.Errorf("describe the config: %w", err)
 	}

@@ -37,7 +37,7 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 			return ""
 		}
 		if looksSecret(name) {
-			r.addSecret(value)
+			r.secrets.Add(value)
 		}
 		return value
 	})
@@ -46,15 +46,3 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 
 // reference matches $$, ${NAME}, ${NAME:-default}, and any other ${.
 var reference = regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?\}|\$\{`)
-
-var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential|cookie`)
-
-// looksSecret says whether the value of a variable, header or setting of this
-// name must not be shown.
-func looksSecret(name string) bool { return secretName.MatchString(name) }
-
-func (r *reader) addSecret(value string) {
-	if value != "" {
-		r.secrets = append(r.secrets, value)
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 // section is what one mapping of the file may hold. This file is the one place
@@ -93,9 +95,9 @@ func reasoningEffort() func(*reader, string, *yaml.Node, *Backend) {
 func orchestratorSection() section[Orchestrator] {
 	return section[Orchestrator]{
 		keys: []key[Orchestrator]{
-			{"pace", enum(func(o *Orchestrator) *Pace { return &o.Pace }, PaceRounds, PaceEager)},
-			{"decision", enum(func(o *Orchestrator) *Decision { return &o.Decision },
-				DecisionAllVoted, DecisionMajority, DecisionUnanimous)},
+			{"pace", enum(func(o *Orchestrator) *kernel.Pace { return &o.Pace }, kernel.PaceRounds, kernel.PaceEager)},
+			{"decision", enum(func(o *Orchestrator) *kernel.Decision { return &o.Decision },
+				kernel.AllVoted, kernel.Majority, kernel.Unanimous)},
 			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.MaxRounds })},
 			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.StragglerGrace })},
 			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersPerAgent })},
@@ -103,8 +105,8 @@ func orchestratorSection() section[Orchestrator] {
 			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.SelfVote })},
 			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
 				NoveltyLenient, NoveltyBalanced, NoveltyStrict)},
-			{"final_answer_strategy", enum(func(o *Orchestrator) *FinalAnswerStrategy { return &o.FinalAnswerStrategy },
-				WinnerReuse, WinnerPresent, Synthesize)},
+			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.FinalAnswerStrategy },
+				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
 			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
 		},
@@ -126,11 +128,9 @@ func timeoutSection() section[Timeouts] {
 func uiSection() section[UI] {
 	return section[UI]{
 		keys: []key[UI]{
-			{"display_type", enum(func(u *UI) *string { return &u.DisplayType },
-				"rich_terminal", "textual_terminal", "simple", "silent")},
-			{"logging_enabled", value(boolean(), func(u *UI) *bool { return &u.LoggingEnabled })},
+			{"display_type", (*reader).displayType},
 		},
-		ignored: []ignoredKey{{"type", "display_type"}},
+		ignored: append(ignore("logging_enabled"), ignoredKey{"type", "display_type"}),
 	}
 }
 

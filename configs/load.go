@@ -22,6 +22,11 @@ type Options struct {
 	Lookup func(name string) (value string, set bool)
 	// BackendTypes are the allowed values of a backend's type. Empty allows any.
 	BackendTypes []string
+	// Secrets is where the secrets of the configuration are added: API keys,
+	// passwords in addresses, and the values of variables, headers and settings
+	// of an extra_body with a name like KEY or TOKEN. They are added also when
+	// there is an error. Nil is a set of its own.
+	Secrets *Secrets
 }
 
 // Load reads a configuration. Name is a path, @examples/NAME for a shipped file,
@@ -79,9 +84,12 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if opts.Lookup == nil {
 		opts.Lookup = os.LookupEnv
 	}
-	r := &reader{file: file, opts: opts, places: map[string]*yaml.Node{}}
 	config := Default()
 	config.File = file
+	if opts.Secrets != nil {
+		config.secrets = opts.Secrets
+	}
+	r := &reader{file: file, opts: opts, secrets: config.secrets, places: map[string]*yaml.Node{}}
 	if root := r.document(data); root != nil {
 		readSection(r, "", root, topSection(), config)
 		r.checkPanel(root, config)
@@ -91,7 +99,6 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	}
 	sortIssues(r.warnings)
 	config.Warnings = r.warnings
-	config.secrets = r.secrets
 	return config, nil
 }
 

@@ -15,7 +15,7 @@ type reader struct {
 	opts     Options
 	issues   []Issue
 	warnings []Issue
-	secrets  []string
+	secrets  *Secrets
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node

@@ -74,6 +74,18 @@ func enum[T any, V ~string](field func(*T) *V, allowed ...V) func(*reader, strin
 	}, field)
 }
 
+// displayType takes all that MassGen takes.
+func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
+	typ := u.DisplayType
+	enum(func(t *string) *string { return t }, DisplaySimple, DisplaySilent, "rich_terminal", "textual_terminal")(r, at, n, &typ)
+	if typ != DisplaySimple && typ != DisplaySilent {
+		r.warnings = append(r.warnings, r.issue(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
+			at, typ, DisplaySimple))
+		typ = DisplaySimple
+	}
+	u.DisplayType = typ
+}
+
 func joinWords[V ~string](words []V) string {
 	list := make([]string, len(words))
 	for i, w := range words {

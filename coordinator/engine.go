@@ -190,15 +190,27 @@ func (e *engine) end(err error) {
 	if endErr := e.panel.opts.Store.End(e.base, t.session, done); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	}
-	if after := e.panel.opts.AfterTurn; after != nil {
-		if hookErr := after(e.base, t, t.result); hookErr != nil {
-			err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
-		}
+	if hookErr := e.afterTurn(); hookErr != nil {
+		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
 	}
 	t.err = err
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	t.events.close()
 	close(t.done)
+}
+
+// afterTurn runs the hook. A panic in it must not end the program: the turn is
+// over, and its result is to be had.
+func (e *engine) afterTurn() (err error) {
+	if e.panel.opts.AfterTurn == nil {
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the hook panicked: %v", r)
+		}
+	}()
+	return e.panel.opts.AfterTurn(e.base, e.turn, e.turn.result)
 }
 
 // observe tells of what streams in. It is called from the effects' goroutines.

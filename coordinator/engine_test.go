@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,7 +110,7 @@ func TestFaultyAgentDoesNotStopTheOthers(t *testing.T) {
 		"it failed": func(context.Context, backends.Request) error {
 			return &backends.Error{Kind: backends.KindOverloaded, Provider: "p", Message: "it failed"}
 		},
-		"panicked: boom": func(context.Context, backends.Request) error { panic("boom") },
+		"its call panicked: boom": func(context.Context, backends.Request) error { panic("boom") },
 		"within the first round's time limit": func(ctx context.Context, _ backends.Request) error {
 			<-ctx.Done()
 			return ctx.Err()
@@ -346,6 +347,44 @@ func TestEventsFromTheBeginningForWhoeverComes(t *testing.T) {
 		}
 		for range turn.Events(t.Context()) {
 			break // leaving early must leave nothing behind
+		}
+	})
+}
+
+func TestPanicOfAHookIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := panelOf(t, 3, agree, nil, func(o *Options) {
+			o.AfterTurn = func(context.Context, *Turn, Result) error { panic("hook") }
+		})
+		r, err := start(t, p, "energy").Wait(t.Context())
+		if r.Winner != "agent2" || err == nil || !strings.Contains(err.Error(), "the hook panicked: hook") {
+			t.Errorf("winner %q, %v", r.Winner, err)
+		}
+	})
+}
+
+func TestWaitWhileTurnsBegin(t *testing.T) {
+	p, _ := panelOf(t, 1, "rules: [{reply: {text: yes}}]", nil, nil)
+	var group sync.WaitGroup
+	for i := range 20 {
+		group.Go(func() {
+			if _, err := p.Start(t.Context(), fmt.Sprint(i), "energy"); err != nil {
+				t.Error(err)
+			}
+		})
+		group.Go(p.Wait)
+	}
+	group.Wait()
+	p.Wait()
+}
+
+func TestCutMessageIsWarnedOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for finish, warnings := range map[string]int{"length": 1, "MAX_TOKENS": 1, "stop": 0} {
+			p, _ := panelOf(t, 1, "rules: [{reply: {text: half an, finish: "+finish+"}}]", nil, nil)
+			if r := wait(t, start(t, p, "energy")); len(r.Warnings) != warnings || r.Answer != "half an" {
+				t.Errorf("finish %s: answer %q, warnings %q", finish, r.Answer, r.Warnings)
+			}
 		}
 	})
 }

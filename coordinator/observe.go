@@ -43,7 +43,9 @@ const (
 	Cancelled   EventKind = "cancelled"
 	Presented   EventKind = "presented"
 	WentToJSON  EventKind = "went_to_json"
-	Ended       EventKind = "ended"
+	// Panicked has the stack of a call that panicked as its Text.
+	Panicked EventKind = "panicked"
+	Ended    EventKind = "ended"
 )
 
 // eventLog keeps a turn's events for whoever comes, early or late.

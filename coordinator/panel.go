@@ -60,16 +60,19 @@ type Agent struct {
 type Options struct {
 	// Agents stand in the order that breaks ties.
 	Agents []Agent
-	// Rules are those of coordination; the zero value means kernel.Defaults. The
-	// list of agents in it is filled in from Agents.
+	// Rules are those of coordination: start from kernel.Defaults() and change what
+	// is to differ, or leave all of it zero for the defaults. The list of agents in
+	// it is filled in from Agents.
 	Rules kernel.Config
 	// Limits bound a step; the zero value means DefaultLimits.
 	Limits machine.Limits
 	Store  Store
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
-	// AfterTurn runs when the result is there, before Wait returns it. Its error is
-	// returned by Wait beside the result.
+	// AfterTurn runs when the result is there and the winner is in the history,
+	// before Wait returns: in it, Status is still Running, and Wait would wait for
+	// ever. The session is free by then, so its next turn may begin meanwhile. Its
+	// error, or panic, is returned by Wait beside the result.
 	AfterTurn func(ctx context.Context, t *Turn, r Result) error
 }
 
@@ -80,8 +83,11 @@ func DefaultLimits() machine.Limits { return machine.Limits{MaxTurns: 10, MaxAtt
 // Panel is a set of agents that answer questions together. It is safe for
 // concurrent use; turns of different sessions run side by side.
 type Panel struct {
-	opts  Options
-	turns sync.WaitGroup
+	opts Options
+
+	mu      sync.Mutex
+	running int
+	idle    *sync.Cond // of mu: running is 0
 }
 
 // New returns a panel. The error says what is wrong with the options.
@@ -95,7 +101,7 @@ func New(opts Options) (*Panel, error) {
 	}
 	opts.Rules.Agents = ids
 	if err := opts.Rules.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rules: %w (kernel.Defaults() is a start)", err)
 	}
 	if opts.Limits == (machine.Limits{}) {
 		opts.Limits = DefaultLimits()
@@ -106,15 +112,22 @@ func New(opts Options) (*Panel, error) {
 	if opts.Store == nil {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
-	return &Panel{opts: opts}, nil
+	opts.Agents = slices.Clone(opts.Agents)
+	p := &Panel{opts: opts}
+	p.idle = sync.NewCond(&p.mu)
+	return p, nil
 }
 
 // checkAgents returns the agents' ids, or what is wrong with the agents.
 func checkAgents(list []Agent) ([]string, error) {
 	ids := make([]string, len(list))
 	for i, a := range list {
-		if a.ID == "" || slices.Contains(ids, a.ID) {
-			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ", i+1, a.ID)
+		same := func(id string) bool { return strings.EqualFold(id, a.ID) }
+		if a.ID == "" || slices.ContainsFunc(ids, same) {
+			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ, also when case is ignored", i+1, a.ID)
+		}
+		if contextbuild.Clean(a.ID) != a.ID || strings.ContainsAny(a.ID, "\t\r\n") {
+			return nil, fmt.Errorf("agent %d has the id %q: it must not have control characters", i+1, a.ID)
 		}
 		if a.Backend == nil {
 			return nil, fmt.Errorf("agent %s has no backend", a.ID)
@@ -132,8 +145,23 @@ func checkAgents(list []Agent) ([]string, error) {
 	return ids, nil
 }
 
-// Wait returns when all turns of the panel are over.
-func (p *Panel) Wait() { p.turns.Wait() }
+// Wait returns when no turn of the panel is running.
+func (p *Panel) Wait() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.running > 0 {
+		p.idle.Wait()
+	}
+}
+
+// count books that a turn has begun, or has ended.
+func (p *Panel) count(turns int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running += turns; p.running == 0 {
+		p.idle.Broadcast()
+	}
+}
 
 // Start begins the next turn of a session, which begins to exist when it is first
 // named. It returns as soon as the turn is accepted. Cancelling ctx ends the turn
@@ -183,9 +211,9 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history []sessions.Turn) er
 	if err := e.accept(p.opts.Rules, described); err != nil {
 		return err
 	}
-	p.turns.Add(1)
+	p.count(1)
 	go func() {
-		defer p.turns.Done()
+		defer p.count(-1)
 		e.run(ctx)
 	}()
 	return nil

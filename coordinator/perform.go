@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -17,7 +18,8 @@ func (e *engine) perform(ctx context.Context, described machine.Turn, effect mac
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				ev, err := e.broken(effect, machine.Failure{Kind: "panic", Message: fmt.Sprintf("the backend panicked: %v", r)})
+				e.turn.events.add(Event{Kind: Panicked, Agent: e.id(effect.EffectKey().Agent), Text: string(debug.Stack())})
+				ev, err := e.broken(effect, machine.Failure{Kind: "panic", Message: fmt.Sprintf("its call panicked: %v", r)})
 				done <- result{event: ev, err: err}
 			}
 		}()

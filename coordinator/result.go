@@ -97,12 +97,15 @@ func (e *engine) result() (Result, error) {
 	for _, agent := range e.machine.WithoutTools() {
 		r.Warnings = append(r.Warnings, e.id(agent)+"'s model used no tools and was asked for JSON objects (tool_mode: json asks for them from the start)")
 	}
+	for _, agent := range e.machine.Truncated() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))
+	}
 	for i, a := range k.Agents {
 		agent := ResultAgent{ID: e.id(i), State: a.State}
 		if a.State == kernel.ActFailed {
 			agent.Error = a.Reason
 		}
-		if a.State == kernel.ActFailed || a.State == kernel.ActLate && a.Reason != "" {
+		if a.State == kernel.ActFailed || (a.State == kernel.ActLate || a.State == kernel.ActCancelled) && a.Reason != "" {
 			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: a.Reason})
 		}
 		r.Agents = append(r.Agents, agent)

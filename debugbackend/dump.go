@@ -138,6 +138,7 @@ func writeCall(o Options, c Call) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
+	c = o.redacted(c)
 	data, err := marshal(c)
 	if err != nil {
 		return err
@@ -153,15 +154,22 @@ func writeCall(o Options, c Call) error {
 	return writeAtomically(name+".json", o.scrub(append(data, '\n')))
 }
 
+// redacted returns the call with the secrets masked in its bytes, of which a file
+// may hold the base64.
+func (o Options) redacted(c Call) Call {
+	c.Body, c.Raw = o.scrub(c.Body), o.scrub(c.Raw)
+	for i, body := range c.EarlierBodies {
+		c.EarlierBodies[i] = o.scrub(body)
+	}
+	return c
+}
+
 // scrub masks the secrets in what is to be written.
 func (o Options) scrub(data []byte) []byte {
-	const least = 8 // a shorter text would be found where it is none
-	for _, secret := range o.Secrets {
-		if len(secret) >= least {
-			data = bytes.ReplaceAll(data, []byte(secret), []byte(mask))
-		}
+	if o.Redact == nil || data == nil {
+		return data
 	}
-	return data
+	return []byte(o.Redact(string(data)))
 }
 
 // writeAtomically leaves either the whole file or none.

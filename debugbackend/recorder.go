@@ -18,10 +18,10 @@ type Options struct {
 	// Dir is the folder to which each call is written when it ends, or empty.
 	// CheckDir should have approved of it.
 	Dir string
-	// Secrets are texts that must be in no file, such as API keys that a server
-	// might repeat. They are masked wherever they occur in a file; those of less
-	// than eight bytes are ignored.
-	Secrets []string
+	// Redact masks what must be in no file, such as API keys that a server might
+	// repeat, in what is written: text, JSON, and bytes of any kind. It must leave
+	// everything else as it is, and is called concurrently. Nil masks nothing.
+	Redact func(string) string
 }
 
 // Recorder keeps every call that passes through the backends it wraps, in memory

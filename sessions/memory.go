@@ -67,7 +67,8 @@ func (m *Memory) Begin(_ context.Context, id string) (turn int, history []Turn, 
 }
 
 // End unlocks a session. A turn that has an answer is added to its history; one
-// that has none is nil here, and stays out of it.
+// that has none is nil here, and stays out of it. The number of a turn of which
+// nothing was journaled is given to the next one.
 func (m *Memory) End(_ context.Context, id string, done *Turn) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,6 +76,8 @@ func (m *Memory) End(_ context.Context, id string, done *Turn) error {
 	s.busy = false
 	if done != nil {
 		s.history = append(s.history, *done)
+	} else if len(s.journals[s.turns]) == 0 {
+		s.turns--
 	}
 	return nil
 }

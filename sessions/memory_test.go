@@ -53,6 +53,17 @@ func TestTurnsLockTheirSession(t *testing.T) {
 	if diff := cmp.Diff([]Turn{done}, history); turn != 2 || diff != "" || err != nil {
 		t.Errorf("the second Begin: %d, %v\n%s", turn, err, diff)
 	}
+	if err := m.Append(ctx, "s", 2, []byte("accepted")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{3, 3} { // nothing of turn 3 is journaled: its number is free again
+		if err := m.End(ctx, "s", nil); err != nil {
+			t.Fatal(err)
+		}
+		if turn, _, err := m.Begin(ctx, "s"); turn != want || err != nil {
+			t.Errorf("Begin: turn %d, %v, want %d", turn, err, want)
+		}
+	}
 	if err := m.End(ctx, "s", nil); err != nil {
 		t.Fatal(err)
 	}

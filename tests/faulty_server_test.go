@@ -10,6 +10,31 @@ import (
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
+// A hanging server is named in failed however the turn goes on without it.
+func TestHangingServerIsNamedInEveryPace(t *testing.T) {
+	for name, rules := range map[string]func(*kernel.Config){
+		"rounds, grace":      func(*kernel.Config) {},
+		"rounds, turn limit": func(c *kernel.Config) { c.TurnLimit = 30 * time.Second },
+		"eager, grace":       func(c *kernel.Config) { c.Pace = kernel.PaceEager },
+		"eager, turn limit":  func(c *kernel.Config) { c.Pace, c.TurnLimit = kernel.PaceEager, 30*time.Second },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPanel(t, panelOptions{agents: 3, pipe: true, rules: rules}, func(call backendtest.Call) backendtest.Reply {
+					if call.Model() == "agent3" {
+						return backendtest.Reply{Fault: backendtest.HangBefore}
+					}
+					return agreeable(call)
+				})
+				r := p.ask(t, "energy?")
+				if r.Answer == "" || len(r.Failed) != 1 || r.Failed[0].Agent != "agent3" || !strings.Contains(r.Failed[0].Error, "had not come back") {
+					t.Errorf("answer %q, status %s, failed %+v", r.Answer, r.Status, r.Failed)
+				}
+			})
+		})
+	}
+}
+
 // A hanging, failing, cut, silent or lying server for one of three agents still
 // gives the answer of the other two, and names the failed one.
 func TestFaultyServerForOneAgent(t *testing.T) {

@@ -54,10 +54,12 @@ func (s *Step) judgeAnswer(c Call) (*Outcome, *Notice) {
 	if c.Answer == (kernel.Ref{}) {
 		return nil, &Notice{Code: EmptyAnswer}
 	}
-	for i, shown := range s.s.Offer.Shown {
+	for _, shown := range s.s.Offer.Shown {
 		if shown.Hash == c.Hash {
 			return nil, s.copyNotice(Duplicate, shown.Agent)
 		}
+	}
+	for i, shown := range s.s.Offer.Shown {
 		if limit := s.s.Task.Limits.MaxOverlap; limit > 0 && i < len(c.Overlaps) && c.Overlaps[i] > limit {
 			return nil, s.copyNotice(TooSimilar, shown.Agent)
 		}

@@ -16,6 +16,8 @@ type ModelReply struct {
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	Usage *Usage `json:"usage,omitempty"`
+	// Truncated says that the message ended at the most tokens it might have.
+	Truncated bool `json:"truncated,omitempty"`
 	// Failure is why there is no message.
 	Failure *Failure `json:"failure,omitempty"`
 }

@@ -37,10 +37,12 @@ type state struct {
 	Calls    int `json:"calls"`
 	Tools    int `json:"tools"`
 	Attempts int `json:"attempts"`
-	// FirstText is the step's first non-empty text (rule 7).
-	FirstText  kernel.Ref `json:"first_text,omitzero"`
-	FirstHash  string     `json:"first_hash,omitempty"`
-	Restricted bool       `json:"restricted,omitempty"`
+	// FirstText is the step's first non-empty text (rule 7), or rather that of an
+	// attempt if there was one.
+	FirstText      kernel.Ref `json:"first_text,omitzero"`
+	FirstHash      string     `json:"first_hash,omitempty"`
+	FirstIsAttempt bool       `json:"first_is_attempt,omitempty"`
+	Restricted     bool       `json:"restricted,omitempty"`
 	// JSON says that acts are asked for as JSON objects; Ignored counts the messages
 	// that called none of the tools on offer.
 	JSON    bool `json:"json,omitempty"`
@@ -211,7 +213,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 		s.s.Transcript = append(s.s.Transcript, entry)
 	}
 	if act == nil && (len(refused) > 0 || len(effects) == 0) {
-		s.s.Attempts++
+		s.attempted(r)
 	}
 	if len(r.Calls) == 0 {
 		s.s.Ignored++
@@ -220,6 +222,15 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 		return effects
 	}
 	return s.goOn()
+}
+
+// attempted counts a message that came to nothing. Its text is a better answer
+// than one that was said before, beside a tool that ran: that was about the tool.
+func (s *Step) attempted(r ModelReply) {
+	s.s.Attempts++
+	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (kernel.Ref{}) {
+		s.s.FirstText, s.s.FirstHash, s.s.FirstIsAttempt = r.Text, r.Hash, true
+	}
 }
 
 func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
@@ -280,9 +291,11 @@ func (s *Step) tell() {
 func (s *Step) giveUp() []Effect {
 	reason := fmt.Sprintf("%d of its messages neither answered nor voted", s.s.Attempts)
 	hasText := s.s.FirstText != (kernel.Ref{})
+	text := Call{Answer: s.s.FirstText, Hash: s.s.FirstHash}
+	_, refused := s.judgeAnswer(text)
 	switch {
-	case s.isConversation() && hasText, s.s.Offer.MayAnswer && !s.hasAnswer() && hasText:
-		return s.end(Outcome{Kind: Answered, Answer: s.s.FirstText, Hash: s.s.FirstHash})
+	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
+		return s.end(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
 	case s.isConversation(), !s.hasAnswer() && !hasText:
 		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text"})
 	}

@@ -81,11 +81,16 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// Stream calls the model once, without a retry; only a service that says that it
-// cannot stream is asked again, without streaming, under the same limits of time. Its
-// errors are *backends.Error; one that comes after the model was reached and before it answered whole is
-// KindNetwork or KindTimeout, also when the service only stopped talking: a
-// stream that was cut is never an answer.
+// Stream calls the model once, without a retry. Two things alone send it twice, and
+// the trace shows both bodies: a connection that was used before and turns out to be
+// closed, before any byte of an answer, is replaced by net/http; and a service that
+// says that it cannot stream is asked again, without streaming, under the same limits
+// of time.
+//
+// The errors are *backends.Error; one that comes after the model was reached and
+// before it answered whole is KindNetwork or KindTimeout, also when the service only
+// stopped talking: a stream that was cut is never an answer. The usage that a service
+// told before that is yielded first.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		a := attempt{emit: func(ev backends.Event) bool { return yield(ev, nil) }}
@@ -161,12 +166,12 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream, answer *answer) er
 			if answer.finished() && !a.wire.AskedToStop() && !wire.IsStreamError(err) {
 				break // all that was missing is usage and the end mark
 			}
-			return a.failure(err)
+			return a.fail(answer, err)
 		}
 		events, err := answer.add(raw)
 		a.begun = answer.begun
 		if err != nil {
-			return a.failure(err)
+			return a.fail(answer, err)
 		}
 		if err := a.send(events); err != nil {
 			return err
@@ -176,16 +181,27 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream, answer *answer) er
 		}
 	}
 	if !answer.finished() && !a.sawEndMark() {
-		return a.failure(wire.ErrCut)
+		return a.fail(answer, wire.ErrCut)
 	}
 	events, err := answer.end()
 	if err != nil {
-		return a.failure(err)
+		return a.fail(answer, err)
 	}
 	return a.send(events)
 }
 
 func (a *attempt) sawEndMark() bool { return a.stream != nil && a.stream.done }
+
+// fail ends an answer that had begun, and tells what is known of its cost first: it
+// was paid for.
+func (a *attempt) fail(answer *answer, err error) error {
+	if answer.usage != nil {
+		if err := a.send([]backends.Event{answer.usage.event()}); err != nil {
+			return err
+		}
+	}
+	return a.failure(err)
+}
 
 func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.begun) }
 

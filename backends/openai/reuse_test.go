@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/openai"
 )
 
@@ -72,8 +73,10 @@ func TestConnectionThatWasClosedMeanwhileIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bodies := 0
+	ctx := backends.WithTrace(t.Context(), &backends.Trace{RequestBody: func([]byte) { bodies++ }})
 	for call := range 3 {
-		resp, err := backends.Collect(b.Stream(t.Context(), backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
+		resp, err := backends.Collect(b.Stream(ctx, backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
 		if err != nil || resp.Message.Text() != "hi" {
 			t.Fatalf("call %d: %q, %v", call+1, resp.Message.Text(), err)
 		}
@@ -81,8 +84,8 @@ func TestConnectionThatWasClosedMeanwhileIsReplaced(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := requests.Load(); n != 5 {
-		t.Errorf("the server saw %d requests, want the three and the two that found a closed connection", n)
+	if n := requests.Load(); n != 5 || bodies != 5 {
+		t.Errorf("the server saw %d requests and the trace %d, want the three and the two that found a closed connection", n, bodies)
 	}
 }
 
@@ -98,5 +101,29 @@ func TestNewConnectionThatIsClosedIsNotTriedAgain(t *testing.T) {
 	}
 	if n := requests.Load(); n != 1 {
 		t.Errorf("the server saw %d requests", n)
+	}
+}
+
+// What a service tells of the cost before it withholds or breaks the answer is
+// not lost.
+func TestUsageOfAFailedAnswerIsTold(t *testing.T) {
+	const usage = `data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}` + "\n\n"
+	for name, stream := range map[string]string{
+		"refused": `data: {"choices":[{"delta":{"content":"no"},"finish_reason":"content_filter"}]}` + "\n\n" + usage + "data: [DONE]\n\n",
+		"cut":     `data: {"choices":[{"delta":{"content":"I th"}}]}` + "\n\n" + usage,
+		"broken":  usage + `data: {"error":{"message":"out of memory"}}` + "\n\n",
+	} {
+		server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Raw: stream} })
+		b, err := openai.New(openai.Config{BaseURL: server.BaseURL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := backends.Collect(b.Stream(t.Context(), backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
+		if err == nil || resp.Usage == nil || resp.Usage.InputTokens != 9 {
+			t.Errorf("%s: usage %+v, error %v", name, resp.Usage, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

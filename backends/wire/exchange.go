@@ -153,7 +153,10 @@ func (x *Exchange) prepare(req *http.Request) error {
 		}
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.GetBody = func() (io.ReadCloser, error) {
+		x.trace.SentRequest(body) // net/http is about to send it once more
+		return io.NopCloser(bytes.NewReader(body)), nil
+	}
 	req.ContentLength = int64(len(body))
 	// A server may close a connection that it kept open at the very moment at which
 	// it is used again. With this key, which is not sent, net/http takes a new

@@ -293,6 +293,9 @@ func (c *checker) proceedEagerly(emit func(Command)) bool {
 		}
 	}
 	if len(out) == 0 || c.graceOver(len(live), len(out)) && c.votesAreIn(out) {
+		for _, i := range out {
+			c.seats[i].late = c.seats[i].busy
+		}
 		status, winner := c.byVotes()
 		c.end(status, winner, emit)
 		return true

@@ -179,7 +179,7 @@ func (m *Machine) decide(status Status, winner int) {
 	m.s.Status, m.s.Winner = status, winner
 	m.s.RoundOpen, m.s.GraceAt = false, 0
 	for agent := range m.s.Members {
-		m.cutOff(agent)
+		m.cutOff(agent, status)
 	}
 	m.s.Stage = stagePresenting
 	if winner < 0 || !voted || m.cfg.Final == WinnerReuse || len(m.cfg.Agents) == 1 {
@@ -188,17 +188,22 @@ func (m *Machine) decide(status Status, winner int) {
 }
 
 // cutOff says what an agent whose call is still out came to: late or cancelled.
-func (m *Machine) cutOff(agent int) {
+// A reason is for those that others had to do without; a call that could no
+// longer matter, or that a person ended, needs none.
+func (m *Machine) cutOff(agent int, status Status) {
 	x := &m.s.Members[agent]
 	switch x.Phase {
 	case Busy:
 		x.Act = ActCancelled
+		if status == Timeout || status == Budget {
+			x.Reason = "its call had not come back when the turn was ended"
+		}
 		m.cancel(agent)
 	case Late:
 		x.Act, x.Reason = ActLate, "its call had not come back when the turn was decided"
 		m.cancel(agent)
 	case Stopping:
-		x.Act = ActCancelled
+		x.Act, x.Reason = ActCancelled, "it did not act within the round's time limit"
 	}
 }
 

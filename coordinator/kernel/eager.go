@@ -18,6 +18,9 @@ func (m *Machine) stepEager() bool {
 	live := m.live()
 	out := m.agents(func(x member) bool { return !x.Failed && x.out() })
 	if len(out) == 0 || m.graceIsOver(len(live), len(out)) && !m.votesCouldChangeWinner(out) {
+		for _, agent := range out {
+			m.leaveBehind(agent)
+		}
 		m.decideByVotes()
 	}
 	return false

@@ -72,8 +72,9 @@ func (m *Machine) closeRound() {
 			continue
 		}
 		allFailed = allFailed && x.Failed
-		if x.Phase != Idle {
-			x.Phase, x.InRound = lateOr(x.Phase), false
+		if x.out() {
+			x.InRound = false
+			m.leaveBehind(i)
 		}
 	}
 	switch {
@@ -84,12 +85,12 @@ func (m *Machine) closeRound() {
 	}
 }
 
-// lateOr keeps a cancelled call's phase: it is about to come back anyway.
-func lateOr(p Phase) Phase {
-	if p == Stopping {
-		return Stopping
+// leaveBehind is rule 2: an agent that is still out is late. A call that was
+// cancelled is about to come back anyway.
+func (m *Machine) leaveBehind(agent int) {
+	if x := &m.s.Members[agent]; x.Phase == Busy {
+		x.Phase = Late
 	}
-	return Late
 }
 
 // firstAnswersAgree is the end of rule 2: when every live agent has given its

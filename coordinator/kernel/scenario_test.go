@@ -127,8 +127,21 @@ func fullProduct() []scenario {
 	return append(list, byTrouble(basics(3))...)
 }
 
-// sample takes those of the full product that one or two agents are cheap enough
-// for, and every nth of the others.
+// strata are three agents under each pace, decision and self_vote, so that no
+// sample lacks one of them.
+func strata() []scenario {
+	var list []scenario
+	for _, s := range basics(2) {
+		if len(s.cfg.Agents) == 3 {
+			s.may = events{answers: 2, fail: true, equal: true}
+			list = append(list, clocks()[0].set(s))
+		}
+	}
+	return list
+}
+
+// sample takes every nth of the full product: of one and two agents more than of
+// three, which cost more.
 func sample(few, many int) []scenario {
 	var list []scenario
 	for i, s := range fullProduct() {

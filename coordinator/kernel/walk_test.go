@@ -158,10 +158,11 @@ func walkSize() []scenario {
 	case "small":
 		return sample(59, 401)
 	}
-	return sample(13, 173)
+	return append(strata(), sample(13, 173)...)
 }
 
-// TestWalk is rule 10: every interleaving of up to three agents.
+// TestWalk is rule 10: every interleaving of up to three agents, under a sample
+// of the configurations; under all of them with MASSGEN_WALK=full.
 func TestWalk(t *testing.T) {
 	var states, steps, turns atomic.Int64
 	var next atomic.Int64

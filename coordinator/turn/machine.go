@@ -28,6 +28,8 @@ type state struct {
 	Abandoned []int   `json:"abandoned,omitempty"`
 	// JSON has the agents whose models were found to use no tools (ToolsAuto).
 	JSON []int `json:"json,omitempty"`
+	// Truncated has the agents of which a message was cut at its most tokens.
+	Truncated []int `json:"truncated,omitempty"`
 }
 
 // step is a step under way, with what is told of it when it ends.
@@ -78,6 +80,9 @@ func (m *Machine) Abandoned() []int { return append([]int(nil), m.s.Abandoned...
 // WithoutTools returns the agents whose models were found to use no tools and were
 // asked for JSON objects since.
 func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) }
+
+// Truncated returns the agents of which a message was cut at its most tokens.
+func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
 
 // Result returns the kernel's result; it is final once Over.
 func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
@@ -143,7 +148,10 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	m.s.Usage[agent] = m.s.Usage[agent].Plus(usage)
 	m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(usage)
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
-		m.abandoned(agent)
+		once(&m.s.Abandoned, agent)
+	}
+	if ev.Reply.Truncated {
+		once(&m.s.Truncated, agent)
 	}
 	return m.stepEvent(ev.At, agent, ev.Reply)
 }
@@ -156,15 +164,15 @@ func (m *Machine) toolDone(ev ToolDone) error {
 		return fmt.Errorf("the result of %s says that it is that of %d", ev.Key, ev.Reply.Index)
 	}
 	if ev.Reply.Abandoned {
-		m.abandoned(ev.Key.Agent)
+		once(&m.s.Abandoned, ev.Key.Agent)
 	}
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
 }
 
-// abandoned remembers an agent whose call ignored its cancellation, once.
-func (m *Machine) abandoned(agent int) {
-	if !slices.Contains(m.s.Abandoned, agent) {
-		m.s.Abandoned = append(m.s.Abandoned, agent)
+// once adds an agent to a list that has it not yet.
+func once(list *[]int, agent int) {
+	if !slices.Contains(*list, agent) {
+		*list = append(*list, agent)
 	}
 }
 

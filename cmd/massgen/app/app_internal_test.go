@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -158,11 +160,47 @@ timeout_settings:
 	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxOverlap: 700}) {
 		t.Errorf("limits %+v", got)
 	}
-	if got := rules(configs.Default()); !got.SelfVote || got.Validate() == nil {
-		t.Errorf("the default rules are %+v, and lack only the agents", got)
+	standard := kernel.Defaults()
+	standard.TurnLimit, standard.RoundGrace = 30*time.Minute, 2*time.Minute
+	if diff := cmp.Diff(standard, rules(configs.Default())); diff != "" {
+		t.Errorf("the default rules (-want +got)\n%s", diff)
 	}
 	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)
+	}
+}
+
+func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var files []string
+	for _, folder := range []string{".config", "xdg"} {
+		file := filepath.Join(dir, folder, "massgen", "config.yaml")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	for _, tc := range []struct{ xdg, home, want string }{
+		{"", "", defaultConfig},
+		{"xdg", "", defaultConfig},
+		{"xdg", ".", defaultConfig},
+		{"xdg", dir, files[0]},
+		{filepath.Join(dir, "xdg"), "", files[1]},
+		{filepath.Join(dir, "xdg"), dir, files[1]},
+		{filepath.Join(dir, "none"), dir, defaultConfig},
+	} {
+		p := testProgram()
+		p.env.Lookup = func(name string) (string, bool) {
+			value := map[string]string{"XDG_CONFIG_HOME": tc.xdg, "HOME": tc.home}[name]
+			return value, value != ""
+		}
+		if got := p.ownConfig(); got != tc.want {
+			t.Errorf("XDG_CONFIG_HOME=%s HOME=%s: %s, want %s", tc.xdg, tc.home, got, tc.want)
+		}
 	}
 }
 
@@ -178,7 +216,7 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	r := &resolver{
 		env: Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}, lookup: none,
-		log: slog.New(slog.DiscardHandler), secrets: &secrets{}, open: map[connection]backends.Backend{},
+		log: slog.New(slog.DiscardHandler), secrets: &configs.Secrets{}, open: map[connection]backends.Backend{},
 	}
 	for range 3 {
 		got, err := r.resolve(t.Context(), configs.Backend{Type: autoType})

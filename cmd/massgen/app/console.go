@@ -8,19 +8,21 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/massgen/massgen/configs"
 )
 
 // console is where the program writes: answers to out, everything else to err.
 // Secrets are masked in both. It is safe for concurrent use.
 type console struct {
 	out, err io.Writer
-	secrets  *secrets
+	secrets  *configs.Secrets
 	// colour says that err is a terminal that wants colours.
 	colour bool
 }
 
 func newConsole(env Env) console {
-	s := &secrets{}
+	s := &configs.Secrets{}
 	_, noColour := env.Lookup("NO_COLOR")
 	name, _ := env.Lookup("TERM")
 	return console{
@@ -79,62 +81,30 @@ func (c console) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// secrets are texts that must not be shown. It is safe for concurrent use.
-type secrets struct {
-	mu   sync.Mutex
-	mask func(string) string // of the configuration
-	keys []string
-}
-
-// shortestSecret keeps words such as the "none" that local servers take as a key
-// from being masked wherever they stand.
-const shortestSecret = 8
-
-func (s *secrets) add(keys ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, key := range keys {
-		if len(key) >= shortestSecret {
-			s.keys = append(s.keys, key)
-		}
-	}
-}
-
-func (s *secrets) maskWith(mask func(string) string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mask = mask
-}
-
-func (s *secrets) all() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.keys...)
-}
-
-func (s *secrets) redact(text string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mask != nil {
-		text = s.mask(text)
-	}
-	for _, key := range s.keys {
-		text = strings.ReplaceAll(text, key, "***")
-	}
-	return text
-}
-
 // maskingWriter masks secrets in what is written at once: a line, an answer.
 type maskingWriter struct {
 	mu      sync.Mutex
 	w       io.Writer
-	secrets *secrets
+	secrets *configs.Secrets
+}
+
+// redirect sends what is written to another writer until it is undone.
+func (m *maskingWriter) redirect(w io.Writer) (undo func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.w
+	m.w = w
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.w = before
+	}
 }
 
 func (m *maskingWriter) Write(data []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := io.WriteString(m.w, m.secrets.redact(string(data))); err != nil {
+	if _, err := io.WriteString(m.w, m.secrets.Redact(string(data))); err != nil {
 		return 0, err
 	}
 	return len(data), nil

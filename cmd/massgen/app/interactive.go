@@ -11,22 +11,27 @@ import (
 // interact takes a line for a turn until the lines end. On a terminal the exit
 // status is 0; from a pipe it is that of the first turn that was not completed.
 func (s *session) interact(ctx context.Context) error {
-	in := readLines(s.env.Stdin)
-	defer in.close()
 	onTerminal := isTerminal(s.env.Stdin)
+	space := func() {
+		if onTerminal {
+			s.console.say("")
+		}
+	}
+	in := s.lines()
+	defer in.close()
 	if onTerminal {
 		s.console.say("Ask a question. /help lists the commands, /quit ends.")
 	}
 	status := ExitCompleted
 	for {
-		if onTerminal {
-			s.console.write("\n> ")
-		}
+		space()
 		line, err := s.nextLine(in)
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, errLeave):
+		case errors.Is(err, io.EOF):
+			space()
 			return statusError(status)
 		case errors.Is(err, errQuit):
+			space()
 			return exitError{code: ExitInterrupted}
 		case err != nil && !errors.Is(err, errTooLong):
 			return err
@@ -59,21 +64,41 @@ func statusError(code int) error {
 	return exitError{code: code}
 }
 
+// lines is where the questions come from.
+func (s *session) lines() lineSource {
+	if e, ok := terminalEditor(s.env, s.console.err); ok {
+		return e
+	}
+	in := readLines(s.env.Stdin)
+	if isTerminal(s.env.Stdin) {
+		in.prompt = func() { s.console.write(prompt) }
+	}
+	return in
+}
+
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
 // one, or one right after an interrupted turn, is errQuit.
-func (s *session) nextLine(in *lineReader) (string, error) {
+func (s *session) nextLine(in lineSource) (text string, err error) {
+	lines, err := in.begin()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, in.end()) }()
 	for {
 		select {
-		case l := <-in.lines:
+		case l := <-lines:
 			s.interrupted = false
 			return l.text, l.err
+		case i := <-in.interrupts():
+			s.interrupted = s.interrupted && !i.fresh
 		case signal := <-s.env.Interrupts:
-			if s.interrupted || signal == syscall.SIGTERM {
-				return "", errQuit
-			}
-			s.interrupted = true
-			s.console.say("massgen: interrupt again, or /quit, to leave")
+			s.interrupted = s.interrupted || signal == syscall.SIGTERM
 		}
+		if s.interrupted {
+			return "", errQuit
+		}
+		s.interrupted = true
+		s.console.say("massgen: interrupt again, or /quit, to leave")
 	}
 }
 

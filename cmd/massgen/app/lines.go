@@ -9,12 +9,24 @@ import (
 	"github.com/massgen/massgen/coordinator"
 )
 
+// lineSource is where questions come from: a pipe, or a person at a terminal.
+type lineSource interface {
+	// begin returns the channel on which the next line comes; end is called after
+	// each begin.
+	begin() (<-chan inputLine, error)
+	end() error
+	// interrupts tells of Ctrl+C where it is a key and not a signal.
+	interrupts() <-chan interrupt
+	close()
+}
+
 // lineReader reads lines in a goroutine of its own, so that an interrupt is seen
 // while nothing is typed. A read that has begun cannot be ended: close lets the
 // goroutine go as soon as its read returns.
 type lineReader struct {
-	lines <-chan inputLine
-	done  chan struct{}
+	lines  <-chan inputLine
+	done   chan struct{}
+	prompt func()
 }
 
 type inputLine struct {
@@ -29,7 +41,7 @@ var errTooLong = tooLong()
 // nothing comes any more.
 func readLines(r io.Reader) *lineReader {
 	lines := make(chan inputLine)
-	in := &lineReader{lines: lines, done: make(chan struct{})}
+	in := &lineReader{lines: lines, done: make(chan struct{}), prompt: func() {}}
 	go func() {
 		buffered := bufio.NewReader(r)
 		for {
@@ -46,6 +58,15 @@ func readLines(r io.Reader) *lineReader {
 	}()
 	return in
 }
+
+func (in *lineReader) begin() (<-chan inputLine, error) {
+	in.prompt()
+	return in.lines, nil
+}
+
+func (in *lineReader) end() error { return nil }
+
+func (in *lineReader) interrupts() <-chan interrupt { return nil }
 
 func (in *lineReader) close() { close(in.done) }
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -40,12 +39,16 @@ func (p *program) config(lookup lookupFunc) (*configs.Config, error) {
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,
-// else the default.
+// else the default. A folder that is not absolute is none: the current folder
+// shall not decide who is on the panel.
 func (p *program) ownConfig() string {
 	folder, _ := p.env.Lookup("XDG_CONFIG_HOME")
-	if folder == "" {
+	if !filepath.IsAbs(folder) {
 		home, _ := p.env.Lookup("HOME")
 		folder = filepath.Join(home, ".config")
+	}
+	if !filepath.IsAbs(folder) {
+		return defaultConfig
 	}
 	file := filepath.Join(folder, "massgen", "config.yaml")
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
@@ -56,11 +59,10 @@ func (p *program) ownConfig() string {
 
 // loadConfig reads a config and shows its warnings.
 func (p *program) loadConfig(file string, lookup lookupFunc) (*configs.Config, error) {
-	config, err := configs.Load(file, configs.Options{Lookup: lookup, BackendTypes: backendTypes()})
+	config, err := configs.Load(file, configs.Options{Lookup: lookup, BackendTypes: backendTypes(), Secrets: p.console.secrets})
 	if err != nil {
 		return nil, err
 	}
-	p.console.secrets.maskWith(config.Redact)
 	for _, w := range config.Warnings {
 		p.console.warn(w.String())
 	}
@@ -101,7 +103,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, record 
 func rules(c *configs.Config) kernel.Config {
 	o, t := c.Orchestrator, c.Timeouts
 	return kernel.Config{
-		Pace: kernel.Pace(o.Pace), Decision: kernel.Decision(o.Decision), Final: kernel.Strategy(o.FinalAnswerStrategy),
+		Pace: o.Pace, Decision: o.Decision, Final: o.FinalAnswerStrategy,
 		MaxRounds: o.MaxRounds, StragglerGrace: o.StragglerGrace,
 		MaxNewAnswersPerAgent: o.MaxNewAnswersPerAgent, MaxNewAnswersGlobal: o.MaxNewAnswersGlobal, SelfVote: o.SelfVote,
 		FirstRoundLimit: t.InitialRound, RoundLimit: t.SubsequentRound, RoundGrace: t.RoundGrace, TurnLimit: t.Orchestrator,
@@ -114,17 +116,6 @@ func limits(c *configs.Config) machine.Limits {
 		l.MaxOverlap = int(math.Round(share * 1000))
 	}
 	return l
-}
-
-// secretHeaders are the values of headers that the configuration keeps secret.
-func secretHeaders(config *configs.Config, params backends.Params) []string {
-	var values []string
-	for _, value := range params.Headers {
-		if config.Redact(value) != value {
-			values = append(values, value)
-		}
-	}
-	return values
 }
 
 // checkOutputFile proves, before anything is paid for, that the file can be

@@ -20,7 +20,7 @@ type resolver struct {
 	// lookup knows the environment and .env.
 	lookup  func(string) (string, bool)
 	log     *slog.Logger
-	secrets *secrets
+	secrets *configs.Secrets
 
 	open map[connection]backends.Backend
 	auto *choice // made once, when the first agent asks for it
@@ -55,6 +55,7 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, err
 	if c.baseURL == "" {
 		return reached{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
 	}
+	r.secrets.AddURL(c.baseURL)
 	var keyVar string
 	if c.key, keyVar, err = r.key(p, b); err != nil {
 		return reached{}, err
@@ -158,7 +159,6 @@ func (r *resolver) addressLookup(p provider) func(string) (string, bool) {
 // address than its own: there, no key may be right.
 func (r *resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
 	if b.APIKey != "" {
-		r.secrets.add(b.APIKey)
 		return b.APIKey, "", nil
 	}
 	if key, variable = r.keyOf(p); key != "" {
@@ -170,11 +170,19 @@ func (r *resolver) key(p provider, b configs.Backend) (key, variable string, err
 	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))
 }
 
+// hideKeys makes the keys of all providers secrets, also of those that nobody
+// calls: a model may have been told them.
+func (r *resolver) hideKeys() {
+	for _, p := range providers() {
+		r.keyOf(p)
+	}
+}
+
 // keyOf returns the key in the provider's variables, and the variable's name.
 func (r *resolver) keyOf(p provider) (key, variable string) {
 	for _, name := range p.keyVars {
 		if key, _ := r.lookup(name); key != "" {
-			r.secrets.add(key)
+			r.secrets.Add(key)
 			return key, name
 		}
 	}

@@ -60,8 +60,9 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		console: p.console, env: p.env, options: p.options, log: p.log, config: config, id: newSessionID(),
 		resolver: &resolver{env: p.env, lookup: lookup, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}},
 	}
+	s.resolver.hideKeys()
 	if keep || p.options.dumpInputs != "" {
-		s.record = debugbackend.NewRecorder(debugbackend.Options{Dir: p.options.dumpInputs, Secrets: s.secrets()})
+		s.record = debugbackend.NewRecorder(debugbackend.Options{Dir: p.options.dumpInputs, Redact: p.console.secrets.Redact})
 	}
 	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.record); err != nil {
 		return nil, errors.Join(err, s.resolver.close())
@@ -82,25 +83,13 @@ func (p *program) checkFiles() error {
 	return nil
 }
 
-// secrets are what no file may hold: the keys of all providers and agents.
-func (s *session) secrets() []string {
-	for _, p := range providers() {
-		s.resolver.keyOf(p)
-	}
-	for _, a := range s.config.Agents {
-		s.resolver.secrets.add(a.Backend.APIKey)
-		s.resolver.secrets.add(secretHeaders(s.config, a.Backend.Params)...)
-	}
-	return s.resolver.secrets.all()
-}
-
 func newSessionID() string {
 	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
 }
 
 // display says whether progress is shown.
 func (s *session) display() bool {
-	return !s.options.noDisplay && !s.options.automation && s.config.UI.DisplayType != "silent"
+	return !s.options.noDisplay && !s.options.automation && s.config.UI.DisplayType != configs.DisplaySilent
 }
 
 // introduce says who will answer, and, display or not, when nobody real will.

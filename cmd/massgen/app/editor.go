@@ -1,0 +1,213 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// editor reads questions from a terminal, with the keys that lines are edited
+// with and a history. The terminal is raw only between begin and end, while
+// nothing else runs: in a turn, Ctrl+C is a signal and lines end as they always
+// do.
+type editor struct {
+	keys     *keys
+	terminal *term.Terminal
+	screen   *maskingWriter
+	// raw makes the terminal raw and tells its width.
+	raw func() (width int, restore func() error, err error)
+
+	restore func() error // undoes what begin did to the terminal
+	showing func()       // and to the screen
+}
+
+// prompt stands where a question is typed.
+const prompt = "> "
+
+// newEditor returns an editor for keys that come from in. It writes to out, and
+// what others write to the screen while a prompt is up goes above the prompt.
+func newEditor(in io.Reader, out io.Writer, screen *maskingWriter, raw func() (int, func() error, error)) *editor {
+	k := &keys{in: in, interrupts: make(chan interrupt, 1)}
+	return &editor{
+		keys: k, screen: screen, raw: raw,
+		terminal: term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{k, out}, prompt),
+	}
+}
+
+// terminalEditor is the editor of the program's own terminal, if it has one that
+// is more than a printer.
+func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
+	in, isFile := env.Stdin.(*os.File)
+	masking, isScreen := screen.(*maskingWriter)
+	name, _ := env.Lookup("TERM")
+	if !isFile || !isScreen || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
+		return nil, false
+	}
+	return newEditor(in, env.Stderr, masking, func() (int, func() error, error) {
+		state, err := term.MakeRaw(int(in.Fd()))
+		if err != nil {
+			return 0, nil, err
+		}
+		width, _, err := term.GetSize(int(in.Fd()))
+		if err != nil {
+			width = 0 // unknown
+		}
+		return width, func() error { return term.Restore(int(in.Fd()), state) }, nil
+	}), true
+}
+
+// begin shows the prompt and reads a line, which comes on the channel.
+func (e *editor) begin() (<-chan inputLine, error) {
+	width, restore, err := e.raw()
+	if err != nil {
+		return nil, fmt.Errorf("make the terminal raw: %w", err)
+	}
+	e.restore = restore
+	if width > 0 {
+		if err := e.terminal.SetSize(width, 1); err != nil {
+			return nil, errors.Join(fmt.Errorf("size the prompt: %w", err), restore())
+		}
+	}
+	e.terminal.SetBracketedPasteMode(true)
+	e.showing = e.screen.redirect(e.terminal)
+	lines := make(chan inputLine, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				panic(errors.Join(fmt.Errorf("%v", r), restore()))
+			}
+		}()
+		text, err := e.terminal.ReadLine()
+		if errors.Is(err, term.ErrPasteIndicator) {
+			err = nil
+		}
+		lines <- inputLine{unpasted(text), err}
+	}()
+	return lines, nil
+}
+
+// end gives the terminal back.
+func (e *editor) end() error {
+	e.terminal.SetBracketedPasteMode(false)
+	e.showing()
+	if err := e.restore(); err != nil {
+		return fmt.Errorf("restore the terminal: %w", err)
+	}
+	return nil
+}
+
+func (e *editor) interrupts() <-chan interrupt { return e.keys.interrupts }
+
+func (e *editor) close() {}
+
+// interrupt is a Ctrl+C that was typed as a key. Fresh says that other keys came
+// before it.
+type interrupt struct{ fresh bool }
+
+// keys is what a person types, made ready for the line editor: Ctrl+C clears the
+// line and is told of, and a pasted text is one line however many it has.
+type keys struct {
+	in         io.Reader
+	interrupts chan interrupt
+
+	ready   []byte // made ready and not read yet
+	held    []byte // the beginning of what may be the mark of a paste
+	pasting bool
+	typed   bool // since the last Ctrl+C
+}
+
+// The bytes that a terminal sends.
+const (
+	ctrlC      = 3
+	escape     = 27
+	deleteKey  = 127
+	pasteStart = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+	// clearLine goes to the end of the line and deletes all before it.
+	clearLine = "\x05\x15"
+)
+
+// A line of the editor has no newlines and tabs: within it these stand for them.
+const (
+	newlineSign = "⏎"
+	tabSign     = "␉"
+)
+
+func unpasted(line string) string {
+	return strings.NewReplacer(newlineSign, "\n", tabSign, "\t").Replace(line)
+}
+
+// Read implements io.Reader.
+func (k *keys) Read(data []byte) (int, error) {
+	if len(data) == 0 {
+		return 0, io.ErrShortBuffer // the editor holds a key of 256 bytes, which is none
+	}
+	for len(k.ready) == 0 {
+		buffer := make([]byte, 4096)
+		n, err := k.in.Read(buffer)
+		k.take(append(k.held, buffer[:n]...))
+		if err != nil && len(k.ready) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(data, k.ready)
+	k.ready = k.ready[n:]
+	return n, nil
+}
+
+func (k *keys) take(input []byte) {
+	k.held = nil
+	for i := 0; i < len(input); i++ {
+		rest := input[i:]
+		mark := pasteStart
+		if k.pasting {
+			mark = pasteEnd
+		}
+		switch {
+		case bytes.HasPrefix(rest, []byte(mark)):
+			k.pasting = !k.pasting
+			k.ready = append(k.ready, mark...)
+			i += len(mark) - 1
+		case strings.HasPrefix(mark, string(rest)):
+			k.held = bytes.Clone(rest)
+			return
+		case k.pasting:
+			k.paste(rest)
+		case rest[0] == escape && rest[1] < ' ':
+			// The editor would take the next letter for the rest of a key.
+		case rest[0] == ctrlC:
+			k.ready = append(k.ready, clearLine...)
+			select {
+			case k.interrupts <- interrupt{fresh: k.typed}:
+			default: // one is waiting already
+			}
+			k.typed = false
+		default:
+			k.ready = append(k.ready, rest[0])
+			k.typed = true
+		}
+	}
+}
+
+// paste takes the first byte of a pasted text. Terminals send a line's end as a
+// carriage return. Other control characters mean nothing in a question.
+func (k *keys) paste(text []byte) {
+	k.typed = true
+	switch b := text[0]; {
+	case b == '\r' && len(text) > 1 && text[1] == '\n':
+	case b == '\r' || b == '\n':
+		k.ready = append(k.ready, newlineSign...)
+	case b == '\t':
+		k.ready = append(k.ready, tabSign...)
+	case b >= ' ' && b != deleteKey:
+		k.ready = append(k.ready, b)
+	}
+}
