@@ -36,7 +36,7 @@ type session struct {
 	turns int
 	usage turn.Usage
 
-	cut        time.Time // when a person's interrupt last ended a turn
+	cut        time.Time // when the last turn ended, if an interrupt ended it
 	terminated bool      // the system has asked the program to end
 }
 
@@ -164,10 +164,10 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 		select {
 		case <-shown:
 			r, err := t.Wait(ctx)
+			s.turns, s.cut = t.Number(), time.Time{}
 			if interrupted {
 				s.cut = time.Now()
 			}
-			s.turns = t.Number()
 			s.usage = s.usage.Plus(r.Usage.Usage)
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
