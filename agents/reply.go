@@ -100,22 +100,20 @@ func (r *replyReader) decodeCall(tc backends.ToolCall) (machine.Call, error) {
 }
 
 func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine.Call, error) {
-	var args struct {
-		Content *string `json:"content"`
+	args, problem := decodeArguments(arguments)
+	content, ok := args.text("content", &problem)
+	if !ok && problem == "" {
+		problem = "content is missing"
 	}
-	if call.Problem = decodeArguments(arguments, &args); call.Problem != "" {
-		return call, nil
-	}
-	if args.Content == nil {
-		call.Problem = "content is missing"
+	if call.Problem = problem; problem != "" {
 		return call, nil
 	}
 	var err error
-	if call.Answer, call.Hash, err = r.text(*args.Content); err != nil {
+	if call.Answer, call.Hash, err = r.text(content); err != nil {
 		return call, err
 	}
 	if call.Answer != (kernel.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
-		call.Overlaps, err = r.overlaps(*args.Content)
+		call.Overlaps, err = r.overlaps(content)
 	}
 	return call, err
 }
@@ -161,38 +159,53 @@ func wordSet(text string) map[string]bool {
 }
 
 func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Call {
-	var args struct {
-		AgentID *string `json:"agent_id"`
-		Reason  string  `json:"reason"`
-	}
 	call.Target = -1
-	if call.Problem = decodeArguments(arguments, &args); call.Problem != "" {
+	args, problem := decodeArguments(arguments)
+	agent, ok := args.text("agent_id", &problem)
+	reason, _ := args.text("reason", &problem)
+	if !ok && problem == "" {
+		problem = "agent_id is missing"
+	}
+	if call.Problem = problem; problem != "" {
 		return call
 	}
-	if args.AgentID == nil {
-		call.Problem = "agent_id is missing"
-		return call
-	}
-	call.Target = r.names.index(strings.TrimSpace(*args.AgentID))
-	reason := []rune(contextbuild.Clean(strings.TrimSpace(args.Reason)))
-	call.Reason = string(reason[:min(len(reason), maxReason)])
+	call.Target = r.names.index(strings.TrimSpace(agent))
+	kept := []rune(contextbuild.Clean(strings.TrimSpace(reason)))
+	call.Reason = string(kept[:min(len(kept), maxReason)])
 	return call
 }
 
-// decodeArguments returns what is wrong with a call's arguments, or "".
-func decodeArguments(arguments string, into any) string {
-	if strings.TrimSpace(arguments) == "" {
-		return "the arguments are missing"
+// arguments are a call's, by name. They are looked up by their exact names:
+// encoding/json would take AGENT_ID for agent_id, and the last of both.
+type arguments map[string]json.RawMessage
+
+// decodeArguments returns a call's arguments, or what is wrong with them.
+func decodeArguments(text string) (arguments, string) {
+	if strings.TrimSpace(text) == "" {
+		return nil, "the arguments are missing"
 	}
-	err := json.Unmarshal([]byte(arguments), into)
+	var args arguments
+	err := json.Unmarshal([]byte(text), &args)
 	var wrongType *json.UnmarshalTypeError
 	switch {
-	case err == nil:
-		return ""
-	case !errors.As(err, &wrongType):
-		return fmt.Sprintf("the arguments are not valid JSON (%s)", err)
-	case wrongType.Field == "":
-		return "the arguments are not a JSON object"
+	case errors.As(err, &wrongType):
+		return nil, "the arguments are not a JSON object"
+	case err != nil:
+		return nil, fmt.Sprintf("the arguments are not valid JSON (%s)", err)
 	}
-	return fmt.Sprintf("%s is not a string", wrongType.Field)
+	return args, ""
+}
+
+// text returns a text argument, and whether it is there. One of another type is a
+// problem, unless there is one already.
+func (a arguments) text(name string, problem *string) (string, bool) {
+	raw, ok := a[name]
+	if !ok || string(raw) == "null" {
+		return "", false
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil && *problem == "" {
+		*problem = name + " is not a string"
+	}
+	return text, true
 }

@@ -32,6 +32,7 @@ func TestVotesAreDecoded(t *testing.T) {
 		{`{"agent_id":"agent2","reason":"x"}`, machine.Call{Target: creative, Reason: "x"}},
 		{`{"agent_id":"agent3"}`, machine.Call{Target: researcher}},
 		{` {"agent_id":" Agent1\n","more":[1]} `, machine.Call{Target: analyst}},
+		{`{"agent_id":"agent1","AGENT_ID":"agent2"}`, machine.Call{Target: analyst}},
 		{`{"agent_id":"AGENT2"}`, machine.Call{Target: creative}},
 		{`{"agent_id":"agent 2"}`, machine.Call{Target: -1}},
 		{`{"agent_id":"agent4"}`, machine.Call{Target: -1}},

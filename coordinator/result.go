@@ -50,7 +50,8 @@ type ResultVote struct {
 }
 
 // ResultAgent is what an agent came to: voted, answered, abstained, late,
-// cancelled or failed. Error is why it failed.
+// cancelled or failed. Error is why the others had
+// to do without it.
 type ResultAgent struct {
 	ID    string     `json:"id"`
 	State kernel.Act `json:"state"`
@@ -102,10 +103,9 @@ func (e *engine) result() (Result, error) {
 	}
 	for i, a := range k.Agents {
 		agent := ResultAgent{ID: e.id(i), State: a.State}
-		if a.State == kernel.ActFailed {
+		missing := a.State == kernel.ActFailed || a.State == kernel.ActLate || a.State == kernel.ActCancelled
+		if missing && a.Reason != "" {
 			agent.Error = a.Reason
-		}
-		if a.State == kernel.ActFailed || (a.State == kernel.ActLate || a.State == kernel.ActCancelled) && a.Reason != "" {
 			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: a.Reason})
 		}
 		r.Agents = append(r.Agents, agent)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,10 +23,13 @@ type Options struct {
 	// repeat, in what is written: text, JSON, and bytes of any kind. It must leave
 	// everything else as it is, and is called concurrently. Nil masks nothing.
 	Redact func(string) string
+	// Keep is how many calls stay in memory: of more, the oldest turns are forgotten,
+	// never the newest. 0 keeps all.
+	Keep int
 }
 
-// Recorder keeps every call that passes through the backends it wraps, in memory
-// for as long as it lives, and in a folder if its options name one. It is safe
+// Recorder keeps every call that passes through the backends it wraps: in memory
+// until it is told to forget, and in a folder if its options name one. It is safe
 // for concurrent use.
 type Recorder struct {
 	options Options
@@ -103,8 +107,38 @@ func (r *Recorder) begin(req backends.Request) *recording {
 	rec.call.Attempt = r.attempts[req.Key]
 	rec.call.Number = r.nextNumber(req.Key)
 	r.calls = append(r.calls, rec)
+	r.makeRoom()
 	return rec
 }
+
+// makeRoom forgets the oldest turns while there are too many calls.
+func (r *Recorder) makeRoom() {
+	for r.options.Keep > 0 && len(r.calls) > r.options.Keep {
+		oldest, newest := turnOf(r.calls[0].key), turnOf(r.calls[len(r.calls)-1].key)
+		if oldest == newest {
+			return
+		}
+		r.forget(func(key backends.Key) bool { return turnOf(key) == oldest })
+	}
+}
+
+// Forget drops all calls of a session from memory. Files stay.
+func (r *Recorder) Forget(session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget(func(key backends.Key) bool { return key.Session == session })
+	if len(r.calls) == 0 && r.options.Dir == "" {
+		clear(r.numbers)
+	}
+}
+
+func (r *Recorder) forget(which func(backends.Key) bool) {
+	r.calls = slices.DeleteFunc(r.calls, func(rec *recording) bool { return which(rec.key) })
+	maps.DeleteFunc(r.attempts, func(key backends.Key, _ int) bool { return which(key) })
+}
+
+// turnOf is the key of all calls of the key's turn.
+func turnOf(key backends.Key) backends.Key { return backends.Key{Session: key.Session, Turn: key.Turn} }
 
 // finish ends a recording and writes it, if there is a folder.
 func (r *Recorder) finish(rec *recording, outcome Outcome) {
@@ -128,6 +162,8 @@ func (r *Recorder) finish(rec *recording, outcome Outcome) {
 // recording is a call that is being recorded. Traces report from goroutines of
 // the adapter, which may outlive the call: what comes after its end is dropped.
 type recording struct {
+	key backends.Key
+
 	mu    sync.Mutex
 	began time.Time // with the monotonic clock
 	call  Call
@@ -137,7 +173,7 @@ type recording struct {
 func newRecording(req backends.Request) *recording {
 	began := time.Now()
 	call := Call{Request: masked(req), Chars: countChars(req.Messages), Start: began.Round(0).UTC()}
-	return &recording{began: began, call: call}
+	return &recording{key: req.Key, began: began, call: call}
 }
 
 // now is the time since the start added to it, which a change of the wall clock

@@ -213,6 +213,64 @@ func TestRecorderSortsAndNumbers(t *testing.T) {
 	})
 }
 
+// record calls b once for each turn of a session.
+func record(t *testing.T, b backends.Backend, session string, turns ...int) {
+	t.Helper()
+	for _, turn := range turns {
+		req := request(turn, "a")
+		req.Key.Session = session
+		if _, err := ask(t.Context(), b, req); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func keptCalls(r *Recorder) string {
+	var kept []string
+	for _, c := range r.Calls() {
+		kept = append(kept, fmt.Sprintf("%s%d.%d/%d", c.Request.Key.Session, c.Request.Key.Turn, c.Number, c.Attempt))
+	}
+	return strings.Join(kept, " ")
+}
+
+func TestRecorderForgetsASession(t *testing.T) {
+	for dir, again := range map[string]string{"": "s1.1/1", t.TempDir(): "s1.4/1"} {
+		rec := NewRecorder(Options{Dir: dir})
+		b := rec.Wrap(parse(t, "rules:\n- reply: {text: x}"))
+		record(t, b, "s", 1, 1)
+		record(t, b, "o", 1)
+		rec.Forget("s")
+		if got := keptCalls(rec); got != "o1.3/1" {
+			t.Errorf("kept %s", got)
+		}
+		rec.Forget("o")
+		record(t, b, "s", 1)
+		if got := keptCalls(rec); got != again {
+			t.Errorf("kept %s, want %s", got, again)
+		}
+	}
+}
+
+func TestRecorderKeepsTheNewestTurns(t *testing.T) {
+	rec := NewRecorder(Options{Keep: 4})
+	b := rec.Wrap(parse(t, "rules:\n- reply: {text: x}"))
+	record(t, b, "s", 1, 1, 2, 2)
+	if got := keptCalls(rec); got != "s1.1/1 s1.2/2 s2.1/1 s2.2/2" {
+		t.Errorf("kept %s: four are not too many", got)
+	}
+	record(t, b, "s", 3)
+	if got := keptCalls(rec); got != "s2.1/1 s2.2/2 s3.1/1" {
+		t.Errorf("kept %s: the oldest turn goes as a whole", got)
+	}
+	record(t, b, "s", 4, 4, 4, 4, 4, 4)
+	if got := keptCalls(rec); !strings.HasPrefix(got, "s4.1/1 ") || !strings.HasSuffix(got, " s4.6/6") {
+		t.Errorf("kept %s: the newest turn is kept whole", got)
+	}
+	if len(rec.attempts) != 1 {
+		t.Errorf("%d counts of attempts are kept", len(rec.attempts))
+	}
+}
+
 func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 	rec := NewRecorder(Options{Dir: t.TempDir()})
 	b := rec.Wrap(parse(t, "rules:\n- reply: {text: abcdef, chunks: 6}"))
@@ -223,6 +281,7 @@ func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 				t.Error(err)
 			}
 			rec.Calls()
+			rec.Forget("another")
 		})
 	}
 	wg.Wait()

@@ -1,8 +1,11 @@
 package debugbackend
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -44,19 +47,44 @@ type series struct {
 	calls                   []Call
 }
 
-// groupCalls parts the calls into series, in the order in which these begin.
-// firstOnly keeps the first call of each turn.
+// groupCalls parts the calls into series: sessions in the order in which they
+// begin, and in each its agents by their ids, so that who began first does not
+// matter. What belongs to no agent comes last. firstOnly keeps the first call of
+// each turn.
 func groupCalls(calls []Call, firstOnly bool) []series {
 	var all []series
+	begun := map[string]int{} // sessions
 	for _, c := range calls {
 		k := c.Request.Key
+		if _, known := begun[k.Session]; !known {
+			begun[k.Session] = len(begun)
+		}
 		s := findSeries(&all, k)
 		if firstOnly && len(s.calls) > 0 && s.calls[len(s.calls)-1].Request.Key.Turn == k.Turn {
 			continue
 		}
 		s.calls = append(s.calls, c)
 	}
+	slices.SortStableFunc(all, func(a, b series) int {
+		return cmp.Or(
+			cmp.Compare(begun[a.session], begun[b.session]),
+			strings.Compare(a.purpose, b.purpose), // agents have none here
+			strings.Compare(byValue(a.agent), byValue(b.agent)),
+			strings.Compare(a.agent, b.agent),
+		)
+	})
 	return all
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// byValue is an id with the length before each number, so that agent2 stands
+// before agent10.
+func byValue(id string) string {
+	return digits.ReplaceAllStringFunc(id, func(number string) string {
+		number = strings.TrimLeft(number, "0")
+		return fmt.Sprintf("%03d%s", len(number), number)
+	})
 }
 
 func findSeries(all *[]series, k backends.Key) *series {

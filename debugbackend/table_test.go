@@ -33,6 +33,25 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
+func TestTablesStandInTheOrderOfTheIDs(t *testing.T) {
+	var calls []Call
+	for _, k := range []backends.Key{
+		{Session: "s2", Agent: "agent10"}, {Session: "s2", Purpose: "title"}, {Session: "s1", Agent: "agent1"},
+		{Session: "s2", Agent: "agent9"}, {Session: "s2", Agent: "agent09"}, {Session: "s2", Agent: "Zoe"},
+		{Session: "s2", Purpose: "summary"}, {Session: "s2", Agent: "agent2", Purpose: "vote"},
+	} {
+		calls = append(calls, Call{Request: backends.Request{Key: k}})
+	}
+	var got []string
+	for _, s := range groupCalls(calls, true) {
+		got = append(got, s.session+" "+s.agent+s.purpose)
+	}
+	want := []string{"s2 Zoe", "s2 agent2", "s2 agent09", "s2 agent9", "s2 agent10", "s2 summary", "s2 title", "s1 agent1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestReadSections(t *testing.T) {
 	user := func(text string) []backends.Message { return []backends.Message{backends.User(text)} }
 	const head = "<ORIGINAL MESSAGE> q <END OF ORIGINAL MESSAGE>\n\n<CURRENT ANSWERS from the agents>\n"

@@ -128,7 +128,8 @@ func (m *Memory) History(_ context.Context, id string) ([]Turn, error) {
 	return slices.Clone(m.get(id).history), nil
 }
 
-// Reset forgets a session's history; its next turn is the first again.
+// Reset forgets a session's history and journals; its next turn is the first
+// again. Sessions share texts, so these are dropped with the last session.
 func (m *Memory) Reset(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,5 +137,8 @@ func (m *Memory) Reset(_ context.Context, id string) error {
 		return ErrBusy
 	}
 	delete(m.sessions, id)
+	if len(m.sessions) == 0 {
+		clear(m.blobs)
+	}
 	return nil
 }

@@ -116,3 +116,31 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("%d events, %v", len(events), err)
 	}
 }
+
+func TestTextsGoWithTheLastSession(t *testing.T) {
+	m, ctx := NewMemory(), t.Context()
+	for _, id := range []string{"one", "two"} {
+		if _, _, err := m.Begin(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.End(ctx, id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ref, err := m.Put(ctx, []byte("text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Reset(ctx, "one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Get(ctx, ref); err != nil {
+		t.Errorf("the text went with a session that was not the last: %v", err)
+	}
+	if err := m.Reset(ctx, "two"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Get(ctx, ref); err == nil {
+		t.Error("the text is kept, and no session is left")
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
 )
 
 func testProgram() *program {
@@ -167,6 +168,32 @@ timeout_settings:
 	}
 	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)
+	}
+}
+
+func TestResetKeepsNothing(t *testing.T) {
+	p := testProgram()
+	p.options.backend = demoType
+	s, err := p.openSession(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ask(t.Context(), "question"); err != nil {
+		t.Fatal(err)
+	}
+	id := s.id
+	if err := s.command("/reset"); err != nil {
+		t.Fatal(err)
+	}
+	journal, err := s.store.Journal(t.Context(), id, 1)
+	if len(journal) > 0 || err != nil {
+		t.Errorf("the journal of the old session has %d events, %v", len(journal), err)
+	}
+	if len(s.record.Calls()) > 0 || s.usage != (turn.Usage{}) || s.turns != 0 || s.id == id {
+		t.Errorf("kept: %d calls, usage %+v, %d turns, session %s", len(s.record.Calls()), s.usage, s.turns, s.id)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
 	}
 }
 

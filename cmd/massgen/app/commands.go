@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 )
 
@@ -76,9 +78,14 @@ func (s *session) inputs(agent string) error {
 
 func (s *session) showConfig(string) error { return s.config.Describe(s.console.err) }
 
-// reset begins another session, with a history of its own.
+// reset begins another session, with a history and a usage of its own. Nothing of
+// the old one is kept, except in the files of a dump.
 func (s *session) reset(string) error {
-	s.id, s.turns = newSessionID(), 0
+	if err := s.store.Reset(context.Background(), s.id); err != nil {
+		return fmt.Errorf("/reset: %w", err)
+	}
+	s.record.Forget(s.id)
+	s.id, s.turns, s.usage = newSessionID(), 0, turn.Usage{}
 	s.console.say("The conversation is forgotten.")
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // interact takes a line for a turn until the lines end. On a terminal the exit
@@ -76,28 +77,36 @@ func (s *session) lines() lineSource {
 	return in
 }
 
+// hurry is how soon after an interrupted turn an interrupt is still meant for it.
+const hurry = time.Second
+
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
-// one, or one right after an interrupted turn, is errQuit.
+// one is errQuit.
 func (s *session) nextLine(in lineSource) (text string, err error) {
 	lines, err := in.begin()
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, in.end()) }()
+	interrupted := false
 	for {
 		select {
 		case l := <-lines:
-			s.interrupted = false
 			return l.text, l.err
 		case i := <-in.interrupts():
-			s.interrupted = s.interrupted && !i.fresh
+			interrupted = interrupted && !i.fresh
 		case signal := <-s.env.Interrupts:
-			s.interrupted = s.interrupted || signal == syscall.SIGTERM
+			if signal == syscall.SIGTERM {
+				return "", errQuit
+			}
 		}
-		if s.interrupted {
+		if time.Since(s.cut) < hurry {
+			continue
+		}
+		if interrupted {
 			return "", errQuit
 		}
-		s.interrupted = true
+		interrupted = true
 		s.console.say("massgen: interrupt again, or /quit, to leave")
 	}
 }

@@ -142,6 +142,29 @@ func TestInterruptEndsTheTurnOnly(t *testing.T) {
 	c.wantStatus(t, app.ExitInterrupted) // from a pipe, an unfinished turn counts
 }
 
+// Two quick interrupts are for the turn, also when it ends between them; and the
+// next prompt begins to count anew.
+func TestInterruptsOfATurnDoNotReachThePrompt(t *testing.T) {
+	noLeaks(t)
+	url, called := hangingServer(t, 1)
+	c := converse(t, "--model", "m", "--base-url", url)
+	c.typed(t, "first")
+	<-called
+	c.interrupts <- os.Interrupt
+	c.stderr.await(t, "interrupted: there is no answer yet")
+	c.interrupts <- os.Interrupt
+	c.interrupts <- os.Interrupt
+	c.typed(t, "second")
+	c.stdout.await(t, "an answer")
+	if strings.Contains(c.stderr.String(), "to leave\n") {
+		t.Errorf("the prompt was interrupted:\n%s", c.stderr)
+	}
+	c.interrupts <- os.Interrupt
+	c.stderr.await(t, "interrupt again, or /quit, to leave")
+	c.interrupts <- os.Interrupt
+	c.wantStatus(t, app.ExitInterrupted)
+}
+
 func TestTerminationEndsTheProgram(t *testing.T) {
 	noLeaks(t)
 	url, called := hangingServer(t, 1)

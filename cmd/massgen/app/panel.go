@@ -14,7 +14,6 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/sessions"
 )
 
 // defaultConfig is the panel of a run that names none.
@@ -78,8 +77,8 @@ func (p *program) lookup() (lookupFunc, error) {
 }
 
 // makePanel connects the agents to their models. With record, every call is kept.
-func makePanel(ctx context.Context, config *configs.Config, r *resolver, record *debugbackend.Recorder) (*coordinator.Panel, []reached, error) {
-	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: sessions.NewMemory()}
+func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store, record *debugbackend.Recorder) (*coordinator.Panel, []reached, error) {
+	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: store}
 	var models []reached
 	for _, a := range config.Agents {
 		m, err := r.resolve(ctx, a.Backend)

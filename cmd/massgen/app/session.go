@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
 )
 
 // session is a conversation with a panel, as long as the program runs.
@@ -25,6 +26,7 @@ type session struct {
 	log      *slog.Logger
 	config   *configs.Config
 	resolver *resolver
+	store    *sessions.Memory
 	panel    *coordinator.Panel
 	models   []reached
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
@@ -34,10 +36,12 @@ type session struct {
 	turns int
 	usage turn.Usage
 
-	// interrupted says that the last thing a person did was an interrupt;
-	// terminated, that the system asked the program to end.
-	interrupted, terminated bool
+	cut        time.Time // when the last turn ended, if an interrupt ended it
+	terminated bool      // the system has asked the program to end
 }
+
+// keptCalls is how many calls /inputs can show, unless one turn has more.
+const keptCalls = 500
 
 // openSession makes everything ready to ask, and calls no model. With keep,
 // inputs are kept for /inputs.
@@ -58,13 +62,16 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	s := &session{
 		console: p.console, env: p.env, options: p.options, log: p.log, config: config, id: newSessionID(),
+		store:    sessions.NewMemory(),
 		resolver: &resolver{env: p.env, lookup: lookup, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}},
 	}
 	s.resolver.hideKeys()
 	if keep || p.options.dumpInputs != "" {
-		s.record = debugbackend.NewRecorder(debugbackend.Options{Dir: p.options.dumpInputs, Redact: p.console.secrets.Redact})
+		s.record = debugbackend.NewRecorder(debugbackend.Options{
+			Dir: p.options.dumpInputs, Redact: p.console.secrets.Redact, Keep: keptCalls,
+		})
 	}
-	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.record); err != nil {
+	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s.record); err != nil {
 		return nil, errors.Join(err, s.resolver.close())
 	}
 	s.introduce()
@@ -152,19 +159,23 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 		defer close(shown)
 		s.follow(ctx, t)
 	}()
+	interrupted := false
 	for {
 		select {
 		case <-shown:
 			r, err := t.Wait(ctx)
-			s.turns = t.Number()
+			s.turns, s.cut = t.Number(), time.Time{}
+			if interrupted {
+				s.cut = time.Now()
+			}
 			s.usage = s.usage.Plus(r.Usage.Usage)
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
 		case signal := <-s.env.Interrupts:
-			if s.interrupted {
+			if interrupted {
 				return coordinator.Result{}, errQuit
 			}
-			s.interrupted, s.terminated = true, signal == syscall.SIGTERM
+			interrupted, s.terminated = true, signal == syscall.SIGTERM
 			s.console.say("massgen: ending the turn with the best answer so far; interrupt again to leave at once")
 			t.Cancel()
 		}
