@@ -112,7 +112,7 @@ func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 		return
 	}
 	cure := "it must be one of " + strings.Join(r.opts.BackendTypes, ", ")
-	if near, ok := nearest(typ, r.opts.BackendTypes); ok {
+	if near, ok := Nearest(typ, r.opts.BackendTypes); ok {
 		cure = fmt.Sprintf("did you mean %s?", near)
 	}
 	r.fail(n, "%s is %s, which is no backend here; %s", at, quoted(deref(n).Value), cure)

@@ -200,7 +200,7 @@ func TestNearest(t *testing.T) {
 		"temprature": "temperature", "tempreature": "temperature", "modle": "model", "top-p": "top_p",
 		"sead": "seed", "Model": "model", "x": "", "temp": "temperature", "tem": "", "frobnicate": "", "": "", strings.Repeat("a", 1000): "",
 	} {
-		if got, _ := nearest(word, names); got != want {
+		if got, _ := Nearest(word, names); got != want {
 			t.Errorf("%.20s: got %q, want %q", word, got, want)
 		}
 	}

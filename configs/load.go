@@ -64,7 +64,7 @@ func find(name string) (file string, data []byte, err error) {
 		}
 	}
 	hint := pathHint()
-	if near, ok := nearest(strings.TrimSuffix(base, ".yaml"), exampleNames()); ok {
+	if near, ok := Nearest(strings.TrimSuffix(base, ".yaml"), exampleNames()); ok {
 		hint = fmt.Sprintf("did you mean %s%s?", examplePrefix, near)
 	}
 	return "", nil, fmt.Errorf("%s: no such config file; %s", oneLine(name), hint)

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// nearest returns the name that is fewest edits away from word, if any is near
+// Nearest returns the name that is fewest edits away from word, if any is near
 // enough to be what was meant: one edit in each three letters; else the first
 // name that word is the beginning of. The first of equals wins.
-func nearest(word string, names []string) (string, bool) {
+func Nearest(word string, names []string) (string, bool) {
 	length := utf8.RuneCountInString(word)
 	if length > 64 {
 		return "", false

@@ -60,7 +60,7 @@ func (r *reader) unknown(n *yaml.Node, at string, names []string) {
 		where = " in " + at
 	}
 	cure := "known here: " + strings.Join(names, ", ")
-	if near, ok := nearest(n.Value, names); ok {
+	if near, ok := Nearest(n.Value, names); ok {
 		cure = fmt.Sprintf("did you mean %s?", near)
 	} else if home, ok := homeOf(n.Value); ok {
 		cure = "it belongs " + home

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 )
@@ -23,6 +24,7 @@ func commands() []command {
 	return []command{
 		{[]string{"/help", "/h"}, "list the commands", (*session).help},
 		{[]string{"/status"}, "show the session, its panel and what it has cost", (*session).status},
+		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*session).answers},
 		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last input in full", (*session).inputs},
 		{[]string{"/config"}, "show the settings that hold", (*session).showConfig},
 		{[]string{"/reset", "/clear"}, "forget the conversation", (*session).reset},
@@ -49,7 +51,7 @@ func (s *session) help(string) error {
 	for _, c := range commands() {
 		s.console.say("%-10s%s", c.names[0], c.about)
 	}
-	s.console.say("Every other line is a question. Ctrl+C ends a turn, twice the program.")
+	s.console.say("Every other line is a question. Ctrl+C ends a turn, twice the program; Ctrl+D leaves.")
 	return nil
 }
 
@@ -58,6 +60,33 @@ func (s *session) status(string) error {
 	s.console.say("panel    %s", s.panelLine())
 	s.console.say("turns    %d", s.turns)
 	s.console.say("usage    %s", usage(s.usage))
+	return nil
+}
+
+// answers shows what the winner was chosen from.
+func (s *session) answers(string) error {
+	switch {
+	case s.last.Turn == 0:
+		return fmt.Errorf("/answers: there are none yet: ask a question first")
+	case len(s.last.Answers) == 0:
+		return fmt.Errorf("/answers: no answer stood at the end of turn %d", s.last.Turn)
+	}
+	for i, a := range s.last.Answers {
+		if i > 0 {
+			s.console.say("")
+		}
+		title := a.Label
+		if a.Agent == s.last.Winner {
+			title += ", the winner"
+		}
+		s.console.say("--- %s ---", title)
+		s.console.write(withNewline(printable(a.Content)))
+		for _, v := range s.last.Votes {
+			if v.For == a.Agent {
+				s.console.say("voted for by %s: %s", v.Voter, oneLine(v.Reason))
+			}
+		}
+	}
 	return nil
 }
 
@@ -85,7 +114,7 @@ func (s *session) reset(string) error {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)
-	s.id, s.turns, s.usage = newSessionID(), 0, turn.Usage{}
+	s.id, s.turns, s.usage, s.last = newSessionID(), 0, turn.Usage{}, coordinator.Result{}
 	s.console.say("The conversation is forgotten.")
 	return nil
 }

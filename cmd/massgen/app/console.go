@@ -65,6 +65,19 @@ func oneLine(text string) string {
 	}, text)
 }
 
+// printable is a text of several lines that plays no tricks on a terminal.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for j := range cells {
+			cells[j] = oneLine(cells[j])
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
 // The colours of a terminal.
 const (
 	bold   = "1"

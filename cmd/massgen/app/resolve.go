@@ -81,7 +81,11 @@ func (r *resolver) provider(ctx context.Context, b *configs.Backend) (provider, 
 	if b.Type != "" && b.Type != autoType {
 		p, ok := findProvider(b.Type)
 		if !ok {
-			return p, fmt.Errorf("type %s is not known: it is one of %s", b.Type, strings.Join(backendTypes(), ", "))
+			cure := "it is one of " + strings.Join(backendTypes(), ", ")
+			if near, ok := configs.Nearest(b.Type, backendTypes()); ok {
+				cure = "did you mean " + near + "? --list-backends lists them"
+			}
+			return p, fmt.Errorf("type %s is not known: %s", b.Type, cure)
 		}
 		return p, nil
 	}

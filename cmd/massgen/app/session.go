@@ -35,6 +35,7 @@ type session struct {
 	id    string
 	turns int
 	usage turn.Usage
+	last  coordinator.Result // of the last turn; its zero value before the first
 
 	cut        time.Time // when the last turn ended, if an interrupt ended it
 	terminated bool      // the system has asked the program to end
@@ -168,7 +169,7 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 			if interrupted {
 				s.cut = time.Now()
 			}
-			s.usage = s.usage.Plus(r.Usage.Usage)
+			s.usage, s.last = s.usage.Plus(r.Usage.Usage), r
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
 		case signal := <-s.env.Interrupts:
