@@ -228,9 +228,10 @@ func TestLimitsOfTime(t *testing.T) {
 func TestConnectionIsUsedAgain(t *testing.T) {
 	server := backendtest.NewProtocolServer(t, messagesAPI(), func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
 	dials := 0
-	transport := &http.Transport{Dial: func(network, address string) (net.Conn, error) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dials++
-		return net.Dial(network, address)
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, network, address)
 	}}
 	backend := newBackend(t, anthropic.Config{BaseURL: server.BaseURL, Transport: transport})
 	for range 5 {

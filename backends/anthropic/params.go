@@ -79,11 +79,11 @@ func thinkingTokens(effort string) int64 {
 }
 
 func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
-	own := versionOf(string(out.Model))
+	own := versionOf(out.Model)
 	if p.Seed != nil {
 		return errors.New("seed: the Messages API takes none")
 	}
-	if err := checkSampling(string(out.Model), own, p); err != nil {
+	if err := checkSampling(out.Model, own, p); err != nil {
 		return err
 	}
 	if p.Temperature != nil {

@@ -15,7 +15,7 @@ import (
 // encode turns a request, which names its model, into the library's. Its errors
 // name what the model or the protocol cannot take.
 func encode(req backends.Request, provider string) (sdk.MessageNewParams, error) {
-	out := sdk.MessageNewParams{Model: sdk.Model(req.Model), StopSequences: req.Params.Stop}
+	out := sdk.MessageNewParams{Model: req.Model, StopSequences: req.Params.Stop}
 	e := newEncoder(provider, req.Model)
 	for _, m := range backends.Repair(req.Messages) {
 		if err := e.add(m); err != nil {
@@ -45,7 +45,7 @@ func encode(req backends.Request, provider string) (sdk.MessageNewParams, error)
 // encodeSchema asks for a text that fits the schema, which stands as it is
 // ("Structured outputs" in the docs of the API, November 2026: from 4.5 on).
 func encodeSchema(out *sdk.MessageNewParams, schema json.RawMessage) error {
-	if versionOf(string(out.Model)).before(version45) {
+	if versionOf(out.Model).before(version45) {
 		return fmt.Errorf("JSON mode: %s takes no schema for its reply", out.Model)
 	}
 	if !json.Valid(schema) {

@@ -130,7 +130,7 @@ func play(t testing.TB, backend backends.Backend) string {
 	return out.String()
 }
 
-func describeError(out io.Writer, err error) {
+func describeError(out *strings.Builder, err error) {
 	var e *backends.Error
 	if !errors.As(err, &e) {
 		fmt.Fprintf(out, "error that is no *backends.Error: %v\n", err)

@@ -115,7 +115,7 @@ type wireRequest struct {
 	Tools             []struct {
 		FunctionDeclarations []struct {
 			Name, Description    string
-			ParametersJsonSchema json.RawMessage
+			ParametersJSONSchema json.RawMessage
 		}
 	}
 	GenerationConfig struct {
@@ -178,7 +178,7 @@ func decodeCall(r *http.Request, body []byte) backends.Request {
 	}
 	for _, t := range in.Tools {
 		for _, d := range t.FunctionDeclarations {
-			out.Tools = append(out.Tools, backends.Tool{Name: d.Name, Description: d.Description, Schema: d.ParametersJsonSchema})
+			out.Tools = append(out.Tools, backends.Tool{Name: d.Name, Description: d.Description, Schema: d.ParametersJSONSchema})
 		}
 	}
 	return out

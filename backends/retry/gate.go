@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -128,7 +129,7 @@ func (p *pass) leave(ctx context.Context, err error, usage *backends.Usage) {
 	if usage != nil {
 		p.gate.tokens.spend(time.Now(), usage.InputTokens+usage.OutputTokens-p.tokens)
 	}
-	if err != nil && (ctx.Err() != nil || err == errStopped) {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, errStopped)) {
 		err = errNoVerdict
 	}
 	p.done(err)
