@@ -70,6 +70,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
 			Dir: p.options.dumpInputs, Redact: p.console.secrets.Redact, Keep: keptCalls,
+			Participants: participants(config),
 		})
 	}
 	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s.record); err != nil {
