@@ -103,6 +103,9 @@ func (s *session) display() bool {
 
 // introduce says who will answer, and, display or not, when nobody real will.
 func (s *session) introduce() {
+	if dir := s.options.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
+		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
+	}
 	if auto := s.resolver.auto; auto != nil && auto.provider.name == demoType {
 		notice := "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
 		s.notices = append(s.notices, notice)
