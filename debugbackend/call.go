@@ -17,6 +17,8 @@ type Call struct {
 	// Request is what the backend was given; the values of its headers are masked.
 	Request backends.Request
 	Chars   Chars
+	// Participants are the ids of agents by the names that they have in the input.
+	Participants map[string]string
 	// Body is the request body, byte for byte; nil if none was sent. If the adapter
 	// sent several within this call, it is the last, and EarlierBodies has the
 	// others in order.

@@ -20,6 +20,7 @@ type callFile struct {
 	Attempt       int               `json:"attempt"`
 	Request       backends.Request  `json:"request"`
 	Chars         Chars             `json:"characters"`
+	Participants  map[string]string `json:"participants,omitempty"`
 	Body          exactBytes        `json:"body"`
 	EarlierBodies []exactBytes      `json:"earlier_bodies,omitempty"`
 	Raw           exactBytes        `json:"raw_response"`
@@ -86,7 +87,7 @@ func (b *exactBytes) UnmarshalJSON(data []byte) error {
 // them (schemas, opaque parts) loses its white space.
 func (c Call) MarshalJSON() ([]byte, error) {
 	f := callFile{
-		Format: callFormat, Number: c.Number, Attempt: c.Attempt, Request: c.Request, Chars: c.Chars,
+		Format: callFormat, Number: c.Number, Attempt: c.Attempt, Request: c.Request, Chars: c.Chars, Participants: c.Participants,
 		Body: c.Body, Raw: c.Raw, Events: []eventFile{}, Response: c.Response, Outcome: c.Outcome,
 		Start: c.Start, FirstByte: c.FirstByte, End: c.End,
 	}
@@ -129,8 +130,8 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 		return errors.New("it is incomplete: it has no number or no time")
 	}
 	*c = Call{
-		Number: f.Number, Attempt: f.Attempt, Request: f.Request, Chars: f.Chars, Body: f.Body, Raw: f.Raw,
-		Response: f.Response, Outcome: f.Outcome, Start: f.Start, FirstByte: f.FirstByte, End: f.End,
+		Number: f.Number, Attempt: f.Attempt, Request: f.Request, Chars: f.Chars, Participants: f.Participants,
+		Body: f.Body, Raw: f.Raw, Response: f.Response, Outcome: f.Outcome, Start: f.Start, FirstByte: f.FirstByte, End: f.End,
 	}
 	for _, b := range f.EarlierBodies {
 		c.EarlierBodies = append(c.EarlierBodies, b)

@@ -30,6 +30,13 @@ func CheckDir(dir string) error {
 	return nil
 }
 
+// HoldsCalls says whether the folder has calls from an earlier run. A folder that
+// cannot be read has none.
+func HoldsCalls(dir string) bool {
+	calls, err := fs.Glob(os.DirFS(dir), "turn-*/*/call-*.json")
+	return err == nil && len(calls) > 0
+}
+
 func probe(dir string) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {

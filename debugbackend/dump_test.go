@@ -48,7 +48,7 @@ func instantly(ctx context.Context, yield func(backends.Event, error) bool) {
 
 func TestDumpIsReadBackExactly(t *testing.T) {
 	dir := t.TempDir()
-	rec := dumpOne(t, Options{Dir: dir}, fakeBackend(instantly), request(1, "a"), request(2, "z"), request(2, "b"), request(2, "b"))
+	rec := dumpOne(t, Options{Dir: dir, Participants: map[string]string{"agent1": "a", "agent2": "b"}}, fakeBackend(instantly), request(1, "a"), request(2, "z"), request(2, "b"), request(2, "b"))
 	loaded, err := LoadDir(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -3,9 +3,11 @@ package debugbackend
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -162,4 +164,27 @@ func TestDiffGolden(t *testing.T) {
 	many := strings.Repeat("same\n", 20)
 	a, b := long("old\n"+many+"old\x1b\n"+many+"end"), long("new\n"+many+"new\n"+many+"end\n")
 	checkGolden(t, "diff_long", func(w io.Writer) error { return Diff(w, a, b) })
+}
+
+func TestLegendIsPrintedWhereItChanges(t *testing.T) {
+	small := Call{Request: backends.Request{Key: backends.Key{Turn: 1, Agent: "x"}}, Participants: map[string]string{"agent1": "x", "agent2": "y"}}
+	large := small
+	large.Participants = map[string]string{}
+	for i := range 11 {
+		large.Participants[fmt.Sprintf("agent%d", i+1)] = string(rune('a' + i))
+	}
+	var out strings.Builder
+	if err := Print(&out, []Call{small, small, large}); err != nil {
+		t.Fatal(err)
+	}
+	var legends []string
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "agent1 = ") {
+			legends = append(legends, line)
+		}
+	}
+	want := []string{"agent1 = x, agent2 = y\n", "agent1 = a, agent2 = b, agent3 = c, agent4 = d, agent5 = e, agent6 = f, agent7 = g, agent8 = h, agent9 = i, agent10 = j, agent11 = k\n"}
+	if !slices.Equal(legends, want) || !strings.HasPrefix(out.String(), want[0]+"\nturn 1, x") {
+		t.Errorf("legends %q in\n%s", legends, out.String())
+	}
 }

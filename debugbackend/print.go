@@ -2,9 +2,12 @@ package debugbackend
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,13 +18,17 @@ import (
 )
 
 // Print writes the calls for people to read: messages, tools, parameters, the
-// request body, and what came back. Control characters are shown as escapes, so
+// request body, and what came back. Who is who in the inputs is said where it
+// changes, which is before the first. Control characters are shown as escapes, so
 // that no text can play tricks on a terminal.
 func Print(w io.Writer, calls []Call) error {
 	for i, c := range calls {
 		var b strings.Builder
 		if i > 0 {
 			b.WriteString("\n" + strings.Repeat("=", 72) + "\n\n")
+		}
+		if legend := c.legend(); legend != "" && (i == 0 || legend != calls[i-1].legend()) {
+			b.WriteString(legend + "\n\n")
 		}
 		c.print(&b)
 		if _, err := io.WriteString(w, b.String()); err != nil {
@@ -52,6 +59,17 @@ func (c Call) print(b *strings.Builder) {
 	printBytes(b, "request body", c.Body)
 	heading(b, "response")
 	b.WriteString(visible(c.responseLines()))
+}
+
+// legend is "agent1 = analyst, agent2 = critic", or empty.
+func (c Call) legend() string {
+	names := slices.SortedFunc(maps.Keys(c.Participants), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // agent2 before agent10
+	})
+	for i, name := range names {
+		names[i] = name + " = " + c.Participants[name]
+	}
+	return visible(strings.Join(names, ", "))
 }
 
 // title names the call in one line.

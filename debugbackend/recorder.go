@@ -23,6 +23,9 @@ type Options struct {
 	// repeat, in what is written: text, JSON, and bytes of any kind. It must leave
 	// everything else as it is, and is called concurrently. Nil masks nothing.
 	Redact func(string) string
+	// Participants says who is who in the inputs: the ids of agents by the names
+	// that models know them by. Empty where nobody has another name.
+	Participants map[string]string
 	// Keep is how many calls stay in memory: of more, the oldest turns are forgotten,
 	// never the newest. 0 keeps all.
 	Keep int
@@ -104,6 +107,7 @@ func (r *Recorder) begin(req backends.Request) *recording {
 	defer r.mu.Unlock()
 	r.attempts[req.Key]++
 	rec := newRecording(req)
+	rec.call.Participants = r.options.Participants
 	rec.call.Attempt = r.attempts[req.Key]
 	rec.call.Number = r.nextNumber(req.Key)
 	r.calls = append(r.calls, rec)

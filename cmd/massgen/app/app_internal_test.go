@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -169,6 +170,41 @@ timeout_settings:
 	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)
 	}
+}
+
+func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := testProgram()
+		p.env.LocalServers = map[string]string{}
+		p.options.noDisplay = true
+		s, err := p.openSession(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before turn.Usage
+		for range 2 {
+			r, err := s.ask(t.Context(), "question")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before.Plus(r.Usage.Usage), s.usage); diff != "" {
+				t.Errorf("the session's usage (-want +got)\n%s", diff)
+			}
+			before = s.usage
+			var want turn.Usage
+			for _, c := range s.record.Calls() {
+				want.Calls++
+				want.InputTokens += c.Response.Usage.InputTokens
+				want.OutputTokens += c.Response.Usage.OutputTokens
+			}
+			if diff := cmp.Diff(want, s.usage); diff != "" || r.Usage.Calls < 6 {
+				t.Errorf("the usage of %d calls, by the calls (-want +got)\n%s", r.Usage.Calls, diff)
+			}
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestResetKeepsNothing(t *testing.T) {

@@ -116,7 +116,7 @@ func (p *program) cliApp() *cli.App {
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.options.flags(), cli.HelpFlag),
-		Commands:       []*cli.Command{p.inputsCommand(), p.completionCommand(), manCommand(), helpCommand()},
+		Commands:       []*cli.Command{p.inputsCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
 		Action:         func(c *cli.Context) error { return p.root(c.Context) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -127,6 +127,14 @@ func (p *program) cliApp() *cli.App {
 func helpCommand() *cli.Command {
 	return &cli.Command{Name: "help", Hidden: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
 		return cli.ShowAppHelp(c)
+	}}
+}
+
+// versionCommand is for who types it, as helpCommand is.
+func versionCommand() *cli.Command {
+	return &cli.Command{Name: "version", Hidden: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
+		cli.ShowVersion(c)
+		return nil
 	}}
 }
 

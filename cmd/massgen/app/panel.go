@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
@@ -96,6 +97,23 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
+}
+
+// participants are the ids of the agents by the names that models know them by.
+// An agent alone has no other name.
+func participants(c *configs.Config) map[string]string {
+	if len(c.Agents) == 1 {
+		return nil
+	}
+	ids := make([]string, len(c.Agents))
+	for i, a := range c.Agents {
+		ids[i] = a.ID
+	}
+	byName := map[string]string{}
+	for id, name := range contextbuild.Anonymous(ids) {
+		byName[name] = id
+	}
+	return byName
 }
 
 // rules are the kernel's words for what a configuration says.

@@ -70,6 +70,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
 			Dir: p.options.dumpInputs, Redact: p.console.secrets.Redact, Keep: keptCalls,
+			Participants: participants(config),
 		})
 	}
 	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s.record); err != nil {
@@ -102,6 +103,9 @@ func (s *session) display() bool {
 
 // introduce says who will answer, and, display or not, when nobody real will.
 func (s *session) introduce() {
+	if dir := s.options.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
+		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
+	}
 	if auto := s.resolver.auto; auto != nil && auto.provider.name == demoType {
 		notice := "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
 		s.notices = append(s.notices, notice)
