@@ -82,7 +82,7 @@ func (o *options) flags() []cli.Flag {
 			Usage: "log each step (also LOG_LEVEL=debug)"},
 
 		&cli.StringFlag{Name: "validate", Destination: &o.validate, Category: reference,
-			Usage: "check the config `FILE`, call nothing"},
+			Usage: "check the config `FILE` and its services' keys and addresses; call no model"},
 		&cli.BoolFlag{Name: "list-examples", Destination: &o.listExamples, DisableDefaultText: true, Category: reference,
 			Usage: "list the shipped configs"},
 		&cli.StringFlag{Name: "example", Destination: &o.example, Category: reference,

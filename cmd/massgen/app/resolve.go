@@ -26,6 +26,10 @@ type resolver struct {
 	auto *choice // made once, when the first agent asks for it
 }
 
+func (p *program) resolver(lookup lookupFunc) *resolver {
+	return &resolver{env: p.env, lookup: lookup, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}}
+}
+
 // choice is what type auto came to.
 type choice struct {
 	provider provider
