@@ -94,7 +94,9 @@ func (r *resolver) provider(ctx context.Context, b *configs.Backend) (provider, 
 		return p, nil
 	}
 	if b.BaseURL != "" {
-		if p, ok := providerOfURL(b.BaseURL); ok {
+		// A port of this machine may be anybody's. Only a service that has to be asked
+		// for its models is taken for the one whose port it is.
+		if p, ok := providerOfURL(b.BaseURL); ok && (!p.local || b.Model == "") {
 			return p, nil
 		}
 		p, _ := findProvider(anyType)
