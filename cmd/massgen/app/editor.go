@@ -64,16 +64,16 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 	}), true
 }
 
-// begin shows the prompt and reads a line, which comes on the channel.
-func (e *editor) begin() (<-chan inputLine, error) {
+// begin shows the prompt and reads a line, which comes on the first channel.
+func (e *editor) begin() (<-chan inputLine, <-chan interrupt, error) {
 	width, restore, err := e.raw()
 	if err != nil {
-		return nil, fmt.Errorf("make the terminal raw: %w", err)
+		return nil, nil, fmt.Errorf("make the terminal raw: %w", err)
 	}
 	e.restore = restore
 	if width > 0 {
 		if err := e.terminal.SetSize(width, 1); err != nil {
-			return nil, errors.Join(fmt.Errorf("size the prompt: %w", err), restore())
+			return nil, nil, errors.Join(fmt.Errorf("size the prompt: %w", err), restore())
 		}
 	}
 	e.terminal.SetBracketedPasteMode(true)
@@ -91,7 +91,7 @@ func (e *editor) begin() (<-chan inputLine, error) {
 		}
 		lines <- inputLine{unpasted(text), err}
 	}()
-	return lines, nil
+	return lines, e.keys.interrupts, nil
 }
 
 // end gives the terminal back.
@@ -103,8 +103,6 @@ func (e *editor) end() error {
 	}
 	return nil
 }
-
-func (e *editor) interrupts() <-chan interrupt { return e.keys.interrupts }
 
 func (e *editor) close() {}
 

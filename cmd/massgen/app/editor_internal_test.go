@@ -32,7 +32,7 @@ func typing(t *testing.T) (*editor, *typist) {
 
 func (p *typist) edit(t *testing.T, e *editor, typed ...string) (string, error) {
 	t.Helper()
-	lines, err := e.begin()
+	lines, _, err := e.begin()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +91,14 @@ func TestCtrlCIsToldOfWhereItIsAKey(t *testing.T) {
 		typed string
 		fresh bool
 	}{{"\x03", false}, {"half a line\x03", true}, {"\x03", false}} {
-		if _, err := e.begin(); err != nil {
+		_, interrupts, err := e.begin()
+		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(p.keyboard, c.typed); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-e.interrupts(); got.fresh != c.fresh {
+		if got := <-interrupts; got.fresh != c.fresh {
 			t.Errorf("%q: fresh is %v", c.typed, got.fresh)
 		}
 	}
@@ -106,7 +107,7 @@ func TestCtrlCIsToldOfWhereItIsAKey(t *testing.T) {
 // What is said while a line is typed does not break it.
 func TestLinesAboveThePrompt(t *testing.T) {
 	e, p := typing(t)
-	lines, err := e.begin()
+	lines, _, err := e.begin()
 	if err != nil {
 		t.Fatal(err)
 	}

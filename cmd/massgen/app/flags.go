@@ -71,7 +71,7 @@ func (o *options) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Destination: &o.json, DisableDefaultText: true, Category: output,
 			Usage: "print the whole result as one line of JSON in place of the answer"},
 		&cli.StringFlag{Name: "output-file", Destination: &o.outputFile, Category: output,
-			Usage: "write the answer to `FILE` too"},
+			Usage: "write the answer to `FILE` too; in a conversation, the last one"},
 		&cli.BoolFlag{Name: "no-display", Destination: &o.noDisplay, DisableDefaultText: true, Category: output,
 			Usage: "do not show progress"},
 		&cli.BoolFlag{Name: "automation", Destination: &o.automation, DisableDefaultText: true, Category: output,
@@ -82,7 +82,7 @@ func (o *options) flags() []cli.Flag {
 			Usage: "log each step (also LOG_LEVEL=debug)"},
 
 		&cli.StringFlag{Name: "validate", Destination: &o.validate, Category: reference,
-			Usage: "check the config `FILE`, call nothing"},
+			Usage: "check the config `FILE` and its services' keys and addresses; call no model"},
 		&cli.BoolFlag{Name: "list-examples", Destination: &o.listExamples, DisableDefaultText: true, Category: reference,
 			Usage: "list the shipped configs"},
 		&cli.StringFlag{Name: "example", Destination: &o.example, Category: reference,
@@ -105,8 +105,10 @@ demo with canned answers.
 Flags may stand after the question; -- ends them. The answer goes to standard
 output, everything else to standard error.
 
-Exit status: 0 answered; 1 wrong usage or config; 2 failed, no answer; 3 no
-consensus or out of time, the best answer so far was printed; 4 interrupted.`
+Exit status: 0 answered, by the config's decision rule; 1 wrong usage or config;
+2 failed, no answer; 3 no consensus or out of time, the best answer so far was
+printed; 4 interrupted. A conversation from a pipe has that of its first turn
+that is not 0.`
 
 // cliApp describes the command line. Each action runs in the program p.
 func (p *program) cliApp() *cli.App {

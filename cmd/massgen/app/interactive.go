@@ -83,7 +83,7 @@ const hurry = time.Second
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
 // one is errQuit.
 func (s *session) nextLine(in lineSource) (text string, err error) {
-	lines, err := in.begin()
+	lines, interrupts, err := in.begin()
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +93,7 @@ func (s *session) nextLine(in lineSource) (text string, err error) {
 		select {
 		case l := <-lines:
 			return l.text, l.err
-		case i := <-in.interrupts():
+		case i := <-interrupts:
 			interrupted = interrupted && !i.fresh
 		case signal := <-s.env.Interrupts:
 			if signal == syscall.SIGTERM {

@@ -11,12 +11,10 @@ import (
 
 // lineSource is where questions come from: a pipe, or a person at a terminal.
 type lineSource interface {
-	// begin returns the channel on which the next line comes; end is called after
-	// each begin.
-	begin() (<-chan inputLine, error)
+	// begin returns the channel on which the next line comes, and one that tells of
+	// Ctrl+C where it is a key and not a signal. After each begin comes an end.
+	begin() (<-chan inputLine, <-chan interrupt, error)
 	end() error
-	// interrupts tells of Ctrl+C where it is a key and not a signal.
-	interrupts() <-chan interrupt
 	close()
 }
 
@@ -59,14 +57,12 @@ func readLines(r io.Reader) *lineReader {
 	return in
 }
 
-func (in *lineReader) begin() (<-chan inputLine, error) {
+func (in *lineReader) begin() (<-chan inputLine, <-chan interrupt, error) {
 	in.prompt()
-	return in.lines, nil
+	return in.lines, nil, nil
 }
 
 func (in *lineReader) end() error { return nil }
-
-func (in *lineReader) interrupts() <-chan interrupt { return nil }
 
 func (in *lineReader) close() { close(in.done) }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/configs"
@@ -78,13 +79,16 @@ func (p *program) lookup() (lookupFunc, error) {
 }
 
 // makePanel connects the agents to their models. With record, every call is kept.
+// Its error has a line for each reason why agents cannot be connected.
 func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store, record *debugbackend.Recorder) (*coordinator.Panel, []reached, error) {
 	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: store}
 	var models []reached
+	var failed []coordinator.FailedAgent
 	for _, a := range config.Agents {
 		m, err := r.resolve(ctx, a.Backend)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", a.ID, err)
+			failed = append(failed, coordinator.FailedAgent{Agent: a.ID, Error: err.Error()})
+			continue
 		}
 		models = append(models, m)
 		b := m.backend
@@ -94,6 +98,9 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: b, Model: m.model, Params: a.Backend.Params,
 		})
+	}
+	if len(failed) > 0 {
+		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/sessions"
 )
 
 // program is one run of massgen.
@@ -63,7 +64,7 @@ func (p *program) root(ctx context.Context) error {
 	case o.example != "":
 		return p.printExample(o.example)
 	case o.validate != "":
-		return p.validate(o.validate)
+		return p.validate(ctx, o.validate)
 	}
 	return p.converse(ctx)
 }
@@ -163,14 +164,20 @@ func (p *program) printExample(name string) error {
 	return err
 }
 
-// validate checks a configuration, and asks neither for keys nor for servers.
-func (p *program) validate(file string) error {
+// validate checks a configuration as far as a run does before it calls a model:
+// every agent must have its service, address, key and model.
+func (p *program) validate(ctx context.Context, file string) (err error) {
 	lookup, err := p.lookup()
 	if err != nil {
 		return err
 	}
 	config, err := p.loadConfig(file, lookup)
 	if err != nil {
+		return err
+	}
+	r := p.resolver(lookup)
+	defer func() { err = errors.Join(err, r.close()) }()
+	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory(), nil); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",

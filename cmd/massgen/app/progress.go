@@ -164,29 +164,8 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	if r.Status == kernel.Completed {
 		colour = green
 	}
-	s.console.say("%s%s · %s", s.console.paint(colour, "winner: "+winnerLabel(r)), votesFor(r), totals)
-}
-
-func winnerLabel(r coordinator.Result) string {
-	for _, a := range r.Answers {
-		if a.Agent == r.Winner {
-			return a.Label
-		}
-	}
-	return r.Winner
-}
-
-func votesFor(r coordinator.Result) string {
-	n := 0
-	for _, v := range r.Votes {
-		if v.For == r.Winner {
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" with %d of %s", n, count(len(r.Votes), "vote"))
+	title, why := verdict(r)
+	s.console.say("%s%s · %s", s.console.paint(colour, title), why, totals)
 }
 
 func count(n int, thing string) string {

@@ -26,6 +26,10 @@ type resolver struct {
 	auto *choice // made once, when the first agent asks for it
 }
 
+func (p *program) resolver(lookup lookupFunc) *resolver {
+	return &resolver{env: p.env, lookup: lookup, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}}
+}
+
 // choice is what type auto came to.
 type choice struct {
 	provider provider
@@ -90,7 +94,9 @@ func (r *resolver) provider(ctx context.Context, b *configs.Backend) (provider, 
 		return p, nil
 	}
 	if b.BaseURL != "" {
-		if p, ok := providerOfURL(b.BaseURL); ok {
+		// A port of this machine may be anybody's. Only a service that has to be asked
+		// for its models is taken for the one whose port it is.
+		if p, ok := providerOfURL(b.BaseURL); ok && (!p.local || b.Model == "") {
 			return p, nil
 		}
 		p, _ := findProvider(anyType)

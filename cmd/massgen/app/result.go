@@ -86,7 +86,11 @@ func (s *session) explain(r coordinator.Result) {
 	case r.Winner == "" && r.Status == kernel.Timeout:
 		s.console.say("massgen: out of time after %s: there is no answer yet; --orchestrator-timeout gives more", duration(time.Duration(r.DurationMS)*time.Millisecond))
 	case r.Winner == "":
-		s.console.say("massgen: no answer: %s", reasons(r.Failed))
+		why := "no agent gave one"
+		if len(r.Failed) > 0 {
+			why = strings.Join(reasons(r.Failed), "; ")
+		}
+		s.console.say("massgen: no answer: %s", why)
 	case r.Status == kernel.NoConsensus:
 		s.console.say("massgen: no consensus: this is the best answer so far, by %s", r.Winner)
 	case r.Status == kernel.Timeout:
@@ -99,7 +103,7 @@ func (s *session) explain(r coordinator.Result) {
 }
 
 // reasons names why agents failed, each reason once.
-func reasons(failed []coordinator.FailedAgent) string {
+func reasons(failed []coordinator.FailedAgent) []string {
 	var order []string
 	who := map[string][]string{}
 	for _, f := range failed {
@@ -108,11 +112,8 @@ func reasons(failed []coordinator.FailedAgent) string {
 		}
 		who[f.Error] = append(who[f.Error], f.Agent)
 	}
-	if len(order) == 0 {
-		return "no agent gave one"
-	}
 	for i, reason := range order {
 		order[i] = oneLine(list(who[reason]) + ": " + reason)
 	}
-	return strings.Join(order, "; ")
+	return order
 }

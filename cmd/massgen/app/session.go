@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -64,7 +63,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	s := &session{
 		console: p.console, env: p.env, options: p.options, log: p.log, config: config, id: newSessionID(),
 		store:    sessions.NewMemory(),
-		resolver: &resolver{env: p.env, lookup: lookup, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}},
+		resolver: p.resolver(lookup),
 	}
 	s.resolver.hideKeys()
 	if keep || p.options.dumpInputs != "" {
