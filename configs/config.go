@@ -52,6 +52,9 @@ type Backend struct {
 	APIKey string
 	// APIVersion is the version that Azure OpenAI asks for.
 	APIVersion string
+	// ToolMode says how the model is offered the coordination tools: native, json,
+	// or auto, which empty means too.
+	ToolMode string
 	// Params are sent with every call of the agent.
 	Params backends.Params
 }

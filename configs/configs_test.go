@@ -80,6 +80,7 @@ agents:
       base_url: http://127.0.0.1:1/v1
       api_key: ${KEY}
       api_version: "2024-10-21"
+      tool_mode: json
       temperature: 0
       top_p: 0.5
       max_tokens: 10
@@ -120,7 +121,7 @@ func TestParsedValues(t *testing.T) {
 		File: "f.yaml",
 		Agents: []Agent{
 			{ID: "a", SystemMessage: "  Be brief.\n", Backend: Backend{
-				Type: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", APIKey: "sk-12345678", APIVersion: "2024-10-21",
+				Type: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", APIKey: "sk-12345678", APIVersion: "2024-10-21", ToolMode: "json",
 				Params: backends.Params{
 					Temperature: new(float64), TopP: new(0.5), MaxTokens: new(10), Seed: new(int64(-1)),
 					Stop: []string{"END", "$"}, ReasoningEffort: "low",

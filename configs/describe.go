@@ -58,6 +58,9 @@ func agentParts(a Agent) []string {
 	if b.APIVersion != "" {
 		add("api_version %s", b.APIVersion)
 	}
+	if b.ToolMode != "" {
+		add("tool_mode %s", b.ToolMode)
+	}
 	if b.APIKey != "" {
 		add("api_key %s", mask)
 	}

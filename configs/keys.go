@@ -65,6 +65,7 @@ func backendSection() section[Backend] {
 			{"base_url", (*reader).baseURL},
 			{"api_key", (*reader).apiKey},
 			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
+			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
 			{"temperature", optional(number(0, 2), func(b *Backend) **float64 { return &b.Params.Temperature })},
 			{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
 			{"max_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.MaxTokens })},

@@ -75,7 +75,13 @@ func converse(t *testing.T, args ...string) *conversation {
 }
 
 // noLeaks is called first, so that it looks when everything has been closed.
-func noLeaks(t *testing.T) { t.Cleanup(func() { goleak.VerifyNone(t) }) }
+func noLeaks(t *testing.T) { t.Cleanup(func() { goleak.VerifyNone(t, libraryGoroutine()) }) }
+
+// libraryGoroutine is the one goroutine that Google's library starts when it is linked,
+// and never ends.
+func libraryGoroutine() goleak.Option {
+	return goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")
+}
 
 func (c *conversation) typed(t *testing.T, line string) {
 	t.Helper()

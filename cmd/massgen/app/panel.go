@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,6 +98,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		}
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: b, Model: m.model, Params: a.Backend.Params,
+			ToolMode: toolMode(a.Backend),
 		})
 	}
 	if len(failed) > 0 {
@@ -104,6 +106,12 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
+}
+
+// toolMode is auto unless the configuration says otherwise: a model that cannot
+// call tools is found out, and asked in another way.
+func toolMode(b configs.Backend) machine.ToolMode {
+	return cmp.Or(machine.ToolMode(b.ToolMode), machine.ToolsAuto)
 }
 
 // participants are the ids of the agents by the names that models know them by.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/anthropic"
+	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/debugbackend"
 )
@@ -48,22 +50,17 @@ type connection struct {
 }
 
 // providers lists them in the order in which type auto takes them.
-//
-// Claude and Gemini are reached through the OpenAI-compatible services that
-// Anthropic and Google document:
-// https://docs.anthropic.com/en/api/openai-sdk and
-// https://ai.google.dev/gemini-api/docs/openai.
 func providers() []provider {
 	return []provider{
 		{name: "openai", title: "OpenAI", baseURL: openai.DefaultBaseURL, urlVar: "OPENAI_BASE_URL",
 			keyVars: []string{"OPENAI_API_KEY"}, prefixes: []string{"gpt-", "chatgpt-", "o1", "o3", "o4"},
 			model: "gpt-5-mini", connect: connectOpenAI},
-		{name: "claude", title: "Anthropic", baseURL: "https://api.anthropic.com/v1",
+		{name: "claude", title: "Anthropic", baseURL: anthropic.DefaultBaseURL,
 			keyVars: []string{"ANTHROPIC_API_KEY"}, prefixes: []string{"claude-"},
-			model: "claude-sonnet-4-5", connect: connectOpenAI},
-		{name: "gemini", title: "Google Gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai",
+			model: "claude-sonnet-4-5", connect: connectAnthropic},
+		{name: "gemini", title: "Google Gemini", baseURL: gemini.DefaultBaseURL,
 			keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, prefixes: []string{"gemini-"},
-			model: "gemini-2.5-flash", connect: connectOpenAI},
+			model: "gemini-2.5-flash", connect: connectGemini},
 		{name: "grok", title: "xAI", baseURL: "https://api.x.ai/v1",
 			keyVars: []string{"XAI_API_KEY"}, prefixes: []string{"grok-"},
 			model: "grok-4", connect: connectOpenAI},
@@ -109,6 +106,14 @@ const (
 )
 
 func connectOpenAI(c connection) (backends.Backend, error) { return newOpenAI(c) }
+
+func connectAnthropic(c connection) (backends.Backend, error) {
+	return anthropic.New(anthropic.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model})
+}
+
+func connectGemini(c connection) (backends.Backend, error) {
+	return gemini.New(gemini.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model})
+}
 
 func newOpenAI(c connection) (*openai.Backend, error) {
 	return openai.New(openai.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model})

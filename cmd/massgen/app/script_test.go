@@ -36,7 +36,7 @@ func runMassgen() {
 		env.LocalServers[name] = url
 	}
 	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), env)
-	if err := goleak.Find(); err != nil {
+	if err := goleak.Find(libraryGoroutine()); err != nil {
 		fmt.Fprintln(os.Stderr, "LEAK:", err)
 		status = 99
 	}
