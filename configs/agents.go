@@ -119,14 +119,17 @@ func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 }
 
 func (r *reader) baseURL(at string, n *yaml.Node, b *Backend) {
-	p := parser[string]{"a URL such as http://localhost:11434/v1", func(s scalar) (string, bool) {
-		u, err := url.Parse(s.text)
-		return s.text, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-	}}
-	if v, ok := parseScalar(r, at, n, p); ok {
-		b.BaseURL = v
-		r.secrets.AddURL(v)
+	v, ok := r.secretLine(at, n)
+	if !ok {
+		return
 	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		r.fail(n, "%s must be a URL such as http://localhost:11434/v1", at)
+		return
+	}
+	b.BaseURL = v
+	r.secrets.AddURL(v)
 }
 
 func (r *reader) apiKey(at string, n *yaml.Node, b *Backend) {

@@ -107,7 +107,8 @@ func maskedURL(s string) string {
 	if err != nil {
 		return mask
 	}
-	shown := u.Redacted()
+	u.User = nil // its name may be a token
+	shown := u.String()
 	if u.RawQuery != "" {
 		shown = strings.Replace(shown, u.RawQuery, mask, 1)
 	}

@@ -112,7 +112,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 		r.issues = append(r.issues, Issue{File: r.file, Message: "the file is empty; " + startHint})
 		return nil
 	case err != nil:
-		r.issues = append(r.issues, r.syntaxIssue(err))
+		r.issues = append(r.issues, r.syntaxIssue(data, err))
 		return nil
 	}
 	var more yaml.Node
@@ -121,7 +121,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 		r.fail(&more, "a second document begins here; keep one document in the file")
 		return nil
 	case !errors.Is(err, io.EOF):
-		r.issues = append(r.issues, r.syntaxIssue(err))
+		r.issues = append(r.issues, r.syntaxIssue(data, err))
 		return nil
 	}
 	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
@@ -134,17 +134,39 @@ func (r *reader) document(data []byte) *yaml.Node {
 const startHint = "begin with agents: and a list, or see --list-examples"
 
 // syntaxIssue takes the line out of yaml's own words, "yaml: line 3: …".
-func (r *reader) syntaxIssue(err error) Issue {
+func (r *reader) syntaxIssue(data []byte, err error) Issue {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.HasSuffix(message, "found character that cannot start any token") {
 		message += "; indent with spaces, not tabs, and quote a text that begins with @ or `"
+	}
+	if strings.Contains(message, "did not find expected") {
+		message += ", on this line or below"
 	}
 	issue := Issue{File: r.file, Message: "not valid YAML: " + message}
 	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message); m != nil {
 		line, convErr := strconv.Atoi(m[1])
 		if convErr == nil {
-			issue.Line, issue.Message = line, "not valid YAML: "+m[2]
+			issue.Line, issue.Message = syntaxLine(data, line, m[2]), "not valid YAML: "+m[2]
 		}
 	}
 	return issue
+}
+
+// syntaxLine is the line that yaml means. Where its parser misses something it
+// counts from 0, and names the beginning of the list or mapping; where its
+// scanner finds a tab, the line before.
+func syntaxLine(data []byte, line int, message string) int {
+	lines := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
+	switch {
+	case strings.HasPrefix(message, "did not find expected"):
+		return min(line+1, len(lines))
+	case strings.HasPrefix(message, "found a tab character"):
+		for i := line - 1; i < len(lines); i++ {
+			text := bytes.TrimLeft(lines[i], " \t")
+			if indent := lines[i][:len(lines[i])-len(text)]; len(text) > 0 && bytes.Contains(indent, []byte("\t")) {
+				return i + 1
+			}
+		}
+	}
+	return line
 }

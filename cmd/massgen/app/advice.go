@@ -76,6 +76,6 @@ func shownURL(address string) string {
 	if err != nil {
 		return "the address"
 	}
-	u.RawQuery = ""
-	return u.Redacted()
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return oneLine(u.String())
 }

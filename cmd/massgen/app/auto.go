@@ -38,7 +38,7 @@ func (r *resolver) choose(ctx context.Context) choice {
 	}
 	if found := r.localServers(ctx); len(found) > 0 {
 		s := found[0]
-		return choice{provider: s.provider, model: s.models[0], baseURL: s.baseURL, why: s.provider.title + " answers at " + s.baseURL}
+		return choice{provider: s.provider, model: s.models[0], baseURL: s.baseURL, why: s.provider.title + " answers at " + shownURL(s.baseURL)}
 	}
 	demo, _ := findProvider(demoType)
 	return choice{provider: demo, model: demo.model, why: "there is no key and no model server"}
@@ -64,7 +64,7 @@ func (r *resolver) localServers(ctx context.Context) []server {
 		group.Go(func() {
 			models, err := listModels(ctx, connection{provider: p.name, baseURL: s.baseURL})
 			if err != nil {
-				r.log.Debug("no model server", "type", p.name, "base_url", s.baseURL, "why", err)
+				r.log.Debug("no model server", "type", p.name, "base_url", shownURL(s.baseURL), "why", err)
 			}
 			s.models = models
 		})

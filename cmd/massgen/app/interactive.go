@@ -83,6 +83,8 @@ const hurry = time.Second
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
 // one is errQuit.
 func (s *session) nextLine(in lineSource) (text string, err error) {
+	signals, give := s.watch.take()
+	defer give()
 	lines, interrupts, err := in.begin()
 	if err != nil {
 		return "", err
@@ -95,7 +97,7 @@ func (s *session) nextLine(in lineSource) (text string, err error) {
 			return l.text, l.err
 		case i := <-interrupts:
 			interrupted = interrupted && !i.fresh
-		case signal := <-s.env.Interrupts:
+		case signal := <-signals:
 			if signal == syscall.SIGTERM {
 				return "", errQuit
 			}

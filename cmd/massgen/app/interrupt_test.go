@@ -183,3 +183,68 @@ func TestTerminationEndsTheProgram(t *testing.T) {
 		t.Errorf("the turn was not ended first:\n%s", c.stderr)
 	}
 }
+
+func TestInterruptOutsideATurnLeaves(t *testing.T) {
+	noLeaks(t)
+	c := converse(t, "--backend", "demo", "-")
+	c.interrupts <- syscall.SIGTERM // while standard input is read
+	c.wantStatus(t, app.ExitInterrupted)
+}
+
+// blockedPipe is an output that nobody reads. It tells of the first write.
+type blockedPipe struct {
+	begun chan struct{}
+	once  sync.Once
+	end   chan struct{}
+}
+
+func newBlockedPipe(t *testing.T) *blockedPipe {
+	p := &blockedPipe{begun: make(chan struct{}), end: make(chan struct{})}
+	t.Cleanup(func() { close(p.end) })
+	return p
+}
+
+func (p *blockedPipe) Write(data []byte) (int, error) {
+	p.once.Do(func() { close(p.begun) })
+	<-p.end
+	return len(data), nil
+}
+
+func TestInterruptLeavesABlockedAnswer(t *testing.T) {
+	noLeaks(t)
+	stdout := newBlockedPipe(t)
+	interrupts := make(chan os.Signal)
+	status := make(chan int, 1)
+	go func() {
+		status <- app.Main([]string{"massgen", "--backend", "demo", "question"}, app.Env{
+			Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, Interrupts: interrupts,
+			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
+		})
+	}()
+	<-stdout.begun
+	interrupts <- os.Interrupt
+	if got := <-status; got != app.ExitInterrupted {
+		t.Errorf("exit status %d", got)
+	}
+}
+
+func TestInterruptsLeaveATurnThatNobodyWatches(t *testing.T) {
+	noLeaks(t)
+	url, called := hangingServer(t, 1)
+	stderr := newBlockedPipe(t)
+	interrupts := make(chan os.Signal)
+	status := make(chan int, 1)
+	go func() {
+		status <- app.Main([]string{"massgen", "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
+			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Interrupts: interrupts,
+			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
+		})
+	}()
+	<-called
+	interrupts <- os.Interrupt
+	<-stderr.begun
+	interrupts <- os.Interrupt
+	if got := <-status; got != app.ExitInterrupted {
+		t.Errorf("exit status %d", got)
+	}
+}

@@ -39,9 +39,10 @@ func System() Env {
 }
 
 // Main runs the program with args, whose first is its own name, and returns the
-// exit status. All goroutines have ended when it returns, except after a second
-// interrupt, which is there to leave at once, and for a read of standard input
-// that nothing can end.
+// exit status. All goroutines have ended when it returns, except after an
+// interrupt that is there to leave at once, which is the second of a turn and any
+// outside of turns and prompts, and for a read of standard input that nothing can
+// end.
 func Main(args []string, env Env) int {
 	if env.Interrupts == nil {
 		signals := make(chan os.Signal, 2)
@@ -50,6 +51,13 @@ func Main(args []string, env Env) int {
 		env.Interrupts = signals
 	}
 	p := newProgram(env)
+	p.watch = newWatch(env.Interrupts)
+	ended := make(chan int, 1)
+	go func() { ended <- p.exitStatus(args) }()
+	return p.watch.until(ended)
+}
+
+func (p *program) exitStatus(args []string) int {
 	err := p.run(args)
 	if err == nil {
 		return ExitCompleted

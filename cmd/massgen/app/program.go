@@ -20,11 +20,12 @@ type program struct {
 	console console
 	options options
 	words   []string // of the command line, without flags
+	watch   *watch
 	log     *slog.Logger
 }
 
 func newProgram(env Env) *program {
-	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler)}
+	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler), watch: unwatched()}
 }
 
 // completionFlag is what the completion scripts put at the end of a line.

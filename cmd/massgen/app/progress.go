@@ -16,8 +16,9 @@ import (
 // startsWithin is how close together steps must start to be told of in one line.
 const startsWithin = 50 * time.Millisecond
 
-// follow shows the progress of a turn until it is over.
-func (s *session) follow(ctx context.Context, t *coordinator.Turn) {
+// follow shows the progress of a turn until it is over, and that it is cut. Only
+// it writes while a turn runs: who waits for interrupts must not wait for a screen.
+func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
 	events := make(chan coordinator.Event)
 	go func() {
 		defer close(events)
@@ -33,6 +34,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn) {
 		select {
 		case ev, more := <-events:
 			if !more {
+				s.tellCut(cut)
 				v.flush()
 				s.summarise(ctx, t)
 				return
@@ -41,7 +43,20 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn) {
 			v.show(ev)
 		case <-v.soon:
 			v.flush()
+		case <-cut:
+			s.console.say(cutText)
 		}
+	}
+}
+
+const cutText = "massgen: ending the turn with the best answer so far; interrupt again to leave at once"
+
+// tellCut tells what follow did not come to tell.
+func (s *session) tellCut(cut <-chan struct{}) {
+	select {
+	case <-cut:
+		s.console.say(cutText)
+	default:
 	}
 }
 

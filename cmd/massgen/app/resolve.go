@@ -116,7 +116,7 @@ func (r *resolver) chosen(ctx context.Context, b *configs.Backend) provider {
 	if r.auto == nil {
 		c := r.choose(ctx)
 		r.auto = &c
-		r.log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", c.baseURL, "why", c.why)
+		r.log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", shownURL(c.baseURL), "why", c.why)
 	}
 	b.BaseURL = r.auto.baseURL
 	if b.Model == "" {
@@ -211,7 +211,7 @@ func (r *resolver) defaultModel(ctx context.Context, p provider, c connection) (
 	case err != nil:
 		return "", adviseOn(p, c, "", err)
 	case len(models) == 0:
-		return "", fmt.Errorf("%s at %s lists no model: load one, or name it with model", p.title, c.baseURL)
+		return "", fmt.Errorf("%s at %s lists no model: load one, or name it with model", p.title, shownURL(c.baseURL))
 	}
 	return models[0], nil
 }

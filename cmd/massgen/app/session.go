@@ -21,6 +21,7 @@ import (
 type session struct {
 	console  console
 	env      Env
+	watch    *watch
 	options  options
 	log      *slog.Logger
 	config   *configs.Config
@@ -46,6 +47,10 @@ const keptCalls = 500
 // openSession makes everything ready to ask, and calls no model. With keep,
 // inputs are kept for /inputs.
 func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
+	limit, err := p.options.turnLimit()
+	if err != nil {
+		return nil, err
+	}
 	lookup, err := p.lookup()
 	if err != nil {
 		return nil, err
@@ -54,14 +59,14 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if p.options.timeoutSeconds > 0 {
-		config.Timeouts.Orchestrator = time.Duration(p.options.timeoutSeconds * float64(time.Second))
+	if limit > 0 {
+		config.Timeouts.Orchestrator = limit
 	}
 	if err := p.checkFiles(); err != nil {
 		return nil, err
 	}
 	s := &session{
-		console: p.console, env: p.env, options: p.options, log: p.log, config: config, id: newSessionID(),
+		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config, id: newSessionID(),
 		store:    sessions.NewMemory(),
 		resolver: p.resolver(lookup),
 	}
@@ -158,10 +163,12 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 	if err != nil {
 		return coordinator.Result{}, fmt.Errorf("question: %w", err)
 	}
-	shown := make(chan struct{})
+	interrupts, give := s.watch.take()
+	defer give()
+	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		defer close(shown)
-		s.follow(ctx, t)
+		s.follow(ctx, t, cut)
 	}()
 	interrupted := false
 	for {
@@ -175,12 +182,12 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 			s.usage, s.last = s.usage.Plus(r.Usage.Usage), r
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
-		case signal := <-s.env.Interrupts:
+		case signal := <-interrupts:
 			if interrupted {
 				return coordinator.Result{}, errQuit
 			}
 			interrupted, s.terminated = true, signal == syscall.SIGTERM
-			s.console.say("massgen: ending the turn with the best answer so far; interrupt again to leave at once")
+			cut <- struct{}{}
 			t.Cancel()
 		}
 	}
