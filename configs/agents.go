@@ -223,6 +223,11 @@ func (r *reader) extraBody(at string, n *yaml.Node, b *Backend) {
 		return
 	}
 	b.Params.ExtraBody = expanded
+	for _, name := range []string{"messages", "model", "tools"} {
+		if _, replaced := expanded[name]; replaced {
+			r.warnings = append(r.warnings, r.issue(n, "%s replaces the %s of every call; agents need those that massgen sends", at, name))
+		}
+	}
 }
 
 func (r *reader) expandAll(at string, n *yaml.Node, v any) any {

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +27,30 @@ func lookupIn(env map[string]string) func(string) (string, bool) {
 	}
 }
 
+// everyIssue is what an error would say if it were not cut short.
+func everyIssue(err error) string {
+	var issues issuesError
+	if !errors.As(err, &issues) {
+		return err.Error()
+	}
+	lines := make([]string, len(issues))
+	for i, issue := range issues {
+		lines[i] = issue.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestErrorsAreCutShort(t *testing.T) {
+	var file strings.Builder
+	for i := range 23 {
+		fmt.Fprintf(&file, "unknown%d: 1\n", i)
+	}
+	_, err := Parse("f", []byte(file.String()), Options{})
+	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "\nand 3 more") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestParse runs the scripts in testdata. The command parse takes env=(A=1,B=2)
 // and prints the errors, or the warnings and what Describe says; with only=WORD,
 // the lines of it that hold WORD.
@@ -47,7 +72,7 @@ func TestParse(t *testing.T) {
 			}
 			config, err := Parse("panel.yaml", []byte(d.Input), Options{Lookup: lookupIn(env), BackendTypes: testTypes()})
 			if err != nil {
-				return err.Error()
+				return everyIssue(err)
 			}
 			var b strings.Builder
 			for _, w := range config.Warnings {

@@ -8,7 +8,7 @@ import (
 )
 
 // expand replaces ${NAME} and ${NAME:-default} in a scalar that stands at n, and
-// $$ by $. The default holds when the variable is unset or empty. It runs after
+// $$ by $; a default is plain text. The default holds when the variable is unset or empty. It runs after
 // the YAML was parsed: a value can change what a setting is, not what the file
 // says. False is after an issue.
 func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
@@ -24,6 +24,10 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 			return "$"
 		case name == "":
 			r.fail(n, "%s has a ${ that names no variable; write ${NAME} or ${NAME:-default}, or $${ for the text itself", at)
+			ok = false
+			return ""
+		case strings.Contains(def, "${"):
+			r.fail(n, "%s has a ${ in the default of ${%s}, and defaults do not nest; write the default out, or set %s", at, name, name)
 			ok = false
 			return ""
 		}

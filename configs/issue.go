@@ -2,7 +2,6 @@ package configs
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,13 +59,30 @@ func sortIssues(issues []Issue) {
 	})
 }
 
-// issuesError joins issues, in the order of the file, to an error whose text
-// has one line for each; errors.As finds the first.
-func issuesError(issues []Issue) error {
-	sortIssues(issues)
-	errs := make([]error, len(issues))
-	for i, issue := range issues {
+// mostIssues is how many things wrong are told at once.
+const mostIssues = 20
+
+// issuesError is an error of issues in the order of the file; errors.As finds the
+// first.
+type issuesError []Issue
+
+// Error has one line for each of the first issues, and one for how many more
+// there are.
+func (e issuesError) Error() string {
+	var lines []string
+	for _, issue := range e[:min(len(e), mostIssues)] {
+		lines = append(lines, issue.String())
+	}
+	if more := len(e) - mostIssues; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (e issuesError) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, issue := range e {
 		errs[i] = issue
 	}
-	return errors.Join(errs...)
+	return errs
 }

@@ -31,7 +31,8 @@ type Options struct {
 
 // Load reads a configuration. Name is a path, @examples/NAME for a shipped file,
 // or the bare name of a shipped file (three_agents.yaml, also
-// configs/three_agents.yaml) where no such file exists. Errors are as Parse's.
+// configs/three_agents.yaml) where no such file exists. A file of more than 1 MiB is
+// refused. Errors are as Parse's.
 func Load(name string, opts Options) (*Config, error) {
 	file, data, err := find(name)
 	if err != nil {
@@ -50,7 +51,7 @@ func find(name string) (file string, data []byte, err error) {
 	if name == "" {
 		return "", nil, errors.New("no config file is named; " + pathHint())
 	}
-	data, err = os.ReadFile(name)
+	data, err = readAtMost(name, mostBytes)
 	if err == nil {
 		return name, data, nil
 	}
@@ -70,12 +71,31 @@ func find(name string) (file string, data []byte, err error) {
 	return "", nil, fmt.Errorf("%s: no such config file; %s", oneLine(name), hint)
 }
 
+// mostBytes is the size of the largest file that is read: 1 MiB.
+const mostBytes = 1 << 20
+
+// readAtMost reads a file, which may be one without an end.
+func readAtMost(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s has more than %d bytes (1 MiB), the most that is read", oneLine(path), most)
+	}
+	return data, nil
+}
+
 func pathHint() string {
 	return "give the path of a YAML file or a shipped one: " + strings.Join(exampleNames(), ", ")
 }
 
 // Parse reads a configuration from data; file is what messages call it. Its
-// error has one line for each thing wrong, with the place and the cure; each is
+// error has one line for each thing wrong (the first 20), with the place and the cure; each is
 // an Issue that errors.As finds.
 func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if file == "" {
@@ -95,6 +115,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		r.checkPanel(root, config)
 	}
 	if len(r.issues) > 0 {
+		sortIssues(r.issues)
 		return nil, issuesError(r.issues)
 	}
 	sortIssues(r.warnings)

@@ -20,6 +20,10 @@ func TestLoad(t *testing.T) {
 	if err := os.Mkdir("folder.yaml", 0o700); err != nil {
 		t.Fatal(err)
 	}
+	long := panel + "#" + strings.Repeat("x", 1<<20)
+	if err := os.WriteFile("long.yaml", []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ name, file, firstID, err string }{
 		{"other.yaml", "other.yaml", "mine", ""},
 		{"one_agent.yaml", "one_agent.yaml", "mine", ""},
@@ -35,6 +39,8 @@ func TestLoad(t *testing.T) {
 		{"@examples/../one_agent", "", "", "@examples/../one_agent: no such example; there are "},
 		{"zzz", "", "", "zzz: no such config file; give the path of a YAML file or a shipped one: all_settings, "},
 		{"", "", "", "no config file is named; give the path of a YAML file or a shipped one: all_settings, "},
+		{"long.yaml", "", "", "cannot read the config: long.yaml has more than 1048576 bytes (1 MiB), the most that is read"},
+		{"/dev/zero", "", "", "cannot read the config: /dev/zero has more than 1048576 bytes"},
 		{"folder.yaml", "", "", "cannot read the config: read folder.yaml: is a directory"},
 	} {
 		config, err := Load(tt.name, Options{BackendTypes: testTypes()})
@@ -110,7 +116,7 @@ func TestWithDotEnv(t *testing.T) {
 	if _, set := lookup("FILE"); set {
 		t.Error("FILE is set without a file")
 	}
-	env := "BOTH=file\nEMPTY=file\nFILE='from file'\n# comment\n"
+	env := "\ufeffMARKED=1\nBOTH=file\nEMPTY=file\nFILE='from file'\n# comment\n"
 	path := filepath.Join(dir, ".env")
 	if err := os.WriteFile(path, []byte(env), 0o600); err != nil {
 		t.Fatal(err)
@@ -118,7 +124,7 @@ func TestWithDotEnv(t *testing.T) {
 	if lookup, err = WithDotEnv(dir, process); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"BOTH": "process", "EMPTY": "", "FILE": "from file"} {
+	for name, want := range map[string]string{"BOTH": "process", "EMPTY": "", "FILE": "from file", "MARKED": "1"} {
 		if got, set := lookup(name); got != want || !set {
 			t.Errorf("%s: got %q, %v", name, got, set)
 		}

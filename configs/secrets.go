@@ -24,12 +24,19 @@ type Secrets struct {
 	forms []string
 }
 
-// Add adds texts. Those of fewer than eight bytes are left out.
+// placeholders are what people give as a key where none is needed. They are words
+// of answers, and no secrets.
+var placeholders = regexp.MustCompile(`(?i)^(lm[-_ ]?studio|ollama|llama[-_.]?cpp|vllm|sglang|localhost|local|none|null|empty|no[-_ ]?key|` +
+	`not[-_ ]?(needed|required|used|set|a[-_ ]?(real[-_ ]?)?key)|(sk-)?no[-_ ]?key[-_ ](required|needed)|` +
+	`dummy([-_ ]?(api)?[-_ ]?key)?|fake([-_ ]?(api)?[-_ ]?key)?|placeholder|anything|whatever|changeme|unused|test[-_ ]?key)$`)
+
+// Add adds texts. Those of fewer than eight bytes are left out, and so are
+// placeholders such as lm-studio, which stand where no key is needed.
 func (s *Secrets) Add(texts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, text := range texts {
-		if len(text) >= shortestSecret {
+		if len(text) >= shortestSecret && !placeholders.MatchString(text) {
 			s.forms = append(s.forms, formsOf(text)...)
 		}
 	}
@@ -42,20 +49,23 @@ func (s *Secrets) Add(texts ...string) {
 	s.forms = slices.Compact(s.forms)
 }
 
-// AddURL adds the password of an address, and the values in its query that have
-// a name like key or token.
+// AddURL adds the password of an address, or the name that stands there without
+// one, and the values in its query, except that of a version.
 func (s *Secrets) AddURL(address string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return
 	}
 	if u.User != nil {
-		password, _ := u.User.Password()
-		_, written, _ := strings.Cut(u.User.String(), ":")
-		s.Add(password, written)
+		password, has := u.User.Password()
+		if !has {
+			password = u.User.Username()
+		}
+		written := u.User.String()
+		s.Add(password, written[strings.Index(written, ":")+1:])
 	}
 	for name, values := range u.Query() {
-		if !looksSecret(name) {
+		if strings.Contains(strings.ToLower(name), "version") {
 			continue
 		}
 		for _, value := range values {

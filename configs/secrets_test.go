@@ -73,14 +73,27 @@ func TestRedactFindsSecretsInJSON(t *testing.T) {
 	})
 }
 
+func TestSecretsOfAnAddress(t *testing.T) {
+	var secrets Secrets
+	secrets.AddURL("https://name-that-is-a-token@h/v1?sig=signature%2B1&code=some-code")
+	for _, secret := range []string{"name-that-is-a-token", "signature+1", "signature%2B1", "some-code"} {
+		if got := secrets.Redact(secret); got != mask {
+			t.Errorf("%s became %s", secret, got)
+		}
+	}
+}
+
 func TestRedactLeavesTheRest(t *testing.T) {
 	var secrets Secrets
 	secrets.Add("a-long-key", "short", "")
 	secrets.AddURL("http://localhost:1/v1?")
-	secrets.AddURL("http://user@localhost")
+	secrets.AddURL("http://local@localhost?api-version=2024-10-21-preview")
+	secrets.Add("lm-studio", "not-needed", "sk-no-key-required", "no-key-required", "dummy-key", "localhost", "placeholder", "LM_Studio")
 	secrets.AddURL((&url.URL{Scheme: "http", Host: "h", User: url.UserPassword("u", "pass word")}).String())
 	for in, want := range map[string]string{
-		"short user \xff\x00 {}":    "short user \xff\x00 {}",
+		"short user \xff\x00 {}":                                             "short user \xff\x00 {}",
+		"lm-studio sk-no-key-required not-needed LM_Studio":                  "lm-studio sk-no-key-required not-needed LM_Studio",
+		"dummy-key no-key-required localhost placeholder 2024-10-21-preview": "dummy-key no-key-required localhost placeholder 2024-10-21-preview",
 		"a-long-key\xff":            "***\xff",
 		"pass word, pass%20word at": "***, *** at",
 	} {
