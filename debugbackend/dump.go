@@ -201,8 +201,11 @@ func writeAtomically(name string, data []byte) error {
 func LoadDir(dir string) ([]Call, error) {
 	var calls []Call
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path == dir {
+			return fmt.Errorf("read inputs: %s: %w; massgen --dump-inputs %s writes one", dir, withoutPath(err), dir)
+		}
 		if err != nil {
-			return fmt.Errorf("read inputs: %w", err)
+			return fmt.Errorf("read inputs: %s: %w", path, withoutPath(err))
 		}
 		if entry.IsDir() || callNumber(entry.Name()) == 0 {
 			return nil

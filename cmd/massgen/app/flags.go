@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -15,7 +16,7 @@ type options struct {
 
 	json, noDisplay, automation, debug bool
 	outputFile, dumpInputs             string
-	timeoutSeconds                     float64
+	turnLimit                          time.Duration
 
 	validate, example          string
 	listExamples, listBackends bool
@@ -24,12 +25,15 @@ type options struct {
 // longestTimeout is the limit of the same setting in a configuration.
 const longestTimeout = 30 * 24 * time.Hour
 
-func checkTimeout(_ *cli.Context, seconds float64) error {
-	if seconds > 0 && seconds <= longestTimeout.Seconds() {
-		return nil
+// readTurnLimit takes the value of --orchestrator-timeout.
+func (o *options) readTurnLimit(_ *cli.Context, text string) error {
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds > 0 && seconds <= longestTimeout.Seconds()) { // NaN is neither
+		return fmt.Errorf("--orchestrator-timeout is %q: it is a number of seconds, above 0 and at most %.0f (30 days)",
+			shortened(text, 40), longestTimeout.Seconds())
 	}
-	return fmt.Errorf("--orchestrator-timeout is %v: it is a number of seconds, above 0 and at most %.0f (30 days)",
-		seconds, longestTimeout.Seconds())
+	o.turnLimit = time.Duration(seconds * float64(time.Second))
+	return nil
 }
 
 // single says that the flags describe a panel of one.
@@ -65,8 +69,8 @@ func (o *options) flags() []cli.Flag {
 			Usage: "the address, `URL`, of the one model's service"},
 		&cli.StringFlag{Name: "system-message", Destination: &o.systemMessage, Category: asking,
 			Usage: "`TEXT` that the one model is given before the conversation"},
-		&cli.Float64Flag{Name: "orchestrator-timeout", Destination: &o.timeoutSeconds, Category: asking,
-			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800", Action: checkTimeout},
+		&cli.StringFlag{Name: "orchestrator-timeout", Action: o.readTurnLimit, Category: asking,
+			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
 
 		&cli.BoolFlag{Name: "json", Destination: &o.json, DisableDefaultText: true, Category: output,
 			Usage: "print the whole result as one line of JSON in place of the answer"},

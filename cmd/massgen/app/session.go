@@ -47,10 +47,6 @@ const keptCalls = 500
 // openSession makes everything ready to ask, and calls no model. With keep,
 // inputs are kept for /inputs.
 func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
-	limit, err := p.options.turnLimit()
-	if err != nil {
-		return nil, err
-	}
 	lookup, err := p.lookup()
 	if err != nil {
 		return nil, err
@@ -59,7 +55,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if limit > 0 {
+	if limit := p.options.turnLimit; limit > 0 {
 		config.Timeouts.Orchestrator = limit
 	}
 	if err := p.checkFiles(); err != nil {
@@ -136,11 +132,13 @@ func (s *session) panelLine() string {
 	return list(each)
 }
 
+// name is what people see; the model's part of it may come from a server.
 func (m reached) name() string {
-	if m.model == m.provider.name {
-		return m.model
+	model := oneLine(m.model)
+	if model == m.provider.name {
+		return model
 	}
-	return m.provider.name + " " + m.model
+	return m.provider.name + " " + model
 }
 
 // mostListed is how many names a line shows.
