@@ -30,8 +30,15 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 	if !s.display() {
 		v.console.err = discard{}
 	}
+	var quiet silence
+	ticks, stop := s.seconds()
+	defer stop()
 	for {
 		select {
+		case now := <-ticks:
+			if line := quiet.line(now); line != "" {
+				s.console.say("%s", s.console.paint(faint, line))
+			}
 		case ev, more := <-events:
 			if !more {
 				s.tellCut(cut)
@@ -40,6 +47,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 				return
 			}
 			s.logEvent(ev)
+			quiet.hear(ev)
 			v.show(ev)
 		case <-v.soon:
 			v.flush()
