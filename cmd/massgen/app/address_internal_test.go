@@ -38,3 +38,10 @@ func TestNoMessageShowsMoreThanThePlace(t *testing.T) {
 		t.Errorf("logged %s", &log)
 	}
 }
+
+func TestNamesOfModelsPlayNoTricks(t *testing.T) {
+	m := reached{provider: provider{name: "ollama"}, model: "evil\x1b]0;title\a\u202e\u2028\nforged"}
+	if got, want := m.name(), "ollama evil ]0;title    forged"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

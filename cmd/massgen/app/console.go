@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"unicode"
 
 	"golang.org/x/term"
 
@@ -55,10 +56,11 @@ func (c console) complain(err error) {
 	}
 }
 
-// oneLine joins lines and makes sure that no text plays tricks on a terminal.
+// oneLine joins lines and makes sure that no text plays tricks on a terminal or,
+// by turning its direction, on a reader.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return r
