@@ -54,19 +54,23 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 
 // takeFlag returns the flag at the beginning of args, with its value.
 func takeFlag(known []cli.Flag, args []string) ([]string, error) {
-	name, _, hasValue := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+	name, value, hasValue := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
 	i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 	if i < 0 {
 		return nil, unknownFlag(known, args[0], name)
 	}
 	takesValue, ok := known[i].(cli.DocGenerationFlag)
-	if hasValue || !ok || !takesValue.TakesValue() {
-		return args[:1], nil
+	took := args[:1]
+	if !ok || !takesValue.TakesValue() {
+		return took, nil
 	}
-	if len(args) < 2 {
+	if !hasValue && len(args) > 1 {
+		took, value = args[:2], args[1]
+	}
+	if value == "" {
 		return nil, fmt.Errorf("--%s needs a value: --help shows which", name)
 	}
-	return args[:2], nil
+	return took, nil
 }
 
 func unknownFlag(known []cli.Flag, arg, name string) error {

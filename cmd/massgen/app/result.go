@@ -26,8 +26,8 @@ func (s *session) deliver(r coordinator.Result) (int, error) {
 		return ExitFailed, err
 	}
 	if r.Winner != "" && s.options.outputFile != "" {
-		if err := os.WriteFile(s.options.outputFile, []byte(withNewline(r.Answer)), 0o644); err != nil {
-			return ExitFailed, fmt.Errorf("--output-file: %w", err)
+		if err := os.WriteFile(s.options.outputFile, []byte(s.console.secrets.Redact(withNewline(r.Answer))), 0o644); err != nil {
+			return ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
 		}
 	}
 	s.explain(r)
