@@ -74,16 +74,27 @@ func callFolder(key backends.Key) string {
 	return filepath.Join(fmt.Sprintf("turn-%03d", key.Turn), safeName(agent))
 }
 
-// callNumber reads the number from the name of a file; 0 if it is not a call's.
-func callNumber(name string) int {
+// callNumber reads the number from the name of a file with an ending; 0 if it is
+// not a call's. A number that no run can come to is none.
+func callNumber(name, ending string) int {
+	const most = 1_000_000_000
 	digits, isCall := strings.CutPrefix(name, "call-")
-	digits, isJSON := strings.CutSuffix(digits, ".json")
+	digits, isEnding := strings.CutSuffix(digits, ending)
 	n, err := strconv.Atoi(digits)
-	if !isCall || !isJSON || err != nil {
+	if !isCall || !isEnding || err != nil || n > most {
 		return 0
 	}
 	return n
 }
+
+// callName is the name of a call's files without their endings.
+func callName(number int) string { return fmt.Sprintf("call-%03d", number) }
+
+// The endings of a call's files.
+const (
+	textEnding = ".txt"
+	jsonEnding = ".json"
+)
 
 // safeName is the id as the name of a file: itself if that is safe everywhere,
 // else what is safe of it and a hash of the whole, so that no two ids meet.
@@ -111,9 +122,10 @@ func reservedName(name string) bool {
 	return slices.Contains([]string{"", "con", "prn", "aux", "nul"}, name) || port == "com" || port == "lpt"
 }
 
-// nextNumber gives the number of a call. In a folder that has calls from an
-// earlier run it goes on from them: nothing is overwritten. Names that differ
-// only in case count as one, for the file systems that see them so.
+// nextNumber gives the number of a call. In a folder that has calls from other
+// runs, of which some may still be under way, it goes on from them: nothing is
+// overwritten. Names that differ only in case count as one, for the file systems
+// that see them so.
 func (r *Recorder) nextNumber(key backends.Key) int {
 	folder := callFolder(key)
 	id := strings.ToLower(folder)
@@ -121,7 +133,24 @@ func (r *Recorder) nextNumber(key backends.Key) int {
 		r.numbers[id] = lastNumber(filepath.Join(r.options.Dir, folder))
 	}
 	r.numbers[id]++
+	for r.options.Dir != "" && isTaken(filepath.Join(r.options.Dir, folder), r.numbers[id]) {
+		r.numbers[id]++
+	}
 	return r.numbers[id]
+}
+
+// isTaken says that the number belongs to another run's call. If it does not, it
+// is claimed with an empty text, which the call's own replaces in the end. That
+// nothing can be claimed is found out when the call is written.
+func isTaken(folder string, number int) bool {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return false
+	}
+	f, err := os.OpenFile(filepath.Join(folder, callName(number)+textEnding), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	return errors.Is(err, fs.ErrExist)
 }
 
 // lastNumber is the highest number of a call in the folder, 0 if there is none.
@@ -133,7 +162,7 @@ func lastNumber(folder string) int {
 		return 0
 	}
 	for _, e := range entries {
-		last = max(last, callNumber(e.Name()))
+		last = max(last, callNumber(e.Name(), jsonEnding), callNumber(e.Name(), textEnding))
 	}
 	return last
 }
@@ -154,11 +183,11 @@ func writeCall(o Options, c Call) error {
 	if err := Print(&text, []Call{c}); err != nil {
 		return err
 	}
-	name := filepath.Join(folder, fmt.Sprintf("call-%03d", c.Number))
-	if err := writeAtomically(name+".txt", o.scrub(text.Bytes())); err != nil {
+	name := filepath.Join(folder, callName(c.Number))
+	if err := writeAtomically(name+textEnding, o.scrub(text.Bytes())); err != nil {
 		return err
 	}
-	return writeAtomically(name+".json", o.scrub(append(data, '\n')))
+	return writeAtomically(name+jsonEnding, o.scrub(append(data, '\n')))
 }
 
 // redacted returns the call with the secrets masked in its bytes, of which a file
@@ -207,7 +236,7 @@ func LoadDir(dir string) ([]Call, error) {
 		if err != nil {
 			return fmt.Errorf("read inputs: %s: %w", path, withoutPath(err))
 		}
-		if entry.IsDir() || callNumber(entry.Name()) == 0 {
+		if entry.IsDir() || callNumber(entry.Name(), jsonEnding) == 0 {
 			return nil
 		}
 		c, err := LoadFile(path)

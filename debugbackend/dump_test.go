@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,6 +145,47 @@ func TestDumpGoesOnFromAnEarlierRun(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]bool{"a1": true, "A2": true, "a2": true, "A3": true}, seen); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestDumpsSideBySideKeepEveryCall(t *testing.T) {
+	const runs, calls = 4, 20
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	for range runs {
+		group.Go(func() {
+			rec := NewRecorder(Options{Dir: dir})
+			for range calls {
+				if _, err := ask(t.Context(), rec.Wrap(fakeBackend(instantly)), request(1, "a")); err == nil {
+					t.Error("the call did not fail")
+				}
+			}
+			if err := rec.Err(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	loaded, err := LoadDir(dir)
+	if err != nil || len(loaded) != runs*calls {
+		t.Errorf("%d calls are there, want %d, %v", len(loaded), runs*calls, err)
+	}
+}
+
+func TestNumbersThatNoRunComesTo(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "turn-001", "a")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"call-9223372036854775807.json", "call-9223372036854775807.txt"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dumpOne(t, Options{Dir: dir}, fakeBackend(instantly), request(1, "a"))
+	if loaded, err := LoadDir(dir); err != nil || len(loaded) != 1 || loaded[0].Number != 1 {
+		t.Errorf("%d calls, %v", len(loaded), err)
 	}
 }
 
