@@ -49,6 +49,8 @@ func Main(args []string, env Env) int {
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(signals)
 		env.Interrupts = signals
+		// A reader of standard error who has left is no reason to lose the answer.
+		signal.Ignore(syscall.SIGPIPE)
 	}
 	p := newProgram(env)
 	p.watch = newWatch(env.Interrupts)
@@ -62,7 +64,9 @@ func (p *program) exitStatus(args []string) int {
 	if err == nil {
 		return ExitCompleted
 	}
-	p.console.complain(err)
+	if !errors.Is(err, syscall.EPIPE) { // who has left wants nothing more
+		p.console.complain(err)
+	}
 	var status exitError
 	if errors.As(err, &status) {
 		return status.code
