@@ -61,7 +61,14 @@ func (p *program) ownConfig() string {
 
 // loadConfig reads a config and shows its warnings.
 func (p *program) loadConfig(file string, lookup lookupFunc) (*configs.Config, error) {
-	config, err := configs.Load(file, configs.Options{Lookup: lookup, BackendTypes: backendTypes(), Secrets: p.console.secrets})
+	noted := func(name string) (string, bool) {
+		value, set := lookup(name)
+		if _, own := p.env.Lookup(name); set && !own {
+			p.ofDotEnv[value] = true
+		}
+		return value, set
+	}
+	config, err := configs.Load(file, configs.Options{Lookup: noted, BackendTypes: backendTypes(), Secrets: p.console.secrets})
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,13 @@ type program struct {
 	options options
 	words   []string // of the command line, without flags
 	watch   *watch
-	log     *slog.Logger
+	// ofDotEnv has the values that a config took from the file .env.
+	ofDotEnv map[string]bool
+	log      *slog.Logger
 }
 
 func newProgram(env Env) *program {
-	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler), watch: unwatched()}
+	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler), watch: unwatched(), ofDotEnv: map[string]bool{}}
 }
 
 // completionFlag is what the completion scripts put at the end of a line.

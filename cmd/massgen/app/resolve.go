@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"unicode"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
@@ -23,11 +24,14 @@ type resolver struct {
 	secrets *configs.Secrets
 
 	open map[connection]backends.Backend
+	// ofDotEnv has the values that the config took from the file .env.
+	ofDotEnv map[string]bool
+
 	auto *choice // made once, when the first agent asks for it
 }
 
 func (p *program) resolver(lookup lookupFunc) *resolver {
-	return &resolver{env: p.env, lookup: lookup, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}}
+	return &resolver{env: p.env, lookup: lookup, ofDotEnv: p.ofDotEnv, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}}
 }
 
 // choice is what type auto came to.
@@ -54,7 +58,7 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, err
 	}
 	c := connection{provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model}
 	if c.baseURL == "" {
-		c.baseURL = r.address(p)
+		c.baseURL = r.address(p, b)
 	}
 	if c.baseURL == "" {
 		return reached{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
@@ -141,9 +145,9 @@ func (r *resolver) localWith(ctx context.Context, b *configs.Backend) (provider,
 }
 
 // address is where the provider is when the configuration does not say.
-func (r *resolver) address(p provider) string {
+func (r *resolver) address(p provider, b configs.Backend) string {
 	if p.urlVar != "" {
-		if url, _ := r.addressLookup(p)(p.urlVar); url != "" {
+		if url, _ := r.addressLookup(p, b)(p.urlVar); url != "" {
 			return url
 		}
 	}
@@ -153,9 +157,16 @@ func (r *resolver) address(p provider) string {
 	return p.baseURL
 }
 
-// addressLookup leaves .env out when the key is in the environment: a file in the
-// current folder shall not decide where that key goes.
-func (r *resolver) addressLookup(p provider) func(string) (string, bool) {
+// addressLookup leaves .env out when the key, or a header that may hold one, is
+// not of that file: a file in the current folder shall not decide where a key of
+// the environment or of a config goes.
+func (r *resolver) addressLookup(p provider, b configs.Backend) lookupFunc {
+	switch {
+	case b.APIKey != "" && !r.ofDotEnv[b.APIKey], len(b.Params.Headers) > 0:
+		return r.env.Lookup
+	case b.APIKey != "":
+		return r.lookup
+	}
 	for _, name := range p.keyVars {
 		if key, _ := r.env.Lookup(name); key != "" {
 			return r.env.Lookup
@@ -172,9 +183,12 @@ func (r *resolver) key(p provider, b configs.Backend) (key, variable string, err
 		return b.APIKey, "", nil
 	}
 	if key, variable = r.keyOf(p); key != "" {
+		if strings.ContainsFunc(key, unicode.IsControl) {
+			return "", "", fmt.Errorf("type %s: the key in %s has a control character, such as the end of a line: set it without", p.name, variable)
+		}
 		return key, variable, nil
 	}
-	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p) != p.baseURL {
+	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p, b) != p.baseURL {
 		return "", "", nil
 	}
 	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))
