@@ -45,3 +45,18 @@ func TestNamesOfModelsPlayNoTricks(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestErrorsOfServicesNameTheCure(t *testing.T) {
+	c := connection{baseURL: "http://name:CANARY@host/v1?sig=CANARY", model: "m"}
+	for want, e := range map[string]backends.Error{
+		"http://host/v1 sends elsewhere: set base_url to where that is":     {Kind: backends.KindBadRequest, Status: 307},
+		"wait, or look at what your plan at http://host/v1 allows":          {Kind: backends.KindRateLimit, Status: 429},
+		"the fault is at http://host/v1: try again later, or another model": {Kind: backends.KindOverloaded, Status: 500},
+		"is the model m right, and base_url http://host/v1?":                {Kind: backends.KindBadRequest, Status: 404},
+	} {
+		e.Message = "message"
+		if err := adviseOn(provider{}, c, "", &e); !strings.HasSuffix(err.Error(), ": message: "+want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

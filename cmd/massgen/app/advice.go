@@ -47,6 +47,12 @@ func adviseOn(p provider, c connection, keyVar string, err error) error {
 		cure = "is " + place + " right, and can it be reached from here?"
 	case e.Status == notFound:
 		cure = "is the model " + c.model + " right, and base_url " + place + "?"
+	case e.Status >= 300 && e.Status < 400:
+		cure = place + " sends elsewhere: set base_url to where that is"
+	case e.Kind == backends.KindRateLimit:
+		cure = "wait, or look at what your plan at " + place + " allows"
+	case e.Status >= 500:
+		cure = "the fault is at " + place + ": try again later, or another model"
 	}
 	if cure == "" {
 		return err
