@@ -183,7 +183,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 		}
 		var before turn.Usage
 		for range 2 {
-			r, err := s.ask(t.Context(), "question")
+			r, err := s.ask(t.Context(), "question", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +214,7 @@ func TestResetKeepsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ask(t.Context(), "question"); err != nil {
+	if _, err := s.ask(t.Context(), "question", nil); err != nil {
 		t.Fatal(err)
 	}
 	id := s.id

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -20,13 +21,15 @@ func (s *session) interact(ctx context.Context) error {
 	}
 	in := s.lines()
 	defer in.close()
+	signals := s.watch.take()
+	defer s.watch.give(time.Time{})
 	if onTerminal {
 		s.console.say("Ask a question. /help lists the commands, /quit ends.")
 	}
 	status := ExitCompleted
 	for {
 		space()
-		line, err := s.nextLine(in)
+		line, err := s.nextLine(in, signals)
 		switch {
 		case errors.Is(err, io.EOF):
 			space()
@@ -39,7 +42,7 @@ func (s *session) interact(ctx context.Context) error {
 		}
 		code := ExitUsage
 		if err == nil {
-			code, err = s.take(ctx, line)
+			code, err = s.take(ctx, line, signals)
 		}
 		switch {
 		case errors.Is(err, errLeave):
@@ -82,9 +85,7 @@ const hurry = time.Second
 
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
 // one is errQuit.
-func (s *session) nextLine(in lineSource) (text string, err error) {
-	signals, give := s.watch.take()
-	defer give()
+func (s *session) nextLine(in lineSource, signals <-chan os.Signal) (text string, err error) {
 	lines, interrupts, err := in.begin()
 	if err != nil {
 		return "", err
@@ -114,7 +115,7 @@ func (s *session) nextLine(in lineSource) (text string, err error) {
 }
 
 // take runs a line: a command, or a turn, whose exit status it returns.
-func (s *session) take(ctx context.Context, line string) (int, error) {
+func (s *session) take(ctx context.Context, line string, signals <-chan os.Signal) (int, error) {
 	line = strings.TrimSpace(line)
 	if line == "" {
 		return ExitCompleted, nil
@@ -125,14 +126,16 @@ func (s *session) take(ctx context.Context, line string) (int, error) {
 		}
 		return ExitCompleted, nil
 	}
-	result, err := s.ask(ctx, line)
+	result, err := s.ask(ctx, line, signals)
 	switch {
 	case errors.Is(err, errQuit):
 		return ExitInterrupted, err
 	case err != nil:
 		return ExitFailed, err
 	}
+	s.watch.give(s.cut.Add(hurry)) // a screen that takes no answer must not keep anybody
 	code, err := s.deliver(result)
+	s.watch.take()
 	if s.terminated {
 		err = errQuit
 	}

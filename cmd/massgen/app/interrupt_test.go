@@ -100,10 +100,14 @@ func (c *conversation) wantStatus(t *testing.T, want int) {
 func TestInterruptWhileNothingRuns(t *testing.T) {
 	noLeaks(t)
 	c := converse(t, "--backend", "demo")
+	c.typed(t, "/status")
+	c.stderr.await(t, "usage")
 	c.interrupts <- os.Interrupt
 	c.stderr.await(t, "interrupt again, or /quit, to leave")
 	c.typed(t, "question")
 	c.stdout.await(t, "canned answer")
+	c.typed(t, "/help")
+	c.stderr.await(t, "Every other line")
 	c.interrupts <- os.Interrupt // the line in between has made it the first again
 	c.interrupts <- os.Interrupt
 	c.wantStatus(t, app.ExitInterrupted)
@@ -165,6 +169,8 @@ func TestInterruptsOfATurnDoNotReachThePrompt(t *testing.T) {
 	if strings.Contains(c.stderr.String(), "to leave\n") {
 		t.Errorf("the prompt was interrupted:\n%s", c.stderr)
 	}
+	c.typed(t, "/help")
+	c.stderr.await(t, "Every other line")
 	c.interrupts <- os.Interrupt
 	c.stderr.await(t, "interrupt again, or /quit, to leave")
 	c.interrupts <- os.Interrupt

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -156,13 +157,11 @@ var errQuit = errors.New("interrupted twice")
 
 // ask runs one turn and shows its progress. The first interrupt ends the turn
 // with the best answer so far, the second is errQuit.
-func (s *session) ask(ctx context.Context, question string) (coordinator.Result, error) {
+func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (coordinator.Result, error) {
 	t, err := s.panel.Start(ctx, s.id, question)
 	if err != nil {
 		return coordinator.Result{}, fmt.Errorf("question: %w", err)
 	}
-	interrupts, give := s.watch.take()
-	defer give()
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		defer close(shown)
@@ -180,7 +179,7 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 			s.usage, s.last = s.usage.Plus(r.Usage.Usage), r
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
-		case signal := <-interrupts:
+		case signal := <-signals:
 			if interrupted {
 				return coordinator.Result{}, errQuit
 			}
@@ -193,7 +192,8 @@ func (s *session) ask(ctx context.Context, question string) (coordinator.Result,
 
 // once answers one question.
 func (s *session) once(ctx context.Context, question string) error {
-	result, err := s.ask(ctx, question)
+	result, err := s.ask(ctx, question, s.watch.take())
+	s.watch.give(s.cut.Add(hurry))
 	switch {
 	case errors.Is(err, errQuit):
 		return exitError{code: ExitInterrupted}
