@@ -193,7 +193,8 @@ func TestTerminationEndsTheProgram(t *testing.T) {
 func TestInterruptOutsideATurnLeaves(t *testing.T) {
 	noLeaks(t)
 	c := converse(t, "--backend", "demo", "-")
-	c.interrupts <- syscall.SIGTERM // while standard input is read
+	c.typed(t, "the beginning of a question") // has been read when this returns
+	c.interrupts <- syscall.SIGTERM
 	c.wantStatus(t, app.ExitInterrupted)
 }
 
