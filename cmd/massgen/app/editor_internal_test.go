@@ -87,20 +87,26 @@ func TestLinesAreEdited(t *testing.T) {
 
 func TestCtrlCIsToldOfWhereItIsAKey(t *testing.T) {
 	e, p := typing(t)
+	lines, interrupts, err := e.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		typed string
 		fresh bool
 	}{{"\x03", false}, {"half a line\x03", true}, {"\x03", false}} {
-		_, interrupts, err := e.begin()
-		if err != nil {
-			t.Fatal(err)
-		}
 		if _, err := io.WriteString(p.keyboard, c.typed); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-interrupts; got.fresh != c.fresh {
 			t.Errorf("%q: fresh is %v", c.typed, got.fresh)
 		}
+	}
+	if _, err := io.WriteString(p.keyboard, "whole\r"); err != nil {
+		t.Fatal(err)
+	}
+	if l := <-lines; l.text != "whole" || l.err != nil {
+		t.Errorf("after Ctrl+C the line is %q, %v", l.text, l.err)
 	}
 }
 
