@@ -181,7 +181,7 @@ func readRequest(body io.ReadCloser) ([]byte, error) {
 // receive puts Show between the response and the library, or notes the error that
 // the response is.
 func (x *Exchange) receive(resp *http.Response) error {
-	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
+	source := newWatchedBody(resp.Body, x.trace, x.watch)
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		resp.Body = source
 		if x.Show != nil {

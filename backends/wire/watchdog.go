@@ -13,13 +13,18 @@ import (
 // the eyes of the watchdog.
 type watchedBody struct {
 	body  io.ReadCloser
+	limit limitedReader // reads body
 	trace *backends.Trace
 	watch *watchdog
 }
 
+func newWatchedBody(body io.ReadCloser, trace *backends.Trace, watch *watchdog) *watchedBody {
+	return &watchedBody{body: body, limit: limitedReader{source: body}, trace: trace, watch: watch}
+}
+
 func (b *watchedBody) Read(p []byte) (int, error) {
 	b.watch.waiting()
-	n, err := b.body.Read(p)
+	n, err := b.limit.Read(p)
 	b.watch.heard(n)
 	if n > 0 {
 		b.trace.ReceivedChunk(p[:n])
