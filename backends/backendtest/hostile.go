@@ -1,11 +1,14 @@
 package backendtest
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/wire"
@@ -64,3 +67,49 @@ func (e *endless) Read(p []byte) (int, error) {
 	*e.read += n
 	return n, nil
 }
+
+// RunKeepAlives answers with a stream, finished, that has all of the answer "x" and
+// no end mark, and keeps the connection alive for ever after it. The answer is whole.
+func RunKeepAlives(t *testing.T, finished string, newBackend NewBackend) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := roundTripper(func(req *http.Request) (*http.Response, error) {
+			body := &keptAlive{ctx: req.Context(), rest: finished}
+			return &http.Response{StatusCode: http.StatusOK, Body: body, Request: req}, nil
+		})
+		start := time.Now()
+		response, err := backends.Collect(newBackend(t, transport).Stream(t.Context(), ask()), nil)
+		if err != nil || response.Message.Text() != "x" {
+			t.Errorf("it ended with %+v, %v", response, err)
+		}
+		if passed := time.Since(start); passed != wire.TrailerTimeout {
+			t.Errorf("it took %s, want %s", passed, wire.TrailerTimeout)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// keptAlive reads as rest, and then as a comment five times a second, until its
+// request ends.
+type keptAlive struct {
+	ctx  context.Context
+	rest string
+}
+
+func (k *keptAlive) Read(p []byte) (int, error) {
+	if k.rest == "" {
+		select {
+		case <-time.After(200 * time.Millisecond):
+			k.rest = ": keep\n\n"
+		case <-k.ctx.Done():
+			return 0, k.ctx.Err()
+		}
+	}
+	n := copy(p, k.rest)
+	k.rest = k.rest[n:]
+	return n, nil
+}
+
+func (k *keptAlive) Close() error { return nil }

@@ -7,3 +7,11 @@ import (
 )
 
 func TestEndlessResponses(t *testing.T) { backendtest.RunEndless(t, overTransport) }
+
+const keptOpen = `data: {"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}
+
+`
+
+func TestKeepAlivesAfterTheAnswer(t *testing.T) {
+	backendtest.RunKeepAlives(t, keptOpen, overTransport)
+}

@@ -7,3 +7,11 @@ import (
 )
 
 func TestEndlessResponses(t *testing.T) { backendtest.RunEndless(t, overTransport) }
+
+const keptOpen = `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}
+
+`
+
+func TestKeepAlivesAfterTheAnswer(t *testing.T) {
+	backendtest.RunKeepAlives(t, keptOpen, overTransport)
+}
