@@ -10,11 +10,13 @@ import (
 const MaxResponse = 32 << 20
 
 // ErrTooLong ends a response of more than MaxResponse bytes.
-var ErrTooLong = &limitError{fmt.Sprintf("the response is longer than %d MiB, the most that is read of one", MaxResponse>>20)}
+var ErrTooLong = limitErrorf("the response is longer than %d MiB, the most that is read of one", MaxResponse>>20)
 
 // limitError is an answer that is too much to be taken. To ask again would bring
 // the same.
 type limitError struct{ message string }
+
+func limitErrorf(format string, args ...any) error { return &limitError{fmt.Sprintf(format, args...)} }
 
 func (e *limitError) Error() string { return e.message }
 
