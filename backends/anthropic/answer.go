@@ -37,7 +37,7 @@ func (a *answer) finished() bool { return a.reason != "" }
 func (a *answer) add(ev sdk.MessageStreamEventUnion) []backends.Event {
 	switch ev.Type {
 	case "message_start":
-		a.usage.addStart(ev.Message.Usage)
+		a.usage.add(ev.Message.Usage.RawJSON())
 	case "content_block_start":
 		a.begun = true
 		return a.start(ev.Index, ev.ContentBlock)
@@ -47,7 +47,7 @@ func (a *answer) add(ev sdk.MessageStreamEventUnion) []backends.Event {
 	case "content_block_stop":
 		return a.stop(ev.Index)
 	case "message_delta":
-		a.usage.addDelta(ev.Usage)
+		a.usage.add(ev.Usage.RawJSON())
 		if ev.Delta.StopReason != "" {
 			a.reason, a.details = ev.Delta.StopReason, ev.Delta.StopDetails
 		}
@@ -203,38 +203,4 @@ func reasoningEvent(text string) []backends.Event {
 		return nil
 	}
 	return []backends.Event{backends.ReasoningDelta{Text: strings.ToValidUTF8(text, "\uFFFD")}}
-}
-
-// usage is what the stream told until now. message_start has the input, and each
-// message_delta has totals, of which it may leave away what has not changed.
-type usage struct{ input, cacheWrites, cacheReads, output int64 }
-
-func (u *usage) addStart(s sdk.Usage) {
-	u.input = max(u.input, s.InputTokens)
-	u.cacheWrites = max(u.cacheWrites, s.CacheCreationInputTokens)
-	u.cacheReads = max(u.cacheReads, s.CacheReadInputTokens)
-	u.output = max(u.output, s.OutputTokens)
-}
-
-func (u *usage) addDelta(d sdk.MessageDeltaUsage) {
-	u.input = max(u.input, d.InputTokens)
-	u.cacheWrites = max(u.cacheWrites, d.CacheCreationInputTokens)
-	u.cacheReads = max(u.cacheReads, d.CacheReadInputTokens)
-	u.output = max(u.output, d.OutputTokens)
-}
-
-// events returns the usage, if any was told: an input has at least a token. The
-// input_tokens of the API are those that were neither read from a cache nor written
-// to one.
-func (u usage) events() []backends.Event {
-	input := u.input + u.cacheWrites + u.cacheReads
-	if input == 0 && u.output == 0 {
-		return nil
-	}
-	return []backends.Event{backends.Usage{
-		InputTokens:       int(input),
-		OutputTokens:      int(u.output),
-		CachedInputTokens: int(u.cacheReads),
-		CacheWriteTokens:  int(u.cacheWrites),
-	}}
 }

@@ -164,7 +164,7 @@ func (a *attempt) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion]) er
 			return err
 		}
 		if a.answer.finished() {
-			a.wire.LimitIdle(wire.TrailerTimeout)
+			a.wire.LimitRest(wire.TrailerTimeout)
 		}
 	}
 	err := stream.Err()

@@ -35,10 +35,7 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return nil, fmt.Errorf("a piece of the stream cannot be read: %w", err)
 	}
-	// Zeros mean that the service did not count: an input has at least a token.
-	if u := c.UsageMetadata; u != nil && u.PromptTokenCount > 0 {
-		a.usage = u
-	}
+	a.addUsage(c.UsageMetadata)
 	if reason := c.PromptFeedback.BlockReason; reason != "" {
 		return a.withUsage(nil), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)
 	}
@@ -54,6 +51,18 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 		}
 	}
 	return events, nil
+}
+
+// addUsage takes the newest usage, if there is one. Zeros mean that the service did
+// not count: an input has at least a token.
+func (a *answer) addUsage(u *usage) {
+	switch {
+	case u == nil:
+	case !u.known():
+		a.usage = nil
+	case u.PromptTokenCount > 0:
+		a.usage = u
+	}
 }
 
 func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
@@ -161,9 +170,5 @@ func (a *answer) withUsage(events []backends.Event) []backends.Event {
 	if a.usage == nil {
 		return events
 	}
-	return append(events, backends.Usage{
-		InputTokens:       a.usage.PromptTokenCount + a.usage.ToolUsePromptTokenCount,
-		OutputTokens:      a.usage.CandidatesTokenCount + a.usage.ThoughtsTokenCount,
-		CachedInputTokens: a.usage.CachedContentTokenCount,
-	})
+	return append(events, a.usage.event())
 }

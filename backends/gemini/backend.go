@@ -172,7 +172,7 @@ func (a *attempt) take(data []byte) error {
 		return a.failure(problem)
 	}
 	if a.answer.finished() && a.answer.hasContent {
-		a.wire.LimitIdle(wire.TrailerTimeout)
+		a.wire.LimitRest(wire.TrailerTimeout)
 	}
 	return nil
 }

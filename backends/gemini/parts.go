@@ -1,6 +1,11 @@
 package gemini
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
+)
 
 // The wire format is that of the Gemini API's reference, "Generating content":
 // https://ai.google.dev/api/generate-content and https://ai.google.dev/api/caching#Content.
@@ -88,9 +93,32 @@ type feedback struct {
 // usage counts tokens. The prompt's count includes the cached ones, the
 // candidates' not the thoughts. Each chunk repeats what was counted until then.
 type usage struct {
-	PromptTokenCount        int `json:"promptTokenCount"`
-	ToolUsePromptTokenCount int `json:"toolUsePromptTokenCount"`
-	CachedContentTokenCount int `json:"cachedContentTokenCount"`
-	CandidatesTokenCount    int `json:"candidatesTokenCount"`
-	ThoughtsTokenCount      int `json:"thoughtsTokenCount"`
+	PromptTokenCount        wire.Count `json:"promptTokenCount"`
+	ToolUsePromptTokenCount wire.Count `json:"toolUsePromptTokenCount"`
+	CachedContentTokenCount wire.Count `json:"cachedContentTokenCount"`
+	CandidatesTokenCount    wire.Count `json:"candidatesTokenCount"`
+	ThoughtsTokenCount      wire.Count `json:"thoughtsTokenCount"`
+}
+
+// UnmarshalJSON reads a usage, or makes one that is unknown of what is none.
+func (u *usage) UnmarshalJSON(data []byte) error {
+	type fields usage
+	if json.Unmarshal(data, (*fields)(u)) != nil {
+		u.PromptTokenCount = wire.UnknownCount
+	}
+	return nil
+}
+
+// known says whether every count could be read.
+func (u usage) known() bool {
+	return min(u.PromptTokenCount, u.ToolUsePromptTokenCount, u.CachedContentTokenCount,
+		u.CandidatesTokenCount, u.ThoughtsTokenCount) >= 0
+}
+
+func (u usage) event() backends.Usage {
+	return backends.Usage{
+		InputTokens:       int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
+		OutputTokens:      int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+		CachedInputTokens: int(u.CachedContentTokenCount),
+	}
 }

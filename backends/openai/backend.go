@@ -177,7 +177,7 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream, answer *answer) er
 			return err
 		}
 		if answer.finished() {
-			a.wire.LimitIdle(wire.TrailerTimeout)
+			a.wire.LimitRest(wire.TrailerTimeout)
 		}
 	}
 	if !answer.finished() && !a.sawEndMark() {

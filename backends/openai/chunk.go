@@ -54,27 +54,42 @@ func (c *content) UnmarshalJSON(data []byte) error {
 }
 
 type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
+	PromptTokens     wire.Count `json:"prompt_tokens"`
+	CompletionTokens wire.Count `json:"completion_tokens"`
 	PromptDetails    *struct {
-		CachedTokens     int `json:"cached_tokens"`
-		CacheWriteTokens int `json:"cache_write_tokens"`
+		CachedTokens     wire.Count `json:"cached_tokens"`
+		CacheWriteTokens wire.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	// DeepSeek's word for the cached tokens.
-	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"`
+	PromptCacheHitTokens wire.Count `json:"prompt_cache_hit_tokens"`
+}
+
+// UnmarshalJSON reads a usage, or makes one that is unknown of what is none.
+func (u *usage) UnmarshalJSON(data []byte) error {
+	type fields usage
+	if json.Unmarshal(data, (*fields)(u)) != nil {
+		u.PromptTokens = wire.UnknownCount
+	}
+	return nil
 }
 
 func (u usage) event() backends.Usage {
 	out := backends.Usage{
-		InputTokens:       u.PromptTokens,
-		OutputTokens:      u.CompletionTokens,
-		CachedInputTokens: u.PromptCacheHitTokens,
+		InputTokens:       int(u.PromptTokens),
+		OutputTokens:      int(u.CompletionTokens),
+		CachedInputTokens: int(u.PromptCacheHitTokens),
 	}
 	if u.PromptDetails != nil {
-		out.CachedInputTokens = u.PromptDetails.CachedTokens
-		out.CacheWriteTokens = u.PromptDetails.CacheWriteTokens
+		out.CachedInputTokens = int(u.PromptDetails.CachedTokens)
+		out.CacheWriteTokens = int(u.PromptDetails.CacheWriteTokens)
 	}
 	return out
+}
+
+// known says whether every count could be read.
+func (u usage) known() bool {
+	out := u.event()
+	return min(out.InputTokens, out.OutputTokens, out.CachedInputTokens, out.CacheWriteTokens) >= 0
 }
 
 // answer puts the chunks of one stream together.
@@ -103,10 +118,7 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, wire.Shorten(string(raw)))
 	}
-	// Zeros mean that the service did not count: an input has at least a token.
-	if c.Usage != nil && (c.Usage.PromptTokens > 0 || c.Usage.CompletionTokens > 0) {
-		a.usage = c.Usage
-	}
+	a.addUsage(c.Usage)
 	var events []backends.Event
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -123,6 +135,18 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 		}
 	}
 	return events, nil
+}
+
+// addUsage takes the newest usage, if there is one. Zeros mean that the service did
+// not count: an input has at least a token.
+func (a *answer) addUsage(u *usage) {
+	switch {
+	case u == nil:
+	case !u.known():
+		a.usage = nil
+	case u.PromptTokens > 0 || u.CompletionTokens > 0:
+		a.usage = u
+	}
 }
 
 // unhide undoes hideBrokenChars in the texts that a character may be cut in.

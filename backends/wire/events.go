@@ -5,13 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 )
-
-// maxLine is the longest line that is read of a stream, and the longest whole
-// answer.
-const maxLine = 16 << 20
 
 // maxShown is how much is kept of a text that is no stream, to be shown.
 const maxShown = 4 << 10
@@ -43,6 +38,7 @@ type EventReader struct {
 }
 
 // NewEventReader reads from source, and never further than the last event needs.
+// How long a line may be is for source to limit.
 func NewEventReader(source io.Reader) *EventReader {
 	return &EventReader{lines: bufio.NewReader(source)}
 }
@@ -86,9 +82,6 @@ func (r *EventReader) readLine() ([]byte, error) {
 		line = append(line, piece...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
-		}
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("the stream has a line of more than %d bytes", maxLine)
 		}
 	}
 }
@@ -142,7 +135,7 @@ func (r *EventReader) readObject() ([]byte, error) {
 	if err != nil || first != '{' {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(r.lines, maxLine))
+	body, err := io.ReadAll(r.lines)
 	if err != nil {
 		return nil, err
 	}

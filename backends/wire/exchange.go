@@ -54,8 +54,9 @@ func (x *Exchange) End() {
 // the answer is whole by then.
 const TrailerTimeout = 5 * time.Second
 
-// LimitIdle lowers the time that the answer may be silent from now on.
-func (x *Exchange) LimitIdle(limit time.Duration) { x.watch.limitIdle(limit) }
+// LimitRest limits the time that is waited for all the rest of the answer, however
+// often a part of it comes. It can only be lowered.
+func (x *Exchange) LimitRest(limit time.Duration) { x.watch.limitRest(limit) }
 
 // Unlimited leaves the time that the exchange takes to the caller's context.
 func (x *Exchange) Unlimited() { x.watch.remove() }
@@ -70,7 +71,7 @@ func (x *Exchange) Drain() {
 	if x.source == nil {
 		return
 	}
-	x.watch.limitIdle(drainTimeout)
+	x.watch.limitRest(drainTimeout)
 	if _, err := io.CopyN(io.Discard, x.source, maxDrain); err != nil {
 		return // either the end, or a connection that is of no more use
 	}
@@ -181,7 +182,7 @@ func readRequest(body io.ReadCloser) ([]byte, error) {
 // receive puts Show between the response and the library, or notes the error that
 // the response is.
 func (x *Exchange) receive(resp *http.Response) error {
-	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
+	source := newWatchedBody(resp.Body, x.trace, x.watch)
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		resp.Body = source
 		if x.Show != nil {

@@ -83,6 +83,7 @@ func describe(out *backends.Error, err error) {
 		status   *statusError
 		stream   *StreamError
 		page     *NotAnAnswer
+		tooMuch  *limitError
 		withheld *Refusal
 		network  net.Error
 		viaURL   *url.Error
@@ -98,6 +99,8 @@ func describe(out *backends.Error, err error) {
 		noteNoTools(out)
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.Error()
+	case errors.As(err, &tooMuch):
+		out.Kind, out.Message = backends.KindBadRequest, tooMuch.Error()
 	case errors.As(err, &withheld):
 		out.Kind, out.Message = backends.KindRefused, withheld.Error()
 	default:

@@ -13,13 +13,18 @@ import (
 // the eyes of the watchdog.
 type watchedBody struct {
 	body  io.ReadCloser
+	limit limitedReader // reads body
 	trace *backends.Trace
 	watch *watchdog
 }
 
+func newWatchedBody(body io.ReadCloser, trace *backends.Trace, watch *watchdog) *watchedBody {
+	return &watchedBody{body: body, limit: limitedReader{source: body}, trace: trace, watch: watch}
+}
+
 func (b *watchedBody) Read(p []byte) (int, error) {
 	b.watch.waiting()
-	n, err := b.body.Read(p)
+	n, err := b.limit.Read(p)
 	b.watch.heard(n)
 	if n > 0 {
 		b.trace.ReceivedChunk(p[:n])
@@ -37,13 +42,19 @@ type silence struct {
 
 func (s *silence) Error() string { return fmt.Sprintf("%s within %s", s.what, s.limit) }
 
-// watchdog ends a call that is silent for too long. Time in which nobody reads
-// does not count, except before the first byte. One goroutine uses it.
+// watchdog ends a call that is silent for too long, or takes too long for its rest.
+// Time in which nobody reads does not count, except before the first byte. One
+// goroutine uses it.
 type watchdog struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer // nil when there is no limit
 	idle   time.Duration
 	begun  bool
+	// rest is what is left of the time for the rest of the answer, if that is
+	// limited, and since is when the present wait began.
+	limited bool
+	rest    time.Duration
+	since   time.Time
 }
 
 func newWatchdog(cancel context.CancelCauseFunc, firstByte, idle time.Duration) *watchdog {
@@ -60,21 +71,30 @@ func (w *watchdog) start(limit time.Duration, what string) {
 }
 
 func (w *watchdog) waiting() {
-	if w.begun {
-		w.start(w.idle, "no more of the answer")
+	if !w.begun {
+		return
 	}
+	limit := w.idle
+	if w.limited && (limit <= 0 || limit > w.rest) {
+		limit = max(w.rest, 1) // none at all would mean no limit
+	}
+	w.since = time.Now()
+	w.start(limit, "no more of the answer")
 }
 
 func (w *watchdog) heard(bytes int) {
+	if w.begun && w.limited {
+		w.rest -= time.Since(w.since)
+	}
 	w.begun = w.begun || bytes > 0
 	if w.begun {
 		w.stop()
 	}
 }
 
-func (w *watchdog) limitIdle(limit time.Duration) {
-	if w.idle <= 0 || w.idle > limit {
-		w.idle = limit
+func (w *watchdog) limitRest(limit time.Duration) {
+	if !w.limited || w.rest > limit {
+		w.limited, w.rest = true, limit
 	}
 }
 

@@ -1,0 +1,59 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
+)
+
+// counts are those of a usage object of the API.
+type counts struct {
+	Input       wire.Count `json:"input_tokens"`
+	CacheWrites wire.Count `json:"cache_creation_input_tokens"`
+	CacheReads  wire.Count `json:"cache_read_input_tokens"`
+	Output      wire.Count `json:"output_tokens"`
+}
+
+func (c counts) readable() bool { return min(c.Input, c.CacheWrites, c.CacheReads, c.Output) >= 0 }
+
+// usage is what the stream told until now. message_start has the input, and each
+// message_delta has totals, of which it may leave away what has not changed.
+type usage struct {
+	counts
+
+	unknown bool
+}
+
+// add takes a usage object as it came, or nothing. One that cannot be read makes all
+// unknown. The library's own reading is not asked: it takes 1.5 for 1.
+func (u *usage) add(raw string) {
+	if raw == "" {
+		return
+	}
+	var c counts
+	if json.Unmarshal([]byte(raw), &c) != nil || !c.readable() {
+		u.unknown = true
+		return
+	}
+	u.Input = max(u.Input, c.Input)
+	u.CacheWrites = max(u.CacheWrites, c.CacheWrites)
+	u.CacheReads = max(u.CacheReads, c.CacheReads)
+	u.Output = max(u.Output, c.Output)
+}
+
+// events returns the usage, if any was told: an input has at least a token. The
+// input_tokens of the API are those that were neither read from a cache nor written
+// to one.
+func (u *usage) events() []backends.Event {
+	input := u.Input + u.CacheWrites + u.CacheReads
+	if u.unknown || input == 0 && u.Output == 0 {
+		return nil
+	}
+	return []backends.Event{backends.Usage{
+		InputTokens:       int(input),
+		OutputTokens:      int(u.Output),
+		CachedInputTokens: int(u.CacheReads),
+		CacheWriteTokens:  int(u.CacheWrites),
+	}}
+}

@@ -1,0 +1,115 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
+)
+
+// RunEndless answers with bodies that have no end: an adapter reads
+// wire.MaxResponse bytes of one, and its error says so.
+func RunEndless(t *testing.T, newBackend NewBackend) {
+	kilobyte := strings.Repeat("x", 1<<10)
+	for name, body := range map[string]struct{ start, more string }{
+		"comments":     {"", ": " + kilobyte + "\n"},
+		"lines":        {"", kilobyte + "\n"},
+		"events":       {"", `data: {"more":"` + kilobyte + "\"}\n\n"},
+		"one line":     {"data: ", kilobyte},
+		"whole answer": {`{"more":"`, kilobyte},
+	} {
+		for _, status := range []int{http.StatusOK, http.StatusInternalServerError} {
+			t.Run(name+" "+http.StatusText(status), func(t *testing.T) {
+				read := 0
+				canned := Canned{Status: status, Body: func() io.Reader {
+					return &endless{rest: body.start, more: body.more, read: &read}
+				}}
+				checkEndless(t, newBackend(t, canned), status)
+				if read > wire.MaxResponse+1 {
+					t.Errorf("%d bytes were read", read)
+				}
+			})
+		}
+	}
+}
+
+func checkEndless(t *testing.T, backend backends.Backend, status int) {
+	t.Helper()
+	_, err := backends.Collect(backend.Stream(t.Context(), ask()), nil)
+	var e *backends.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("it ended with %v, which is no *backends.Error", err)
+	}
+	if status == http.StatusOK && (e.Kind != backends.KindBadRequest || e.Message != wire.ErrTooLong.Error()) {
+		t.Errorf("it ended with %s %q", e.Kind, e.Message)
+	}
+}
+
+// endless reads as rest, and then as more again and again.
+type endless struct {
+	rest, more string
+	read       *int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.rest == "" {
+		e.rest = e.more
+	}
+	n := copy(p, e.rest)
+	e.rest = e.rest[n:]
+	*e.read += n
+	return n, nil
+}
+
+// RunKeepAlives answers with a stream, finished, that has all of the answer "x" and
+// no end mark, and keeps the connection alive for ever after it. The answer is whole.
+func RunKeepAlives(t *testing.T, finished string, newBackend NewBackend) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := roundTripper(func(req *http.Request) (*http.Response, error) {
+			body := &keptAlive{ctx: req.Context(), rest: finished}
+			return &http.Response{StatusCode: http.StatusOK, Body: body, Request: req}, nil
+		})
+		start := time.Now()
+		response, err := backends.Collect(newBackend(t, transport).Stream(t.Context(), ask()), nil)
+		if err != nil || response.Message.Text() != "x" {
+			t.Errorf("it ended with %+v, %v", response, err)
+		}
+		if passed := time.Since(start); passed != wire.TrailerTimeout {
+			t.Errorf("it took %s, want %s", passed, wire.TrailerTimeout)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// keptAlive reads as rest, and then as a comment five times a second, until its
+// request ends.
+type keptAlive struct {
+	ctx  context.Context
+	rest string
+}
+
+func (k *keptAlive) Read(p []byte) (int, error) {
+	if k.rest == "" {
+		select {
+		case <-time.After(200 * time.Millisecond):
+			k.rest = ": keep\n\n"
+		case <-k.ctx.Done():
+			return 0, k.ctx.Err()
+		}
+	}
+	n := copy(p, k.rest)
+	k.rest = k.rest[n:]
+	return n, nil
+}
+
+func (k *keptAlive) Close() error { return nil }

@@ -1,0 +1,17 @@
+package openai_test
+
+import (
+	"testing"
+
+	"github.com/massgen/massgen/backends/backendtest"
+)
+
+func TestEndlessResponses(t *testing.T) { backendtest.RunEndless(t, overTransport) }
+
+const keptOpen = `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}
+
+`
+
+func TestKeepAlivesAfterTheAnswer(t *testing.T) {
+	backendtest.RunKeepAlives(t, keptOpen, overTransport)
+}

@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"fmt"
+	"io"
+)
+
+// MaxResponse is how many bytes are read of one response, streamed or whole: many
+// times what the longest answer of a model takes.
+const MaxResponse = 32 << 20
+
+// ErrTooLong ends a response of more than MaxResponse bytes.
+var ErrTooLong = limitErrorf("the response is longer than %d MiB, the most that is read of one", MaxResponse>>20)
+
+// limitError is an answer that is too much to be taken. To ask again would bring
+// the same.
+type limitError struct{ message string }
+
+func limitErrorf(format string, args ...any) error { return &limitError{fmt.Sprintf(format, args...)} }
+
+func (e *limitError) Error() string { return e.message }
+
+// limitedReader reads MaxResponse bytes of a body, and fails with ErrTooLong if
+// there are more.
+type limitedReader struct {
+	source io.Reader
+	read   int
+}
+
+func (r *limitedReader) Read(p []byte) (int, error) {
+	if r.read > MaxResponse {
+		return 0, ErrTooLong
+	}
+	n, err := r.source.Read(p[:min(len(p), MaxResponse+1-r.read)])
+	r.read += n
+	if r.read > MaxResponse {
+		return n - 1, ErrTooLong
+	}
+	return n, err
+}
