@@ -21,20 +21,23 @@ type answer struct {
 	key             backends.Key
 	provider, model string
 
-	open    map[int64]*block
-	calls   map[string]bool // the ids of the tool calls until now
-	usage   usage
-	reason  sdk.StopReason
-	details sdk.RefusalStopDetails
-	begun   bool // whether any part of a message came
-	stopped bool // whether message_stop came
+	open  map[int64]*block
+	calls map[string]bool // the ids of the tool calls until now
+	// begunCalls counts the tool calls that began, also those that are open.
+	begunCalls int
+	usage      usage
+	reason     sdk.StopReason
+	details    sdk.RefusalStopDetails
+	begun      bool // whether any part of a message came
+	stopped    bool // whether message_stop came
 }
 
 // finished says whether a stop reason came.
 func (a *answer) finished() bool { return a.reason != "" }
 
-// add takes an event of the stream and returns the events that need not wait.
-func (a *answer) add(ev sdk.MessageStreamEventUnion) []backends.Event {
+// add takes an event of the stream and returns the events that need not wait. It
+// fails if that begins a tool call too many.
+func (a *answer) add(ev sdk.MessageStreamEventUnion) ([]backends.Event, error) {
 	switch ev.Type {
 	case "message_start":
 		a.usage.add(ev.Message.Usage.RawJSON())
@@ -43,9 +46,9 @@ func (a *answer) add(ev sdk.MessageStreamEventUnion) []backends.Event {
 		return a.start(ev.Index, ev.ContentBlock)
 	case "content_block_delta":
 		a.begun = true
-		return a.delta(ev.Index, ev.Delta)
+		return a.delta(ev.Index, ev.Delta), nil
 	case "content_block_stop":
-		return a.stop(ev.Index)
+		return a.stop(ev.Index), nil
 	case "message_delta":
 		a.usage.add(ev.Usage.RawJSON())
 		if ev.Delta.StopReason != "" {
@@ -54,7 +57,7 @@ func (a *answer) add(ev sdk.MessageStreamEventUnion) []backends.Event {
 	case "message_stop":
 		a.stopped = true
 	}
-	return nil
+	return nil, nil
 }
 
 // end returns the events of a stream that ended well: what blocks nobody closed,
@@ -92,7 +95,7 @@ type block struct {
 	input     strings.Builder
 }
 
-func (a *answer) start(index int64, b sdk.ContentBlockStartEventContentBlockUnion) []backends.Event {
+func (a *answer) start(index int64, b sdk.ContentBlockStartEventContentBlockUnion) ([]backends.Event, error) {
 	if a.open == nil {
 		a.open = map[int64]*block{}
 	}
@@ -100,13 +103,18 @@ func (a *answer) start(index int64, b sdk.ContentBlockStartEventContentBlockUnio
 	a.open[index] = opened
 	switch b.Type {
 	case "text":
-		return textEvent(b.Text)
+		return textEvent(b.Text), nil
 	case "thinking":
 		opened.thinking.WriteString(b.Thinking)
 		opened.signature.WriteString(b.Signature)
-		return reasoningEvent(b.Thinking)
+		return reasoningEvent(b.Thinking), nil
+	case "tool_use":
+		if a.begunCalls == wire.MaxCalls {
+			return nil, wire.ErrTooManyCalls
+		}
+		a.begunCalls++
 	}
-	return nil
+	return nil, nil
 }
 
 // delta adds to a block. The deltas of blocks that never began still have a text.

@@ -160,8 +160,12 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 // read gives the events of a stream to a.emit, until the answer is whole.
 func (a *attempt) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion]) error {
 	for !a.answer.stopped && stream.Next() {
-		if err := a.send(a.answer.add(stream.Current())); err != nil {
+		events, problem := a.answer.add(stream.Current())
+		if err := a.send(events); err != nil {
 			return err
+		}
+		if problem != nil {
+			return a.failure(problem)
 		}
 		if a.answer.finished() {
 			a.wire.LimitRest(wire.TrailerTimeout)

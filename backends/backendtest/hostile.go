@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -113,3 +114,18 @@ func (k *keptAlive) Read(p []byte) (int, error) {
 }
 
 func (k *keptAlive) Close() error { return nil }
+
+// RunManyCalls answers with more tool calls than are taken of one answer. call is an
+// event of the protocol, with %[1]d where the number of the call stands.
+func RunManyCalls(t *testing.T, call string, newBackend NewBackend) {
+	var body strings.Builder
+	for i := range wire.MaxCalls + 1 {
+		fmt.Fprintf(&body, call, i)
+	}
+	canned := Canned{Status: http.StatusOK, Body: func() io.Reader { return strings.NewReader(body.String()) }}
+	_, err := backends.Collect(newBackend(t, canned).Stream(t.Context(), ask()), nil)
+	var e *backends.Error
+	if !errors.As(err, &e) || e.Kind != backends.KindBadRequest || e.Message != wire.ErrTooManyCalls.Error() {
+		t.Errorf("it ended with %v", err)
+	}
+}

@@ -144,6 +144,9 @@ func (a *answer) addCall(p part) ([]backends.Event, error) {
 	if call.ID == "" || slices.ContainsFunc(a.calls, func(c backends.ToolCall) bool { return c.ID == call.ID }) {
 		call.ID = derivedID(a.key, len(a.calls))
 	}
+	if len(a.calls) == wire.MaxCalls {
+		return nil, wire.ErrTooManyCalls
+	}
 	a.calls = append(a.calls, call)
 	events := []backends.Event{call}
 	if p.ThoughtSignature == "" {

@@ -15,3 +15,9 @@ const keptOpen = `data: {"candidates":[{"content":{"parts":[{"text":"x"}]},"fini
 func TestKeepAlivesAfterTheAnswer(t *testing.T) {
 	backendtest.RunKeepAlives(t, keptOpen, overTransport)
 }
+
+const oneCall = `data: {"candidates":[{"content":{"parts":[{"functionCall":{"id":"id%[1]d","name":"vote","args":{}}}]}}]}
+
+`
+
+func TestManyCalls(t *testing.T) { backendtest.RunManyCalls(t, oneCall, overTransport) }

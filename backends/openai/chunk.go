@@ -131,7 +131,11 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 			if broken {
 				d.unhide()
 			}
-			events = append(events, a.addDelta(d)...)
+			more, err := a.addDelta(d)
+			events = append(events, more...)
+			if err != nil {
+				return events, err
+			}
 		}
 	}
 	return events, nil
@@ -160,7 +164,7 @@ func (d *delta) unhide() {
 	}
 }
 
-func (a *answer) addDelta(d delta) []backends.Event {
+func (a *answer) addDelta(d delta) ([]backends.Event, error) {
 	reasoning := d.ReasoningContent
 	if reasoning == "" {
 		reasoning = d.Reasoning
@@ -169,9 +173,11 @@ func (a *answer) addDelta(d delta) []backends.Event {
 	a.hasText = a.hasText || d.Content != ""
 	a.refusal.WriteString(d.Refusal)
 	for _, f := range d.ToolCalls {
-		a.calls.add(f)
+		if err := a.calls.add(f); err != nil {
+			return nil, err
+		}
 	}
-	return textEvents(a.thought.join(reasoning), a.text.join(string(d.Content)))
+	return textEvents(a.thought.join(reasoning), a.text.join(string(d.Content))), nil
 }
 
 func textEvents(reasoning, text string) []backends.Event {

@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"encoding/json"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -104,5 +106,39 @@ func TestEventStream(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%q became %q (%v), want %q", in, got, err, want)
 		}
+	}
+}
+
+// TestCompleteArguments compares, after each piece, with a reader of the whole.
+func TestCompleteArguments(t *testing.T) {
+	alphabet := rapid.SliceOf(rapid.SampledFrom([]string{"{", "}", "[", "]", `"`, `\`, "a", "1", ",", ":", " ", "null", `{"a":1}`}))
+	rapid.Check(t, func(t *rapid.T) {
+		var a argumentsText
+		for _, piece := range alphabet.Draw(t, "pieces") {
+			a.write(piece)
+			text := a.text.String()
+			if want := json.Valid([]byte(text)); a.complete() != want && (a.closed || len(text) <= maxLiteral) {
+				t.Fatalf("%q is complete: %v, want %v", text, a.complete(), want)
+			}
+		}
+	})
+}
+
+// TestFragmentsTakeLinearTime sends one long call of which every fragment has id
+// and name. The limit is hundreds of times what that takes, and far below what
+// it takes to read all that came again with each fragment.
+func TestFragmentsTakeLinearTime(t *testing.T) {
+	var m callMerger
+	var f callFragment
+	f.ID, f.Function.Name, f.Function.Arguments = "a", "new_answer", `{"content":"`
+	start := time.Now()
+	for range 40_000 {
+		if err := m.add(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Function.Arguments = "0123456789012345678901234567890123456789"
+	}
+	if passed := time.Since(start); passed > 5*time.Second || len(m.calls) != 1 {
+		t.Errorf("%d calls after %s", len(m.calls), passed)
 	}
 }

@@ -34,10 +34,8 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 type openCall struct {
 	id        string
 	name      string
-	arguments strings.Builder
+	arguments argumentsText
 }
-
-func (c *openCall) complete() bool { return json.Valid([]byte(c.arguments.String())) }
 
 // callMerger puts the fragments of tool calls together. By the protocol a call
 // has one index, and its id and name come with its first fragment. Services
@@ -49,9 +47,13 @@ type callMerger struct {
 	byIndex map[int]*openCall
 }
 
-func (m *callMerger) add(f callFragment) {
+// add takes the next fragment. It fails if that begins a call too many.
+func (m *callMerger) add(f callFragment) error {
 	call := m.find(f)
 	if call == nil {
+		if len(m.calls) == wire.MaxCalls {
+			return wire.ErrTooManyCalls
+		}
 		call = &openCall{}
 		m.calls = append(m.calls, call)
 	}
@@ -67,7 +69,8 @@ func (m *callMerger) add(f callFragment) {
 	if call.name == "" {
 		call.name = f.Function.Name
 	}
-	call.arguments.WriteString(string(f.Function.Arguments))
+	call.arguments.write(string(f.Function.Arguments))
+	return nil
 }
 
 // find returns the call that f goes on with, or nil if f begins one.
@@ -104,14 +107,14 @@ func continued(call *openCall, f callFragment) *openCall {
 	if name == "" || call.name == "" {
 		return call
 	}
-	if call.arguments.Len() == 0 {
+	if call.arguments.text.Len() == 0 {
 		if name != call.name {
 			return nil
 		}
 		return call
 	}
 	repeats := f.Function.Arguments == "" && name == call.name && (f.ID == "" || f.ID == call.id)
-	if call.complete() && !repeats {
+	if !repeats && call.arguments.complete() {
 		return nil
 	}
 	return call
@@ -123,7 +126,8 @@ func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
 	for _, open := range m.calls {
-		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(strings.ToValidUTF8(open.arguments.String(), "\uFFFD"))}
+		arguments := strings.ToValidUTF8(open.arguments.text.String(), "\uFFFD")
+		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(arguments)}
 		if call.ID != "" && isRepeated(call, out) {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -87,8 +88,14 @@ const (
 // shows it the answers in the form that it can read.
 type transport struct {
 	base  http.RoundTripper
-	host  string     // of the base URL
+	home  *url.URL   // the base URL
 	query url.Values // of the base URL
+}
+
+// isHome says whether a request goes to the service itself, and as safely: not to
+// where a redirect leads.
+func (t *transport) isHome(to *url.URL) bool {
+	return strings.EqualFold(to.Host, t.home.Host) && (to.Scheme == t.home.Scheme || to.Scheme == "https")
 }
 
 // CloseIdleConnections closes the connections that no call uses.
@@ -98,8 +105,9 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request of an exchange. To a host that a redirect leads to, it
-// tells no secret.
+// RoundTrip sends a request of an exchange. To another host, to which a redirect
+// leads, it tells no secret: none of the library's, of the caller's headers and of
+// the base URL's query.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	x, ok := req.Context().Value(exchangeKey{}).(*Exchange)
@@ -109,7 +117,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := x.prepare(req); err != nil {
 		return nil, err
 	}
-	if req.URL.Host == t.host {
+	if t.isHome(req.URL) {
+		x.setHeaders(req.Header)
 		t.addQuery(req.URL)
 	} else {
 		dropSecrets(req.Header)
@@ -134,12 +143,15 @@ func (t *transport) addQuery(to *url.URL) {
 	to.RawQuery = query.Encode()
 }
 
-// prepare replaces the body, if there is one, and sets the headers.
+func (x *Exchange) setHeaders(h http.Header) {
+	for name, value := range x.headers {
+		h.Set(name, value)
+	}
+}
+
+// prepare replaces the body, if there is one.
 func (x *Exchange) prepare(req *http.Request) error {
 	x.failure = nil // what led here, if it did, was a redirect
-	for name, value := range x.headers {
-		req.Header.Set(name, value)
-	}
 	if req.Body == nil {
 		x.sent = true
 		return nil

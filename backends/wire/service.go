@@ -62,7 +62,7 @@ func NewService(s Settings) (*Service, error) {
 	return &Service{
 		settings:  s,
 		baseURL:   base,
-		transport: &transport{base: s.Transport, host: base.Host, query: query},
+		transport: &transport{base: s.Transport, home: base, query: query},
 		secrets:   newRedactor(s.APIKey, base, query),
 	}, nil
 }

@@ -1,0 +1,67 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// maxLiteral is the length of the longest number or word that counts as a whole
+// value.
+const maxLiteral = 32
+
+// argumentsText is the text of a call's arguments, as it grows. It follows strings
+// and brackets, so that to ask after each piece whether it is a whole JSON value
+// does not read all of it again.
+type argumentsText struct {
+	text              strings.Builder
+	depth             int // of brackets
+	inString, escaped bool
+	// closed says that the bracket or string with which the text began has ended, and
+	// valid that what ended there is JSON.
+	closed, valid bool
+}
+
+func (a *argumentsText) write(piece string) {
+	start := a.text.Len()
+	a.text.WriteString(piece)
+	for i := range len(piece) {
+		if a.closed {
+			a.valid = a.valid && isSpace(piece[i])
+			continue
+		}
+		if a.closes(piece[i]) {
+			a.closed = true
+			a.valid = json.Valid([]byte(a.text.String()[:start+i+1]))
+		}
+	}
+}
+
+// closes takes the next byte, and says whether it ends the outermost value.
+func (a *argumentsText) closes(c byte) bool {
+	switch {
+	case a.escaped:
+		a.escaped = false
+	case a.inString:
+		a.escaped = c == '\\'
+		a.inString = c != '"'
+		return c == '"' && a.depth == 0
+	case c == '"':
+		a.inString = true
+	case c == '{', c == '[':
+		a.depth++
+	case c == '}', c == ']':
+		a.depth--
+		return a.depth <= 0
+	}
+	return false
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// complete says whether the text is a whole JSON value.
+func (a *argumentsText) complete() bool {
+	if a.closed {
+		return a.valid
+	}
+	return a.text.Len() <= maxLiteral && json.Valid([]byte(a.text.String()))
+}
