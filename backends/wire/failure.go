@@ -146,10 +146,9 @@ func (e *statusError) isRedirect() bool {
 func (e *statusError) redirect() string {
 	to, err := e.from.Parse(e.header.Get("Location"))
 	if err != nil || e.header.Get("Location") == "" {
-		return fmt.Sprintf("%s redirects without an address to go to (is base_url right?)", withoutSecrets(e.from))
+		return fmt.Sprintf("%s redirects without an address to go to", withoutSecrets(e.from))
 	}
-	return fmt.Sprintf("%s redirects to %s, and so on without end: set base_url to where the service is now",
-		withoutSecrets(e.from), withoutSecrets(to))
+	return fmt.Sprintf("%s redirects to %s, and so on without end", withoutSecrets(e.from), withoutSecrets(to))
 }
 
 // withoutSecrets returns an address without its user and query.
