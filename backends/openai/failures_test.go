@@ -91,6 +91,28 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+// TestSentCredentialsAreNotShown: a service may echo what it got without the scheme.
+func TestSentCredentialsAreNotShown(t *testing.T) {
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		_, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		http.Error(w, "no to "+credentials+" and "+strings.TrimRight(credentials, "="), http.StatusUnauthorized)
+	}
+	server := httptest.NewServer(http.HandlerFunc(echo))
+	t.Cleanup(server.Close)
+	for password, want := range map[string]string{"pass-word": "no to *** and ***", "password": "no to ***= and ***"} {
+		backend := newBackend(t, openai.Config{BaseURL: strings.Replace(server.URL, "://", "://user1:"+password+"@", 1)})
+		if got := failure(t, backend, simple()).Message; got != want {
+			t.Errorf("of %s the error shows %q, want %q", password, got, want)
+		}
+	}
+	backend := newBackend(t, openai.Config{BaseURL: server.URL, APIKey: "other"})
+	req := simple()
+	req.Params.Headers = map[string]string{"Authorization": "Bearer tok-1"}
+	if got := failure(t, backend, req).Message; got != "no to *** and ***" {
+		t.Errorf("of a header the error shows %q", got)
+	}
+}
+
 // TestNoCauseShowsASecret walks down the causes, which a logger might print.
 func TestNoCauseShowsASecret(t *testing.T) {
 	const password = "hidden-word"

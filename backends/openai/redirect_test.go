@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/openai"
 )
 
@@ -67,5 +68,30 @@ func TestBasicAuthorizationStaysAtHome(t *testing.T) {
 	failure(t, backend, simple())
 	if len(*sent) != 2 || !strings.Contains((*sent)[0], "Authorization: Basic ") || strings.Contains((*sent)[1], "Authorization") {
 		t.Errorf("sent:\n%s", strings.Join(*sent, "\n"))
+	}
+}
+
+func TestRedirectsThatLeadNowhere(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		addresses []string
+		want      string
+	}{
+		{"no address", nil, "https://host.example/v1/chat/completions redirects without an address to go to"},
+		{"a broken address", []string{"http://[hidden"}, "https://host.example/v1/chat/completions redirects without an address to go to"},
+		{
+			"a loop", slices.Repeat([]string{"/b?key=hidden"}, 20),
+			"https://host.example/b redirects to https://host.example/b, and so on without end",
+		},
+	} {
+		transport, sent := redirect(c.addresses...)
+		backend := newBackend(t, openai.Config{BaseURL: "https://user:hidden@host.example/v1?key=hidden", Transport: transport})
+		e := failure(t, backend, simple())
+		if e.Kind != backends.KindBadRequest || e.Status != http.StatusTemporaryRedirect || e.Message != c.want {
+			t.Errorf("%s: %+v", c.name, e)
+		}
+		if n := len(*sent); n > 10 {
+			t.Errorf("%s: %d requests", c.name, n)
+		}
 	}
 }

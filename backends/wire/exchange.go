@@ -127,7 +127,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.receive(resp); err != nil {
+	if err := x.receive(req.URL, resp); err != nil {
 		return nil, err
 	}
 	return resp, nil
@@ -193,7 +193,7 @@ func readRequest(body io.ReadCloser) ([]byte, error) {
 
 // receive puts Show between the response and the library, or notes the error that
 // the response is.
-func (x *Exchange) receive(resp *http.Response) error {
+func (x *Exchange) receive(from *url.URL, resp *http.Response) error {
 	source := newWatchedBody(resp.Body, x.trace, x.watch)
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		resp.Body = source
@@ -210,7 +210,7 @@ func (x *Exchange) receive(resp *http.Response) error {
 	if err != nil && len(body) == 0 {
 		return fmt.Errorf("read the error that came with HTTP %d: %w", resp.StatusCode, err)
 	}
-	x.failure = &statusError{status: resp.StatusCode, header: resp.Header, body: body}
+	x.failure = &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: body}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }

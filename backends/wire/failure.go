@@ -15,6 +15,7 @@ import (
 // statusError is an answer with an HTTP status that is none of success.
 type statusError struct {
 	status int
+	from   *url.URL
 	header http.Header
 	body   []byte
 }
@@ -115,8 +116,12 @@ func describe(out *backends.Error, err error) {
 }
 
 func describeStatus(out *backends.Error, e *statusError) {
-	report := parseReport(e.body)
 	out.Status = e.status
+	if e.isRedirect() {
+		out.Kind, out.Message = backends.KindBadRequest, e.redirect()
+		return
+	}
+	report := parseReport(e.body)
 	out.Message = report.message
 	if out.Message == "" {
 		out.Message = http.StatusText(e.status)
@@ -125,4 +130,28 @@ func describeStatus(out *backends.Error, e *statusError) {
 	if out.RetryAfter = retryAfter(e.header, time.Now()); out.RetryAfter == 0 {
 		out.RetryAfter = report.retryAfter
 	}
+}
+
+// isRedirect says whether the answer is a redirect that net/http did not follow, or
+// not to the end.
+func (e *statusError) isRedirect() bool {
+	switch e.status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+func (e *statusError) redirect() string {
+	to, err := e.from.Parse(e.header.Get("Location"))
+	if err != nil || e.header.Get("Location") == "" {
+		return fmt.Sprintf("%s redirects without an address to go to", withoutSecrets(e.from))
+	}
+	return fmt.Sprintf("%s redirects to %s, and so on without end", withoutSecrets(e.from), withoutSecrets(to))
+}
+
+// withoutSecrets returns an address without its user and query.
+func withoutSecrets(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -13,13 +14,13 @@ import (
 // redactor takes secrets out of texts.
 type redactor struct{ secrets []string }
 
-// newRedactor knows the key, the password of a base URL as written and as
-// decoded, and the values of its query.
+// newRedactor knows the key, the password of a base URL as written, as decoded and
+// as it is sent, and the values of its query.
 func newRedactor(key string, base *url.URL, query url.Values) redactor {
 	secrets := []string{key}
 	if password, ok := base.User.Password(); ok {
 		_, written, _ := strings.Cut(base.User.String(), ":")
-		secrets = append(secrets, password, written)
+		secrets = append(secrets, basicCredentials(base.User.Username(), password), password, written)
 	}
 	for name, values := range query {
 		if name != "api-version" {
@@ -33,6 +34,12 @@ func newRedactor(key string, base *url.URL, query url.Values) redactor {
 		}
 	}
 	return r
+}
+
+// basicCredentials is what stands in a header of basic authorization (RFC 7617),
+// without the padding: an echo may leave that away.
+func basicCredentials(user, password string) string {
+	return base64.RawStdEncoding.EncodeToString([]byte(user + ":" + password))
 }
 
 // isSecretName says whether a header by its name holds a secret.
@@ -55,8 +62,12 @@ func dropSecrets(h http.Header) {
 func (r redactor) and(headers map[string]string) redactor {
 	secrets := slices.Clone(r.secrets)
 	for name, value := range headers {
-		if value != "" && isSecretName(name) {
-			secrets = append(secrets, value)
+		if value == "" || !isSecretName(name) {
+			continue
+		}
+		secrets = append(secrets, value)
+		if _, credentials, ok := strings.Cut(value, " "); ok { // a scheme before them
+			secrets = append(secrets, credentials)
 		}
 	}
 	return redactor{secrets}
