@@ -107,17 +107,11 @@ func (b *Backend) Close() error {
 // the models before 3.5, which have no more), plus what the reasoning effort may
 // take.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	return func(yield func(backends.Event, error) bool) {
-		a := attempt{emit: func(ev backends.Event) bool { return yield(ev, nil) }}
-		err := a.run(ctx, b, req)
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, err)
-		}
-	}
+	return wire.Stream(func(emit func(backends.Event) bool) error {
+		a := attempt{emit: emit}
+		return a.run(ctx, b, req)
+	})
 }
-
-// errStopped says that the reader of the stream broke out of its loop.
-var errStopped = errors.New("the reader stopped")
 
 // attempt is one request on the wire and its answer.
 type attempt struct {
@@ -126,7 +120,7 @@ type attempt struct {
 	emit   func(backends.Event) bool
 }
 
-// run gives each event to emit, until emit says false (errStopped).
+// run gives each event to emit, until emit says false (wire.ErrStopped).
 func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
 	a.wire = b.service.Begin(ctx, req.Params.Headers)
 	defer a.wire.End()
@@ -202,7 +196,7 @@ func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.answer
 func (a *attempt) send(events []backends.Event) error {
 	for _, ev := range events {
 		if !a.emit(ev) {
-			return errStopped
+			return wire.ErrStopped
 		}
 	}
 	return nil

@@ -92,17 +92,11 @@ func (b *Backend) Close() error {
 // stopped talking: a stream that was cut is never an answer. The usage that a service
 // told before that is yielded first.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	return func(yield func(backends.Event, error) bool) {
-		a := attempt{emit: func(ev backends.Event) bool { return yield(ev, nil) }}
-		err := a.run(ctx, b, req)
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, err)
-		}
-	}
+	return wire.Stream(func(emit func(backends.Event) bool) error {
+		a := attempt{emit: emit}
+		return a.run(ctx, b, req)
+	})
 }
-
-// errStopped says that the reader of the stream broke out of its loop.
-var errStopped = errors.New("the reader stopped")
 
 // attempt is one request and its answer, in one exchange on the wire or two.
 type attempt struct {
@@ -112,7 +106,7 @@ type attempt struct {
 	begun  bool
 }
 
-// run gives each event to emit, until emit says false (errStopped). A service that
+// run gives each event to emit, until emit says false (wire.ErrStopped). A service that
 // cannot stream what it is asked is asked once more, for a whole answer.
 func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
 	request, overlay, err := encode(req, b.model, b.service.Host())
@@ -208,7 +202,7 @@ func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.begun)
 func (a *attempt) send(events []backends.Event) error {
 	for _, ev := range events {
 		if !a.emit(ev) {
-			return errStopped
+			return wire.ErrStopped
 		}
 	}
 	return nil
