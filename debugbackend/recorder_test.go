@@ -180,7 +180,7 @@ func TestRecorderDoesNotKeepTheSlicesOfATrace(t *testing.T) {
 		buffer := []byte("body")
 		backends.TraceFrom(ctx).SentRequest(buffer)
 		backends.TraceFrom(ctx).ReceivedChunk(buffer)
-		copy(buffer, "XXXX")
+		copy(buffer, "gone")
 	}))
 	if _, err := ask(t.Context(), b, request(1, "a")); err != nil {
 		t.Fatal(err)
