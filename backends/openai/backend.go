@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -20,8 +21,11 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Config says which service to call, and how. Nothing in it changes after New.
 type Config struct {
-	// Provider is the name that errors carry. Empty means "openai".
+	// Provider is the name that errors and opaque parts carry. Empty means "openai".
 	Provider string
+	// Dialect is how the service differs from OpenAI. Nil means OpenAI at its own
+	// address, and Compatible at any other.
+	Dialect *Dialect
 	// BaseURL is what "/chat/completions" is added to. Empty means OpenAI itself.
 	// A query is kept (Azure's api-version), and a user and password are sent as
 	// basic authorization where there is no APIKey.
@@ -42,9 +46,11 @@ type Config struct {
 
 // Backend calls one service. It is safe for concurrent use.
 type Backend struct {
-	client  *goopenai.Client
-	service *wire.Service
-	model   string
+	client   *goopenai.Client
+	service  *wire.Service
+	provider string
+	dialect  Dialect
+	model    string
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -72,7 +78,23 @@ func New(cfg Config) (*Backend, error) {
 	settings := goopenai.DefaultConfig(cfg.APIKey)
 	settings.BaseURL = service.BaseURL()
 	settings.HTTPClient = service.Client()
-	return &Backend{client: goopenai.NewClientWithConfig(settings), service: service, model: cfg.Model}, nil
+	return &Backend{
+		client:   goopenai.NewClientWithConfig(settings),
+		service:  service,
+		provider: cfg.Provider,
+		dialect:  dialectAt(service.BaseURL(), cfg.Dialect),
+		model:    cfg.Model,
+	}, nil
+}
+
+func dialectAt(baseURL string, given *Dialect) Dialect {
+	switch {
+	case given != nil:
+		return *given
+	case baseURL == DefaultBaseURL:
+		return OpenAI()
+	}
+	return Compatible()
 }
 
 // Close closes the connections that no call uses. The backend still works after it.
@@ -81,11 +103,12 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// Stream calls the model once, without a retry. Two things alone send it twice, and
+// Stream calls the model once, without a retry. Three things alone send it twice, and
 // the trace shows both bodies: a connection that was used before and turns out to be
 // closed, before any byte of an answer, is replaced by net/http; and a service that
-// says that it cannot stream is asked again, without streaming, under the same limits
-// of time.
+// says that it cannot stream, or cannot tell its usage in a stream, is asked again
+// without, under the same limits of time. A parameter that the dialect does not allow
+// is KindBadRequest, and nothing is sent.
 //
 // The errors are *backends.Error; one that comes after the model was reached and
 // before it answered whole is KindNetwork or KindTimeout, also when the service only
@@ -109,16 +132,45 @@ type attempt struct {
 // run gives each event to emit, until emit says false (wire.ErrStopped). A service that
 // cannot stream what it is asked is asked once more, for a whole answer.
 func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
-	request, overlay, err := encode(req, b.model, b.service.Host())
+	if req.Model == "" {
+		req.Model = b.model
+	}
+	request, overlay, err := encoder{b.provider, req.Model, b.dialect}.encode(req)
 	if err != nil {
-		return b.service.LocalError(err)
+		return b.localError(err)
 	}
 	err = a.exchange(ctx, b, req, request, overlay)
+	if saysNoStreamUsage(err) {
+		overlay["stream_options"] = nil
+		err = a.exchange(ctx, b, req, request, overlay)
+	}
 	if wire.SaysNoStream(err) {
 		overlay["stream"], overlay["stream_options"] = false, nil
 		err = a.exchange(ctx, b, req, request, overlay)
 	}
 	return err
+}
+
+// localError is the failure of a request that was not sent. That tools cannot be
+// sent is told as the service would tell it.
+func (b *Backend) localError(err error) error {
+	var refused *backends.ParamError
+	out := b.service.LocalError(err)
+	var e *backends.Error
+	if errors.As(err, &refused) && refused.Param == "tool_mode" && errors.As(out, &e) {
+		e.NoTools = true
+	}
+	return out
+}
+
+// saysNoStreamUsage says whether err is the refusal of a service that takes no
+// stream_options, as older versions of Azure's and proxies do.
+func saysNoStreamUsage(err error) bool {
+	var e *backends.Error
+	if !errors.As(err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	return strings.Contains(e.Message, "stream_options")
 }
 
 // exchange sends one request and reads its answer.
@@ -139,7 +191,7 @@ func (a *attempt) exchange(
 	if err != nil {
 		return a.failure(err)
 	}
-	err = a.read(stream, newAnswer(req.Key))
+	err = a.read(stream, newAnswer(req.Key, b.dialect, origin{b.provider, req.Model}))
 	if err == nil {
 		a.wire.Drain()
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -24,30 +25,35 @@ type chunk struct {
 type delta struct {
 	Content content `json:"content"`
 	// Services call their thinking one or the other, and some send both.
-	ReasoningContent string         `json:"reasoning_content"`
-	Reasoning        string         `json:"reasoning"`
-	Refusal          string         `json:"refusal"`
-	ToolCalls        []callFragment `json:"tool_calls"`
+	ReasoningContent string           `json:"reasoning_content"`
+	Reasoning        string           `json:"reasoning"`
+	ReasoningDetails []map[string]any `json:"reasoning_details"`
+	Refusal          string           `json:"refusal"`
+	ToolCalls        []callFragment   `json:"tool_calls"`
 }
 
-// content is a text, or a list of parts as Mistral sends it, of which the text
-// ones count.
-type content string
+// content is a text, or a list of parts as Mistral sends it, of which those that are
+// text or thinking count.
+type content struct{ text, thinking string }
 
 func (c *content) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '[' {
-		return json.Unmarshal(data, (*string)(c))
+		return json.Unmarshal(data, &c.text)
 	}
 	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+		Type     string  `json:"type"`
+		Text     string  `json:"text"`
+		Thinking content `json:"thinking"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
 	}
 	for _, p := range parts {
-		if p.Type == "text" {
-			*c += content(p.Text)
+		switch p.Type {
+		case "text":
+			c.text += p.Text
+		case "thinking":
+			c.thinking += p.Thinking.text
 		}
 	}
 	return nil
@@ -62,6 +68,11 @@ type usage struct {
 	} `json:"prompt_tokens_details"`
 	// DeepSeek's word for the cached tokens.
 	PromptCacheHitTokens wire.Count `json:"prompt_cache_hit_tokens"`
+
+	TotalTokens       wire.Count `json:"total_tokens"`
+	CompletionDetails *struct {
+		ReasoningTokens wire.Count `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // UnmarshalJSON reads a usage, or makes one that is unknown of what is none.
@@ -83,7 +94,21 @@ func (u usage) event() backends.Usage {
 		out.CachedInputTokens = int(u.PromptDetails.CachedTokens)
 		out.CacheWriteTokens = int(u.PromptDetails.CacheWriteTokens)
 	}
+	out.OutputTokens += u.reasoningBeside()
 	return out
+}
+
+// reasoningBeside returns the tokens of reasoning that are not among the completion's,
+// as xAI and Google count them: the total tells.
+func (u usage) reasoningBeside() int {
+	if u.CompletionDetails == nil || u.CompletionDetails.ReasoningTokens <= 0 {
+		return 0
+	}
+	reasoning := u.CompletionDetails.ReasoningTokens
+	if u.TotalTokens != u.PromptTokens+u.CompletionTokens+reasoning {
+		return 0
+	}
+	return int(reasoning)
 }
 
 // known says whether every count could be read.
@@ -97,6 +122,9 @@ type answer struct {
 	calls   callMerger
 	text    charJoiner
 	thought charJoiner
+	tags    tagSplitter
+	kept    reasoningKeeper
+	from    origin
 	refusal strings.Builder
 	usage   *usage
 	reason  string
@@ -104,8 +132,12 @@ type answer struct {
 	begun   bool // whether any part of a message came, yielded or not
 }
 
-func newAnswer(key backends.Key) *answer {
-	return &answer{calls: callMerger{key: key}}
+func newAnswer(key backends.Key, d Dialect, from origin) *answer {
+	a := &answer{calls: callMerger{key: key}, kept: reasoningKeeper{form: d.Reasoning}, from: from}
+	if d.ThinkTags {
+		a.tags.state = atStart
+	}
+	return a
 }
 
 // finished says whether a finish reason came.
@@ -155,9 +187,16 @@ func (a *answer) addUsage(u *usage) {
 
 // unhide undoes hideBrokenChars in the texts that a character may be cut in.
 func (d *delta) unhide() {
-	d.Content = content(unhide(string(d.Content)))
+	d.Content = content{unhide(d.Content.text), unhide(d.Content.thinking)}
 	d.ReasoningContent = unhide(d.ReasoningContent)
 	d.Reasoning = unhide(d.Reasoning)
+	for _, detail := range d.ReasoningDetails {
+		for name, value := range detail {
+			if text, ok := value.(string); ok {
+				detail[name] = unhide(text)
+			}
+		}
+	}
 	for i := range d.ToolCalls {
 		f := &d.ToolCalls[i].Function
 		f.Arguments = arguments(unhide(string(f.Arguments)))
@@ -165,19 +204,19 @@ func (d *delta) unhide() {
 }
 
 func (a *answer) addDelta(d delta) ([]backends.Event, error) {
-	reasoning := d.ReasoningContent
-	if reasoning == "" {
-		reasoning = d.Reasoning
-	}
-	a.begun = a.begun || reasoning != "" || d.Content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
-	a.hasText = a.hasText || d.Content != ""
+	reasoning := cmp.Or(d.ReasoningContent, d.Reasoning, d.Content.thinking)
+	content := d.Content.text
+	a.begun = a.begun || reasoning != "" || content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
+	a.hasText = a.hasText || content != ""
 	a.refusal.WriteString(d.Refusal)
 	for _, f := range d.ToolCalls {
 		if err := a.calls.add(f); err != nil {
 			return nil, err
 		}
 	}
-	return textEvents(a.thought.join(reasoning), a.text.join(string(d.Content))), nil
+	a.kept.add(reasoning, d.ReasoningDetails)
+	tagged, text := a.tags.split(a.text.join(content))
+	return textEvents(a.thought.join(reasoning)+tagged, text), nil
 }
 
 func textEvents(reasoning, text string) []backends.Event {
@@ -204,7 +243,10 @@ func (a *answer) end() ([]backends.Event, error) {
 	case a.refusal.Len() > 0 && !a.hasText && len(calls) == 0:
 		return nil, &wire.Refusal{Message: a.refusal.String()}
 	}
-	events := textEvents(a.thought.end(), a.text.end())
+	events := a.rest()
+	if part, ok := a.kept.opaque(a.from); ok {
+		events = append(events, part)
+	}
 	for _, c := range calls {
 		events = append(events, c)
 	}
@@ -212,4 +254,11 @@ func (a *answer) end() ([]backends.Event, error) {
 		events = append(events, a.usage.event())
 	}
 	return append(events, backends.Finish{Reason: a.reason}), nil
+}
+
+// rest returns the text that was held back.
+func (a *answer) rest() []backends.Event {
+	tagged, text := a.tags.split(a.text.end())
+	heldTagged, heldText := a.tags.end()
+	return textEvents(a.thought.end()+tagged+heldTagged, text+heldText)
 }

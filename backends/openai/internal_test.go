@@ -13,18 +13,6 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-func TestMaxTokensField(t *testing.T) {
-	for _, c := range []struct{ model, host, want string }{
-		{"gpt-4o", "api.openai.com", "max_completion_tokens"},
-		{"o3-mini", "my.azure.example", "max_completion_tokens"},
-		{"llama3", "localhost:11434", "max_tokens"},
-	} {
-		if got := maxTokensField(c.model, c.host); got != c.want {
-			t.Errorf("%s at %s: %s, want %s", c.model, c.host, got, c.want)
-		}
-	}
-}
-
 func TestMergeBody(t *testing.T) {
 	const body = `{"model":"m","messages":null,"stream":true}`
 	for _, c := range []struct {
@@ -51,7 +39,7 @@ func TestMergeBody(t *testing.T) {
 func TestCharactersMayBeCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("aü日🌞\uFFFD"))).Draw(t, "text")
-		a := newAnswer(backends.Key{})
+		a := newAnswer(backends.Key{}, Dialect{}, origin{})
 		var got strings.Builder
 		add := func(events []backends.Event, err error) {
 			if err != nil {
@@ -80,7 +68,7 @@ func TestCharactersMayBeCut(t *testing.T) {
 }
 
 func TestBytesThatAreNoCharacter(t *testing.T) {
-	a := newAnswer(backends.Key{})
+	a := newAnswer(backends.Key{}, Dialect{}, origin{})
 	first, err := a.add([]byte("{\"choices\":[{\"delta\":{\"content\":\"a\xff b\xe2\"}}]}"))
 	if err != nil {
 		t.Fatal(err)

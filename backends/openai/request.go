@@ -1,13 +1,13 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -15,28 +15,41 @@ import (
 	"github.com/massgen/massgen/backends/wire"
 )
 
+// encoder writes requests to one model.
+type encoder struct {
+	provider, model string
+	dialect         Dialect
+}
+
 // encode turns a request into go-openai's, and into the overlay: all that is
 // merged into the body made of it, since the library's structs would drop it or
-// cannot say it. A nil in the overlay removes a field.
+// cannot say it. A nil in the overlay removes a field. Its errors name what the
+// model or the service cannot take.
 //
 // The messages and tools are in the overlay too: the library encodes them several
 // times over, which a panel of a hundred agents would feel, and as \u003c where a
 // prompt says <, which is hard to read in a dump.
-func encode(req backends.Request, defaultModel, host string) (goopenai.ChatCompletionRequest, map[string]any, error) {
-	out := goopenai.ChatCompletionRequest{
-		Model:         req.Model,
-		Stream:        true,
-		StreamOptions: &goopenai.StreamOptions{IncludeUsage: true},
+func (e encoder) encode(req backends.Request) (goopenai.ChatCompletionRequest, map[string]any, error) {
+	out := goopenai.ChatCompletionRequest{Model: e.model, Stream: true}
+	if !e.dialect.NoStreamUsage {
+		out.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
 	}
-	if out.Model == "" {
-		out.Model = defaultModel
+	if err := e.dialect.Check(e.model, req.Params); err != nil {
+		return out, nil, err
 	}
 	messages := []message{}
 	for _, m := range backends.Repair(req.Messages) {
-		messages = append(messages, encodeMessage(m)...)
+		more, err := e.encodeMessage(m)
+		if err != nil {
+			return out, nil, err
+		}
+		messages = append(messages, more...)
 	}
 	overlay := map[string]any{"messages": messages}
 	if len(req.Tools) > 0 {
+		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
+			return out, nil, err
+		}
 		tools, err := encodeTools(req.Tools)
 		if err != nil {
 			return out, nil, err
@@ -47,9 +60,9 @@ func encode(req backends.Request, defaultModel, host string) (goopenai.ChatCompl
 		if !json.Valid(req.Schema) {
 			return out, nil, errors.New("the schema of the reply is not JSON")
 		}
-		overlay["response_format"] = newResponseFormat(req.Schema)
+		e.addResponseFormat(overlay, req.Schema)
 	}
-	addParams(overlay, req.Params, maxTokensField(out.Model, host))
+	e.addParams(overlay, req.Params)
 	return out, overlay, nil
 }
 
@@ -60,6 +73,7 @@ type message struct {
 	Content    any                 `json:"content,omitempty"`
 	ToolCalls  []goopenai.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string              `json:"tool_call_id,omitempty"`
+	keptReasoning
 }
 
 type tool struct {
@@ -94,15 +108,24 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-func newResponseFormat(schema json.RawMessage) responseFormat {
+// addResponseFormat asks for a reply that fits the schema, or where the service
+// knows no schemas, for a JSON object: the prompt says which.
+func (e encoder) addResponseFormat(overlay map[string]any, schema json.RawMessage) {
+	if e.dialect.WholeJSON {
+		overlay["stream"], overlay["stream_options"] = false, nil
+	}
+	if e.dialect.JSONObject {
+		overlay["response_format"] = map[string]string{"type": "json_object"}
+		return
+	}
 	out := responseFormat{Type: "json_schema"}
 	out.JSONSchema.Name, out.JSONSchema.Strict, out.JSONSchema.Schema = "action", true, schema
-	return out
+	overlay["response_format"] = out
 }
 
 // addParams takes the settings past go-openai, which rounds numbers to 32 bits,
 // drops zeros and refuses some by the name of the model.
-func addParams(overlay map[string]any, p backends.Params, maxTokens string) {
+func (e encoder) addParams(overlay map[string]any, p backends.Params) {
 	if p.Temperature != nil {
 		overlay["temperature"] = *p.Temperature
 	}
@@ -110,45 +133,44 @@ func addParams(overlay map[string]any, p backends.Params, maxTokens string) {
 		overlay["top_p"] = *p.TopP
 	}
 	if p.MaxTokens != nil {
-		overlay[maxTokens] = *p.MaxTokens
+		overlay[e.maxTokensField()] = *p.MaxTokens
 	}
 	if len(p.Stop) > 0 {
 		overlay["stop"] = p.Stop
 	}
 	if p.Seed != nil {
-		overlay["seed"] = *p.Seed
+		overlay[cmp.Or(e.dialect.SeedField, "seed")] = *p.Seed
 	}
-	if p.ReasoningEffort != "" {
+	switch {
+	case p.ReasoningEffort == "none" && e.dialect.NoThinking != nil:
+		maps.Copy(overlay, e.dialect.NoThinking)
+	case p.ReasoningEffort != "":
 		overlay["reasoning_effort"] = p.ReasoningEffort
 	}
-	for name, value := range p.ExtraBody {
-		overlay[name] = value
-	}
+	maps.Copy(overlay, p.ExtraBody)
 }
 
-// maxTokensField: OpenAI's reasoning models refuse max_tokens, and most other
-// services know nothing else.
-func maxTokensField(model, host string) string {
-	if host == "api.openai.com" {
+func (e encoder) maxTokensField() string {
+	if e.dialect.limits(e.model).MaxCompletionTokens {
 		return "max_completion_tokens"
-	}
-	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
-		if strings.HasPrefix(model, prefix) {
-			return "max_completion_tokens"
-		}
 	}
 	return "max_tokens"
 }
 
 // encodeMessage makes the wire messages of one message: one for each result of a
 // tool message, and none for an assistant message of which nothing can be sent,
-// since some services refuse an empty one. Reasoning is not sent back, nor are
-// opaque parts: this adapter makes none, so all are another provider's.
-func encodeMessage(m backends.Message) []message {
+// since some services refuse an empty one. Readable reasoning is not sent back: what
+// the service wants of it is in an opaque part.
+func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
+	if i := slices.IndexFunc(m.Parts, isImage); i >= 0 {
+		if err := e.checkImage(m.Role, m.Parts[i]); err != nil {
+			return nil, err
+		}
+	}
 	out := message{Role: m.Role, Content: m.Text()}
 	switch m.Role {
 	case backends.RoleTool:
-		return encodeResults(m)
+		return encodeResults(m), nil
 	case backends.RoleAssistant:
 		for _, c := range m.ToolCalls() {
 			out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
@@ -161,14 +183,28 @@ func encodeMessage(m backends.Message) []message {
 			out.Content = nil
 		}
 		if out.Content == nil && len(out.ToolCalls) == 0 {
-			return nil
+			return nil, nil
 		}
+		out.keptReasoning = e.kept(m)
 	case backends.RoleUser:
 		if slices.ContainsFunc(m.Parts, isImage) {
 			out.Content = encodeParts(m.Parts)
 		}
 	}
-	return []message{out}
+	return []message{out}, nil
+}
+
+// checkImage refuses an image that cannot be sent.
+func (e encoder) checkImage(role backends.Role, p backends.Part) error {
+	switch image, _ := p.(backends.Image); {
+	case role != backends.RoleUser:
+		return fmt.Errorf("an image in a message of role %s cannot be sent in chat completions", role)
+	case e.dialect.limits(e.model).NoImages:
+		return fmt.Errorf("an image cannot be sent to %s, which takes only text", e.model)
+	case len(image.Data) == 0 && image.URL == "":
+		return errors.New("an image has neither data nor an address")
+	}
+	return nil
 }
 
 func encodeResults(m backends.Message) []message {

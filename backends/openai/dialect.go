@@ -1,0 +1,206 @@
+package openai
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Dialect is how the chat completions of a service differ from what OpenAI's
+// reference says of them. It is plain data: nobody changes one that was handed on.
+type Dialect struct {
+	// All is what every model takes, Models what some take instead: the first entry
+	// that fits a model counts, and what it leaves open is as in All.
+	All    Limits
+	Models []ModelLimits
+
+	// SeedField is the field of the body for the seed; empty means "seed".
+	SeedField string
+	// NoStreamUsage says that the service refuses stream_options. Some tell their
+	// usage all the same.
+	NoStreamUsage bool
+	// JSONObject says that the service knows no response_format but json_object.
+	JSONObject bool
+	// WholeJSON says that a reply that has to fit a schema is not streamed.
+	WholeJSON bool
+	// ThinkTags says that reasoning may stand in the text, between <think> and
+	// </think> at its beginning.
+	ThinkTags bool
+	// Reasoning says how the reasoning of an answer goes back with it.
+	Reasoning Reasoning
+	// NoThinking are the fields that take the place of a reasoning_effort of "none".
+	NoThinking map[string]any
+}
+
+// Reasoning is the field of an assistant message that takes the reasoning which
+// came with it.
+type Reasoning string
+
+// The ways in which services want reasoning back.
+const (
+	// ReasoningStays: it is not sent back.
+	ReasoningStays Reasoning = ""
+	// ReasoningContent: as a text. A message with tool calls always has one, or the
+	// service refuses it.
+	ReasoningContent Reasoning = "reasoning_content"
+	// ReasoningDetails: as the list of objects in which it came.
+	ReasoningDetails Reasoning = "reasoning_details"
+)
+
+// ModelLimits are the limits of the models whose names begin with one of Names,
+// which are parted by spaces. What stands before the last slash of a model's name
+// does not count, nor does case.
+type ModelLimits struct {
+	Names string
+	Limits
+}
+
+// NoEfforts is Limits.Efforts of a model that does not take any.
+const NoEfforts = "-"
+
+// Limits are what a model takes of the parameters. The zero Limits take all.
+type Limits struct {
+	// MaxCompletionTokens says that the most output tokens go by that name and not as
+	// max_tokens.
+	MaxCompletionTokens bool
+	// MaxTemperature is the highest temperature, 0 if it is not known.
+	MaxTemperature float64
+	// FixedSampling says that temperature and top_p have no effect, or are refused,
+	// while the model reasons.
+	FixedSampling bool
+	// Reasons says that the model reasons when no reasoning_effort is set.
+	Reasons bool
+	// Efforts are the words that reasoning_effort takes, parted by spaces; empty
+	// where they are not known, so that any is sent.
+	Efforts string
+	// MaxStop is how many stop sequences there may be, 0 if it is not known.
+	MaxStop int
+	// NoStop, NoSeed and NoImages say that these are not taken.
+	NoStop, NoSeed, NoImages bool
+	// NoToolsInReasoning says that tools are refused while the model reasons.
+	NoToolsInReasoning bool
+}
+
+// limits returns what holds for a model.
+func (d Dialect) limits(model string) Limits {
+	name := strings.ToLower(path.Base(model))
+	for _, m := range d.Models {
+		if slices.ContainsFunc(strings.Fields(m.Names), func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			return m.or(d.All)
+		}
+	}
+	return d.All
+}
+
+// or fills in what l leaves open.
+func (l Limits) or(all Limits) Limits {
+	return Limits{
+		MaxCompletionTokens: l.MaxCompletionTokens || all.MaxCompletionTokens,
+		MaxTemperature:      cmp.Or(l.MaxTemperature, all.MaxTemperature),
+		FixedSampling:       l.FixedSampling || all.FixedSampling,
+		Reasons:             l.Reasons || all.Reasons,
+		Efforts:             cmp.Or(l.Efforts, all.Efforts),
+		MaxStop:             cmp.Or(l.MaxStop, all.MaxStop),
+		NoStop:              l.NoStop || all.NoStop,
+		NoSeed:              l.NoSeed || all.NoSeed,
+		NoImages:            l.NoImages || all.NoImages,
+		NoToolsInReasoning:  l.NoToolsInReasoning || all.NoToolsInReasoning,
+	}
+}
+
+// efforts returns the known words, none if they are not known.
+func (l Limits) efforts() []string {
+	if l.Efforts == NoEfforts {
+		return nil
+	}
+	return strings.Fields(l.Efforts)
+}
+
+// reasons says whether a model reasons under these parameters.
+func (l Limits) reasons(p backends.Params) bool {
+	if p.ReasoningEffort == "" {
+		return l.Reasons
+	}
+	return p.ReasoningEffort != "none"
+}
+
+// Check returns a *backends.ParamError for the first parameter that the model
+// cannot take.
+func (d Dialect) Check(model string, p backends.Params) error {
+	l := d.limits(model)
+	if err := d.checkEffort(l, model, p.ReasoningEffort); err != nil {
+		return err
+	}
+	if err := d.checkSampling(l, model, p); err != nil {
+		return err
+	}
+	switch {
+	case len(p.Stop) > 0 && l.NoStop:
+		return backends.NewParamError("stop", "%s takes none: leave it out", model)
+	case l.MaxStop > 0 && len(p.Stop) > l.MaxStop:
+		return backends.NewParamError("stop", "%s takes %d at most, these are %d", model, l.MaxStop, len(p.Stop))
+	case p.Seed != nil && l.NoSeed:
+		return backends.NewParamError("seed", "%s takes none: leave it out", model)
+	}
+	return nil
+}
+
+// CheckTools returns a *backends.ParamError if the model takes no tools under these
+// parameters.
+func (d Dialect) CheckTools(model string, p backends.Params) error {
+	l := d.limits(model)
+	if !l.NoToolsInReasoning || !l.reasons(p) {
+		return nil
+	}
+	cure := "set tool_mode: json"
+	if slices.Contains(l.efforts(), "none") {
+		cure += ", or reasoning_effort: none"
+	}
+	return backends.NewParamError("tool_mode", "%s takes no tools in chat completions while it reasons: %s", model, cure)
+}
+
+func (d Dialect) checkEffort(l Limits, model, effort string) error {
+	known := l.efforts()
+	switch {
+	case effort == "", effort == "none" && d.NoThinking != nil:
+		return nil
+	case l.Efforts == NoEfforts:
+		return backends.NewParamError("reasoning_effort", "%s takes none: leave it out", model)
+	case len(known) > 0 && !slices.Contains(known, effort):
+		return backends.NewParamError("reasoning_effort", "%s takes %s, not %s", model, alternatives(known), effort)
+	}
+	return nil
+}
+
+func (d Dialect) checkSampling(l Limits, model string, p backends.Params) error {
+	for _, s := range []struct {
+		name  string
+		value *float64
+		most  float64
+	}{{"temperature", p.Temperature, l.MaxTemperature}, {"top_p", p.TopP, 0}} {
+		switch {
+		case s.value == nil:
+		case l.FixedSampling && l.reasons(p) && *s.value != 1:
+			cure := "leave it out"
+			if d.NoThinking != nil || slices.Contains(l.efforts(), "none") {
+				cure += ", or set reasoning_effort: none"
+			}
+			return backends.NewParamError(s.name, "%s takes none but 1 while it reasons: %s", model, cure)
+		case s.most > 0 && *s.value > s.most:
+			return backends.NewParamError(s.name, "%s takes 0 to %v, not %v", model, s.most, *s.value)
+		}
+	}
+	return nil
+}
+
+// alternatives is "a, b or c".
+func alternatives(words []string) string {
+	last := len(words) - 1
+	if last <= 0 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

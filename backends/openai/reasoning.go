@@ -1,0 +1,187 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
+)
+
+// origin is who an answer is from: its opaque parts go back to nobody else.
+type origin struct{ provider, model string }
+
+// keptReasoning is what of an answer's reasoning goes back with it, as its fields
+// are called on the wire. It is also the data of an opaque part.
+type keptReasoning struct {
+	Content string            `json:"reasoning_content,omitempty"`
+	Details []json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+// noReasoning stands for reasoning that another model had, or none: the services
+// that want it refuse a call without, and an empty text too
+// (github.com/BerriAI/litellm, llms/deepseek and llms/moonshot).
+const noReasoning = " "
+
+// kept returns the reasoning that goes back with a message.
+func (e encoder) kept(m backends.Message) keptReasoning {
+	var out keptReasoning
+	if e.dialect.Reasoning == ReasoningStays {
+		return out
+	}
+	for _, p := range m.Parts {
+		o, ok := p.(backends.Opaque)
+		if !ok || o.Provider != e.provider || o.Model != e.model {
+			continue
+		}
+		if err := json.Unmarshal(o.Data, &out); err != nil {
+			continue // it was not kept by this package
+		}
+	}
+	if e.dialect.Reasoning == ReasoningContent && out.Content == "" && len(m.ToolCalls()) > 0 {
+		out.Content = noReasoning
+	}
+	return out
+}
+
+// reasoningKeeper collects the reasoning of one answer in the form in which it goes
+// back.
+type reasoningKeeper struct {
+	form    Reasoning
+	text    strings.Builder
+	details []map[string]any
+}
+
+// add takes what one piece of the answer had of it.
+func (k *reasoningKeeper) add(text string, details []map[string]any) {
+	switch k.form {
+	case ReasoningContent:
+		k.text.WriteString(text)
+	case ReasoningDetails:
+		for _, d := range details {
+			k.addDetail(d)
+		}
+	}
+}
+
+// addDetail joins the pieces of one object: those of a type that follow each other
+// under one index. Their texts are pieces, all else is said once.
+func (k *reasoningKeeper) addDetail(d map[string]any) {
+	last := len(k.details) - 1
+	if last < 0 || k.details[last]["type"] != d["type"] || k.details[last]["index"] != d["index"] {
+		k.details = append(k.details, d)
+		return
+	}
+	for name, value := range d {
+		before, _ := k.details[last][name].(string)
+		piece, isText := value.(string)
+		switch {
+		case value == nil:
+		case isText && (name == "text" || name == "summary"):
+			k.details[last][name] = before + piece
+		default:
+			k.details[last][name] = value
+		}
+	}
+}
+
+// opaque returns the part to keep, if there is something to be kept.
+func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
+	kept := map[string]any{}
+	if k.text.Len() > 0 {
+		kept[string(ReasoningContent)] = k.text.String()
+	}
+	if len(k.details) > 0 {
+		kept[string(ReasoningDetails)] = k.details
+	}
+	if len(kept) == 0 {
+		return backends.Opaque{}, false
+	}
+	data, err := wire.Encode(kept)
+	if err != nil {
+		return backends.Opaque{}, false // what was decoded from JSON encodes again
+	}
+	return backends.Opaque{Provider: from.provider, Model: from.model, Data: data}, true
+}
+
+// The tags between which some models put their reasoning when their server does not
+// part it from the text.
+const (
+	openTag  = "<think>"
+	closeTag = "</think>"
+)
+
+// tagSplitter parts reasoning in tags from the text that begins with it. It holds
+// back what may become a tag. The zero tagSplitter lets everything through.
+type tagSplitter struct {
+	state tagState
+	held  string
+}
+
+type tagState int
+
+const (
+	noTags    tagState = iota // all is text
+	atStart                   // only space has come, or the beginning of the tag
+	inTags                    // reasoning
+	afterTags                 // the space before the text
+)
+
+// split takes the next piece and returns what can be told of it.
+func (s *tagSplitter) split(piece string) (reasoning, text string) {
+	s.held += piece
+	if s.state == atStart {
+		s.begin()
+	}
+	if s.state == inTags {
+		reasoning = s.inside()
+	}
+	if s.state == afterTags {
+		if s.held = strings.TrimLeft(s.held, " \t\r\n"); s.held != "" {
+			s.state = noTags
+		}
+	}
+	if s.state == noTags {
+		text, s.held = s.held, ""
+	}
+	return reasoning, text
+}
+
+// begin looks whether the text begins with the tag.
+func (s *tagSplitter) begin() {
+	start := strings.TrimLeft(s.held, " \t\r\n")
+	switch {
+	case strings.HasPrefix(start, openTag):
+		s.state, s.held = inTags, start[len(openTag):]
+	case !strings.HasPrefix(openTag, start):
+		s.state = noTags
+	}
+}
+
+// inside returns the reasoning that is known to be some.
+func (s *tagSplitter) inside() string {
+	if before, after, closed := strings.Cut(s.held, closeTag); closed {
+		s.state, s.held = afterTags, after
+		return before
+	}
+	safe := len(s.held)
+	for n := min(len(closeTag)-1, len(s.held)); n > 0; n-- {
+		if strings.HasSuffix(s.held, closeTag[:n]) {
+			safe = len(s.held) - n
+			break
+		}
+	}
+	out := s.held[:safe]
+	s.held = s.held[safe:]
+	return out
+}
+
+// end returns what was held back.
+func (s *tagSplitter) end() (reasoning, text string) {
+	held := s.held
+	s.held = ""
+	if s.state == inTags {
+		return held, ""
+	}
+	return "", held
+}
