@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +18,7 @@ type version int
 const (
 	version35 version = 305
 	version37 version = 307
+	version41 version = 401
 	version45 version = 405
 	version46 version = 406
 	version47 version = 407
@@ -78,10 +77,25 @@ func thinkingTokens(effort string) int64 {
 	return 0
 }
 
+// CheckParams returns a *backends.ParamError for the first parameter that a model
+// cannot take.
+func CheckParams(model string, p backends.Params) error {
+	return encodeParams(&sdk.MessageNewParams{Model: model}, p)
+}
+
+// CheckSchema returns a *backends.ParamError if a model takes no schema for its
+// reply, and so no JSON mode.
+func CheckSchema(model string) error {
+	if versionOf(model).before(version45) {
+		return backends.NewParamError("tool_mode", "%s takes no schema for its reply: use native or auto, or a model from 4.5 on", model)
+	}
+	return nil
+}
+
 func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
 	own := versionOf(out.Model)
 	if p.Seed != nil {
-		return errors.New("seed: the Messages API takes none")
+		return backends.NewParamError("seed", "the Messages API takes none: leave it out")
 	}
 	if err := checkSampling(out.Model, own, p); err != nil {
 		return err
@@ -103,25 +117,32 @@ func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
 }
 
 // checkSampling refuses what the service refuses: from 4.7 on it takes only the
-// defaults, and before that a model that thinks takes a temperature of 1 and a top_p
-// of 0.95 to 1.
+// defaults, from 4.1 on only one of temperature and top_p, and before 4.7 a model that
+// thinks takes a temperature of 1 and a top_p of 0.95 to 1.
 func checkSampling(model string, own version, p backends.Params) error {
 	fixed := own >= version47
 	thinks := p.ReasoningEffort != "" && p.ReasoningEffort != "none"
 	switch {
-	case own == 0, !fixed && !thinks:
+	case own == 0:
 		return nil
 	case p.Temperature != nil && *p.Temperature != 1 && fixed:
-		return fmt.Errorf("temperature: %s takes none", model)
-	case p.Temperature != nil && *p.Temperature != 1:
-		return fmt.Errorf("temperature: %s takes only 1 when it reasons", model)
+		return backends.NewParamError("temperature", "%s takes none: leave it out", model)
 	case p.TopP != nil && *p.TopP != 1 && fixed:
-		return fmt.Errorf("top_p: %s takes none", model)
-	case p.TopP != nil && *p.TopP < minTopP:
-		return fmt.Errorf("top_p: %s takes at least %v when it reasons", model, minTopP)
+		return backends.NewParamError("top_p", "%s takes none: leave it out", model)
+	case p.Temperature != nil && *p.Temperature > maxTemperature:
+		return backends.NewParamError("temperature", "%s takes 0 to %d, not %v", model, maxTemperature, *p.Temperature)
+	case p.Temperature != nil && p.TopP != nil && own >= version41:
+		return backends.NewParamError("top_p", "%s takes no temperature beside it: leave one of them out", model)
+	case p.Temperature != nil && *p.Temperature != 1 && thinks:
+		return backends.NewParamError("temperature", "%s takes only 1 when it reasons: leave it out, or reasoning_effort", model)
+	case p.TopP != nil && *p.TopP < minTopP && thinks:
+		return backends.NewParamError("top_p", "%s takes at least %v when it reasons", model, minTopP)
 	}
 	return nil
 }
+
+// maxTemperature is the highest, of all models.
+const maxTemperature = 1
 
 // minTopP is the smallest top_p of a model that reasons.
 const minTopP = 0.95
@@ -135,7 +156,7 @@ func encodeEffort(out *sdk.MessageNewParams, own version, effort string) error {
 	case effort == "":
 		return nil
 	case own.before(version37):
-		return fmt.Errorf("reasoning effort: %s does not reason", out.Model)
+		return backends.NewParamError("reasoning_effort", "%s does not reason: leave it out", out.Model)
 	case effort == "none":
 		disabled := sdk.NewThinkingConfigDisabledParam()
 		out.Thinking.OfDisabled = &disabled
@@ -143,7 +164,7 @@ func encodeEffort(out *sdk.MessageNewParams, own version, effort string) error {
 	}
 	efforts := effortsOf(own)
 	if !slices.Contains(efforts, effort) {
-		return fmt.Errorf("reasoning effort: %s knows no %q, only none, %s", out.Model, effort, strings.Join(efforts, ", "))
+		return backends.NewParamError("reasoning_effort", "%s knows no %q, only none, %s", out.Model, effort, strings.Join(efforts, ", "))
 	}
 	if own >= version46 {
 		// Without this, newer models show nothing of their thinking.
@@ -173,7 +194,7 @@ func effortsOf(own version) []string {
 func encodeBudget(out *sdk.MessageNewParams, effort string) error {
 	budget := min(thinkingTokens(effort), out.MaxTokens-min(defaultMaxTokens, out.MaxTokens/2))
 	if budget < minThinking {
-		return fmt.Errorf("max_tokens: %d leaves no room for reasoning, which takes at least %d beside as many for the answer",
+		return backends.NewParamError("max_tokens", "%d leaves no room for reasoning, which takes at least %d beside as many for the answer",
 			out.MaxTokens, minThinking)
 	}
 	if !inLoopWithoutThinking(out.Messages) {

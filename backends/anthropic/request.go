@@ -45,8 +45,8 @@ func encode(req backends.Request, provider string) (sdk.MessageNewParams, error)
 // encodeSchema asks for a text that fits the schema, which stands as it is
 // ("Structured outputs" in the docs of the API, November 2026: from 4.5 on).
 func encodeSchema(out *sdk.MessageNewParams, schema json.RawMessage) error {
-	if versionOf(out.Model).before(version45) {
-		return fmt.Errorf("JSON mode: %s takes no schema for its reply", out.Model)
+	if err := CheckSchema(out.Model); err != nil {
+		return err
 	}
 	if !json.Valid(schema) {
 		return errors.New("the schema of the reply is not JSON")

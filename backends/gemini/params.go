@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -15,19 +14,26 @@ const (
 	maxStopSequences = 5
 )
 
+// CheckParams returns a *backends.ParamError for the first parameter that a model
+// cannot take.
+func CheckParams(model string, p backends.Params) error {
+	_, err := encodeParams(p, model)
+	return err
+}
+
 // encodeParams makes the generationConfig. What the service is known to refuse is
 // an error that names the parameter.
 func encodeParams(p backends.Params, model string) (map[string]any, error) {
 	config := map[string]any{}
 	if p.Temperature != nil {
 		if !(*p.Temperature >= 0 && *p.Temperature <= maxTemperature) {
-			return nil, fmt.Errorf("temperature: Gemini takes 0 to %d, not %v", maxTemperature, *p.Temperature)
+			return nil, backends.NewParamError("temperature", "Gemini takes 0 to %d, not %v", maxTemperature, *p.Temperature)
 		}
 		config["temperature"] = *p.Temperature
 	}
 	if p.TopP != nil {
 		if !(*p.TopP >= 0 && *p.TopP <= 1) {
-			return nil, fmt.Errorf("top_p: Gemini takes 0 to 1, not %v", *p.TopP)
+			return nil, backends.NewParamError("top_p", "Gemini takes 0 to 1, not %v", *p.TopP)
 		}
 		config["topP"] = *p.TopP
 	}
@@ -35,14 +41,14 @@ func encodeParams(p backends.Params, model string) (map[string]any, error) {
 		config["maxOutputTokens"] = *p.MaxTokens
 	}
 	if len(p.Stop) > maxStopSequences {
-		return nil, fmt.Errorf("stop: Gemini takes at most %d sequences, not %d", maxStopSequences, len(p.Stop))
+		return nil, backends.NewParamError("stop", "Gemini takes at most %d sequences, not %d", maxStopSequences, len(p.Stop))
 	}
 	if len(p.Stop) > 0 {
 		config["stopSequences"] = p.Stop
 	}
 	if p.Seed != nil {
 		if *p.Seed < math.MinInt32 || *p.Seed > math.MaxInt32 {
-			return nil, fmt.Errorf("seed: Gemini takes 32 bits, %d has more", *p.Seed)
+			return nil, backends.NewParamError("seed", "Gemini takes 32 bits, %d has more", *p.Seed)
 		}
 		config["seed"] = *p.Seed
 	}
@@ -63,13 +69,13 @@ func encodeThinking(effort, model string) (map[string]any, error) {
 	if isOlder(model) {
 		budget, ok := thinkingBudget(effort)
 		if !ok || effort == "none" && strings.Contains(model, "-pro") {
-			return nil, fmt.Errorf("reasoning_effort: %s does not take %q", model, effort)
+			return nil, backends.NewParamError("reasoning_effort", "%s does not take %q", model, effort)
 		}
 		return map[string]any{"thinkingBudget": budget, "includeThoughts": budget > 0}, nil
 	}
 	level, ok := thinkingLevel(effort)
 	if !ok {
-		return nil, fmt.Errorf("reasoning_effort: Gemini takes minimal, low, medium or high, not %q", effort)
+		return nil, backends.NewParamError("reasoning_effort", "Gemini takes minimal, low, medium or high, not %q", effort)
 	}
 	return map[string]any{"thinkingLevel": level, "includeThoughts": true}, nil
 }

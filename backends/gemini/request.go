@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -19,7 +20,10 @@ func encode(req backends.Request, provider, model string) ([]byte, error) {
 		return nil, err
 	}
 	fields := map[string]any{}
-	system, contents := encodeMessages(backends.Repair(req.Messages), provider, model)
+	system, contents, err := encodeMessages(backends.Repair(req.Messages), provider, model)
+	if err != nil {
+		return nil, err
+	}
 	fields["contents"] = contents
 	if len(system.Parts) > 0 {
 		fields["systemInstruction"] = system
@@ -82,12 +86,15 @@ func encodeTools(list []backends.Tool) (tools, error) {
 
 // encodeMessages parts a conversation into the system instruction, which is all
 // its system messages, and the contents.
-func encodeMessages(messages []backends.Message, provider, model string) (content, []content) {
+func encodeMessages(messages []backends.Message, provider, model string) (content, []content, error) {
 	var system content
 	contents := []content{}
 	for _, m := range messages {
 		switch m.Role {
 		case backends.RoleSystem:
+			if slices.ContainsFunc(m.Parts, isImage) {
+				return system, nil, errors.New("an image in a system message cannot be sent to Gemini")
+			}
 			system.Parts = append(system.Parts, encodeParts(m)...)
 		case backends.RoleAssistant:
 			// Of a message with nothing but reasoning nothing can be sent.
@@ -105,7 +112,12 @@ func encodeMessages(messages []backends.Message, provider, model string) (conten
 	if needsSignatures(model) {
 		signForeignCalls(contents)
 	}
-	return system, contents
+	return system, contents, nil
+}
+
+func isImage(p backends.Part) bool {
+	_, ok := p.(backends.Image)
+	return ok
 }
 
 func textPart(text string) *part { return &part{Text: &text} }
