@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -179,6 +180,10 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
 			r.fail(e.key, "%s has %s, which is no header name; use letters, digits and '-'", at, quoted(name))
 			continue
 		}
+		if slices.Contains(ownHeaders(), http.CanonicalHeaderKey(name)) {
+			r.fail(e.key, "%s has %s, which massgen sets itself; leave it out", at, quoted(name))
+			continue
+		}
 		v, ok := r.secretLine(join(at, name), e.value)
 		if !ok {
 			continue
@@ -191,6 +196,12 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
 		}
 		b.Params.Headers[name] = v
 	}
+}
+
+// ownHeaders belong to the connection: set to something else, they have no effect or
+// break it.
+func ownHeaders() []string {
+	return []string{"Accept-Encoding", "Connection", "Content-Length", "Host", "Trailer", "Transfer-Encoding"}
 }
 
 func unfitForHeader(c rune) bool {

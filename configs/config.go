@@ -29,6 +29,9 @@ type Config struct {
 	Warnings []Issue
 
 	secrets *Secrets
+	// places are issues without a message, one for each key that was read, by its
+	// path.
+	places map[string]Issue
 }
 
 // Agent is one member of the panel.

@@ -164,9 +164,46 @@ func TestParsedValues(t *testing.T) {
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
 		UI:       UI{DisplayType: "silent"},
 	}
-	ignoreSecrets := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "secrets" }, cmp.Ignore())
-	if diff := cmp.Diff(want, got, ignoreSecrets); diff != "" {
+	ignored := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "secrets" || p.String() == "places" }, cmp.Ignore())
+	if diff := cmp.Diff(want, got, ignored); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	list, err := Parse("list.yaml", []byte(`
+agents:
+  - backend: {type: a, model: m}
+  - backend:
+      type: b
+      reasoning: {effort: low}
+      extra_headers: {X: y}
+`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	single, err := Parse("", []byte("agent: {backend: {type: a, seed: 1}}"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		config *Config
+		agent  int
+		key    string
+		want   string
+	}{
+		{list, 0, "model", "list.yaml:3:24"},
+		{list, 1, "type", "list.yaml:5:7"},
+		{list, 1, "reasoning_effort", "list.yaml:6:19"},
+		{list, 1, "headers", "list.yaml:7:7"},
+		{list, 0, "seed", ""},
+		{list, 2, "type", ""},
+		{single, 0, "seed", "config:1:28"},
+		{Default(), 0, "seed", ""},
+	} {
+		if got := c.config.BackendPlace(c.agent, c.key); got != c.want {
+			t.Errorf("%s of agent %d: %q, want %q", c.key, c.agent, got, c.want)
+		}
 	}
 }
 

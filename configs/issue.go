@@ -18,7 +18,9 @@ type Issue struct {
 }
 
 // String is FILE:LINE:COLUMN: MESSAGE, without the parts that are unknown.
-func (i Issue) String() string {
+func (i Issue) String() string { return oneLine(i.place() + ": " + i.Message) }
+
+func (i Issue) place() string {
 	place := i.File
 	if i.Line > 0 {
 		place += fmt.Sprintf(":%d", i.Line)
@@ -26,7 +28,7 @@ func (i Issue) String() string {
 			place += fmt.Sprintf(":%d", i.Column)
 		}
 	}
-	return oneLine(place + ": " + i.Message)
+	return oneLine(place)
 }
 
 func (i Issue) Error() string { return i.String() }

@@ -120,6 +120,10 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	}
 	sortIssues(r.warnings)
 	config.Warnings = r.warnings
+	config.places = map[string]Issue{}
+	for path, n := range r.places {
+		config.places[path] = r.issue(n, "")
+	}
 	return config, nil
 }
 

@@ -29,8 +29,12 @@ type Dialect struct {
 	// ThinkTags says that reasoning may stand in the text, between <think> and
 	// </think> at its beginning.
 	ThinkTags bool
-	// Reasoning says how the reasoning of an answer goes back with it.
-	Reasoning Reasoning
+	// Reasoning says how the reasoning of an answer goes back with it, and
+	// NeedsReasoning that a message with tool calls is refused without.
+	Reasoning      Reasoning
+	NeedsReasoning bool
+	// NineLetterIDs says that the ids of tool calls have to be nine letters or digits.
+	NineLetterIDs bool
 	// NoThinking are the fields that take the place of a reasoning_effort of "none".
 	NoThinking map[string]any
 }
@@ -43,8 +47,7 @@ type Reasoning string
 const (
 	// ReasoningStays: it is not sent back.
 	ReasoningStays Reasoning = ""
-	// ReasoningContent: as a text. A message with tool calls always has one, or the
-	// service refuses it.
+	// ReasoningContent: as a text.
 	ReasoningContent Reasoning = "reasoning_content"
 	// ReasoningDetails: as the list of objects in which it came.
 	ReasoningDetails Reasoning = "reasoning_details"

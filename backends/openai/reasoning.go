@@ -38,7 +38,7 @@ func (e encoder) kept(m backends.Message) keptReasoning {
 			continue // it was not kept by this package
 		}
 	}
-	if e.dialect.Reasoning == ReasoningContent && out.Content == "" && len(m.ToolCalls()) > 0 {
+	if e.dialect.NeedsReasoning && out.Content == "" && len(m.ToolCalls()) > 0 {
 		out.Content = noReasoning
 	}
 	return out

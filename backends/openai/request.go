@@ -2,11 +2,13 @@ package openai
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -170,11 +172,11 @@ func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
 	out := message{Role: m.Role, Content: m.Text()}
 	switch m.Role {
 	case backends.RoleTool:
-		return encodeResults(m), nil
+		return e.encodeResults(m), nil
 	case backends.RoleAssistant:
 		for _, c := range m.ToolCalls() {
 			out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
-				ID:       c.ID,
+				ID:       e.callID(c.ID),
 				Type:     goopenai.ToolTypeFunction,
 				Function: goopenai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
 			})
@@ -207,11 +209,20 @@ func (e encoder) checkImage(role backends.Role, p backends.Part) error {
 	return nil
 }
 
-func encodeResults(m backends.Message) []message {
+// callID returns the id that a call has on the wire: its own, unless another service
+// gave it and this one cannot take it.
+func (e encoder) callID(id string) string {
+	if !e.dialect.NineLetterIDs || regexp.MustCompile(`^[a-zA-Z0-9]{9}$`).MatchString(id) {
+		return id
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(id)))[:9]
+}
+
+func (e encoder) encodeResults(m backends.Message) []message {
 	var out []message
 	for _, p := range m.Parts {
 		if r, ok := p.(backends.ToolResult); ok {
-			out = append(out, message{Role: m.Role, ToolCallID: r.CallID, Content: r.Content})
+			out = append(out, message{Role: m.Role, ToolCallID: e.callID(r.CallID), Content: r.Content})
 		}
 	}
 	return out

@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -88,7 +87,7 @@ func TestLines(t *testing.T) {
 func TestProvidersAreWhole(t *testing.T) {
 	var names []string
 	for _, p := range providers() {
-		if p.name == "" || p.title == "" || p.connect == nil {
+		if p.name == "" || p.title == "" || p.protocol == nil {
 			t.Errorf("provider %+v is not whole", p)
 		}
 		if slices.Contains(names, p.name) {
@@ -290,33 +289,5 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 	}
 	if lists.Load() != 1 || len(r.open) != 1 {
 		t.Errorf("the models were listed %d times, and %d backends made, for three agents", lists.Load(), len(r.open))
-	}
-}
-
-func TestAzureIsAddressedByDeployment(t *testing.T) {
-	var seen string
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen = strings.Join([]string{r.URL.String(), r.Header.Get("Api-Key"), r.Header.Get("Authorization")}, " | ")
-		http.NotFound(w, r)
-	}))
-	defer s.Close()
-	cases := []struct{ path, version, want string }{
-		{"", "2024-10-21", "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21 | azure-key | "},
-		{"/openai/deployments/other", "2024-10-21", "/openai/deployments/other/chat/completions?api-version=2024-10-21 | azure-key | "},
-		{"/", "", "/openai/v1/chat/completions |  | Bearer azure-key"},
-		{"/openai/v1", "", "/openai/v1/chat/completions |  | Bearer azure-key"},
-	}
-	for _, c := range cases {
-		b, err := connectAzure(connection{provider: "azure_openai", baseURL: s.URL + c.path, apiVersion: c.version, key: "azure-key", model: "my model"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		request := backends.Request{Model: "my model", Messages: []backends.Message{backends.User("q")}}
-		if _, err = backends.Collect(b.Stream(t.Context(), request), nil); err == nil {
-			t.Error("a page that is not there is no answer")
-		}
-		if seen != c.want {
-			t.Errorf("%q with version %q: %s, want %s", c.path, c.version, seen, c.want)
-		}
 	}
 }

@@ -23,20 +23,37 @@ type server struct {
 	provider provider
 	baseURL  string
 	models   []string
+	err      error // why it has listed none
 }
 
 // choose decides type auto: the first provider with a key, else the first model
 // server on this machine that has a model, else the demo.
 func (r *resolver) choose(ctx context.Context) choice {
+	if c, ok := r.chooseKeyed(); ok {
+		return c
+	}
+	return r.chooseFrom(r.askLocal(ctx))
+}
+
+// chooseKeyed chooses the first provider with a key.
+func (r *resolver) chooseKeyed() (choice, bool) {
 	for _, p := range providers() {
 		if p.model == "" {
 			continue
 		}
 		if _, variable := r.keyOf(p); variable != "" {
-			return choice{provider: p, model: p.model, why: variable + " is set"}
+			return choice{provider: p, model: p.model, why: variable + " is set"}, true
 		}
 	}
-	if found := r.localServers(ctx); len(found) > 0 {
+	return choice{}, false
+}
+
+// chooseFrom is choose, when the model servers have been asked.
+func (r *resolver) chooseFrom(asked []server) choice {
+	if c, ok := r.chooseKeyed(); ok {
+		return c
+	}
+	if found := withModels(asked); len(found) > 0 {
 		s := found[0]
 		return choice{provider: s.provider, model: s.models[0], baseURL: s.baseURL, why: s.provider.title + " answers at " + shownURL(s.baseURL)}
 	}
@@ -44,9 +61,16 @@ func (r *resolver) choose(ctx context.Context) choice {
 	return choice{provider: demo, model: demo.model, why: "there is no key and no model server"}
 }
 
-// localServers asks all at once for their models, and returns those that have
-// one, in the order of the providers.
-func (r *resolver) localServers(ctx context.Context) []server {
+// localServers returns the model servers of this machine that have a model, in the
+// order of the providers.
+func (r *resolver) localServers(ctx context.Context) []server { return withModels(r.askLocal(ctx)) }
+
+func withModels(asked []server) []server {
+	return slices.DeleteFunc(slices.Clone(asked), func(s server) bool { return len(s.models) == 0 })
+}
+
+// askLocal asks all model servers of this machine at once for their models.
+func (r *resolver) askLocal(ctx context.Context) []server {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var asked []*server
@@ -62,21 +86,18 @@ func (r *resolver) localServers(ctx context.Context) []server {
 		s := &server{provider: p, baseURL: baseURL}
 		asked = append(asked, s)
 		group.Go(func() {
-			models, err := listModels(ctx, connection{provider: p.name, baseURL: s.baseURL})
-			if err != nil {
-				r.log.Debug("no model server", "type", p.name, "base_url", shownURL(s.baseURL), "why", err)
+			s.models, s.err = listModels(ctx, connection{provider: p.name, baseURL: s.baseURL})
+			if s.err != nil {
+				r.log.Debug("no model server", "type", p.name, "base_url", shownURL(s.baseURL), "why", s.err)
 			}
-			s.models = models
 		})
 	}
 	group.Wait()
-	var found []server
-	for _, s := range asked {
-		if len(s.models) > 0 {
-			found = append(found, *s)
-		}
+	answered := make([]server, len(asked))
+	for i, s := range asked {
+		answered[i] = *s
 	}
-	return found
+	return answered
 }
 
 // listModels returns the chat models that a server lists; none when the list is
@@ -84,7 +105,7 @@ func (r *resolver) localServers(ctx context.Context) []server {
 func listModels(ctx context.Context, c connection) (ids []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	b, err := newOpenAI(c)
+	b, err := newOpenAI(c, openai.Compatible())
 	if err != nil {
 		return nil, err
 	}

@@ -91,10 +91,10 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: store}
 	var models []reached
 	var failed []coordinator.FailedAgent
-	for _, a := range config.Agents {
+	for i, a := range config.Agents {
 		m, err := r.resolve(ctx, a.Backend)
 		if err != nil {
-			failed = append(failed, coordinator.FailedAgent{Agent: a.ID, Error: err.Error()})
+			failed = append(failed, coordinator.FailedAgent{Agent: a.ID, Error: placed(config, i, err)})
 			continue
 		}
 		models = append(models, m)

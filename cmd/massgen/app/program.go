@@ -63,7 +63,7 @@ func (p *program) root(ctx context.Context) error {
 	case o.listExamples:
 		return p.listExamples()
 	case o.listBackends:
-		return p.console.listBackends()
+		return p.listBackends(ctx)
 	case o.example != "":
 		return p.printExample(o.example)
 	case o.validate != "":

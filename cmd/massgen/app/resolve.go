@@ -86,6 +86,9 @@ func (r *resolver) model(ctx context.Context, b configs.Backend) (reached, error
 			return reached{}, err
 		}
 	}
+	if err := checkParams(p, c, b); err != nil {
+		return reached{}, err
+	}
 	backend, err := r.connect(p, c, keyVar)
 	return reached{backend, p, c.model}, err
 }
@@ -98,7 +101,7 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, err
 	}
 	var others []fallback.Choice
 	for i, f := range b.Fallback {
-		other, err := r.model(ctx, f)
+		other, err := r.model(ctx, standIn(b, f))
 		if err != nil {
 			return reached{}, fmt.Errorf("fallback %d: %w", i+1, err)
 		}
@@ -123,11 +126,7 @@ func (r *resolver) provider(ctx context.Context, b *configs.Backend) (provider, 
 	if b.Type != "" && b.Type != autoType {
 		p, ok := findProvider(b.Type)
 		if !ok {
-			cure := "it is one of " + strings.Join(backendTypes(), ", ")
-			if near, ok := configs.Nearest(b.Type, backendTypes()); ok {
-				cure = "did you mean " + near + "? --list-backends lists them"
-			}
-			return p, fmt.Errorf("type %s is not known: %s", b.Type, cure)
+			return p, unknownType(b.Type)
 		}
 		return p, nil
 	}
