@@ -195,3 +195,13 @@ func TestFailedResult(t *testing.T) {
 		t.Errorf("%s\nlacks %s", body, want)
 	}
 }
+
+func TestImageInASystemMessage(t *testing.T) {
+	backend := newBackend(t, gemini.Config{Provider: "google", BaseURL: "http://127.0.0.1:1", Model: "gemini-3-flash"})
+	_, err := backends.Collect(backend.Stream(t.Context(), backends.Request{Messages: []backends.Message{
+		{Role: backends.RoleSystem, Parts: []backends.Part{backends.Image{MediaType: "image/png", Data: []byte{1}}}}, backends.User("go"),
+	}}), nil)
+	if err == nil || err.Error() != "google: bad request: an image in a system message cannot be sent to Gemini" {
+		t.Errorf("%v", err)
+	}
+}

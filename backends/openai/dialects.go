@@ -8,7 +8,8 @@ package openai
 // apart in the same way), and no stop (github.com/BerriAI/litellm, same file). From
 // 5.4 on they refuse function tools while they reason; the service sends callers to
 // its Responses API (github.com/openai/openai-openapi/issues/541,
-// github.com/BerriAI/litellm/pull/34569). As of November 2026.
+// github.com/BerriAI/litellm/pull/34569). Its other efforts belong to that API. As of
+// November 2026.
 func OpenAI() Dialect {
 	return Dialect{
 		All: Limits{MaxCompletionTokens: true, MaxStop: 4},
@@ -16,12 +17,9 @@ func OpenAI() Dialect {
 			{"gpt-3.5 gpt-4 chatgpt-4", Limits{Efforts: NoEfforts}},
 			{"gpt-5-chat gpt-5.1-chat gpt-5.2-chat gpt-5.3-chat chat-latest", Limits{}},
 			{"gpt-6-astra gpt-6.1-sol", Limits{
-				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Efforts: "low medium high xhigh max",
+				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Efforts: "low medium high xhigh",
 			}},
-			{"gpt-6", Limits{
-				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Efforts: "none low medium high xhigh max",
-			}},
-			{"gpt-5.5 gpt-5.6", Limits{
+			{"gpt-6 gpt-5.5 gpt-5.6", Limits{
 				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Efforts: "none low medium high xhigh",
 			}},
 			{"gpt-5.4", Limits{FixedSampling: true, NoStop: true, NoToolsInReasoning: true, Efforts: "none low medium high xhigh"}},

@@ -13,6 +13,51 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
+// TestTagsMayBeCut splits a text in any pieces, as the whole would be split.
+func TestTagsMayBeCut(t *testing.T) {
+	pieces := rapid.SliceOf(rapid.SampledFrom([]string{"<think>", "</think>", "<", "think>", "</", " ", "\n", "a", "ü"}))
+	rapid.Check(t, func(t *rapid.T) {
+		whole := tagSplitter{state: atStart}
+		cut := tagSplitter{state: atStart}
+		texts := pieces.Draw(t, "pieces")
+		wantReasoning, wantText := splitAll(&whole, strings.Join(texts, ""))
+		reasoning, text := splitAll(&cut, texts...)
+		if reasoning != wantReasoning || text != wantText {
+			t.Fatalf("%q gives %q %q, in one piece %q %q", texts, reasoning, text, wantReasoning, wantText)
+		}
+	})
+}
+
+func splitAll(s *tagSplitter, pieces ...string) (reasoning, text string) {
+	for _, piece := range pieces {
+		r, t := s.split(piece)
+		reasoning, text = reasoning+r, text+t
+	}
+	r, t := s.end()
+	return reasoning + r, text + t
+}
+
+func TestTags(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"<think>a</think>\n\nb":    {"a", "b"},
+		" \n<think></think>b ":     {"", "b "},
+		"<think>cut off":           {"cut off", ""},
+		"<think>a</thin":           {"a</thin", ""},
+		"<think>a</think>":         {"a", ""},
+		" <thin":                   {"", " <thin"},
+		"  b":                      {"", "  b"},
+		"b <think>a</think>":       {"", "b <think>a</think>"},
+		"<think>a</think><think>b": {"a", "<think>b"},
+	} {
+		if reasoning, text := splitAll(&tagSplitter{state: atStart}, in); reasoning != want[0] || text != want[1] {
+			t.Errorf("%q gives %q %q, want %q", in, reasoning, text, want)
+		}
+	}
+	if reasoning, text := splitAll(&tagSplitter{}, "<think>a</think>b"); reasoning != "" || text != "<think>a</think>b" {
+		t.Errorf("where no tags are known: %q %q", reasoning, text)
+	}
+}
+
 func TestMergeBody(t *testing.T) {
 	const body = `{"model":"m","messages":null,"stream":true}`
 	for _, c := range []struct {

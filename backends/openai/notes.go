@@ -9,9 +9,6 @@ import (
 // Notes tells people, in a sentence each, what is odd about the service.
 func (d Dialect) Notes() []string {
 	notes := d.All.notes("")
-	for _, m := range d.Models {
-		notes = append(notes, m.notes(strings.Join(strings.Fields(m.Names), "…, ")+"…: ")...)
-	}
 	add := func(odd bool, format string, args ...any) {
 		if odd {
 			notes = append(notes, fmt.Sprintf(format, args...))
@@ -25,6 +22,9 @@ func (d Dialect) Notes() []string {
 	add(d.ThinkTags, "reasoning between <think> and </think> is told apart from the text")
 	add(d.Reasoning != ReasoningStays, "reasoning goes back with its message, as %s", d.Reasoning)
 	add(d.NineLetterIDs, "ids of tool calls from elsewhere are replaced by nine letters and digits")
+	for _, m := range d.Models {
+		notes = append(notes, m.notes(strings.Join(strings.Fields(m.Names), "…, ")+"…: ")...)
+	}
 	return notes
 }
 

@@ -9,8 +9,10 @@ import (
 	"github.com/massgen/massgen/backends/openai"
 )
 
+// overTransport speaks the dialect that reads the most out of a stream.
 func overTransport(t testing.TB, transport http.RoundTripper) backends.Backend {
-	backend, err := openai.New(openai.Config{Provider: "test", Transport: transport})
+	dialect := openai.Dialect{ThinkTags: true, Reasoning: openai.ReasoningDetails}
+	backend, err := openai.New(openai.Config{Provider: "test", Dialect: &dialect, Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,6 +27,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":{\"b\":1}}}]}}]}\n\ndata: [DONE]"))
 	f.Add([]byte(": comment\r\nevent: error\r\ndata: {\"message\":\"x\"}\r\n"))
 	f.Add([]byte("{\"error\":null,\"choices\":[{\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}}]}"))
+	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\" <think>a</think>\\n\\nb\",\"reasoning_details\":[{\"type\":\"t\",\"text\":\"x\"},{\"type\":\"t\",\"text\":null}]}}]}\n\ndata: [DONE]\n\n"))
 	f.Add([]byte("<html><script>x</script>page"))
 	f.Fuzz(func(t *testing.T, body []byte) { backendtest.CheckBody(t, body, overTransport) })
 }

@@ -13,10 +13,13 @@ import (
 // function calling"), OpenRouter ("No endpoints found that support tool use"), vLLM
 // ("… requires --enable-auto-tool-choice"), llama.cpp ("tools param requires --jinja
 // flag", "Unsupported param: tools"), Groq ("`tool calling` is not supported with
-// this model"), Mistral and Gemini ("Function calling is not enabled for …").
+// this model"), Mistral and Gemini ("Function calling is not enabled for …"), OpenAI
+// ("Function tools with reasoning_effort are not supported for … in
+// /v1/chat/completions").
 const noTools = `(?i)(not|n't) (currently )?support (the use of )?(tools?|functions?)\b` +
 	`|no endpoints found that support tool use` +
 	`|--enable-auto-tool-choice|requires --jinja|unsupported param: tools` +
+	`|function tools with reasoning_effort are not supported` +
 	`|\b(tools?|tool[- ]calling|tool[- ]use|tool calls|functions?|function[- ]calling)\W{0,2} (is|are) not (currently )?(supported|enabled|available)`
 
 // noStream has the words in which services say that they answer only whole, with

@@ -23,6 +23,7 @@ func TestWhatServicesCannotDo(t *testing.T) {
 		{400, "{\"error\":{\"message\":\"`tool calling` is not supported with this model\",\"type\":\"invalid_request_error\"}}", yes, no},
 		{400, "{\"error\":{\"message\":\"`tools` is not supported with this model\"}}", yes, no},
 		{400, `{"error":{"code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT"}}`, yes, no},
+		{400, `{"error":{"message":"Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.","type":"invalid_request_error","param":"reasoning_effort","code":null}}`, yes, no},
 		{500, `{"error":{"code":500,"message":"Cannot use tools with stream","type":"server_error"}}`, no, yes},
 		{400, `{"error":{"message":"Tool and function calls do not currently support streaming","type":"invalid_request_error"}}`, no, yes},
 		{400, `{"error":{"message":"undefined: This model doesn't support tool use in streaming mode.","statusCode":400}}`, no, yes},

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -81,47 +80,6 @@ func TestLines(t *testing.T) {
 	}
 	if _, err := readLine(r); !errors.Is(err, io.EOF) {
 		t.Fatalf("at the end: %v", err)
-	}
-}
-
-func TestProvidersAreWhole(t *testing.T) {
-	var names []string
-	for _, p := range providers() {
-		if p.name == "" || p.title == "" || p.protocol == nil {
-			t.Errorf("provider %+v is not whole", p)
-		}
-		if slices.Contains(names, p.name) {
-			t.Errorf("two providers are called %s", p.name)
-		}
-		names = append(names, p.name)
-		if p.local && (len(p.keyVars) > 0 || p.hint == "") {
-			t.Errorf("the local server %s has a key, or no hint how to start it", p.name)
-		}
-		if owner, ok := providerOfModel(p.model); len(p.prefixes) > 0 && (!ok || owner.name != p.name) {
-			t.Errorf("%s's own default model %s is taken for %q's", p.name, p.model, owner.name)
-		}
-	}
-}
-
-func TestModelsNameTheirProvider(t *testing.T) {
-	cases := map[string]string{
-		"gpt-4o": "openai", "o3": "openai", "o4-mini": "openai", "claude-sonnet-4-5": "claude", "gemini-2.5-pro": "gemini", "grok-4": "grok",
-		"gpt-oss-120b": "", "gpt-oss:20b": "", "deepseek-r1:8b": "", "openai/gpt-5": "", "llama-3": "", "": "",
-	}
-	for model, want := range cases {
-		if got, _ := providerOfModel(model); got.name != want {
-			t.Errorf("%s belongs to %q, want %q", model, got.name, want)
-		}
-	}
-}
-
-// Every type that the shipped configs use is one of the table's.
-func TestShippedConfigsUseKnownTypes(t *testing.T) {
-	set := func(string) (string, bool) { return "http://localhost/v1", true }
-	for _, e := range configs.Examples() {
-		if _, err := configs.Load("@examples/"+e.Name, configs.Options{Lookup: set, BackendTypes: backendTypes()}); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -115,11 +115,11 @@ func (p azure) check(c connection, b configs.Backend) error {
 }
 
 func (azure) notes() []string {
-	return append([]string{
-		"model is the name of the deployment; where that begins as OpenAI's name of the model, the model's limits are known",
+	return []string{
+		"model is the name of the deployment; where that begins as OpenAI's name of the model, what holds there holds here",
 		"with an api_version that is a date, the address names the deployment and the key is sent as api-key; without, it is the v1 interface",
 		"reasoning_effort needs an api_version from " + versionOfReasoning + "-preview on, or none",
-	}, openai.OpenAI().Notes()...)
+	}
 }
 
 // headerBackend sends a header with each call.

@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -27,37 +27,51 @@ func (p *program) listBackends(ctx context.Context) error {
 	var text string
 	switch len(p.words) {
 	case 0:
-		text = r.backendTable(ctx)
+		text, err = r.backendTable(ctx)
 	case 1:
-		if text, err = r.backendDetails(ctx, p.words[0]); err != nil {
-			return err
-		}
+		text, err = r.backendDetails(ctx, p.words[0])
 	default:
-		return errors.New("--list-backends: it takes one type at most")
+		err = errors.New("--list-backends: it takes one type at most")
+	}
+	if err != nil {
+		return err
 	}
 	_, err = io.WriteString(p.console.out, text)
 	return err
 }
 
-func (r *resolver) backendTable(ctx context.Context) string {
+func (r *resolver) backendTable(ctx context.Context) (string, error) {
 	asked := r.askLocal(ctx)
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
-	row("TYPE", "SERVICE", "DEFAULT MODEL", "HERE")
 	first := r.chooseFrom(asked)
-	row(autoType, "the first that is here", "", "takes "+reached{provider: first.provider, model: first.model}.name())
+	rows := [][]string{
+		{"TYPE", "SERVICE", "DEFAULT MODEL", "HERE"},
+		{autoType, "the first that is here", "", "takes " + reached{provider: first.provider, model: first.model}.name()},
+	}
 	for _, p := range providers() {
 		model := p.model
 		if p.local {
 			model = "the first it lists"
 		}
-		row(p.name, p.title, model, r.here(p, asked))
+		rows = append(rows, []string{p.name, p.title, model, r.here(p, asked)})
+	}
+	table, err := aligned(rows)
+	return table + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n", err
+}
+
+// aligned writes rows in columns.
+func aligned(rows [][]string) (string, error) {
+	var lines, out strings.Builder
+	for _, cells := range rows {
+		lines.WriteString(strings.Join(cells, "\t") + "\n")
+	}
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(w, lines.String()); err != nil {
+		return "", err
 	}
 	if err := w.Flush(); err != nil {
-		return "" // a strings.Builder takes everything
+		return "", err
 	}
-	return b.String() + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n"
+	return out.String(), nil
 }
 
 // here says whether a provider can be used from here.
@@ -114,30 +128,21 @@ func (r *resolver) backendDetails(ctx context.Context, name string) (string, err
 	if p.local {
 		asked = r.askLocal(ctx)
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, text)
-		}
+	rows := [][]string{
+		{"type", p.name},
+		{"service", p.title},
+		{"address", joinWords(p.baseURL, p.urlVar)},
+		{"key", strings.Join(p.keyVars, " or ")},
+		{"default model", p.model},
+		{"here", r.here(p, asked)},
 	}
-	row("type", p.name)
-	row("service", p.title)
-	row("address", joinWords(p.baseURL, p.urlVar))
-	row("key", strings.Join(p.keyVars, " or "))
-	row("default model", p.model)
-	row("here", r.here(p, asked))
-	for i, note := range p.notes() {
-		head := ""
-		if i == 0 {
-			head = "to know"
-		}
-		fmt.Fprintf(w, "%s\t%s\n", head, note)
+	rows = slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+	head := "to know"
+	for _, note := range p.notes() {
+		rows = append(rows, []string{head, note})
+		head = ""
 	}
-	if err := w.Flush(); err != nil {
-		return "", err
-	}
-	return b.String(), nil
+	return aligned(rows)
 }
 
 // joinWords is "address, or VARIABLE" of what is there.

@@ -92,7 +92,7 @@ func (o *options) flags() []cli.Flag {
 		&cli.StringFlag{Name: "example", Destination: &o.example, Category: reference,
 			Usage: "print the shipped config `NAME`"},
 		&cli.BoolFlag{Name: "list-backends", Destination: &o.listBackends, DisableDefaultText: true, Category: reference,
-			Usage: "list the types of backends, with their keys and default models"},
+			Usage: "list the types of backends, and what of them is here; with a TYPE after it, all about one"},
 	}
 }
 
