@@ -25,11 +25,11 @@ type chunk struct {
 type delta struct {
 	Content content `json:"content"`
 	// Services call their thinking one or the other, and some send both.
-	ReasoningContent string           `json:"reasoning_content"`
-	Reasoning        string           `json:"reasoning"`
-	ReasoningDetails []map[string]any `json:"reasoning_details"`
-	Refusal          string           `json:"refusal"`
-	ToolCalls        []callFragment   `json:"tool_calls"`
+	ReasoningContent string         `json:"reasoning_content"`
+	Reasoning        string         `json:"reasoning"`
+	ReasoningDetails detailPieces   `json:"reasoning_details"`
+	Refusal          string         `json:"refusal"`
+	ToolCalls        []callFragment `json:"tool_calls"`
 }
 
 // content is a text, or a list of parts as Mistral sends it, of which those that are

@@ -157,6 +157,21 @@ func TestCompleteArguments(t *testing.T) {
 	})
 }
 
+// TestReasoningTakesLinearTime sends long reasoning in small pieces. The limit is far
+// above what that takes, and far below what it takes to copy all for each piece.
+func TestReasoningTakesLinearTime(t *testing.T) {
+	keeper := reasoningKeeper{form: ReasoningDetails}
+	tags := tagSplitter{state: atStart}
+	start := time.Now()
+	for range 300_000 {
+		keeper.add("", []map[string]any{{"type": "reasoning.text", "text": "0123456789"}})
+		tags.split(" ")
+	}
+	if passed := time.Since(start); passed > 5*time.Second || len(keeper.details) != 1 {
+		t.Errorf("%d details after %s", len(keeper.details), passed)
+	}
+}
+
 // TestFragmentsTakeLinearTime sends one long call of which every fragment has id
 // and name. The limit is hundreds of times what that takes, and far below what
 // it takes to read all that came again with each fragment.

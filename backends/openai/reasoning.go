@@ -2,6 +2,8 @@ package openai
 
 import (
 	"encoding/json"
+	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -49,7 +51,26 @@ func (e encoder) kept(m backends.Message) keptReasoning {
 type reasoningKeeper struct {
 	form    Reasoning
 	text    strings.Builder
-	details []map[string]any
+	details []*reasoningDetail
+}
+
+// reasoningDetail is one object of reasoning_details. Its texts come in pieces, all
+// else is said once.
+type reasoningDetail struct {
+	fields map[string]any
+	texts  map[string]*strings.Builder
+}
+
+// detailPieces are what one chunk has of the reasoning_details; what is no list of
+// objects is none.
+type detailPieces []map[string]any
+
+// UnmarshalJSON never fails: an oddity here is no reason to lose an answer.
+func (p *detailPieces) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*[]map[string]any)(p)) != nil {
+		*p = nil
+	}
+	return nil
 }
 
 // add takes what one piece of the answer had of it.
@@ -65,24 +86,43 @@ func (k *reasoningKeeper) add(text string, details []map[string]any) {
 }
 
 // addDetail joins the pieces of one object: those of a type that follow each other
-// under one index. Their texts are pieces, all else is said once.
-func (k *reasoningKeeper) addDetail(d map[string]any) {
+// under one index.
+func (k *reasoningKeeper) addDetail(piece map[string]any) {
 	last := len(k.details) - 1
-	if last < 0 || k.details[last]["type"] != d["type"] || k.details[last]["index"] != d["index"] {
-		k.details = append(k.details, d)
-		return
+	if last < 0 || !k.details[last].goesOn(piece) {
+		k.details = append(k.details, &reasoningDetail{fields: map[string]any{}, texts: map[string]*strings.Builder{}})
+		last++
 	}
-	for name, value := range d {
-		before, _ := k.details[last][name].(string)
-		piece, isText := value.(string)
+	k.details[last].add(piece)
+}
+
+// goesOn says whether piece is more of the object.
+func (d *reasoningDetail) goesOn(piece map[string]any) bool {
+	return reflect.DeepEqual(d.fields["type"], piece["type"]) && reflect.DeepEqual(d.fields["index"], piece["index"])
+}
+
+func (d *reasoningDetail) add(piece map[string]any) {
+	for name, value := range piece {
+		text, isText := value.(string)
 		switch {
-		case value == nil:
 		case isText && (name == "text" || name == "summary"):
-			k.details[last][name] = before + piece
-		default:
-			k.details[last][name] = value
+			if d.texts[name] == nil {
+				d.texts[name] = &strings.Builder{}
+			}
+			d.texts[name].WriteString(text)
+		case value != nil:
+			d.fields[name] = value
 		}
 	}
+}
+
+// whole returns the object.
+func (d *reasoningDetail) whole() map[string]any {
+	out := maps.Clone(d.fields)
+	for name, text := range d.texts {
+		out[name] = text.String()
+	}
+	return out
 }
 
 // opaque returns the part to keep, if there is something to be kept.
@@ -92,7 +132,11 @@ func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
 		kept[string(ReasoningContent)] = k.text.String()
 	}
 	if len(k.details) > 0 {
-		kept[string(ReasoningDetails)] = k.details
+		list := make([]map[string]any, len(k.details))
+		for i, d := range k.details {
+			list[i] = d.whole()
+		}
+		kept[string(ReasoningDetails)] = list
 	}
 	if len(kept) == 0 {
 		return backends.Opaque{}, false
@@ -109,6 +153,8 @@ func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
 const (
 	openTag  = "<think>"
 	closeTag = "</think>"
+	// maxLead is how much space may stand before the first.
+	maxLead = 256
 )
 
 // tagSplitter parts reasoning in tags from the text that begins with it. It holds
@@ -153,7 +199,7 @@ func (s *tagSplitter) begin() {
 	switch {
 	case strings.HasPrefix(start, openTag):
 		s.state, s.held = inTags, start[len(openTag):]
-	case !strings.HasPrefix(openTag, start):
+	case !strings.HasPrefix(openTag, start), len(s.held) > maxLead:
 		s.state = noTags
 	}
 }
