@@ -79,6 +79,25 @@ func sentBody(t *testing.T, dialect openai.Dialect, req backends.Request) string
 	return out.String()
 }
 
+// Without a dialect, OpenAI's own address has OpenAI's.
+func TestDialectOfTheAddress(t *testing.T) {
+	most := 5
+	for address, want := range map[string]string{
+		"": "max_completion_tokens", "https://api.openai.com/v1/": "max_completion_tokens", "https://example.com/v1": "max_tokens",
+	} {
+		body := ""
+		backend := newBackend(t, openai.Config{BaseURL: address, Transport: backendtest.Canned{
+			Status: 200, Body: func() io.Reader { return strings.NewReader(wholeAnswer) },
+		}})
+		ctx := backends.WithTrace(t.Context(), &backends.Trace{RequestBody: func(b []byte) { body = string(b) }})
+		req := simple()
+		req.Params.MaxTokens = &most
+		if _, err := backends.Collect(backend.Stream(ctx, req), nil); err != nil || !strings.Contains(body, `"`+want+`":5`) {
+			t.Errorf("%q is sent %s, %v", address, body, err)
+		}
+	}
+}
+
 // TestCheckIsWhatIsRefused: what Check lets through is sent, and what it refuses is
 // not, in the same words.
 func TestCheckIsWhatIsRefused(t *testing.T) {
