@@ -15,10 +15,11 @@ import (
 // "Streaming messages".
 func messagesAPI() backendtest.Protocol {
 	return backendtest.Protocol{
-		Pattern: "POST /v1/messages",
-		Decode:  func(_ *http.Request, body []byte) backends.Request { return decodeRequest(body) },
-		Stream:  writeStream,
-		Error:   writeError,
+		Pattern:    "POST /v1/messages",
+		Decode:     func(_ *http.Request, body []byte) backends.Request { return decodeRequest(body) },
+		Stream:     writeStream,
+		Error:      writeError,
+		CheckOrder: backendtest.CheckMessagesOrder,
 	}
 }
 

@@ -75,7 +75,8 @@ func chatCompletions() Protocol {
 				"message": e.Message, "type": "invalid_request_error", "param": nil, "code": e.Code,
 			}})
 		},
-		whole: wholeReply,
+		CheckOrder: CheckChatOrder,
+		whole:      wholeReply,
 	}
 }
 

@@ -17,10 +17,11 @@ type object = map[string]any
 // protocol is the Gemini API, for the server of the tests.
 func protocol() backendtest.Protocol {
 	return backendtest.Protocol{
-		Pattern: "POST /v1beta/models/{call}",
-		Decode:  decodeCall,
-		Stream:  func(_ backendtest.Call, r backendtest.Reply) string { return stream(r) },
-		Error:   errorBody,
+		Pattern:    "POST /v1beta/models/{call}",
+		Decode:     decodeCall,
+		Stream:     func(_ backendtest.Call, r backendtest.Reply) string { return stream(r) },
+		Error:      errorBody,
+		CheckOrder: backendtest.CheckContentsOrder,
 	}
 }
 
