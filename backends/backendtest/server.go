@@ -64,7 +64,7 @@ type Protocol struct {
 // for each call, from many goroutines at once. The server is closed when t ends;
 // with a nil t, the caller closes it.
 func NewServer(t testing.TB, reply func(Call) Reply) *Server {
-	return NewProtocolServer(t, chatCompletions(), reply)
+	return NewProtocolServer(t, ChatCompletions(), reply)
 }
 
 // NewProtocolServer starts a server that speaks p. See NewServer for the rest.
@@ -80,7 +80,7 @@ func NewProtocolServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server
 // the network, so that it works in a bubble of testing/synctest, where its
 // delays take no time. See NewServer for the rest.
 func NewPipeServer(t testing.TB, reply func(Call) Reply) *Server {
-	return NewProtocolPipeServer(t, chatCompletions(), reply)
+	return NewProtocolPipeServer(t, ChatCompletions(), reply)
 }
 
 // NewProtocolPipeServer starts a server as NewPipeServer does, that speaks p.

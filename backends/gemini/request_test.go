@@ -17,7 +17,7 @@ import (
 // saw it.
 func sent(t *testing.T, req backends.Request) string {
 	t.Helper()
-	server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply {
+	server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Text: "x"}
 	})
 	backend := newBackend(t, gemini.Config{Provider: "google", BaseURL: server.BaseURL, Model: "gemini-3-flash"})
