@@ -38,4 +38,5 @@ install_python() {
 
 installed "$home/node" "$pins/package-lock.json" || install_node
 installed "$home/python" "$pins/requirements.txt" || install_python
-go test -race -shuffle=on -count=1 -tags judges "$@" ./tests/judges
+# The judges wait more than they work.
+go test -race -shuffle=on -count=1 -parallel 8 -tags judges "$@" ./tests/judges
