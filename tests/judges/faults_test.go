@@ -87,6 +87,7 @@ const soon = 2 * time.Second
 
 // TestFaults has llmock break the answers to calls, and grade what the client does.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

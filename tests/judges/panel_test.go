@@ -3,11 +3,16 @@
 package judges
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
-	"strings"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -15,19 +20,18 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/anthropic"
-	"github.com/massgen/massgen/backends/gemini"
-	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
-// startAimock starts aimock with the fixtures of a file. A request that fits none of
-// them is an error.
-func startAimock(t *testing.T, fixtures string) string {
-	return start(t, "node", installed(t, "node", "node_modules", "@copilotkit", "aimock", "dist", "cli.js"),
-		"--port", "0", "--fixtures", fixtures, "--validate-on-load", "--strict")
-}
+const (
+	panelConfig  = "testdata/panel.yaml"
+	panelAnswers = "testdata/panel.json"
+	question     = "Why does solar power grow?"
+)
 
 // library is a tool that looks things up. It keeps what it was asked.
 type library struct {
@@ -35,14 +39,17 @@ type library struct {
 	asked []string
 }
 
+// Definition is what a model is told of it.
 func (*library) Definition() backends.Tool {
 	return backends.Tool{
 		Name:        "look_up",
 		Description: "Looks up a subject.",
-		Schema:      json.RawMessage(`{"type":"object","properties":{"subject":{"type":"string"}},"required":["subject"]}`),
+		Schema: json.RawMessage(`{"type":"object","properties":{"subject":{"type":"string"}},` +
+			`"required":["subject"],"additionalProperties":false}`),
 	}
 }
 
+// Call finds any subject.
 func (l *library) Call(_ context.Context, arguments string) (string, error) {
 	var in struct {
 		Subject string `json:"subject"`
@@ -56,36 +63,17 @@ func (l *library) Call(_ context.Context, arguments string) (string, error) {
 	return "found: " + in.Subject, nil
 }
 
-// TestMixedPanel has a Claude, a Gemini and an OpenAI model on one panel. Each calls
-// a tool, gets its result, answers, and votes.
+// TestMixedPanel has a Claude, a Gemini and an OpenAI model on one panel. Each calls a
+// tool that is registered in Go, gets its results, answers, and votes.
 func TestMixedPanel(t *testing.T) {
-	url := startAimock(t, "testdata/panel.json")
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	claude, err := anthropic.New(anthropic.Config{BaseURL: url, APIKey: "any", Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	google, err := gemini.New(gemini.Config{BaseURL: url, APIKey: "any", Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	gpt, err := openai.New(openai.Config{BaseURL: url + "/v1", APIKey: "any", Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	mock := startAimock(t, panelAnswers)
 	var books library
-	tools := []agents.Tool{&books}
-	panel, err := coordinator.New(coordinator.Options{Store: sessions.NewMemory(), Agents: []coordinator.Agent{
-		{ID: "claude", SystemMessage: "You are the physicist.", Backend: claude, Model: "claude-sonnet-4-5", Tools: tools,
-			Params: backends.Params{ReasoningEffort: "low"}},
-		{ID: "gemini", SystemMessage: "You are the economist.", Backend: google, Model: "gemini-2.5-flash", Tools: tools},
-		{ID: "gpt", SystemMessage: "You are the engineer.", Backend: gpt, Model: "gpt-5-mini", Tools: tools},
-	}})
+	panel, err := coordinator.New(coordinator.Options{Store: sessions.NewMemory(), Agents: members(t, mock, &books)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn, err := panel.Start(t.Context(), "s", "Why does solar power grow?")
+	turn, err := panel.Start(t.Context(), "s", question)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +81,123 @@ func TestMixedPanel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%+v", result)
-	if diff := cmp.Diff("gemini", result.Winner); diff != "" {
-		t.Error(diff)
+	checkConsensus(t, result)
+	slices.Sort(books.asked)
+	if diff := cmp.Diff([]string{"economy", "grid", "physics", "storage"}, books.asked); diff != "" {
+		t.Errorf("the tool was asked something else (-want +got):\n%s", diff)
 	}
-	t.Log(strings.Join(books.asked, " "))
+	checkJournal(t, mock.journal(t))
+}
+
+// members are the agents of the panel's config with a tool. What they send is held to
+// the descriptions.
+func members(t *testing.T, mock aimock, tool agents.Tool) []coordinator.Agent {
+	t.Helper()
+	config, err := configs.Load(panelConfig, configs.Options{Lookup: func(name string) (string, bool) {
+		return string(mock), name == "AIMOCK_URL"
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []coordinator.Agent
+	for _, a := range config.Agents {
+		s := subjects()[slices.IndexFunc(subjects(), func(s subject) bool { return s.backendType == a.Backend.Type })]
+		backend := s.dial(t, a.Backend.BaseURL, backendtest.Settings{APIKey: a.Backend.APIKey})
+		all = append(all, coordinator.Agent{
+			ID: a.ID, SystemMessage: a.SystemMessage, Model: a.Backend.Model, Params: a.Backend.Params,
+			Backend: judged(t, s, backend), Tools: []agents.Tool{tool},
+		})
+	}
+	return all
+}
+
+// judgedBackend checks each body that is sent.
+type judgedBackend struct {
+	backends.Backend
+	check func(body []byte)
+}
+
+// judged returns a backend that fails t with each body which a provider would refuse.
+func judged(t *testing.T, s subject, backend backends.Backend) backends.Backend {
+	t.Helper()
+	schema := described(t, s.name)
+	return judgedBackend{backend, func(body []byte) {
+		if err := errors.Join(check(schema, body), s.order(body)); err != nil {
+			t.Errorf("%s: %v: %s", s.name, err, body)
+		}
+	}}
+}
+
+// Stream calls the backend.
+func (b judgedBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return b.Backend.Stream(backends.WithTrace(ctx, &backends.Trace{RequestBody: b.check}), req)
+}
+
+// checkConsensus wants all three to have answered and to have voted for one answer.
+func checkConsensus(t *testing.T, r coordinator.Result) {
+	t.Helper()
+	if r.Status != kernel.Completed || r.Winner != "gemini" || r.Answer != "It became the cheapest source of power." || r.Rounds != 2 {
+		t.Errorf("%s after %d rounds, won by %q with %q: %+v", r.Status, r.Rounds, r.Winner, r.Answer, r.Failed)
+	}
+	var voters []string
+	for _, v := range r.Votes {
+		if v.For == "gemini" && v.Reason == "it says why" {
+			voters = append(voters, v.Voter)
+		}
+	}
+	slices.Sort(voters)
+	if everybody := []string{"claude", "gemini", "gpt"}; len(r.Answers) != len(everybody) || !slices.Equal(voters, everybody) {
+		t.Errorf("%d answers, and votes of %q: %+v", len(r.Answers), voters, r)
+	}
+}
+
+// checkJournal wants aimock to have understood each request, and in each protocol the
+// results of the tool.
+func checkJournal(t *testing.T, journal []received) {
+	t.Helper()
+	requests, results := map[string]int{}, map[string][]any{}
+	for _, r := range journal {
+		if r.Response.Status != 200 || !r.Body.Stream {
+			t.Errorf("aimock did not take %+v", r)
+		}
+		requests[r.protocol()]++
+		results[r.protocol()] = append(results[r.protocol()], r.results()...)
+	}
+	if diff := cmp.Diff(map[string]int{"anthropic": 3, "gemini": 3, "openai": 3}, requests); diff != "" {
+		t.Errorf("aimock received other requests (-want +got):\n%s", diff)
+	}
+	want := map[string][]any{
+		"anthropic": {"found: physics"}, "gemini": {`{"output":"found: economy"}`}, "openai": {"found: grid", "found: storage"},
+	}
+	if diff := cmp.Diff(want, results); diff != "" {
+		t.Errorf("aimock received other results (-want +got):\n%s", diff)
+	}
+}
+
+// TestProgram runs the program on the same config. There is no tool in it.
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	mock := startAimock(t, panelAnswers)
+	massgen := filepath.Join(t.TempDir(), "massgen")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", massgen, "./cmd/massgen")
+	build.Dir = filepath.Join("..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as .ci/run builds it
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var stdout, stderr bytes.Buffer
+	run := exec.CommandContext(t.Context(), massgen, "--config", panelConfig, "--json", question)
+	run.Env = []string{"AIMOCK_URL=" + string(mock), "HOME=" + t.TempDir()}
+	run.Stdout, run.Stderr = &stdout, &stderr
+	if err := run.Run(); err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	var result coordinator.Result
+	if err := json.Unmarshal(stdout.Bytes(), &result); err != nil {
+		t.Fatalf("%v: %s", err, stdout.String())
+	}
+	checkConsensus(t, result)
+	if n := len(mock.journal(t)); n != 6 {
+		t.Errorf("%d requests for three answers and three votes", n)
+	}
 }

@@ -123,11 +123,11 @@ func loop(t *testing.T, s subject, req backends.Request) ([][]byte, error) {
 }
 
 func requests() map[string]backends.Request {
-	question := []backends.Message{backends.System("Be brief."), backends.User("Why?")}
+	messages := []backends.Message{backends.System("Be brief."), backends.User(question)}
 	out := map[string]backends.Request{
-		"plain":  {Messages: question},
-		"tools":  {Messages: question, Tools: []backends.Tool{(&library{}).Definition(), {Name: "bare"}}},
-		"schema": {Messages: question, Schema: (&library{}).Definition().Schema},
+		"plain":  {Messages: messages},
+		"tools":  {Messages: messages, Tools: []backends.Tool{(&library{}).Definition(), {Name: "bare"}}},
+		"schema": {Messages: messages, Schema: (&library{}).Definition().Schema},
 		"images": {Messages: []backends.Message{{Role: backends.RoleUser, Parts: []backends.Part{
 			backends.Text{Text: "Look:"},
 			backends.Image{MediaType: "image/png", Data: []byte{0x89, 'P', 'N', 'G'}},
@@ -143,10 +143,10 @@ func requests() map[string]backends.Request {
 		"stop":          {Stop: []string{"END", "STOP"}},
 		"seed":          {Seed: &seed},
 	} {
-		out[name] = backends.Request{Messages: question, Params: params}
+		out[name] = backends.Request{Messages: messages, Params: params}
 	}
 	for _, effort := range []string{"none", "minimal", "low", "medium", "high", "xhigh"} {
-		out["reasoning "+effort] = backends.Request{Messages: question, Params: backends.Params{ReasoningEffort: effort}}
+		out["reasoning "+effort] = backends.Request{Messages: messages, Params: backends.Params{ReasoningEffort: effort}}
 	}
 	return out
 }

@@ -16,6 +16,8 @@ import (
 // subject is an adapter that is judged.
 type subject struct {
 	name string
+	// backendType is what configs call it.
+	backendType string
 	// models differ in what the adapter sends for them.
 	models []string
 	// protocol is that of a server of our own; nil means OpenAI's.
@@ -41,7 +43,7 @@ type closer interface {
 func subjects() []subject {
 	return []subject{
 		{
-			name:     "anthropic",
+			name: "anthropic", backendType: "claude",
 			models:   []string{"claude-3-5-haiku-latest", "claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-4-7", "test-model"},
 			protocol: backendtest.Messages,
 			connect: func(baseURL string, s backendtest.Settings) (closer, error) {
@@ -62,7 +64,7 @@ func subjects() []subject {
 			result: [2]string{`"tool_use_id":"call_2"`, `"tool_use_id":"call_1"`},
 		},
 		{
-			name:     "gemini",
+			name: "gemini", backendType: "gemini",
 			models:   []string{"gemini-2.5-flash", "gemini-3-pro-preview", "test-model"},
 			protocol: backendtest.GenerateContent,
 			connect: func(baseURL string, s backendtest.Settings) (closer, error) {
@@ -83,7 +85,7 @@ func subjects() []subject {
 			result: [2]string{`"functionResponse":{"id":"call_2"`, `"functionResponse":{"id":"call_1"`},
 		},
 		{
-			name:   "openai",
+			name: "openai", backendType: "openai",
 			models: []string{"gpt-4o", "gpt-5-mini", "test-model"},
 			connect: func(baseURL string, s backendtest.Settings) (closer, error) {
 				return openai.New(openai.Config{Provider: "openai", BaseURL: baseURL, APIKey: s.APIKey,
