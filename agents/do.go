@@ -67,9 +67,12 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	}
 	member := d.Members[call.Key.Agent]
 	req.Params.Headers = member.Headers
-	resp, err := backends.Collect(member.Backend.Stream(ctx, req), observe)
+	var reply machine.ModelReply
+	resp, err := backends.Collect(member.Backend.Stream(notingFallback(ctx, &reply), req), observe)
+	reply.Usage = usage(resp.Usage, err)
 	if err != nil {
-		return machine.ModelReply{Failure: failure(ctx, err), Usage: usage(resp.Usage)}, nil
+		reply.Failure = failure(ctx, err)
+		return reply, nil
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
@@ -77,7 +80,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 		ctx: stored, blobs: d.Blobs, turn: turn, call: call,
 		own: definitions(member.Tools), names: names,
 	}
-	return reader.read(resp)
+	return reply, reader.read(resp, &reply)
 }
 
 // failure cleans the text, which may be a provider's: it is shown on terminals, and

@@ -29,17 +29,18 @@ type replyReader struct {
 	names panelNames
 }
 
-func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
-	reply := machine.ModelReply{Usage: usage(resp.Usage), Truncated: truncated(resp.Finish)}
+// read fills in what the response says.
+func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
+	reply.Truncated = truncated(resp.Finish)
 	message, err := json.Marshal(resp.Message)
 	if err != nil {
-		return reply, fmt.Errorf("encode the message: %w", err)
+		return fmt.Errorf("encode the message: %w", err)
 	}
 	if reply.Message, err = r.blobs.Put(r.ctx, message); err != nil {
-		return reply, err
+		return err
 	}
 	if reply.Text, reply.Hash, err = r.text(resp.Message.Text()); err != nil {
-		return reply, err
+		return err
 	}
 	calls := resp.Message.ToolCalls()
 	if r.call.JSON {
@@ -48,11 +49,11 @@ func (r *replyReader) read(resp backends.Response) (machine.ModelReply, error) {
 	for _, tc := range calls {
 		call, err := r.decodeCall(tc)
 		if err != nil {
-			return reply, err
+			return err
 		}
 		reply.Calls = append(reply.Calls, call)
 	}
-	return reply, nil
+	return nil
 }
 
 // truncated knows the providers' words for an answer that was cut at its most
@@ -61,13 +62,18 @@ func truncated(finish string) bool {
 	return finish == "length" || strings.EqualFold(finish, "max_tokens")
 }
 
-// usage is nil where the provider told none: unknown, which is not zero.
-func usage(u *backends.Usage) *machine.Usage {
+// usage is what a call that ended with err, or well, has cost: nil where the
+// provider told nothing of a call that may have been billed.
+func usage(u *backends.Usage, err error) *machine.Usage {
+	var failed *backends.Error
+	if u == nil && errors.As(err, &failed) && failed.Unbilled() {
+		return &machine.Usage{CostUSD: new(float64)}
+	}
 	if u == nil {
 		return nil
 	}
 	return &machine.Usage{
-		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens, CostUSD: u.CostUSD,
 	}
 }
 

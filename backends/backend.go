@@ -87,6 +87,9 @@ type Usage struct {
 	// CacheWriteTokens are those input tokens that were written to a cache, where a
 	// provider has a price of its own for that.
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+	// CostUSD is what that comes to in US dollars, nil where it is unknown. Adapters
+	// leave it nil; package prices fills it in.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
 }
 
 // Finish is the last event of a stream that was not cut. Reason is the

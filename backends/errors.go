@@ -35,6 +35,9 @@ type Error struct {
 	// NoTools says that the service takes no tools for this model; Kind is then
 	// KindBadRequest.
 	NoTools bool
+	// Unreachable says that nothing was sent and that waiting will not change it:
+	// there is no such host, or nothing listens on that port of this machine.
+	Unreachable bool
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	// Begun says that a part of the answer had come before it failed, so that a
@@ -61,9 +64,15 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case KindRateLimit, KindOverloaded, KindNetwork, KindTimeout:
-		return true
+		return !e.Unreachable
 	}
 	return false
+}
+
+// Unbilled says that the call cost nothing: the service answered it with an error
+// status, or was not reached. What broke in another way may have been billed.
+func (e *Error) Unbilled() bool {
+	return !e.Begun && (e.Unreachable || e.Status >= 400)
 }
 
 // KindOf returns the kind of err: its own if it is an *Error, cancelled or

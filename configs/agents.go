@@ -108,14 +108,9 @@ func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 		return
 	}
 	b.Type = typ
-	if typ == "" || len(r.opts.BackendTypes) == 0 || slices.Contains(r.opts.BackendTypes, typ) {
-		return
+	if typ != "" {
+		r.isBackendType(n, at, typ)
 	}
-	cure := "it must be one of " + strings.Join(r.opts.BackendTypes, ", ")
-	if near, ok := Nearest(typ, r.opts.BackendTypes); ok {
-		cure = fmt.Sprintf("did you mean %s?", near)
-	}
-	r.fail(n, "%s is %s, which is no backend here; %s", at, quoted(deref(n).Value), cure)
 }
 
 func (r *reader) baseURL(at string, n *yaml.Node, b *Backend) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/prices"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -19,6 +20,10 @@ type Config struct {
 	Orchestrator Orchestrator
 	Timeouts     Timeouts
 	UI           UI
+	// Providers are by backend type.
+	Providers map[string]Provider
+	// Prices are by "TYPE/MODEL", and add to the table of package prices.
+	Prices map[string]prices.Override
 	// Warnings name the keys and values that MassGen knows and that have no effect
 	// here.
 	Warnings []Issue
@@ -52,6 +57,9 @@ type Backend struct {
 	APIKey string
 	// APIVersion is the version that Azure OpenAI asks for.
 	APIVersion string
+	// Fallback are the models that are called in their order when this one cannot be
+	// used. Of their Params only Headers and ExtraBody count.
+	Fallback []Backend
 	// ToolMode says how the model is offered the coordination tools: native, json,
 	// or auto, which empty means too.
 	ToolMode string
@@ -81,6 +89,20 @@ func (n Novelty) MaxOverlap() float64 {
 		return 0.5
 	}
 	return 1
+}
+
+// Provider holds what all agents keep to that call one provider with one key. A
+// number of 0 is no limit, and where there has to be one, the default.
+type Provider struct {
+	MaxConcurrentCalls int
+	RequestsPerMinute  int
+	TokensPerMinute    int
+	// MaxCallAttempts is how often a call is sent at most, the first time included.
+	MaxCallAttempts int
+	// FirstByteTimeout is how long the first byte of an answer may take, IdleTimeout
+	// how long the answer may be silent after it.
+	FirstByteTimeout time.Duration
+	IdleTimeout      time.Duration
 }
 
 // Orchestrator holds the rules of coordination.

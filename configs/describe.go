@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/prices"
 )
 
 // Describe writes the settings that hold, the defaults among them, for people.
@@ -28,6 +29,8 @@ func (c *Config) Describe(w io.Writer) error {
 	d.timeouts(c.Timeouts)
 	d.head("ui")
 	d.row("display_type", c.UI.DisplayType)
+	d.providers(c.Providers)
+	d.prices(c.Prices)
 	if _, err := io.WriteString(w, d.String()); err != nil {
 		return fmt.Errorf("describe the config: %w", err)
 	}
@@ -65,6 +68,9 @@ func agentParts(a Agent) []string {
 		add("api_key %s", mask)
 	}
 	parts = append(parts, paramParts(b.Params)...)
+	for _, f := range b.Fallback {
+		add("fallback %s", strings.Trim(f.Type+"/"+f.Model, "/"))
+	}
 	if a.SystemMessage != "" {
 		add("system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
 	}
@@ -136,6 +142,54 @@ func (d *description) timeouts(t Timeouts) {
 	d.row("initial_round_timeout_seconds", secondsOrNone(t.InitialRound))
 	d.row("subsequent_round_timeout_seconds", secondsOrNone(t.SubsequentRound))
 	d.row("round_timeout_grace_seconds", t.RoundGrace.Seconds())
+}
+
+func (d *description) providers(providers map[string]Provider) {
+	if len(providers) > 0 {
+		d.head("providers")
+	}
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		p := providers[name]
+		d.row(name+" max_concurrent_calls", orNoLimit(p.MaxConcurrentCalls))
+		d.row(name+" requests_per_minute", orNoLimit(p.RequestsPerMinute))
+		d.row(name+" tokens_per_minute", orNoLimit(p.TokensPerMinute))
+		d.row(name+" max_call_attempts", orDefault(p.MaxCallAttempts))
+		d.row(name+" first_byte_timeout_seconds", orDefault(p.FirstByteTimeout.Seconds()))
+		d.row(name+" idle_timeout_seconds", orDefault(p.IdleTimeout.Seconds()))
+	}
+}
+
+func (d *description) prices(overrides map[string]prices.Override) {
+	if len(overrides) > 0 {
+		d.head("prices")
+	}
+	for _, name := range slices.Sorted(maps.Keys(overrides)) {
+		o := overrides[name]
+		var parts []string
+		add := func(name string, v *float64) {
+			if v != nil {
+				parts = append(parts, fmt.Sprintf("%s %v", name, *v))
+			}
+		}
+		add("input", o.Input)
+		add("cached_input", o.CachedInput)
+		add("cache_write", o.CacheWrite)
+		add("output", o.Output)
+		if o.ContextWindow != nil {
+			parts = append(parts, fmt.Sprintf("context_window %d", *o.ContextWindow))
+		}
+		if o.MaxOutput != nil {
+			parts = append(parts, fmt.Sprintf("max_output %d", *o.MaxOutput))
+		}
+		d.row(oneLine(name), strings.Join(parts, ", "))
+	}
+}
+
+func orDefault[N int | float64](n N) string {
+	if n == 0 {
+		return "the default"
+	}
+	return fmt.Sprint(n)
 }
 
 func graceOrNone(d time.Duration) string {

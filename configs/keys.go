@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/massgen/massgen/backends/prices"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -38,6 +39,8 @@ func topSection() section[Config] {
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
+			{"providers", (*reader).providers},
+			{"prices", (*reader).prices},
 		},
 		ignored: ignore("memory filesystem_memory hooks checkpoint logging display"),
 	}
@@ -65,6 +68,7 @@ func backendSection() section[Backend] {
 			{"base_url", (*reader).baseURL},
 			{"api_key", (*reader).apiKey},
 			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
+			{"fallback", (*reader).fallback},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
 			{"temperature", optional(number(0, 2), func(b *Backend) **float64 { return &b.Params.Temperature })},
 			{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
@@ -79,6 +83,45 @@ func backendSection() section[Backend] {
 		},
 		ignored: ignoredBackendKeys(),
 	}
+}
+
+// fallbackSection has what says which model is meant. The parameters are those of
+// the backend that it stands in for.
+func fallbackSection() section[Backend] {
+	all := backendSection().keys
+	own := []string{"type", "model", "base_url", "api_key", "api_version", "headers", "extra_headers", "extra_body"}
+	return section[Backend]{keys: slices.DeleteFunc(all, func(k key[Backend]) bool { return !slices.Contains(own, k.name) })}
+}
+
+func providerSection() section[Provider] {
+	count := func(field func(*Provider) *int) func(*reader, string, *yaml.Node, *Provider) {
+		return value(integer[int](1, math.MaxInt32), field)
+	}
+	return section[Provider]{keys: []key[Provider]{
+		{"max_concurrent_calls", count(func(p *Provider) *int { return &p.MaxConcurrentCalls })},
+		{"requests_per_minute", count(func(p *Provider) *int { return &p.RequestsPerMinute })},
+		{"tokens_per_minute", count(func(p *Provider) *int { return &p.TokensPerMinute })},
+		{"max_call_attempts", value(integer[int](1, 20), func(p *Provider) *int { return &p.MaxCallAttempts })},
+		{"first_byte_timeout_seconds", value(seconds(0.001), func(p *Provider) *time.Duration { return &p.FirstByteTimeout })},
+		{"idle_timeout_seconds", value(seconds(0.001), func(p *Provider) *time.Duration { return &p.IdleTimeout })},
+	}}
+}
+
+func priceSection() section[prices.Override] {
+	dollars := func(field func(*prices.Override) **float64) func(*reader, string, *yaml.Node, *prices.Override) {
+		return optional(number(0, 1e6), field)
+	}
+	tokens := func(field func(*prices.Override) **int) func(*reader, string, *yaml.Node, *prices.Override) {
+		return optional(integer[int](1, math.MaxInt32), field)
+	}
+	return section[prices.Override]{keys: []key[prices.Override]{
+		{"input", dollars(func(o *prices.Override) **float64 { return &o.Input })},
+		{"cached_input", dollars(func(o *prices.Override) **float64 { return &o.CachedInput })},
+		{"cache_write", dollars(func(o *prices.Override) **float64 { return &o.CacheWrite })},
+		{"output", dollars(func(o *prices.Override) **float64 { return &o.Output })},
+		{"context_window", tokens(func(o *prices.Override) **int { return &o.ContextWindow })},
+		{"max_output", tokens(func(o *prices.Override) **int { return &o.MaxOutput })},
+	}}
 }
 
 func reasoningSection() section[Backend] {

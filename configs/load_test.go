@@ -87,7 +87,7 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 func TestAllSettings(t *testing.T) {
 	data, _ := ReadExample("all_settings")
 	names := slices.Concat(topSection().names(), agentSection().names(), backendSection().names(), reasoningSection().names(),
-		orchestratorSection().names(), timeoutSection().names(), uiSection().names())
+		orchestratorSection().names(), timeoutSection().names(), uiSection().names(), providerSection().names(), priceSection().names())
 	for _, name := range names {
 		if name == "agent" || name == "headers" {
 			continue // other names of agents and extra_headers

@@ -85,6 +85,8 @@ func homeOf(name string) (string, bool) {
 		{"in orchestrator", orchestratorSection().names()},
 		{"in timeout_settings", timeoutSection().names()},
 		{"in ui", uiSection().names()},
+		{"in providers, under a backend type", providerSection().names()},
+		{"in prices, under TYPE/MODEL", priceSection().names()},
 		{"in an agent's backend", backendSection().names()},
 		{"in an agent", agentSection().names()},
 		{"at the top level", topSection().names()},

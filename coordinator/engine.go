@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
@@ -108,7 +109,7 @@ func (e *engine) id(agent int) string { return e.panel.opts.Agents[agent].ID }
 // start runs an effect in the group; its result comes to the loop exactly once.
 func (e *engine) start(effect machine.Effect) {
 	e.out++
-	ctx := e.ctx[effect.EffectKey().Agent]
+	ctx := backends.WithTrace(e.ctx[effect.EffectKey().Agent], e.trace(effect.EffectKey()))
 	described := e.machine.Turn()
 	e.group.Go(func() error {
 		ev, err := e.perform(ctx, described, effect)
@@ -227,6 +228,23 @@ func (e *engine) observe(key machine.Key, ev backends.Event) {
 		return
 	}
 	e.turn.events.add(told)
+}
+
+// trace tells of attempts that have failed, as observe does of those that have not.
+func (e *engine) trace(key machine.Key) *backends.Trace {
+	told := Event{Agent: e.id(key.Agent), Round: key.Round}
+	return &backends.Trace{
+		Retry: func(info backends.RetryInfo) {
+			ev := told
+			ev.Kind, ev.Text, ev.Elapsed = Retrying, contextbuild.Clean(info.Err.Error()), info.Wait
+			e.turn.events.add(ev)
+		},
+		Fallback: func(info backends.FallbackInfo) {
+			ev := told
+			ev.Kind, ev.Text, ev.Label = FellBack, contextbuild.Clean(info.Err.Error()), info.To
+			e.turn.events.add(ev)
+		},
+	}
 }
 
 // tellEnd tells of what a step came to.

@@ -43,6 +43,10 @@ const (
 	Cancelled   EventKind = "cancelled"
 	Presented   EventKind = "presented"
 	WentToJSON  EventKind = "went_to_json"
+	// Retrying and FellBack tell that an attempt has failed, and why: the call is
+	// made again, after the time in Elapsed, or goes to the model in Label.
+	Retrying EventKind = "retrying"
+	FellBack EventKind = "fell_back"
 	// Panicked has the stack of a call that panicked as its Text.
 	Panicked EventKind = "panicked"
 	Ended    EventKind = "ended"

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -27,7 +28,7 @@ type Result struct {
 	Failed     []FailedAgent  `json:"failed"`
 	Warnings   []string       `json:"warnings"`
 	Rounds     int            `json:"rounds"`
-	Usage      ResultUsage    `json:"usage"`
+	Usage      turn.Usage     `json:"usage"`
 	DurationMS int64          `json:"duration_ms"`
 }
 
@@ -56,6 +57,7 @@ type ResultAgent struct {
 	ID    string     `json:"id"`
 	State kernel.Act `json:"state"`
 	Error string     `json:"error"`
+	Usage turn.Usage `json:"usage"`
 }
 
 // FailedAgent is an agent that gave no answer and no vote because its calls did
@@ -65,18 +67,26 @@ type FailedAgent struct {
 	Error string `json:"error"`
 }
 
-// ResultUsage adds up the turn's calls. CostUSD is null while it is unknown.
-type ResultUsage struct {
-	turn.Usage
-	CostUSD *float64 `json:"cost_usd"`
-}
-
 func (e *engine) usage() turn.Usage {
 	var sum turn.Usage
 	for _, u := range e.machine.Usage() {
 		sum = sum.Plus(u)
 	}
-	return sum
+	return told(sum)
+}
+
+// told is a usage for people: what no call was made for costs nothing, and a sum
+// shows no rest of binary fractions.
+func told(u turn.Usage) turn.Usage {
+	cost := 0.0
+	if u.Calls > 0 {
+		if u.CostUSD == nil {
+			return u
+		}
+		cost = math.Round(*u.CostUSD*1e12) / 1e12
+	}
+	u.CostUSD = &cost
+	return u
 }
 
 // result reads the machine's result with the texts that it refers to.
@@ -86,23 +96,16 @@ func (e *engine) result() (Result, error) {
 		Format: ResultFormat, SessionID: e.turn.session, Turn: e.turn.number, Status: k.Status,
 		Answers: []ResultAnswer{}, Votes: e.votes(k.Votes), VoidVotes: e.votes(k.Void),
 		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: append([]string{}, k.Warnings...),
-		Rounds: k.Rounds, Usage: ResultUsage{Usage: e.usage()},
+		Rounds: k.Rounds, Usage: e.usage(),
 		DurationMS: e.turn.ended.Sub(e.turn.started).Milliseconds(),
 	}
 	if r.Status == "" { // the store failed before there was a result
 		r.Status = kernel.AllFailed
 	}
-	for _, agent := range e.machine.Abandoned() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
-	}
-	for _, agent := range e.machine.WithoutTools() {
-		r.Warnings = append(r.Warnings, e.id(agent)+"'s model used no tools and was asked for JSON objects (tool_mode: json asks for them from the start)")
-	}
-	for _, agent := range e.machine.Truncated() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))
-	}
+	r.Warnings = append(r.Warnings, e.warnings()...)
+	usage := e.machine.Usage()
 	for i, a := range k.Agents {
-		agent := ResultAgent{ID: e.id(i), State: a.State}
+		agent := ResultAgent{ID: e.id(i), State: a.State, Usage: told(usage[i])}
 		missing := a.State == kernel.ActFailed || a.State == kernel.ActLate || a.State == kernel.ActCancelled
 		if missing && a.Reason != "" {
 			agent.Error = a.Reason
@@ -111,6 +114,31 @@ func (e *engine) result() (Result, error) {
 		r.Agents = append(r.Agents, agent)
 	}
 	return r, e.resultTexts(k, &r)
+}
+
+// warnings says what went otherwise than the result shows.
+func (e *engine) warnings() []string {
+	var list []string
+	for _, agent := range e.machine.Abandoned() {
+		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
+	}
+	for _, agent := range e.machine.WithoutTools() {
+		list = append(list, e.id(agent)+"'s model used no tools and was asked for JSON objects (tool_mode: json asks for them from the start)")
+	}
+	for _, agent := range e.machine.Truncated() {
+		list = append(list, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))
+	}
+	for _, f := range e.machine.Fallbacks() {
+		list = append(list, fmt.Sprintf("%s of %s went to %s, because %s could not be used: %s", calls(f.Calls), e.id(f.Agent), f.To, f.From, f.Reason))
+	}
+	return list
+}
+
+func calls(n int) string {
+	if n == 1 {
+		return "a call"
+	}
+	return fmt.Sprintf("%d calls", n)
 }
 
 func (e *engine) votes(votes []kernel.Vote) []ResultVote {

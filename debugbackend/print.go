@@ -189,8 +189,8 @@ func (c Call) responseLines() string {
 		fmt.Fprintf(&b, "finish: %s\n", c.Response.Finish)
 	}
 	if u := c.Response.Usage; u != nil {
-		fmt.Fprintf(&b, "usage: %s input tokens (%s cached), %s output tokens\n",
-			grouped(u.InputTokens), grouped(u.CachedInputTokens), grouped(u.OutputTokens))
+		fmt.Fprintf(&b, "usage: %s input tokens (%s cached), %s output tokens%s\n",
+			grouped(u.InputTokens), grouped(u.CachedInputTokens), grouped(u.OutputTokens), cost(u.CostUSD))
 	} else {
 		b.WriteString("usage: unknown\n")
 	}
@@ -241,4 +241,11 @@ func counted(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%s %ss", grouped(n), noun)
+}
+
+func cost(usd *float64) string {
+	if usd == nil {
+		return ""
+	}
+	return ", $" + strconv.FormatFloat(*usd, 'f', -1, 64)
 }

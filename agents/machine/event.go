@@ -16,6 +16,8 @@ type ModelReply struct {
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	Usage *Usage `json:"usage,omitempty"`
+	// Fallback is set if another model than the agent's own was called.
+	Fallback *Fallback `json:"fallback,omitempty"`
 	// Truncated says that the message ended at the most tokens it might have.
 	Truncated bool `json:"truncated,omitempty"`
 	// Failure is why there is no message.
@@ -27,6 +29,16 @@ type Usage struct {
 	InputTokens       int `json:"input_tokens"`
 	OutputTokens      int `json:"output_tokens"`
 	CachedInputTokens int `json:"cached_input_tokens"`
+	// CostUSD is nil where the price is unknown.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
+}
+
+// Fallback says which models could not be used before the call went to To, each
+// named with its provider, and why the last of them could not.
+type Fallback struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
 }
 
 // Failure is an error of an effect, for people.

@@ -37,7 +37,8 @@ func New(provider string, first backends.Backend, others ...Choice) *Backend {
 
 // Stream calls one model after the other, until one answers, has begun to answer,
 // or fails for a reason that another model does not cure. What it does cure is a
-// bad key or an unpaid account, a rate limit, an overload and an open breaker. Each
+// bad key or an unpaid account, a rate limit, an overload, an open breaker and a
+// service that cannot be reached. Each
 // change is told to Trace.Fallback. The error of a call that failed with several
 // models is of the last one's kind and names each. Every call begins with the first
 // model again.

@@ -97,6 +97,17 @@ func TestWhichFailuresAreCured(t *testing.T) {
 	}
 }
 
+// TestServiceThatIsNotThere is left for the next model, while one that broke may
+// have been paid for.
+func TestServiceThatIsNotThere(t *testing.T) {
+	first, second := failing("one", backends.KindNetwork), &fake{text: "saved"}
+	first.err.(*backends.Error).Unreachable = true
+	b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+	if resp, err := backends.Collect(b.Stream(t.Context(), secretly()), nil); err != nil || resp.Message.Text() != "saved" {
+		t.Errorf("answer %q, error %v", resp.Message.Text(), err)
+	}
+}
+
 func TestRequestOfEachChoice(t *testing.T) {
 	first, second, third := failing("one", backends.KindAuth), failing("two", backends.KindRateLimit), &fake{text: "x"}
 	extra := map[string]any{"min_p": 2}

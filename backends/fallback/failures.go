@@ -26,7 +26,7 @@ func curable(err error) bool {
 	case backends.KindAuth, backends.KindRateLimit, backends.KindOverloaded:
 		return true
 	}
-	return false
+	return e.Unreachable
 }
 
 // err is the last failure, with the others before it.

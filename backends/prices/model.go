@@ -1,6 +1,10 @@
 package prices
 
-import "github.com/massgen/massgen/backends"
+import (
+	"math"
+
+	"github.com/massgen/massgen/backends"
+)
 
 // Model is what is known of a model.
 type Model struct {
@@ -41,5 +45,6 @@ func (m Model) Cost(u *backends.Usage) *float64 {
 	other := max(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens, 0)
 	cost := (rate.Input*float64(other) + rate.CachedInput*float64(u.CachedInputTokens) +
 		rate.CacheWrite*float64(u.CacheWriteTokens) + rate.Output*float64(u.OutputTokens)) * perMillion
+	cost = math.Round(cost*1e12) / 1e12 // without a rest of binary fractions
 	return &cost
 }

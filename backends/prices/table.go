@@ -55,10 +55,11 @@ var version = regexp.MustCompile(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
 
 func key(provider, model string) string { return provider + "/" + strings.ToLower(model) }
 
-// isLocal knows the providers that are programs on machines of the user.
+// isLocal knows the providers that are programs on machines of the user, and the
+// demo, which is part of this one.
 func isLocal(provider string) bool {
 	switch provider {
-	case "ollama", "lmstudio", "vllm", "sglang", "llamacpp":
+	case "ollama", "lmstudio", "vllm", "sglang", "llamacpp", "demo":
 		return true
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -109,10 +110,29 @@ func describe(out *backends.Error, err error) {
 			err = viaURL.Err // the URL around it may hold a password
 		}
 		out.Message, out.Err = err.Error(), err
+		out.Unreachable = isUnreachable(err)
 		if errors.As(err, &network) && network.Timeout() {
 			out.Kind = backends.KindTimeout
 		}
 	}
+}
+
+// isUnreachable knows a host that does not exist, and a port of this machine on
+// which nothing listens. A refusal by another machine may be that of a service
+// which is being restarted.
+func isUnreachable(err error) bool {
+	var (
+		host *net.DNSError
+		dial *net.OpError
+	)
+	if errors.As(err, &host) {
+		return host.IsNotFound
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) || !errors.As(err, &dial) {
+		return false
+	}
+	to, isTCP := dial.Addr.(*net.TCPAddr)
+	return isTCP && to.IP.IsLoopback()
 }
 
 func describeStatus(out *backends.Error, e *statusError) {

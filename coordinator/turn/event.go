@@ -157,6 +157,9 @@ type Usage struct {
 	OutputTokens      int `json:"output_tokens"`
 	CachedInputTokens int `json:"cached_input_tokens"`
 	UnknownCalls      int `json:"unknown_calls"`
+	// CostUSD is the sum in US dollars, nil where the cost of one of the calls is
+	// unknown, and where there are none.
+	CostUSD *float64 `json:"cost_usd"`
 }
 
 // Plus returns the sum of two usages.
@@ -167,7 +170,21 @@ func (u Usage) Plus(v Usage) Usage {
 		OutputTokens:      u.OutputTokens + v.OutputTokens,
 		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
 		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
+		CostUSD:           sumOfCosts(u, v),
 	}
+}
+
+func sumOfCosts(u, v Usage) *float64 {
+	switch {
+	case u.Calls == 0:
+		return v.CostUSD
+	case v.Calls == 0:
+		return u.CostUSD
+	case u.CostUSD == nil || v.CostUSD == nil:
+		return nil
+	}
+	sum := *u.CostUSD + *v.CostUSD
+	return &sum
 }
 
 func usageOf(r machine.ModelReply) Usage {
@@ -176,6 +193,6 @@ func usageOf(r machine.ModelReply) Usage {
 	}
 	return Usage{
 		Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
-		CachedInputTokens: r.Usage.CachedInputTokens,
+		CachedInputTokens: r.Usage.CachedInputTokens, CostUSD: r.Usage.CostUSD,
 	}
 }

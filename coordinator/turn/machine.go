@@ -29,7 +29,16 @@ type state struct {
 	// JSON has the agents whose models were found to use no tools (ToolsAuto).
 	JSON []int `json:"json,omitempty"`
 	// Truncated has the agents of which a message was cut at its most tokens.
-	Truncated []int `json:"truncated,omitempty"`
+	Truncated []int      `json:"truncated,omitempty"`
+	Fallbacks []Fallback `json:"fallbacks,omitempty"`
+}
+
+// Fallback tells of an agent's calls that went to another model than its own.
+type Fallback struct {
+	Agent int `json:"agent"`
+	// Fallback is that of the first of them.
+	machine.Fallback
+	Calls int `json:"calls"`
 }
 
 // step is a step under way, with what is told of it when it ends.
@@ -83,6 +92,10 @@ func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) 
 
 // Truncated returns the agents of which a message was cut at its most tokens.
 func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
+
+// Fallbacks returns which calls went to other models, in the order in which that
+// began.
+func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
 
 // Result returns the kernel's result; it is final once Over.
 func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
@@ -153,7 +166,20 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	if ev.Reply.Truncated {
 		once(&m.s.Truncated, agent)
 	}
+	if f := ev.Reply.Fallback; f != nil {
+		m.noteFallback(agent, *f)
+	}
 	return m.stepEvent(ev.At, agent, ev.Reply)
+}
+
+func (m *Machine) noteFallback(agent int, f machine.Fallback) {
+	same := func(g Fallback) bool { return g.Agent == agent && g.From == f.From && g.To == f.To }
+	i := slices.IndexFunc(m.s.Fallbacks, same)
+	if i < 0 {
+		i = len(m.s.Fallbacks)
+		m.s.Fallbacks = append(m.s.Fallbacks, Fallback{Agent: agent, Fallback: f})
+	}
+	m.s.Fallbacks[i].Calls++
 }
 
 func (m *Machine) toolDone(ev ToolDone) error {

@@ -93,6 +93,10 @@ func (p *play) drawReply() machine.ModelReply {
 	r := machine.ModelReply{Message: ref(fmt.Sprint("message ", len(p.journal)))}
 	if rapid.Bool().Draw(p.t, "usage") {
 		r.Usage = &machine.Usage{InputTokens: 10, OutputTokens: 1}
+		if rapid.Bool().Draw(p.t, "priced") {
+			cost := 0.25 // sums of it are exact
+			r.Usage.CostUSD = &cost
+		}
 	}
 	if rapid.Bool().Draw(p.t, "text") {
 		r.Text, r.Hash = ref("a"), "a"
@@ -146,7 +150,7 @@ func usageOf(r machine.ModelReply) turn.Usage {
 	if r.Usage == nil {
 		return turn.Usage{Calls: 1, UnknownCalls: 1}
 	}
-	return turn.Usage{Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens}
+	return turn.Usage{Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostUSD}
 }
 
 func (p *play) took(c turn.Command) {
@@ -204,8 +208,8 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 			t.Fatalf("steps that never ended: %v", p.steps)
 		}
 		for agent, usage := range p.m.Usage() {
-			if usage != p.usage[agent] {
-				t.Fatalf("agent %d: usage %+v, want %+v", agent, usage, p.usage[agent])
+			if diff := cmp.Diff(p.usage[agent], usage); diff != "" {
+				t.Fatalf("agent %d: its usage differs (-want +got):\n%s", agent, diff)
 			}
 		}
 		r := p.m.Result()

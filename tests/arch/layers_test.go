@@ -18,9 +18,9 @@ var layers = [][]string{
 	{
 		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
-		"backends/retry", "backends/fallback", "backends/prices",
+		"backends/retry", "backends/fallback",
 	},
-	{"backends/wire"},
+	{"backends/wire", "backends/prices"},
 	{"backends", "coordinator/kernel"},
 }
 

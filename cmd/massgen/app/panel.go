@@ -16,7 +16,6 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/debugbackend"
 )
 
 // defaultConfig is the panel of a run that names none.
@@ -86,9 +85,9 @@ func (p *program) lookup() (lookupFunc, error) {
 	return configs.WithDotEnv(".", p.env.Lookup)
 }
 
-// makePanel connects the agents to their models. With record, every call is kept.
-// Its error has a line for each reason why agents cannot be connected.
-func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store, record *debugbackend.Recorder) (*coordinator.Panel, []reached, error) {
+// makePanel connects the agents to their models. Its error has a line for each
+// reason why agents cannot be connected.
+func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store) (*coordinator.Panel, []reached, error) {
 	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: store}
 	var models []reached
 	var failed []coordinator.FailedAgent
@@ -99,12 +98,8 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 			continue
 		}
 		models = append(models, m)
-		b := m.backend
-		if record != nil {
-			b = record.Wrap(b)
-		}
 		opts.Agents = append(opts.Agents, coordinator.Agent{
-			ID: a.ID, SystemMessage: a.SystemMessage, Backend: b, Model: m.model, Params: a.Backend.Params,
+			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.backend, Model: m.model, Params: a.Backend.Params,
 			ToolMode: toolMode(a.Backend),
 		})
 	}

@@ -178,9 +178,12 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	r := p.resolver(lookup)
+	r, err := p.resolver(lookup, config, nil)
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory(), nil); err != nil {
+	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",

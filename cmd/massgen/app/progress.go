@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -107,6 +108,10 @@ func (v *progress) show(ev coordinator.Event) {
 	}
 	v.flush()
 	switch ev.Kind {
+	case coordinator.Retrying:
+		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and is made again in %s: %s", ev.Agent, duration(ev.Elapsed), oneLine(ev.Text))))
+	case coordinator.FellBack:
+		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:
@@ -178,7 +183,7 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	if err != nil || !s.display() || len(s.models) == 1 {
 		return // an error is told by whoever asked
 	}
-	totals := fmt.Sprintf("%s · %s · %s", count(r.Rounds, "round"), usage(r.Usage.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
+	totals := fmt.Sprintf("%s · %s · %s", count(r.Rounds, "round"), usage(r.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
 		s.console.say("%s · %s", s.console.paint(red, "no winner"), totals)
 		return
@@ -209,7 +214,19 @@ func usage(u turn.Usage) string {
 	if u.UnknownCalls > 0 {
 		parts = append(parts, fmt.Sprintf("tokens of %d unknown", u.UnknownCalls))
 	}
+	if u.CostUSD != nil && *u.CostUSD > 0 {
+		parts = append(parts, dollars(*u.CostUSD))
+	}
 	return strings.Join(parts, " · ")
+}
+
+// dollars shows cents, and of less than ten of them two figures.
+func dollars(d float64) string {
+	if d >= 0.1 {
+		return fmt.Sprintf("$%.2f", d)
+	}
+	decimals := 1 - int(math.Floor(math.Log10(d)))
+	return fmt.Sprintf("$%.*f", decimals, d)
 }
 
 func thousands(n int) string {

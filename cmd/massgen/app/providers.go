@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
@@ -47,6 +48,7 @@ type provider struct {
 // service's own way.
 type connection struct {
 	provider, baseURL, key, apiVersion, model string
+	firstByteTimeout, idleTimeout             time.Duration
 }
 
 // providers lists them in the order in which type auto takes them.
@@ -108,15 +110,24 @@ const (
 func connectOpenAI(c connection) (backends.Backend, error) { return newOpenAI(c) }
 
 func connectAnthropic(c connection) (backends.Backend, error) {
-	return anthropic.New(anthropic.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model})
+	return anthropic.New(anthropic.Config{
+		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
+		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
+	})
 }
 
 func connectGemini(c connection) (backends.Backend, error) {
-	return gemini.New(gemini.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model})
+	return gemini.New(gemini.Config{
+		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
+		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
+	})
 }
 
 func newOpenAI(c connection) (*openai.Backend, error) {
-	return openai.New(openai.Config{Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model})
+	return openai.New(openai.Config{
+		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
+		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
+	})
 }
 
 // connectAzure makes the address of a deployment of the endpoint, which the

@@ -10,7 +10,9 @@ import (
 	"unicode"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/fallback"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/debugbackend"
 )
 
 // resolver turns what a configuration says of a model into a backend that calls
@@ -22,16 +24,23 @@ type resolver struct {
 	lookup  func(string) (string, bool)
 	log     *slog.Logger
 	secrets *configs.Secrets
-
-	open map[connection]backends.Backend
 	// ofDotEnv has the values that the config took from the file .env.
 	ofDotEnv map[string]bool
 
-	auto *choice // made once, when the first agent asks for it
+	calling
+	open     map[connection]backends.Backend
+	adapters []backends.Backend
+	auto     *choice // made once, when the first agent asks for it
 }
 
-func (p *program) resolver(lookup lookupFunc) *resolver {
-	return &resolver{env: p.env, lookup: lookup, ofDotEnv: p.ofDotEnv, log: p.log, secrets: p.console.secrets, open: map[connection]backends.Backend{}}
+// resolver returns one for the agents of a config. With record, every attempt is
+// kept.
+func (p *program) resolver(lookup lookupFunc, config *configs.Config, record *debugbackend.Recorder) (*resolver, error) {
+	calling, err := newCalling(config, record)
+	return &resolver{
+		env: p.env, ofDotEnv: p.ofDotEnv, lookup: lookup, log: p.log, secrets: p.console.secrets,
+		calling: calling, open: map[connection]backends.Backend{},
+	}, err
 }
 
 // choice is what type auto came to.
@@ -50,13 +59,17 @@ type reached struct {
 	model    string
 }
 
-// resolve finds the provider, the address, the key and the model of a backend.
-func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, error) {
+// model finds the provider, the address, the key and the model of a backend.
+func (r *resolver) model(ctx context.Context, b configs.Backend) (reached, error) {
 	p, err := r.provider(ctx, &b)
 	if err != nil {
 		return reached{}, err
 	}
-	c := connection{provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model}
+	own := r.settings[p.name]
+	c := connection{
+		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model,
+		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
+	}
 	if c.baseURL == "" {
 		c.baseURL = r.address(p, b)
 	}
@@ -75,6 +88,27 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, err
 	}
 	backend, err := r.connect(p, c, keyVar)
 	return reached{backend, p, c.model}, err
+}
+
+// resolve makes an agent's backend: its model, with those that stand in for it.
+func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, error) {
+	m, err := r.model(ctx, b)
+	if err != nil || len(b.Fallback) == 0 {
+		return m, err
+	}
+	var others []fallback.Choice
+	for i, f := range b.Fallback {
+		other, err := r.model(ctx, f)
+		if err != nil {
+			return reached{}, fmt.Errorf("fallback %d: %w", i+1, err)
+		}
+		others = append(others, fallback.Choice{
+			Provider: other.provider.name, Backend: other.backend, Model: other.model,
+			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
+		})
+	}
+	m.backend = fallback.New(m.provider.name, m.backend, others...)
+	return m, nil
 }
 
 func orVariable(name string) string {
@@ -239,15 +273,16 @@ func (r *resolver) connect(p provider, c connection, keyVar string) (backends.Ba
 		return nil, err
 	}
 	r.log.Debug("a backend is ready", "type", p.name, "base_url", shownURL(c.baseURL), "key", c.key != "")
-	r.open[c] = advisedBackend{Backend: b, provider: p, connection: c, keyVar: keyVar}
+	r.adapters = append(r.adapters, b)
+	r.open[c] = r.wrap(c, advisedBackend{Backend: b, provider: p, connection: c, keyVar: keyVar})
 	return r.open[c], nil
 }
 
 // close ends the connections of all backends.
 func (r *resolver) close() error {
 	var err error
-	for _, b := range r.open {
-		if c, ok := b.(advisedBackend).Backend.(io.Closer); ok {
+	for _, b := range r.adapters {
+		if c, ok := b.(io.Closer); ok {
 			err = errors.Join(err, c.Close())
 		}
 	}

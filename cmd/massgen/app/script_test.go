@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
-			"calls": cmdCalls, "samebodies": cmdSameBodies,
+			"calls": cmdCalls, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies,
 		},
 		RequireUniqueNames: true,
 	})
@@ -141,6 +141,13 @@ func cmdCalls(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// mostopen NAME N checks how many calls the server had to answer at one time.
+func cmdMostOpen(ts *testscript.TestScript, _ bool, args []string) {
+	if got := strconv.Itoa(serverOf(ts, args[0]).MaxOpen()); got != args[1] {
+		ts.Fatalf("server %s had %s calls at a time, want %s", args[0], got, args[1])
+	}
+}
+
 // samebodies NAME DIR checks that the dumped request bodies are, byte for byte,
 // what the server received.
 func cmdSameBodies(ts *testscript.TestScript, _ bool, args []string) {
@@ -194,6 +201,20 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 		},
 		"has-no-such-model": func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusNotFound, Message: "no such model"}}
+		},
+		"overloaded": func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 529, Message: "overloaded"}}
+		},
+		"fails-once": func(c backendtest.Call) backendtest.Reply {
+			if c.Number == 1 {
+				return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusInternalServerError, Message: "out of order"}}
+			}
+			return answer(c)
+		},
+		"takes-time": func(c backendtest.Call) backendtest.Reply {
+			r := answer(c)
+			r.Delay = 10 * time.Millisecond
+			return r
 		},
 		// A model that was somehow told the key.
 		"tells-key": func(c backendtest.Call) backendtest.Reply {

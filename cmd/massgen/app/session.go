@@ -64,17 +64,19 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	s := &session{
 		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config, id: newSessionID(),
-		store:    sessions.NewMemory(),
-		resolver: p.resolver(lookup),
+		store: sessions.NewMemory(),
 	}
-	s.resolver.hideKeys()
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
 			Dir: p.options.dumpInputs, Redact: p.console.secrets.Redact, Keep: keptCalls,
 			Participants: participants(config),
 		})
 	}
-	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s.record); err != nil {
+	if s.resolver, err = p.resolver(lookup, config, s.record); err != nil {
+		return nil, err
+	}
+	s.resolver.hideKeys()
+	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store); err != nil {
 		return nil, errors.Join(err, s.resolver.close())
 	}
 	s.introduce()
@@ -176,7 +178,7 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 			if interrupted {
 				s.cut = time.Now()
 			}
-			s.usage, s.last = s.usage.Plus(r.Usage.Usage), r
+			s.usage, s.last = s.usage.Plus(r.Usage), r
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
 		case signal := <-signals:

@@ -1,0 +1,27 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+)
+
+// notingFallback returns a context whose trace also notes in to which model the
+// call went in the end, if that was not the agent's own.
+func notingFallback(ctx context.Context, in *machine.ModelReply) context.Context {
+	trace := *backends.TraceFrom(ctx)
+	outer := trace.Fallback
+	trace.Fallback = func(info backends.FallbackInfo) {
+		from := info.From
+		if in.Fallback != nil {
+			from = in.Fallback.From + ", " + from
+		}
+		in.Fallback = &machine.Fallback{From: from, To: info.To, Reason: contextbuild.Clean(info.Err.Error())}
+		if outer != nil {
+			outer(info)
+		}
+	}
+	return backends.WithTrace(ctx, &trace)
+}

@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// TestUnreachable: what waiting does not cure is told apart from what it may.
+func TestUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, refused := http.Get("http://" + l.Addr().String())
+	elsewhere := refusedBy(t, refused, net.IPv4(192, 0, 2, 1))
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no such port here":             {refused, true},
+		"refused by another machine":    {elsewhere, false},
+		"no such host":                  {&net.DNSError{Err: "no such host", IsNotFound: true}, true},
+		"no name server for a moment":   {&net.DNSError{Err: "server misbehaving", IsTemporary: true}, false},
+		"something else on the network": {errors.New("broken pipe"), false},
+	} {
+		out := &backends.Error{Kind: backends.KindNetwork}
+		describe(out, c.err)
+		if out.Unreachable != c.want || out.Retryable() == c.want || out.Unbilled() != c.want {
+			t.Errorf("%s: unreachable %t, retryable %t, unbilled %t", name, out.Unreachable, out.Retryable(), out.Unbilled())
+		}
+	}
+}
+
+// refusedBy is the same refusal, by another address.
+func refusedBy(t *testing.T, refused error, ip net.IP) error {
+	t.Helper()
+	var op *net.OpError
+	if !errors.As(refused, &op) {
+		t.Fatalf("a closed port is %v", refused)
+	}
+	other := *op
+	other.Addr = &net.TCPAddr{IP: ip, Port: 443}
+	return &other
+}

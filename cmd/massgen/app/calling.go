@@ -1,0 +1,46 @@
+package app
+
+import (
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/prices"
+	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// calling is what a call passes on its way to an adapter, whoever makes it: the
+// limits of the provider, with repetitions of what failed, then for each attempt
+// the recorder and the price.
+type calling struct {
+	settings map[string]configs.Provider
+	prices   *prices.Table
+	record   *debugbackend.Recorder // nil when nobody wants to see inputs
+	gates    map[account]*retry.Gate
+}
+
+// account is what a provider's limits hold for.
+type account struct{ provider, baseURL, key string }
+
+func newCalling(config *configs.Config, record *debugbackend.Recorder) (calling, error) {
+	table, err := prices.New(config.Prices)
+	return calling{config.Providers, table, record, map[account]*retry.Gate{}}, err
+}
+
+func (s calling) wrap(c connection, b backends.Backend) backends.Backend {
+	b = s.prices.Wrap(c.provider, b)
+	if s.record != nil {
+		b = s.record.Wrap(b)
+	}
+	return retry.New(b, s.gate(c), retry.Options{MaxAttempts: s.settings[c.provider].MaxCallAttempts})
+}
+
+func (s calling) gate(c connection) *retry.Gate {
+	of := account{c.provider, c.baseURL, c.key}
+	if s.gates[of] == nil {
+		own := s.settings[c.provider]
+		s.gates[of] = retry.NewGate(c.provider, retry.Limits{
+			Concurrent: own.MaxConcurrentCalls, RequestsPerMinute: own.RequestsPerMinute, TokensPerMinute: own.TokensPerMinute,
+		})
+	}
+	return s.gates[of]
+}
