@@ -31,7 +31,7 @@ dump: ## run the demo panel and show what each model call was sent
 	go run ./cmd/massgen inputs --table .cache/dump
 	go run ./cmd/massgen inputs .cache/dump
 
-judges: ## let programs of others judge the adapters; installs them once; needs Node.js and Python
+judges: ## let programs of others judge the adapters; installs them once
 	bash scripts/judges.sh
 
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
