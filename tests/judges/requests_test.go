@@ -17,25 +17,31 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 )
 
-// TestConformanceFitsTheDescriptions runs the suite of the adapters and holds every
-// request in it to what the provider says of its API.
-func TestConformanceFitsTheDescriptions(t *testing.T) {
+// TestRequests holds what the adapters send to what the providers say of their APIs.
+func TestRequests(t *testing.T) {
 	for _, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			schema := described(t, s.name)
-			backendtest.Run(t, func(t *testing.T, settings backendtest.Settings) backendtest.Harness {
-				server := s.serve(t, func(c backendtest.Call) backendtest.Reply {
-					if err := check(schema, c.Body); err != nil {
-						t.Errorf("request %d: %v: %s", c.Number, err, c.Body)
-					}
-					return settings.Reply(c)
-				})
-				backend := withoutExtraBody{s.dial(t, server.BaseURL, settings)}
-				return backendtest.Harness{Backend: backend, Provider: s.name, Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-			})
+			t.Run("suite", func(t *testing.T) { runSuite(t, s, schema) })
+			t.Run("more", func(t *testing.T) { sendMore(t, s, schema) })
+			t.Run("spoilt", func(t *testing.T) { spoilRequests(t, s, schema) })
 		})
 	}
+}
+
+// runSuite runs the suite of the adapters, and checks every request in it.
+func runSuite(t *testing.T, s subject, schema *jsonschema.Schema) {
+	backendtest.Run(t, func(t *testing.T, settings backendtest.Settings) backendtest.Harness {
+		server := s.serve(t, func(c backendtest.Call) backendtest.Reply {
+			if err := check(schema, c.Body); err != nil {
+				t.Errorf("request %d: %v: %s", c.Number, err, c.Body)
+			}
+			return settings.Reply(c)
+		})
+		backend := withoutExtraBody{s.dial(t, server.BaseURL, settings)}
+		return backendtest.Harness{Backend: backend, Provider: s.name, Calls: server.Calls, AwaitIdle: server.AwaitIdle}
+	})
 }
 
 // withoutExtraBody leaves away what nobody describes: extra_body holds what a person
@@ -47,25 +53,19 @@ func (b withoutExtraBody) Stream(ctx context.Context, req backends.Request) iter
 	return b.Backend.Stream(ctx, req)
 }
 
-// TestRequestsFitTheDescriptions sends what the suite does not, with the names of
-// models for which the adapters send different things. An adapter may refuse what a
-// model does not take, but not for all models.
-func TestRequestsFitTheDescriptions(t *testing.T) {
-	for _, s := range subjects() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			schema := described(t, s.name)
-			for name, req := range requests() {
-				sent := 0
-				for _, model := range s.models {
-					req.Model = model
-					sent += sendJudged(t, s, name, req, schema)
-				}
-				if isRefused := slices.Contains(s.refuses, name); isRefused != (sent == 0) {
-					t.Errorf("%s: %d requests were sent, in spite of %q", name, sent, s.refuses)
-				}
-			}
-		})
+// sendMore sends what the suite does not, with the names of models for which the
+// adapters send different things. An adapter may refuse what a model does not take,
+// but not for all models.
+func sendMore(t *testing.T, s subject, schema *jsonschema.Schema) {
+	for name, req := range requests() {
+		sent := 0
+		for _, model := range s.models {
+			req.Model = model
+			sent += sendJudged(t, s, name, req, schema)
+		}
+		if isRefused := slices.Contains(s.refuses, name); isRefused != (sent == 0) {
+			t.Errorf("%s: %d requests were sent, in spite of %q", name, sent, s.refuses)
+		}
 	}
 }
 
@@ -151,33 +151,27 @@ func requests() map[string]backends.Request {
 	return out
 }
 
-// TestDescriptionsBite spoils good requests. What is wrong with the order of calls and
-// results is no business of the descriptions: that is checked here.
-func TestDescriptionsBite(t *testing.T) {
-	for _, s := range subjects() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			schema := described(t, s.name)
-			req := requests()["tools"]
-			req.Model = s.models[1]
-			bodies, err := loop(t, s, req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			good := string(bodies[1])
-			for _, spoil := range s.spoilt {
-				bad := strings.Replace(good, spoil[0], spoil[1], 1)
-				if bad == good || check(schema, []byte(bad)) == nil {
-					t.Errorf("%s in place of %s passes: %s", spoil[1], spoil[0], bad)
-				}
-			}
-			disorderly := strings.Replace(good, s.result[0], s.result[1], 1)
-			if err := check(schema, []byte(disorderly)); err != nil {
-				t.Errorf("the description sees the order, too: %v: %s", err, disorderly)
-			}
-			if s.order([]byte(disorderly)) == nil || s.order([]byte(good)) != nil {
-				t.Errorf("the order is not seen: %s", disorderly)
-			}
-		})
+// spoilRequests shows that the descriptions find faults, and that they do not find
+// those in the order of calls and results: these are found by our own check.
+func spoilRequests(t *testing.T, s subject, schema *jsonschema.Schema) {
+	req := requests()["tools"]
+	req.Model = s.models[1]
+	bodies, err := loop(t, s, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(bodies[1])
+	for _, spoil := range s.spoilt {
+		bad := strings.Replace(good, spoil[0], spoil[1], 1)
+		if bad == good || check(schema, []byte(bad)) == nil {
+			t.Errorf("%s in place of %s passes: %s", spoil[1], spoil[0], bad)
+		}
+	}
+	disorderly := strings.Replace(good, s.result[0], s.result[1], 1)
+	if err := check(schema, []byte(disorderly)); err != nil {
+		t.Errorf("the description sees the order, too: %v: %s", err, disorderly)
+	}
+	if s.order([]byte(disorderly)) == nil || s.order([]byte(good)) != nil {
+		t.Errorf("the order is not seen: %s", disorderly)
 	}
 }
