@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk mutants bench dump real-model ci
+.PHONY: build test race lint fuzz walk mutants bench dump judges real-model ci
 
 build: ## the static binary, ./massgen
 	CGO_ENABLED=0 go build -trimpath -o massgen ./cmd/massgen
@@ -30,6 +30,9 @@ dump: ## run the demo panel and show what each model call was sent
 	go run ./cmd/massgen --config configs/three_agents.yaml --dump-inputs .cache/dump "What are the main benefits of renewable energy?"
 	go run ./cmd/massgen inputs --table .cache/dump
 	go run ./cmd/massgen inputs .cache/dump
+
+judges: ## let programs of others judge the adapters; installs them once
+	bash scripts/judges.sh
 
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
 	bash scripts/real_model.sh

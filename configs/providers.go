@@ -15,7 +15,7 @@ func (r *reader) providers(at string, n *yaml.Node, c *Config) {
 	c.Providers = map[string]Provider{}
 	for _, e := range r.entries(at, n) {
 		name := e.key.Value
-		if !r.isBackendType(e.key, join(at, name), name) {
+		if !r.isProvider(e.key, join(at, name), name) {
 			continue
 		}
 		var p Provider
@@ -31,7 +31,8 @@ func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 		name, before := e.key.Value, len(r.issues)
 		var o prices.Override
 		readSection(r, join(at, name), e.value, priceSection(), &o)
-		if len(r.issues) > before {
+		provider, model, _ := strings.Cut(name, "/")
+		if len(r.issues) > before || model != "" && !r.isProvider(e.key, join(at, name), provider) {
 			continue
 		}
 		if _, err := prices.New(map[string]prices.Override{name: o}); err != nil {
@@ -75,6 +76,15 @@ func (r *reader) namedModel(name string) Backend {
 		return Backend{Type: typ, Model: model}
 	}
 	return Backend{Model: name}
+}
+
+// isProvider is isBackendType without auto, which is a choice among providers.
+func (r *reader) isProvider(n *yaml.Node, at, name string) bool {
+	if name == "auto" {
+		r.fail(n, "%s says nothing of any provider: name the type that auto comes to", at)
+		return false
+	}
+	return r.isBackendType(n, at, name)
 }
 
 // isBackendType says whether a name is a backend type, after an issue if it is not.

@@ -43,7 +43,7 @@ func TestToolLoopKeepsThinking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := backendtest.NewProtocolServer(t, messagesAPI(), func(c backendtest.Call) backendtest.Reply {
+	server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(c backendtest.Call) backendtest.Reply {
 		if c.Number == 1 {
 			return backendtest.Reply{Raw: string(stream)}
 		}
@@ -90,7 +90,7 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "token-of-the-environment")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Custom: of-the-environment")
-	server := backendtest.NewProtocolServer(t, messagesAPI(), func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
+	server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
 	for _, key := range []string{"", "sk-of-the-config"} {
 		backend := newBackend(t, anthropic.Config{BaseURL: server.BaseURL, APIKey: key})
 		if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil {
@@ -116,7 +116,7 @@ func TestOneCallIsOneAttempt(t *testing.T) {
 		{Error: &backendtest.ReplyError{Status: 429, Message: "slow", Header: http.Header{"X-Should-Retry": {"true"}}}},
 		{Fault: backendtest.Reset},
 	} {
-		server := backendtest.NewProtocolServer(t, messagesAPI(), func(backendtest.Call) backendtest.Reply { return reply })
+		server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply { return reply })
 		failure(t, newBackend(t, anthropic.Config{BaseURL: server.BaseURL}), simple())
 		if n := len(server.Calls()); n != 1 {
 			t.Errorf("%+v costs %d requests", reply, n)
@@ -182,7 +182,7 @@ const finished = `data: {"type":"content_block_delta","index":0,"delta":{"type":
 // TestCancelBeforeTheEndMark: an answer that was cancelled is none, though all of it
 // may have come.
 func TestCancelBeforeTheEndMark(t *testing.T) {
-	server := backendtest.NewProtocolServer(t, messagesAPI(), func(backendtest.Call) backendtest.Reply {
+	server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Raw: finished, Fault: backendtest.HangMidStream}
 	})
 	backend := newBackend(t, anthropic.Config{BaseURL: server.BaseURL})
@@ -209,7 +209,7 @@ func TestLimitsOfTime(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := backendtest.NewProtocolPipeServer(t, messagesAPI(), func(backendtest.Call) backendtest.Reply { return c.reply })
+				server := backendtest.NewProtocolPipeServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply { return c.reply })
 				backend := newBackend(t, anthropic.Config{BaseURL: server.BaseURL, Transport: server.Transport()})
 				start := time.Now()
 				_, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
@@ -226,7 +226,7 @@ func TestLimitsOfTime(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgain(t *testing.T) {
-	server := backendtest.NewProtocolServer(t, messagesAPI(), func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
+	server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
 	dials := 0
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dials++

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewProtocolServer(t, messagesAPI(), s.Reply)
+		server := backendtest.NewProtocolServer(t, backendtest.Messages(), s.Reply)
 		backend := newBackend(t, anthropic.Config{
 			Provider:         "claude",
 			BaseURL:          server.BaseURL,

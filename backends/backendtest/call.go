@@ -77,6 +77,10 @@ func (c Call) ToolNames() []string {
 type Reply struct {
 	Text      string
 	Reasoning string
+	// Signature is something that only the model can read and that has to come back
+	// unchanged: that of Claude's thinking block, and Gemini's on the first call or in
+	// an empty last part. OpenAI's protocol has none.
+	Signature string
 	// ToolCalls follow the text, in order. A call without an id is sent without one.
 	ToolCalls []backends.ToolCall
 	// Usage is sent if it is not nil.

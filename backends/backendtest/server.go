@@ -23,6 +23,7 @@ type Server struct {
 	// BaseURL is what a client takes as its base URL; OpenAI's ends in /v1.
 	BaseURL string
 
+	t        testing.TB // nil if nobody is told what is wrong with requests
 	protocol Protocol
 	reply    func(Call) Reply
 	http     *httptest.Server
@@ -50,6 +51,10 @@ type Protocol struct {
 	Stream func(c Call, r Reply) string
 	// Error writes the body of an answer with an HTTP status other than 200.
 	Error func(e ReplyError) string
+	// CheckOrder says what is wrong with the order of tool calls and results in a
+	// request body. A request that fails it fails the server's test, but no benchmark,
+	// which would pay for the check.
+	CheckOrder func(body []byte) error
 
 	// whole writes the reply to a call that asks for no stream.
 	whole func(c Call, r Reply) string
@@ -59,15 +64,15 @@ type Protocol struct {
 // for each call, from many goroutines at once. The server is closed when t ends;
 // with a nil t, the caller closes it.
 func NewServer(t testing.TB, reply func(Call) Reply) *Server {
-	return NewProtocolServer(t, chatCompletions(), reply)
+	return NewProtocolServer(t, ChatCompletions(), reply)
 }
 
 // NewProtocolServer starts a server that speaks p. See NewServer for the rest.
 func NewProtocolServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server {
-	s := newServer(p, reply)
+	s := newServer(t, p, reply)
 	s.http = httptest.NewServer(s.routes())
 	s.BaseURL = s.http.URL + p.BasePath
-	s.closeWith(t)
+	s.closeWithTest()
 	return s
 }
 
@@ -75,22 +80,23 @@ func NewProtocolServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server
 // the network, so that it works in a bubble of testing/synctest, where its
 // delays take no time. See NewServer for the rest.
 func NewPipeServer(t testing.TB, reply func(Call) Reply) *Server {
-	return NewProtocolPipeServer(t, chatCompletions(), reply)
+	return NewProtocolPipeServer(t, ChatCompletions(), reply)
 }
 
 // NewProtocolPipeServer starts a server as NewPipeServer does, that speaks p.
 func NewProtocolPipeServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server {
-	s := newServer(p, reply)
+	s := newServer(t, p, reply)
 	s.pipe = newPipeListener()
 	s.http = &httptest.Server{Listener: s.pipe, Config: &http.Server{Handler: s.routes()}}
 	s.http.Start()
 	s.BaseURL = "http://backend.test" + p.BasePath
-	s.closeWith(t)
+	s.closeWithTest()
 	return s
 }
 
-func newServer(p Protocol, reply func(Call) Reply) *Server {
+func newServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server {
 	s := &Server{
+		t:        t,
 		protocol: p,
 		reply:    reply,
 		closed:   make(chan struct{}),
@@ -108,9 +114,9 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-func (s *Server) closeWith(t testing.TB) {
-	if t != nil {
-		t.Cleanup(s.Close)
+func (s *Server) closeWithTest() {
+	if s.t != nil {
+		s.t.Cleanup(s.Close)
 	}
 }
 
@@ -220,6 +226,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 	call := s.enter(r, body.Bytes())
 	defer s.leave()
+	s.checkOrder(call)
 	reply := s.reply(call)
 	if !s.pause(r.Context(), reply.Delay) {
 		return
@@ -239,6 +246,15 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 		writeAll(w, s.protocol.whole(call, reply))
 	default:
 		s.writeStream(w, r, call, reply)
+	}
+}
+
+func (s *Server) checkOrder(c Call) {
+	if _, isBenchmark := s.t.(*testing.B); isBenchmark || s.t == nil || s.protocol.CheckOrder == nil {
+		return
+	}
+	if err := s.protocol.CheckOrder(c.Body); err != nil {
+		s.t.Errorf("a service would refuse request %d: %v: %s", c.Number, err, c.Body)
 	}
 }
 

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ func requestChecks() []check {
 		{"parameters arrive", checkParams},
 		{"headers arrive", checkHeaders},
 		{"request is repaired", checkRepaired},
+		{"any conversation is sent in order", checkAnyOrder},
 		{"same request, same bytes", checkSameBytes},
 	}
 }
@@ -149,6 +151,37 @@ func checkRepaired(t *testing.T, newHarness NewHarness) {
 	h.mustCall(t, req)
 	want := plainResults(backends.Repair(req.Messages))
 	same(t, "what the server received", want, plainResults(h.Calls()[0].Messages()))
+}
+
+// checkAnyOrder sends conversations in which calls and results stand anywhere. The
+// server fails the test if one arrives that a service would refuse.
+func checkAnyOrder(t *testing.T, newHarness NewHarness) {
+	h := newHarness(t, Settings{Reply: always(Reply{Text: "ok"})})
+	random := rand.New(rand.NewPCG(4, 2))
+	for range 200 {
+		req := ask()
+		for range random.IntN(7) {
+			req.Messages = append(req.Messages, anyMessage(random))
+		}
+		h.mustCall(t, req)
+	}
+}
+
+func anyMessage(random *rand.Rand) backends.Message {
+	roles := []backends.Role{backends.RoleUser, backends.RoleAssistant, backends.RoleAssistant, backends.RoleTool, backends.RoleSystem}
+	m := backends.Message{Role: roles[random.IntN(len(roles))]}
+	for range random.IntN(4) {
+		id := []string{"", "a", "b", "a.b"}[random.IntN(4)]
+		switch random.IntN(3) {
+		case 0:
+			m.Parts = append(m.Parts, backends.Text{Text: "text"})
+		case 1:
+			m.Parts = append(m.Parts, vote(id, "agent1"))
+		default:
+			m.Parts = append(m.Parts, backends.ToolResult{CallID: id, Name: "vote", Content: "counted"})
+		}
+	}
+	return m
 }
 
 func checkSameBytes(t *testing.T, newHarness NewHarness) {

@@ -11,6 +11,12 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
+// The servers write and read the wire formats on their own, so that a mistake of an
+// adapter is not made twice.
+
+// object is a JSON object on the wire.
+type object = map[string]any
+
 // The wire format is that of OpenAI's API reference, "Create chat completion"
 // and "The chat completion chunk object".
 
@@ -58,8 +64,8 @@ type wireChunk struct {
 	Usage   *wireUsage   `json:"usage,omitempty"`
 }
 
-// chatCompletions is OpenAI's protocol.
-func chatCompletions() Protocol {
+// ChatCompletions is OpenAI's protocol.
+func ChatCompletions() Protocol {
 	return Protocol{
 		Pattern:  "POST /v1/chat/completions",
 		BasePath: "/v1",
@@ -71,11 +77,12 @@ func chatCompletions() Protocol {
 			return wholeStream(c.Number, asksForUsage(c.Body), r)
 		},
 		Error: func(e ReplyError) string {
-			return mustJSON(map[string]any{"error": map[string]any{
+			return mustJSON(object{"error": object{
 				"message": e.Message, "type": "invalid_request_error", "param": nil, "code": e.Code,
 			}})
 		},
-		whole: wholeReply,
+		CheckOrder: CheckChatOrder,
+		whole:      wholeReply,
 	}
 }
 
@@ -125,14 +132,14 @@ func (w *streamWriter) finish(reason string) {
 }
 
 // halves parts s between two characters, so that no stream comes in one piece.
-func halves(s string) [2]string {
+func halves(s string) []string {
 	middle := len(s) / 2
 	for i := range s {
 		if i >= middle {
-			return [2]string{s[:i], s[i:]}
+			return []string{s[:i], s[i:]}
 		}
 	}
-	return [2]string{s, ""}
+	return []string{s, ""}
 }
 
 func wholeStream(number int, withUsage bool, r Reply) string {

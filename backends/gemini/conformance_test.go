@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewProtocolServer(t, protocol(), s.Reply)
+		server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), s.Reply)
 		backend := newBackend(t, gemini.Config{
 			Provider:         "google",
 			BaseURL:          server.BaseURL,

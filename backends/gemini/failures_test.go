@@ -59,7 +59,7 @@ func TestOneCallIsOneRequest(t *testing.T) {
 		"resumable":   {Raw: fmt.Sprintf(more, "")},
 		"interrupted": {Raw: fmt.Sprintf(more, `,"finishReason":"CONTINUATION"`)},
 	} {
-		server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply { return reply })
+		server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply { return reply })
 		backend := newBackend(t, gemini.Config{BaseURL: server.BaseURL})
 		resp, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
 		if calls := len(server.Calls()); calls != 1 {
@@ -153,7 +153,7 @@ func TestLibraryPrintsNothing(t *testing.T) {
 	log.SetOutput(&printed)
 	t.Cleanup(func() { log.SetOutput(usual) })
 	for _, fault := range []backendtest.Fault{backendtest.AbortStream, backendtest.ErrorInStream, backendtest.HTMLPage, backendtest.Reset} {
-		server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply {
+		server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Text: "ab", Fault: fault}
 		})
 		failure(t, newBackend(t, gemini.Config{BaseURL: server.BaseURL}), simple())
@@ -183,7 +183,7 @@ func TestLimitsOfTime(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := backendtest.NewProtocolPipeServer(t, protocol(), func(backendtest.Call) backendtest.Reply { return c.reply })
+				server := backendtest.NewProtocolPipeServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply { return c.reply })
 				c.cfg.BaseURL, c.cfg.Transport = server.BaseURL, server.Transport()
 				backend := newBackend(t, c.cfg)
 				start := time.Now()
@@ -202,7 +202,7 @@ func TestLimitsOfTime(t *testing.T) {
 
 // TestCancelAfterTheAnswer: who cancels gets no answer, even if it was whole.
 func TestCancelAfterTheAnswer(t *testing.T) {
-	server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply {
+	server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Raw: finished(`{"text":"x"}`), Fault: backendtest.HangMidStream}
 	})
 	backend := newBackend(t, gemini.Config{BaseURL: server.BaseURL})
@@ -214,7 +214,7 @@ func TestCancelAfterTheAnswer(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgain(t *testing.T) {
-	server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply {
+	server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Text: "x"}
 	})
 	dials := 0

@@ -22,7 +22,7 @@ type conversation struct {
 // turn.
 func newConversation(t *testing.T, model string, replies ...string) *conversation {
 	t.Helper()
-	server := backendtest.NewProtocolServer(t, protocol(), func(c backendtest.Call) backendtest.Reply {
+	server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(c backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Raw: replies[c.Number-1]}
 	})
 	return &conversation{
@@ -39,8 +39,12 @@ func (c *conversation) step(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	data, err := json.Marshal(resp.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var stored backends.Message
-	if err := json.Unmarshal([]byte(mustJSON(resp.Message)), &stored); err != nil {
+	if err := json.Unmarshal(data, &stored); err != nil {
 		t.Fatal(err)
 	}
 	c.request.Messages = append(c.request.Messages, stored)

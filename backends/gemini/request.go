@@ -99,7 +99,7 @@ func encodeMessages(messages []backends.Message, provider, model string) (conten
 		case backends.RoleAssistant:
 			// Of a message with nothing but reasoning nothing can be sent.
 			if parts := encodeAnswer(m, provider, model); len(parts) > 0 {
-				contents = append(contents, content{roleModel, parts})
+				contents = addAnswer(contents, parts)
 			}
 		default:
 			parts := encodeParts(m)
@@ -118,6 +118,16 @@ func encodeMessages(messages []backends.Message, provider, model string) (conten
 func isImage(p backends.Part) bool {
 	_, ok := p.(backends.Image)
 	return ok
+}
+
+// addAnswer joins what the model said in two messages: the service takes calls only
+// in a content that comes after the user's.
+func addAnswer(contents []content, parts []any) []content {
+	if n := len(contents); n > 0 && contents[n-1].Role == roleModel {
+		contents[n-1].Parts = append(contents[n-1].Parts, parts...)
+		return contents
+	}
+	return append(contents, content{roleModel, parts})
 }
 
 func textPart(text string) *part { return &part{Text: &text} }

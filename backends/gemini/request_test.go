@@ -17,7 +17,7 @@ import (
 // saw it.
 func sent(t *testing.T, req backends.Request) string {
 	t.Helper()
-	server := backendtest.NewProtocolServer(t, protocol(), func(backendtest.Call) backendtest.Reply {
+	server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Text: "x"}
 	})
 	backend := newBackend(t, gemini.Config{Provider: "google", BaseURL: server.BaseURL, Model: "gemini-3-flash"})
@@ -30,6 +30,23 @@ func sent(t *testing.T, req backends.Request) string {
 		t.Errorf("the trace differs from the body (-trace +body):\n%s", diff)
 	}
 	return string(traced)
+}
+
+// TestTwoAnswersAreOneContent sends a call that follows another message of the model,
+// which the service would refuse.
+func TestTwoAnswersAreOneContent(t *testing.T) {
+	call := backends.ToolCall{ID: "a", Name: "x", Arguments: "{}"}
+	got := sent(t, backends.Request{Model: "gemini-2.5-flash", Messages: []backends.Message{
+		backends.User("u"), backends.Assistant("I look."),
+		{Role: backends.RoleAssistant, Parts: []backends.Part{call}},
+		{Role: backends.RoleTool, Parts: []backends.Part{backends.ToolResult{CallID: "a", Name: "x", Content: "1"}}},
+	}})
+	want := `{"contents":[{"role":"user","parts":[{"text":"u"}]},` +
+		`{"role":"model","parts":[{"text":"I look."},{"functionCall":{"id":"a","name":"x","args":{}}}]},` +
+		`{"role":"user","parts":[{"functionResponse":{"id":"a","name":"x","response":{"output":"1"}}}]}]}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestWholeBody(t *testing.T) {

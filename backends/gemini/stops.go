@@ -10,10 +10,11 @@ import (
 )
 
 // stopped returns the error that a finish reason is, or nil. A reason that is not
-// known here is one, too: what it ended is no answer to count on.
+// known here is one, too: what it ended is no answer to count on. FUNCTION_CALL is
+// not Google's: services that imitate its own end an answer with calls so.
 func stopped(reason, message string) error {
 	switch genai.FinishReason(reason) {
-	case genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+	case genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonContinuation, "FUNCTION_CALL":
 		return nil
 	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonLanguage,
 		genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent, genai.FinishReasonSPII,

@@ -41,9 +41,9 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &c.text)
 	}
 	var parts []struct {
-		Type     string  `json:"type"`
-		Text     string  `json:"text"`
-		Thinking content `json:"thinking"`
+		Type     string   `json:"type"`
+		Text     string   `json:"text"`
+		Thinking thoughts `json:"thinking"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
@@ -53,8 +53,27 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		case "text":
 			c.text += p.Text
 		case "thinking":
-			c.thinking += p.Thinking.text
+			c.thinking += string(p.Thinking)
 		}
+	}
+	return nil
+}
+
+// thoughts are a text, or a list of parts with one.
+type thoughts string
+
+func (t *thoughts) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*string)(t)) == nil {
+		return nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		*t += thoughts(p.Text)
 	}
 	return nil
 }

@@ -70,9 +70,6 @@ func NewService(s Settings) (*Service, error) {
 // BaseURL returns the base URL without its query and without a slash at the end.
 func (s *Service) BaseURL() string { return s.baseURL.String() }
 
-// Host returns the host of the base URL, with its port.
-func (s *Service) Host() string { return s.baseURL.Host }
-
 // Client returns a client for a library. It sends only requests whose context is
 // that of an Exchange.
 func (s *Service) Client() *http.Client { return &http.Client{Transport: s.transport} }

@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"net"
-	"net/http"
 	"testing"
 
 	"github.com/massgen/massgen/backends"
@@ -18,7 +17,7 @@ func TestUnreachable(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, refused := http.Get("http://" + l.Addr().String())
+	_, refused := net.Dial("tcp", l.Addr().String())
 	elsewhere := refusedBy(t, refused, net.IPv4(192, 0, 2, 1))
 	for name, c := range map[string]struct {
 		err  error

@@ -10,7 +10,7 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults"},
+	{"tests", "tests/arch", "tests/faults", "tests/judges"},
 	{"cmd/massgen"},
 	{"cmd/massgen/app"},
 	{"coordinator"},
@@ -84,6 +84,8 @@ var confined = map[string][]string{
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
 	"github.com/google/go-cmp":               {"backends/backendtest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
+
+	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/judges"},
 }
 
 func checkThirdParty(t *tree) []string {

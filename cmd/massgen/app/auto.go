@@ -32,7 +32,7 @@ func (r *resolver) choose(ctx context.Context) choice {
 	if c, ok := r.chooseKeyed(); ok {
 		return c
 	}
-	return r.chooseFrom(r.askLocal(ctx))
+	return chooseServer(r.askLocal(ctx))
 }
 
 // chooseKeyed chooses the first provider with a key.
@@ -48,11 +48,8 @@ func (r *resolver) chooseKeyed() (choice, bool) {
 	return choice{}, false
 }
 
-// chooseFrom is choose, when the model servers have been asked.
-func (r *resolver) chooseFrom(asked []server) choice {
-	if c, ok := r.chooseKeyed(); ok {
-		return c
-	}
+// chooseServer chooses the first model server that has a model, else the demo.
+func chooseServer(asked []server) choice {
 	if found := withModels(asked); len(found) > 0 {
 		s := found[0]
 		return choice{provider: s.provider, model: s.models[0], baseURL: s.baseURL, why: s.provider.title + " answers at " + shownURL(s.baseURL)}

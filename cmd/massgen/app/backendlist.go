@@ -42,7 +42,10 @@ func (p *program) listBackends(ctx context.Context) error {
 
 func (r *resolver) backendTable(ctx context.Context) (string, error) {
 	asked := r.askLocal(ctx)
-	first := r.chooseFrom(asked)
+	first, ok := r.chooseKeyed()
+	if !ok {
+		first = chooseServer(asked)
+	}
 	rows := [][]string{
 		{"TYPE", "SERVICE", "DEFAULT MODEL", "HERE"},
 		{autoType, "the first that is here", "", "takes " + reached{provider: first.provider, model: first.model}.name()},

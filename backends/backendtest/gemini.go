@@ -1,50 +1,56 @@
-package gemini_test
+package backendtest
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 )
 
-// object is a JSON object on the wire. The tests write and read the wire format
-// on their own, so that a mistake of the adapter is not made twice.
-type object = map[string]any
-
-// protocol is the Gemini API, for the server of the tests.
-func protocol() backendtest.Protocol {
-	return backendtest.Protocol{
-		Pattern: "POST /v1beta/models/{call}",
-		Decode:  decodeCall,
-		Stream:  func(_ backendtest.Call, r backendtest.Reply) string { return stream(r) },
-		Error:   errorBody,
+// GenerateContent is Gemini's protocol, that of Google's API reference, "Generating
+// content".
+func GenerateContent() Protocol {
+	return Protocol{
+		Pattern:    "POST /v1beta/models/{call}",
+		Decode:     decodeGenerate,
+		Stream:     func(_ Call, r Reply) string { return generateStream(r) },
+		Error:      generateError,
+		CheckOrder: CheckContentsOrder,
 	}
 }
 
-// stream writes a reply, or what comes before its fault. A call comes whole or not
+// generateStream writes a reply, or what comes before its fault. A call comes whole or not
 // at all, so that a stream which breaks off in a call breaks off in its event.
-func stream(r backendtest.Reply) string {
+func generateStream(r Reply) string {
 	var out strings.Builder
 	if r.Reasoning != "" {
 		out.WriteString(partEvent(object{"text": r.Reasoning, "thought": true}))
 	}
-	middle := len([]rune(r.Text)) / 2
+	text := halves(r.Text)
 	if r.Text != "" {
-		out.WriteString(partEvent(object{"text": string([]rune(r.Text)[:middle])}))
+		out.WriteString(partEvent(object{"text": text[0]}))
 	}
-	if r.Fault != backendtest.NoFault {
+	if r.Fault != NoFault {
 		return out.String() + brokenEnd(r)
 	}
 	if r.Text != "" {
-		out.WriteString(partEvent(object{"text": string([]rune(r.Text)[middle:])}))
+		out.WriteString(partEvent(object{"text": text[1]}))
 	}
-	for _, c := range r.ToolCalls {
-		out.WriteString(partEvent(callPart(c)))
+	for i, c := range r.ToolCalls {
+		part := callPart(c)
+		if i == 0 && r.Signature != "" {
+			part["thoughtSignature"] = r.Signature
+		}
+		out.WriteString(partEvent(part))
 	}
-	last := object{"candidates": []object{{"content": object{"role": "model"}, "finishReason": finishReason(r), "index": 0}}}
+	if len(r.ToolCalls) == 0 && r.Signature != "" {
+		out.WriteString(partEvent(object{"text": "", "thoughtSignature": r.Signature}))
+	}
+	last := object{"candidates": []object{{
+		"content": object{"role": "model"}, "finishReason": cmp.Or(r.Finish, "STOP"), "index": 0,
+	}}}
 	if r.Usage != nil {
 		last["usageMetadata"] = object{
 			"promptTokenCount":        r.Usage.InputTokens,
@@ -56,9 +62,9 @@ func stream(r backendtest.Reply) string {
 	return out.String() + event(last)
 }
 
-func brokenEnd(r backendtest.Reply) string {
+func brokenEnd(r Reply) string {
 	switch {
-	case r.Fault == backendtest.ErrorInStream:
+	case r.Fault == ErrorInStream:
 		return event(object{"error": object{"code": 503, "message": "The server had an error", "status": "UNAVAILABLE"}})
 	case r.Text == "" && len(r.ToolCalls) > 0:
 		whole := partEvent(callPart(r.ToolCalls[0]))
@@ -85,33 +91,18 @@ func callPart(c backends.ToolCall) object {
 // event writes a server-sent event as Google does, with CRs.
 func event(v object) string { return "data: " + mustJSON(v) + "\r\n\r\n" }
 
-func finishReason(r backendtest.Reply) string {
-	if r.Finish != "" {
-		return r.Finish
-	}
-	return "STOP"
-}
-
-// errorBody writes an error as a google.rpc.Status. Google has no code for a
+// generateError writes an error as a google.rpc.Status. Google has no code for a
 // context that is too long, only words.
-func errorBody(e backendtest.ReplyError) string {
+func generateError(e ReplyError) string {
 	if e.Code == "context_length_exceeded" {
 		e.Message += " The input token count (9) exceeds the maximum number of tokens allowed (8)."
 	}
 	return mustJSON(object{"error": object{"code": e.Status, "message": e.Message, "status": "ANY"}})
 }
 
-func mustJSON(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("encode: %v", err))
-	}
-	return string(data)
-}
-
-type wireRequest struct {
-	SystemInstruction wireContent
-	Contents          []wireContent
+type geminiRequest struct {
+	SystemInstruction geminiContent
+	Contents          []geminiContent
 	Tools             []struct {
 		FunctionDeclarations []struct {
 			Name, Description    string
@@ -130,12 +121,12 @@ type wireRequest struct {
 	}
 }
 
-type wireContent struct {
+type geminiContent struct {
 	Role  string
-	Parts []wirePart
+	Parts []geminiPart
 }
 
-type wirePart struct {
+type geminiPart struct {
 	Text       *string
 	InlineData *struct {
 		MimeType string
@@ -152,8 +143,8 @@ type wirePart struct {
 	}
 }
 
-func decodeCall(r *http.Request, body []byte) backends.Request {
-	var in wireRequest
+func decodeGenerate(r *http.Request, body []byte) backends.Request {
+	var in geminiRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return backends.Request{Messages: []backends.Message{backends.User("unreadable request: " + err.Error())}}
 	}
@@ -184,7 +175,7 @@ func decodeCall(r *http.Request, body []byte) backends.Request {
 	return out
 }
 
-func (c wireContent) message(role backends.Role) backends.Message {
+func (c geminiContent) message(role backends.Role) backends.Message {
 	m := backends.Message{Role: role}
 	for _, p := range c.Parts {
 		switch {
@@ -208,7 +199,7 @@ func (c wireContent) message(role backends.Role) backends.Message {
 	return m
 }
 
-func (p wirePart) result() backends.ToolResult {
+func (p geminiPart) result() backends.ToolResult {
 	out := backends.ToolResult{CallID: p.FunctionResponse.ID, Name: p.FunctionResponse.Name}
 	switch response := p.FunctionResponse.Response; {
 	case response.Error != nil:

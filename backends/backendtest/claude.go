@@ -1,6 +1,7 @@
-package anthropic_test
+package backendtest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -8,21 +9,21 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 )
 
-// messagesAPI is the protocol of the API reference, "Create a Message" and
-// "Streaming messages".
-func messagesAPI() backendtest.Protocol {
-	return backendtest.Protocol{
-		Pattern: "POST /v1/messages",
-		Decode:  func(_ *http.Request, body []byte) backends.Request { return decodeRequest(body) },
-		Stream:  writeStream,
-		Error:   writeError,
+// Messages is Claude's protocol, that of Anthropic's API reference, "Create a
+// Message" and "Streaming messages".
+func Messages() Protocol {
+	return Protocol{
+		Pattern:    "POST /v1/messages",
+		Decode:     func(_ *http.Request, body []byte) backends.Request { return decodeMessages(body) },
+		Stream:     messagesStream,
+		Error:      messagesError,
+		CheckOrder: CheckMessagesOrder,
 	}
 }
 
-func writeError(e backendtest.ReplyError) string {
+func messagesError(e ReplyError) string {
 	kind := map[int]string{
 		401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error",
 		500: "api_error", 529: "overloaded_error",
@@ -37,40 +38,48 @@ func writeError(e backendtest.ReplyError) string {
 	return mustJSON(object{"type": "error", "error": object{"type": kind, "message": message}, "request_id": "req_1"})
 }
 
-type object = map[string]any
-
-// streamWriter writes the events of one stream.
-type streamWriter struct {
+// claudeWriter writes the events of one stream.
+type claudeWriter struct {
 	out   strings.Builder
 	index int
 }
 
-func (w *streamWriter) event(kind string, fields object) {
+func (w *claudeWriter) event(kind string, fields object) {
 	fields["type"] = kind
 	fmt.Fprintf(&w.out, "event: %s\ndata: %s\n\n", kind, mustJSON(fields))
 }
 
-func (w *streamWriter) start(block object) {
+func (w *claudeWriter) start(block object) {
 	w.event("content_block_start", object{"index": w.index, "content_block": block})
 }
 
-func (w *streamWriter) delta(kind, field, text string) {
+func (w *claudeWriter) delta(kind, field, text string) {
 	w.event("content_block_delta", object{"index": w.index, "delta": object{"type": kind, field: text}})
 }
 
-func (w *streamWriter) stop() {
+func (w *claudeWriter) stop() {
 	w.event("content_block_stop", object{"index": w.index})
 	w.index++
 }
 
-func (w *streamWriter) text(pieces ...string) {
+// thinking writes a thinking block, whose signature is the reply's or any.
+func (w *claudeWriter) thinking(r Reply) {
+	w.start(object{"type": "thinking", "thinking": "", "signature": ""})
+	if r.Reasoning != "" {
+		w.delta("thinking_delta", "thinking", r.Reasoning)
+	}
+	w.delta("signature_delta", "signature", cmp.Or(r.Signature, "c2lnbmVk"))
+	w.stop()
+}
+
+func (w *claudeWriter) text(pieces ...string) {
 	w.start(object{"type": "text", "text": ""})
 	for _, p := range pieces {
 		w.delta("text_delta", "text", p)
 	}
 }
 
-func (w *streamWriter) call(c backends.ToolCall, pieces ...string) {
+func (w *claudeWriter) call(c backends.ToolCall, pieces ...string) {
 	w.start(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}})
 	w.delta("input_json_delta", "partial_json", "")
 	for _, p := range pieces {
@@ -78,52 +87,45 @@ func (w *streamWriter) call(c backends.ToolCall, pieces ...string) {
 	}
 }
 
-func writeStream(c backendtest.Call, r backendtest.Reply) string {
-	var w streamWriter
+func messagesStream(c Call, r Reply) string {
+	var w claudeWriter
 	message := object{"id": fmt.Sprintf("msg_%d", c.Number), "type": "message", "role": "assistant", "content": []any{}}
 	if r.Usage != nil {
 		message["usage"] = inputUsage(r.Usage)
 	}
 	w.event("message_start", object{"message": message})
 	w.event("ping", object{})
-	if r.Fault != backendtest.NoFault {
+	if r.Fault != NoFault {
 		w.half(r)
 		return w.out.String()
 	}
-	if r.Reasoning != "" {
-		w.start(object{"type": "thinking", "thinking": "", "signature": ""})
-		w.delta("thinking_delta", "thinking", r.Reasoning)
-		w.delta("signature_delta", "signature", "c2lnbmVk")
-		w.stop()
+	if r.Reasoning != "" || r.Signature != "" {
+		w.thinking(r)
 	}
 	if r.Text != "" {
-		first, second := halves(r.Text)
-		w.text(first, second)
+		w.text(halves(r.Text)...)
 		w.stop()
 	}
 	for _, c := range r.ToolCalls {
-		first, second := halves(c.Arguments)
-		w.call(c, first, second)
+		w.call(c, halves(c.Arguments)...)
 		w.stop()
 	}
 	w.finish(r)
 	return w.out.String()
 }
 
-func (w *streamWriter) half(r backendtest.Reply) {
+func (w *claudeWriter) half(r Reply) {
 	if r.Text != "" || len(r.ToolCalls) == 0 {
-		first, _ := halves(r.Text)
-		w.text(first)
+		w.text(halves(r.Text)[0])
 	} else {
-		first, _ := halves(r.ToolCalls[0].Arguments)
-		w.call(r.ToolCalls[0], first)
+		w.call(r.ToolCalls[0], halves(r.ToolCalls[0].Arguments)[0])
 	}
-	if r.Fault == backendtest.ErrorInStream {
+	if r.Fault == ErrorInStream {
 		w.event("error", object{"error": object{"type": "api_error", "message": "The server had an error"}})
 	}
 }
 
-func (w *streamWriter) finish(r backendtest.Reply) {
+func (w *claudeWriter) finish(r Reply) {
 	reason := r.Finish
 	if reason == "" {
 		reason = "end_turn"
@@ -148,17 +150,7 @@ func inputUsage(u *backends.Usage) object {
 	}
 }
 
-func halves(s string) (string, string) {
-	middle := len(s) / 2
-	for i := range s {
-		if i >= middle {
-			return s[:i], s[i:]
-		}
-	}
-	return s, ""
-}
-
-type wireBlock struct {
+type claudeBlock struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
 	Source struct {
@@ -170,16 +162,16 @@ type wireBlock struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
-	Content   []wireBlock     `json:"content"`
+	Content   []claudeBlock   `json:"content"`
 	IsError   bool            `json:"is_error"`
 }
 
-type wireRequest struct {
-	Model    string      `json:"model"`
-	System   []wireBlock `json:"system"`
+type claudeRequest struct {
+	Model    string        `json:"model"`
+	System   []claudeBlock `json:"system"`
 	Messages []struct {
 		Role    backends.Role `json:"role"`
-		Content []wireBlock   `json:"content"`
+		Content []claudeBlock `json:"content"`
 	} `json:"messages"`
 	Tools []struct {
 		Name        string          `json:"name"`
@@ -195,10 +187,10 @@ type wireRequest struct {
 	backends.Params
 }
 
-// decodeRequest reads a request body. What it cannot read is a request with one
+// decodeMessages reads a request body. What it cannot read is a request with one
 // user message that says so.
-func decodeRequest(body []byte) backends.Request {
-	var in wireRequest
+func decodeMessages(body []byte) backends.Request {
+	var in claudeRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return backends.Request{Messages: []backends.Message{backends.User("unreadable request: " + err.Error())}}
 	}
@@ -217,7 +209,7 @@ func decodeRequest(body []byte) backends.Request {
 }
 
 // messagesOf parts the tool results of a user message from what follows them.
-func messagesOf(role backends.Role, blocks []wireBlock) []backends.Message {
+func messagesOf(role backends.Role, blocks []claudeBlock) []backends.Message {
 	var results, rest []backends.Part
 	for _, b := range blocks {
 		switch b.Type {
@@ -253,12 +245,4 @@ func messagesOf(role backends.Role, blocks []wireBlock) []backends.Message {
 		out = append(out, backends.Message{Role: role, Parts: rest})
 	}
 	return out
-}
-
-func mustJSON(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(data)
 }
