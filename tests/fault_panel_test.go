@@ -61,3 +61,35 @@ func (c cost) explains(message string) bool {
 	waitedFor := c.took < kernel.Defaults().StragglerGrace
 	return strings.Contains(message, strings.TrimPrefix(c.end, "error: ")) || !waitedFor && strings.Contains(message, "had not come back")
 }
+
+// TestCancelledTurnFreesEveryConnection: all three services are in the middle of an
+// answer when a person ends the turn, and see their connections end.
+func TestCancelledTurnFreesEveryConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newMixedPanel(t, func(_ protocol, a coordinator.Agent) coordinator.Agent { return a },
+			func(protocol, backendtest.Call) backendtest.Reply {
+				return backendtest.Reply{Text: "I think that", Fault: backendtest.HangMidStream}
+			})
+		turn, err := p.Start(t.Context(), "s", "What is it?")
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for name, server := range p.servers {
+			if server.Open() != 1 {
+				t.Errorf("%s answers %d calls", name, server.Open())
+			}
+		}
+		turn.Cancel()
+		r, err := turn.Wait(t.Context())
+		if err != nil || r.Status != kernel.Cut {
+			t.Errorf("status %s, %v", r.Status, err)
+		}
+		synctest.Wait()
+		for name, server := range p.servers {
+			if server.Open() != 0 {
+				t.Errorf("%s still answers", name)
+			}
+		}
+	})
+}
