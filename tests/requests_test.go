@@ -16,9 +16,9 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/fallback"
-	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 var update = flag.Bool("update", false, "write the tables of the documents anew")
@@ -35,7 +35,7 @@ func retryAfter(value string) http.Header { return http.Header{"Retry-After": {v
 type fault struct {
 	name  string
 	reply backendtest.Reply
-	// times is how many requests meet it; 0 is all.
+	// times is how many requests meet it; 0 is all, and never is none.
 	times int
 	// spare adds a second model, which answers.
 	spare bool
@@ -43,12 +43,14 @@ type fault struct {
 	open bool
 }
 
+const never = -1
+
 func faults() []fault {
 	const half = "the first half, and the second half"
 	slow := failed(429, "Slow down.", nil)
 	quota := failed(429, "You exceeded your current quota, please check your plan and billing details.", nil)
 	return []fault{
-		{name: "none"},
+		{name: "none", times: never},
 		{name: "429 with Retry-After: 7", reply: failed(429, "Slow down.", retryAfter("7"))},
 		{name: "429 with Retry-After: 600", reply: failed(429, "Slow down.", retryAfter("600"))},
 		{name: "429 without Retry-After", reply: slow},
@@ -75,40 +77,63 @@ func faults() []fault {
 	}
 }
 
-// respond is what the server says to a call: the spare model works.
-func (f fault) respond(c backendtest.Call) backendtest.Reply {
-	if c.Model() == "spare" || f.times > 0 && c.Number > f.times {
-		return backendtest.Reply{Text: "an answer"}
-	}
-	return f.reply
+// hits says whether a request meets the fault: the spare model works.
+func (f fault) hits(c backendtest.Call) bool {
+	return c.Model() != "spare" && (f.times == 0 || c.Number <= f.times)
 }
 
-// row makes one call and writes down what came of it.
-func (f fault) row(t *testing.T) string {
-	var row string
-	synctest.Test(t, func(t *testing.T) {
-		server := backendtest.NewPipeServer(t, f.respond)
-		adapter := newAdapter(t, server.BaseURL, server.Transport())
-		options := retry.Options{Random: func() float64 { return 1 }}
-		gate := retry.NewGate("test", retry.Limits{})
-		if f.open {
-			openBreaker(t, gate)
-		}
-		var backend backends.Backend = retry.New(adapter, gate, options)
-		if f.spare {
-			backend = fallback.New("test", backend, fallback.Choice{
-				Provider: "spare", Backend: retry.New(adapter, retry.NewGate("spare", retry.Limits{}), options), Model: "spare",
-			})
-		}
-		start := time.Now()
-		end := "an answer"
-		if err := ask(t, backend); err != nil {
-			end = "error: " + strings.ReplaceAll(string(backends.KindOf(err)), "_", " ")
-		}
-		row = fmt.Sprintf("| %s | %d | %s | %s |", f.name, len(server.Calls()), end, time.Since(start))
+// around puts around an adapter what a program puts there, with the longest waits
+// that chance can give.
+func (f fault) around(t *testing.T, p protocol, adapter backends.Backend) backends.Backend {
+	options := retry.Options{Random: func() float64 { return 1 }}
+	gate := retry.NewGate(p.name, retry.Limits{})
+	if f.open {
+		openBreaker(t, p, gate)
+	}
+	backend := retry.New(adapter, gate, options)
+	if !f.spare {
+		return backend
+	}
+	return fallback.New(p.name, backend, fallback.Choice{
+		Provider: "spare", Backend: retry.New(adapter, retry.NewGate("spare", retry.Limits{}), options), Model: "spare",
 	})
-	return row
 }
+
+// cost is what a fault comes to: for one call, and for the turn of a panel in which
+// one agent meets it.
+type cost struct {
+	requests int
+	end      string
+	took     time.Duration
+	turn     kernel.Status
+	turnTook time.Duration
+}
+
+func (c cost) String() string {
+	return fmt.Sprintf("%d | %s | %s | %s | %s", c.requests, c.end, c.took, c.turn, c.turnTook)
+}
+
+// call makes one call and returns what it cost.
+func (f fault) call(t *testing.T, p protocol) (c cost) {
+	synctest.Test(t, func(t *testing.T) {
+		server, adapter := p.serve(t, func(c backendtest.Call) backendtest.Reply {
+			if f.hits(c) {
+				return f.reply
+			}
+			return backendtest.Reply{Text: "an answer"}
+		})
+		backend := f.around(t, p, adapter)
+		start := time.Now()
+		c.end = anAnswer
+		if err := ask(t, backend); err != nil {
+			c.end = "error: " + strings.ReplaceAll(string(backends.KindOf(err)), "_", " ")
+		}
+		c.requests, c.took = len(server.Calls()), time.Since(start)
+	})
+	return c
+}
+
+const anAnswer = "an answer"
 
 func ask(t *testing.T, backend backends.Backend) error {
 	t.Helper()
@@ -117,21 +142,11 @@ func ask(t *testing.T, backend backends.Backend) error {
 	return err
 }
 
-func newAdapter(t *testing.T, baseURL string, transport *http.Transport) *openai.Backend {
-	t.Helper()
-	adapter, err := openai.New(openai.Config{Provider: "test", BaseURL: baseURL, Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(transport.CloseIdleConnections)
-	return adapter
-}
-
 // openBreaker lets calls to another server fail at the gate.
-func openBreaker(t *testing.T, gate *retry.Gate) {
+func openBreaker(t *testing.T, p protocol, gate *retry.Gate) {
 	t.Helper()
-	down := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply { return failed(503, "Down.", nil) })
-	backend := retry.New(newAdapter(t, down.BaseURL, down.Transport()), gate, retry.Options{MaxAttempts: 1})
+	_, adapter := p.serve(t, func(backendtest.Call) backendtest.Reply { return failed(503, "Down.", nil) })
+	backend := retry.New(adapter, gate, retry.Options{MaxAttempts: 1})
 	for range retry.DefaultFailures {
 		if err := ask(t, backend); err == nil {
 			t.Error("the service that is down answers")
@@ -139,11 +154,37 @@ func openBreaker(t *testing.T, gate *retry.Gate) {
 	}
 }
 
+// rows measures a fault in every protocol. It is one row where all cost the same,
+// else one for each cost, which names its protocols.
+func (f fault) rows(t *testing.T) []string {
+	var costs []cost
+	names := map[cost][]string{}
+	for _, p := range protocols() {
+		c := f.call(t, p)
+		c.turn, c.turnTook = f.turn(t, p, c)
+		if names[c] == nil {
+			costs = append(costs, c)
+		}
+		names[c] = append(names[c], p.name)
+	}
+	if len(costs) == 1 {
+		return []string{fmt.Sprintf("| %s | %s |", f.name, costs[0])}
+	}
+	var rows []string
+	for _, c := range costs {
+		rows = append(rows, fmt.Sprintf("| %s (%s) | %s |", f.name, strings.Join(names[c], ", "), c))
+	}
+	return rows
+}
+
 // TestRequestsOfEachFault keeps the table of docs/requests.md true.
 func TestRequestsOfEachFault(t *testing.T) {
-	lines := []string{"| Fault | Requests | Ends with | At most |", "| --- | ---: | --- | ---: |"}
+	lines := []string{
+		"| Fault | Requests | Ends with | At most | Turn | Turn at most |",
+		"| --- | ---: | --- | ---: | --- | ---: |",
+	}
 	for _, f := range faults() {
-		lines = append(lines, f.row(t))
+		lines = append(lines, f.rows(t)...)
 	}
 	checkTable(t, "requests", lines)
 }
@@ -191,10 +232,14 @@ func checkTable(t *testing.T, name string, lines []string) {
 // TestResetOverTheNetwork: a reset of a real connection costs what the table says of
 // one in memory.
 func TestResetOverTheNetwork(t *testing.T) {
-	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.Reset} })
-	options := retry.Options{Random: func() float64 { return 0 }}
-	backend := retry.New(newAdapter(t, server.BaseURL, &http.Transport{}), retry.NewGate("test", retry.Limits{}), options)
-	if err := ask(t, backend); backends.KindOf(err) != backends.KindNetwork || len(server.Calls()) != retry.DefaultMaxAttempts {
-		t.Errorf("%d requests, %v", len(server.Calls()), err)
-	}
+	perProtocol(t, func(t *testing.T, p protocol) {
+		server := backendtest.NewProtocolServer(t, p.wire, func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Fault: backendtest.Reset}
+		})
+		options := retry.Options{Random: func() float64 { return 0 }}
+		backend := retry.New(p.connect(t, server.BaseURL, &http.Transport{}), retry.NewGate("test", retry.Limits{}), options)
+		if err := ask(t, backend); backends.KindOf(err) != backends.KindNetwork || len(server.Calls()) != retry.DefaultMaxAttempts {
+			t.Errorf("%d requests, %v", len(server.Calls()), err)
+		}
+	})
 }
