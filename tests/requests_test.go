@@ -41,12 +41,16 @@ type fault struct {
 	spare bool
 	// open opens the breaker before the call.
 	open bool
+	// streams is a fault that only requests for a stream meet; again counts the second
+	// call, after one that met the same.
+	streams, again bool
 }
 
 func faults() []fault {
 	const half = "the first half, and the second half"
 	slow := failed(429, "Slow down.", nil)
 	quota := failed(429, "You exceeded your current quota, please check your plan and billing details.", nil)
+	unstreamed := failed(400, "Streaming is not supported.", nil)
 	return []fault{
 		{name: "none"},
 		{name: "429 with Retry-After: 7", reply: failed(429, "Slow down.", retryAfter("7"))},
@@ -65,7 +69,8 @@ func faults() []fault {
 		{name: "400", reply: failed(400, "Unknown field.", nil)},
 		{name: "400, the conversation is too long", reply: failed(400, "This model's maximum context length is 8192 tokens.", nil)},
 		{name: "400, it takes no tools", reply: failed(400, "This model does not support tools.", nil)},
-		{name: "400, it cannot stream", reply: failed(400, "Streaming is not supported.", nil), times: 1},
+		{name: "400, it cannot stream", reply: unstreamed, streams: true},
+		{name: "400, it cannot stream, in each later call", reply: unstreamed, streams: true, again: true},
 		{name: "401", reply: failed(401, "Wrong key.", nil)},
 		{name: "a web page in place of an answer", reply: backendtest.Reply{Fault: backendtest.HTMLPage}},
 		{name: "any, while the breaker is open", open: true},
@@ -77,7 +82,8 @@ func faults() []fault {
 
 // respond is what the server says to a call: the spare model works.
 func (f fault) respond(c backendtest.Call) backendtest.Reply {
-	if c.Model() == "spare" || f.times > 0 && c.Number > f.times {
+	isWhole := !strings.Contains(string(c.Body), `"stream":true`)
+	if c.Model() == "spare" || f.times > 0 && c.Number > f.times || f.streams && isWhole {
 		return backendtest.Reply{Text: "an answer"}
 	}
 	return f.reply
@@ -100,12 +106,19 @@ func (f fault) row(t *testing.T) string {
 				Provider: "spare", Backend: retry.New(adapter, retry.NewGate("spare", retry.Limits{}), options), Model: "spare",
 			})
 		}
+		before := 0
+		if f.again {
+			if err := ask(t, backend); err != nil {
+				t.Error(err)
+			}
+			before = len(server.Calls())
+		}
 		start := time.Now()
 		end := "an answer"
 		if err := ask(t, backend); err != nil {
 			end = "error: " + strings.ReplaceAll(string(backends.KindOf(err)), "_", " ")
 		}
-		row = fmt.Sprintf("| %s | %d | %s | %s |", f.name, len(server.Calls()), end, time.Since(start))
+		row = fmt.Sprintf("| %s | %d | %s | %s |", f.name, len(server.Calls())-before, end, time.Since(start))
 	})
 	return row
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"sync"
 	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -45,6 +46,15 @@ type Backend struct {
 	client  *goopenai.Client
 	service *wire.Service
 	model   string
+	// unstreamed has, for each kind of call that the service will not stream, that it
+	// said so.
+	unstreamed sync.Map
+}
+
+// kind tells calls apart of which a service may stream one and not the other.
+type kind struct {
+	model string
+	tools bool
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -85,7 +95,8 @@ func (b *Backend) Close() error {
 // the trace shows both bodies: a connection that was used before and turns out to be
 // closed, before any byte of an answer, is replaced by net/http; and a service that
 // says that it cannot stream is asked again, without streaming, under the same limits
-// of time.
+// of time. That is remembered: what was refused, the model's calls with tools or those
+// without, is not asked for as a stream again.
 //
 // The errors are *backends.Error; one that comes after the model was reached and
 // before it answered whole is KindNetwork or KindTimeout, also when the service only
@@ -113,12 +124,16 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	err = a.exchange(ctx, b, req, request, overlay)
-	if wire.SaysNoStream(err) {
-		overlay["stream"], overlay["stream_options"] = false, nil
-		err = a.exchange(ctx, b, req, request, overlay)
+	k := kind{request.Model, len(req.Tools) > 0}
+	if _, refused := b.unstreamed.Load(k); !refused {
+		err := a.exchange(ctx, b, req, request, overlay)
+		if !wire.SaysNoStream(err) {
+			return err
+		}
+		b.unstreamed.Store(k, true)
 	}
-	return err
+	overlay["stream"], overlay["stream_options"] = false, nil
+	return a.exchange(ctx, b, req, request, overlay)
 }
 
 // exchange sends one request and reads its answer.
