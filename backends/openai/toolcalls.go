@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -77,20 +78,20 @@ func (m *callMerger) add(f callFragment) error {
 func (m *callMerger) find(f callFragment) *openCall {
 	if f.Index != nil {
 		if call := m.byIndex[*f.Index]; call != nil {
-			return continued(call, f)
+			return m.continued(call, f)
 		}
 	}
 	if f.ID != "" {
 		for _, call := range m.calls {
 			if call.id == f.ID {
-				return continued(call, f)
+				return m.continued(call, f)
 			}
 		}
 	}
 	if f.Index == nil && len(m.calls) > 0 {
 		last := m.calls[len(m.calls)-1]
 		if f.ID == "" || f.Function.Name == "" {
-			return continued(last, f)
+			return m.continued(last, f)
 		}
 	}
 	if f.Index != nil && f.Function.Name == "" && f.ID == "" && len(m.calls) > 0 {
@@ -100,35 +101,39 @@ func (m *callMerger) find(f callFragment) *openCall {
 }
 
 // continued returns call if f can be more of it, else nil: a fragment with a name
-// begins a new call if the one before is complete, or has another name and
-// nothing yet. An end that only repeats id and name begins none.
-func continued(call *openCall, f callFragment) *openCall {
+// begins a new call if the one before has another name, or is complete. An end that
+// only repeats id and name begins none.
+func (m *callMerger) continued(call *openCall, f callFragment) *openCall {
 	name := f.Function.Name
-	if name == "" || call.name == "" {
+	switch {
+	case name == "" || call.name == "":
 		return call
-	}
-	if call.arguments.text.Len() == 0 {
-		if name != call.name {
-			return nil
-		}
-		return call
-	}
-	repeats := f.Function.Arguments == "" && name == call.name && (f.ID == "" || f.ID == call.id)
-	if !repeats && call.arguments.complete() {
+	case name != call.name:
 		return nil
+	case !call.arguments.complete():
+		return call
 	}
-	return call
+	sameIndex := f.Index == nil || m.byIndex[*f.Index] == call
+	if f.Function.Arguments == "" && (f.ID == "" || f.ID == call.id) && sameIndex {
+		return call
+	}
+	return nil
 }
 
 // merged returns the calls, in the order in which they began: each once, with an
-// id that no other has.
+// id that no other has. One of the same id and name as another that says the same,
+// or nothing, is that once more.
 func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
 	for _, open := range m.calls {
 		arguments := strings.ToValidUTF8(open.arguments.text.String(), "\uFFFD")
 		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(arguments)}
-		if call.ID != "" && isRepeated(call, out) {
+		isEmpty := open.arguments.text.Len() == 0
+		isRepeated := func(b backends.ToolCall) bool {
+			return b.ID == call.ID && b.Name == call.Name && (isEmpty || b.Arguments == call.Arguments)
+		}
+		if call.ID != "" && slices.ContainsFunc(out, isRepeated) {
 			continue
 		}
 		if call.ID == "" || ids[call.ID] {
@@ -138,13 +143,4 @@ func (m *callMerger) merged() []backends.ToolCall {
 		out = append(out, call)
 	}
 	return out
-}
-
-func isRepeated(call backends.ToolCall, before []backends.ToolCall) bool {
-	for _, b := range before {
-		if b == call {
-			return true
-		}
-	}
-	return false
 }
