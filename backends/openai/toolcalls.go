@@ -78,20 +78,20 @@ func (m *callMerger) add(f callFragment) error {
 func (m *callMerger) find(f callFragment) *openCall {
 	if f.Index != nil {
 		if call := m.byIndex[*f.Index]; call != nil {
-			return m.continued(call, f)
+			return continued(call, f)
 		}
 	}
 	if f.ID != "" {
 		for _, call := range m.calls {
 			if call.id == f.ID {
-				return m.continued(call, f)
+				return continued(call, f)
 			}
 		}
 	}
 	if f.Index == nil && len(m.calls) > 0 {
 		last := m.calls[len(m.calls)-1]
 		if f.ID == "" || f.Function.Name == "" {
-			return m.continued(last, f)
+			return continued(last, f)
 		}
 	}
 	if f.Index != nil && f.Function.Name == "" && f.ID == "" && len(m.calls) > 0 {
@@ -102,19 +102,14 @@ func (m *callMerger) find(f callFragment) *openCall {
 
 // continued returns call if f can be more of it, else nil: a fragment with a name
 // begins a new call if the one before has another name, or is complete. An end that
-// only repeats id and name begins none.
-func (m *callMerger) continued(call *openCall, f callFragment) *openCall {
-	name := f.Function.Name
-	switch {
+// only repeats the name begins none.
+func continued(call *openCall, f callFragment) *openCall {
+	switch name := f.Function.Name; {
 	case name == "" || call.name == "":
 		return call
 	case name != call.name:
 		return nil
-	case !call.arguments.complete():
-		return call
-	}
-	sameIndex := f.Index == nil || m.byIndex[*f.Index] == call
-	if f.Function.Arguments == "" && (f.ID == "" || f.ID == call.id) && sameIndex {
+	case !call.arguments.complete(), f.ID == "" && f.Function.Arguments == "":
 		return call
 	}
 	return nil
@@ -129,11 +124,10 @@ func (m *callMerger) merged() []backends.ToolCall {
 	for _, open := range m.calls {
 		arguments := strings.ToValidUTF8(open.arguments.text.String(), "\uFFFD")
 		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(arguments)}
-		isEmpty := open.arguments.text.Len() == 0
-		isRepeated := func(b backends.ToolCall) bool {
-			return b.ID == call.ID && b.Name == call.Name && (isEmpty || b.Arguments == call.Arguments)
+		said := func(b backends.ToolCall) bool {
+			return b.ID == call.ID && b.Name == call.Name && (open.arguments.text.Len() == 0 || b.Arguments == call.Arguments)
 		}
-		if call.ID != "" && slices.ContainsFunc(out, isRepeated) {
+		if call.ID != "" && slices.ContainsFunc(out, said) {
 			continue
 		}
 		if call.ID == "" || ids[call.ID] {
