@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"strings"
+	"unicode"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -59,8 +60,10 @@ func actInText(text string) []backends.ToolCall {
 	return []backends.ToolCall{{Name: name, Arguments: act}}
 }
 
-// isPlaceholder says whether a text is nothing but dots, as they stand in the forms
-// of contextbuild.JSONMode: small models repeat what they are shown.
+// isPlaceholder says whether a text is only the dots that stand in the forms of
+// contextbuild.JSONMode: small models repeat what they are shown, with more signs
+// around it.
 func isPlaceholder(text string) bool {
-	return strings.TrimSpace(text) != "" && strings.Trim(text, ".… \t\r\n") == ""
+	hasDots := strings.Contains(text, "...") || strings.Contains(text, "…")
+	return hasDots && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }

@@ -96,8 +96,8 @@ func TestFormsCountForNothing(t *testing.T) {
 
 func TestPlaceholders(t *testing.T) {
 	for content, refused := range map[string]bool{
-		"...": true, "…": true, " .... \n": true,
-		"": false, "... and so on": false, "?": false, "4.": false,
+		"...": true, "…": true, " .... \n": true, "...`, ": true, "(...),": true,
+		"": false, "... and so on": false, "... 4": false, "?": false, ".": false, "4.": false, "日…": false,
 	} {
 		w := newWorld(t)
 		data, err := json.Marshal(map[string]string{"content": content})
