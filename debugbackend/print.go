@@ -17,11 +17,11 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Print writes the calls for people to read: messages, tools, the schema
-// that the reply must fit, if there is one, parameters, the request body, and what
-// came back. Who is who in the inputs is said where it
-// changes, which is before the first. Control characters are shown as escapes, so
-// that no text can play tricks on a terminal.
+// Print writes the calls for people to read: messages, tools, the schema that the
+// reply must fit, if there is one, parameters, the request body, and what came back.
+// Who is who in the inputs is said where it changes, which is before the first.
+// Control characters are shown as escapes, so that no text can play tricks on a
+// terminal.
 func Print(w io.Writer, calls []Call) error {
 	for i, c := range calls {
 		var b strings.Builder

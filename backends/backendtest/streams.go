@@ -43,8 +43,9 @@ type NewBackend func(t testing.TB, transport http.RoundTripper) backends.Backend
 // datadriven, and compares what they yield. "stream" answers with status 200 and its
 // input; "crlf" ends its lines with CR LF, "open" leaves away the last newline,
 // "comments" puts that many keep-alives between events, and "bytes" takes \xNN for
-// the byte, which need not be valid UTF-8. "status" answers with a status and headers. Each stream is played whole and byte by byte: how the network
-// cuts it must not matter.
+// the byte, which need not be valid UTF-8. "status" answers with a status and
+// headers. Each stream is played whole and byte by byte: how the network cuts it must
+// not matter.
 func RunStreams(t *testing.T, dir string, newBackend NewBackend) {
 	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

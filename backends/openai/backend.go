@@ -46,13 +46,12 @@ type Backend struct {
 	client  *goopenai.Client
 	service *wire.Service
 	model   string
-	// unstreamed has, for each kind of call that the service will not stream, that it
-	// said so.
+	// unstreamed has a callKind for all calls that the service says it cannot stream.
 	unstreamed sync.Map
 }
 
-// kind tells calls apart of which a service may stream one and not the other.
-type kind struct {
+// callKind tells calls apart of which a service may stream some and not the others.
+type callKind struct {
 	model string
 	tools bool
 }
@@ -124,13 +123,13 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	k := kind{request.Model, len(req.Tools) > 0}
-	if _, refused := b.unstreamed.Load(k); !refused {
+	kind := callKind{request.Model, len(req.Tools) > 0}
+	if _, refused := b.unstreamed.Load(kind); !refused {
 		err := a.exchange(ctx, b, req, request, overlay)
 		if !wire.SaysNoStream(err) {
 			return err
 		}
-		b.unstreamed.Store(k, true)
+		b.unstreamed.Store(kind, true)
 	}
 	overlay["stream"], overlay["stream_options"] = false, nil
 	return a.exchange(ctx, b, req, request, overlay)
