@@ -41,6 +41,9 @@ type fault struct {
 	spare bool
 	// open opens the breaker before the call.
 	open bool
+	// streams is a fault that only requests for a stream meet; again counts the second
+	// call, after one that met the same.
+	streams, again bool
 }
 
 const never = -1
@@ -49,6 +52,7 @@ func faults() []fault {
 	const half = "the first half, and the second half"
 	slow := failed(429, "Slow down.", nil)
 	quota := failed(429, "You exceeded your current quota, please check your plan and billing details.", nil)
+	unstreamed := failed(400, "Streaming is not supported.", nil)
 	return []fault{
 		{name: "none", times: never},
 		{name: "429 with Retry-After: 7", reply: failed(429, "Slow down.", retryAfter("7"))},
@@ -67,7 +71,8 @@ func faults() []fault {
 		{name: "400", reply: failed(400, "Unknown field.", nil)},
 		{name: "400, the conversation is too long", reply: failed(400, "This model's maximum context length is 8192 tokens.", nil)},
 		{name: "400, it takes no tools", reply: failed(400, "This model does not support tools.", nil)},
-		{name: "400, it cannot stream", reply: failed(400, "Streaming is not supported.", nil), times: 1},
+		{name: "400, it cannot stream", reply: unstreamed, streams: true},
+		{name: "400, it cannot stream, in each later call", reply: unstreamed, streams: true, again: true},
 		{name: "401", reply: failed(401, "Wrong key.", nil)},
 		{name: "a web page in place of an answer", reply: backendtest.Reply{Fault: backendtest.HTMLPage}},
 		{name: "any, while the breaker is open", open: true},
@@ -79,7 +84,14 @@ func faults() []fault {
 
 // hits says whether a request meets the fault: the spare model works.
 func (f fault) hits(c backendtest.Call) bool {
-	return c.Model() != "spare" && (f.times == 0 || c.Number <= f.times)
+	return c.Model() != "spare" && (f.times == 0 || c.Number <= f.times) && !(f.streams && isWhole(c))
+}
+
+// isWhole says that a request asks for no stream, as only those of OpenAI's adapter
+// may.
+func isWhole(c backendtest.Call) bool {
+	body := string(c.Body)
+	return strings.Contains(body, `"messages":`) && !strings.Contains(body, `"stream":true`)
 }
 
 // around puts around an adapter what a program puts there, with the longest waits
@@ -123,12 +135,19 @@ func (f fault) call(t *testing.T, p protocol) (c cost) {
 			return backendtest.Reply{Text: "an answer"}
 		})
 		backend := f.around(t, p, adapter)
+		before := 0
+		if f.again {
+			if err := ask(t, backend); (err == nil) != (p.name == openAI().name) {
+				t.Errorf("the first call: %v", err)
+			}
+			before = len(server.Calls())
+		}
 		start := time.Now()
 		c.end = anAnswer
 		if err := ask(t, backend); err != nil {
 			c.end = "error: " + strings.ReplaceAll(string(backends.KindOf(err)), "_", " ")
 		}
-		c.requests, c.took = len(server.Calls()), time.Since(start)
+		c.requests, c.took = len(server.Calls())-before, time.Since(start)
 	})
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"sync"
 	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -45,6 +46,14 @@ type Backend struct {
 	client  *goopenai.Client
 	service *wire.Service
 	model   string
+	// unstreamed has a callKind for all calls that the service says it cannot stream.
+	unstreamed sync.Map
+}
+
+// callKind tells calls apart of which a service may stream some and not the others.
+type callKind struct {
+	model string
+	tools bool
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -85,7 +94,8 @@ func (b *Backend) Close() error {
 // the trace shows both bodies: a connection that was used before and turns out to be
 // closed, before any byte of an answer, is replaced by net/http; and a service that
 // says that it cannot stream is asked again, without streaming, under the same limits
-// of time.
+// of time. That is remembered: what was refused, the model's calls with tools or those
+// without, is not asked for as a stream again.
 //
 // The errors are *backends.Error; one that comes after the model was reached and
 // before it answered whole is KindNetwork or KindTimeout, also when the service only
@@ -113,12 +123,16 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	err = a.exchange(ctx, b, req, request, overlay)
-	if wire.SaysNoStream(err) {
-		overlay["stream"], overlay["stream_options"] = false, nil
-		err = a.exchange(ctx, b, req, request, overlay)
+	kind := callKind{request.Model, len(req.Tools) > 0}
+	if _, refused := b.unstreamed.Load(kind); !refused {
+		err := a.exchange(ctx, b, req, request, overlay)
+		if !wire.SaysNoStream(err) {
+			return err
+		}
+		b.unstreamed.Store(kind, true)
 	}
-	return err
+	overlay["stream"], overlay["stream_options"] = false, nil
+	return a.exchange(ctx, b, req, request, overlay)
 }
 
 // exchange sends one request and reads its answer.
