@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk mutants bench dump judges real-model ci
+.PHONY: build test race lint fuzz walk mutants bench dump judges real-model live ci
 
 build: ## the static binary, ./massgen
 	CGO_ENABLED=0 go build -trimpath -o massgen ./cmd/massgen
@@ -36,6 +36,9 @@ judges: ## let programs of others judge the adapters; installs them once
 
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
 	bash scripts/real_model.sh
+
+live: ## call real services, for whoever has keys; RUN=TestLive/claude/text for a part
+	go test -tags live -count=1 -v -run '$(or $(RUN),TestLive)' -timeout 20m ./tests/live
 
 ci: ## the one gate
 	bash .ci/run

@@ -70,6 +70,38 @@ var inputs = map[string]func(w *world) machine.ModelCall{
 		}
 		return c
 	},
+	"json_round1": func(w *world) machine.ModelCall {
+		c := w.call(analyst, machine.Coordination)
+		c.JSON, c.OwnTools = true, false
+		return c
+	},
+	"json_no_self_vote": func(w *world) machine.ModelCall {
+		c := w.call(analyst, machine.Coordination, researcher, analyst)
+		c.Offer.MayVote = []int{researcher}
+		c.JSON, c.OwnTools = true, false
+		c.Transcript = []machine.Entry{
+			w.message("I like that of agent3."),
+			{Kind: machine.Reminder, JSON: true, MayAnswer: true, MayVote: true},
+			w.message(`{"action":{"name":"new_answer","content":"..."}}`),
+			{Kind: machine.Result, Name: "new_answer", JSON: true, Notice: &machine.Notice{Code: machine.BadArguments, Detail: "content is missing"}},
+		}
+		return c
+	},
+	"json_only_votes": func(w *world) machine.ModelCall {
+		c := w.call(creative, machine.Coordination, researcher, analyst)
+		c.JSON, c.OwnTools, c.Offer.MayAnswer = true, false, false
+		return c
+	},
+	"json_after_update": func(w *world) machine.ModelCall {
+		c := w.call(analyst, machine.Coordination, analyst)
+		c.JSON, c.OwnTools = true, false
+		update := kernel.Offer{Set: 2, Shown: w.answers(analyst, creative), MayAnswer: true, MayVote: []int{analyst, creative}}
+		c.Transcript = []machine.Entry{
+			w.message("", backends.ToolCall{ID: "a", Name: "search", Arguments: `{}`}),
+			{Kind: machine.Result, CallID: "a", Name: "search", Text: w.put("found"), Update: &update},
+		}
+		return c
+	},
 	"presentation": func(w *world) machine.ModelCall {
 		c := w.call(analyst, machine.Presentation, researcher, analyst, creative)
 		c.Offer.MayAnswer, c.OwnTools = false, false

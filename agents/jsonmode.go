@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"strings"
+	"unicode"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -39,23 +40,30 @@ func (p panelNames) actionSchema(offer kernel.Offer) json.RawMessage {
 
 // actInText reads the act that a model in JSON mode wrote, as the tool call that
 // it stands for; a text that is no such object holds none. A service that cannot
-// enforce the schema may put the object into a fence or prose.
+// enforce the schema may put the object into a fence or prose. Names are exact, as
+// those of arguments are.
 func actInText(text string) []backends.ToolCall {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if start < 0 || end < start {
 		return nil
 	}
-	var object struct {
-		Action json.RawMessage `json:"action"`
-	}
-	var action struct {
-		Name string `json:"name"`
-	}
-	if json.Unmarshal([]byte(text[start:end+1]), &object) != nil || json.Unmarshal(object.Action, &action) != nil {
+	object, problem := decodeArguments(text[start : end+1])
+	if problem != "" {
 		return nil
 	}
-	if action.Name != machine.NewAnswer && action.Name != machine.Vote {
+	act := string(object["action"])
+	fields, problem := decodeArguments(act)
+	name, _ := fields.text("name", &problem)
+	if problem != "" || name != machine.NewAnswer && name != machine.Vote {
 		return nil
 	}
-	return []backends.ToolCall{{Name: action.Name, Arguments: string(object.Action)}}
+	return []backends.ToolCall{{Name: name, Arguments: act}}
+}
+
+// isPlaceholder says whether a text is only the dots that stand in the forms of
+// contextbuild.JSONMode: small models repeat what they are shown, with more signs
+// around it.
+func isPlaceholder(text string) bool {
+	hasDots := strings.Contains(text, "...") || strings.Contains(text, "…")
+	return hasDots && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }

@@ -108,8 +108,12 @@ func (r *replyReader) decodeCall(tc backends.ToolCall) (machine.Call, error) {
 func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine.Call, error) {
 	args, problem := decodeArguments(arguments)
 	content, ok := args.text("content", &problem)
-	if !ok && problem == "" {
+	switch {
+	case problem != "":
+	case !ok:
 		problem = "content is missing"
+	case r.call.JSON && isPlaceholder(content):
+		problem = "content is only the placeholder of the form: write your whole answer in its place"
 	}
 	if call.Problem = problem; problem != "" {
 		return call, nil
@@ -176,6 +180,9 @@ func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Ca
 		return call
 	}
 	call.Target = r.names.index(strings.TrimSpace(agent))
+	if r.call.JSON && isPlaceholder(reason) {
+		reason = ""
+	}
 	kept := []rune(contextbuild.Clean(strings.TrimSpace(reason)))
 	call.Reason = string(kept[:min(len(kept), maxReason)])
 	return call

@@ -179,6 +179,9 @@ func render(req backends.Request) string {
 	for _, t := range req.Tools {
 		fmt.Fprintf(&b, "%s: %s\n  %s\n", t.Name, t.Description, t.Schema)
 	}
+	if req.Schema != nil {
+		fmt.Fprintf(&b, "===== schema of the reply =====\n%s\n", req.Schema)
+	}
 	return b.String()
 }
 

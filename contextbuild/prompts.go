@@ -64,7 +64,8 @@ func ReminderJSON() string { return reminderJSON }
 
 // JSONMode returns the section of the system message that asks for a JSON object
 // in place of a tool call. It shows the forms that are taken now; at least one of
-// the two is true.
+// the two is true. Small models repeat what they are shown, so the forms have
+// nothing in them that could be taken for an answer or a vote.
 func JSONMode(mayAnswer, mayVote bool) string {
 	forms := []string{jsonMode}
 	if mayAnswer {

@@ -3,6 +3,8 @@ package coordinator
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -95,14 +97,13 @@ func (e *engine) result() (Result, error) {
 	r := Result{
 		Format: ResultFormat, SessionID: e.turn.session, Turn: e.turn.number, Status: k.Status,
 		Answers: []ResultAnswer{}, Votes: e.votes(k.Votes), VoidVotes: e.votes(k.Void),
-		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: append([]string{}, k.Warnings...),
+		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: e.warnings(k),
 		Rounds: k.Rounds, Usage: e.usage(),
 		DurationMS: e.turn.ended.Sub(e.turn.started).Milliseconds(),
 	}
 	if r.Status == "" { // the store failed before there was a result
 		r.Status = kernel.AllFailed
 	}
-	r.Warnings = append(r.Warnings, e.warnings()...)
 	usage := e.machine.Usage()
 	for i, a := range k.Agents {
 		agent := ResultAgent{ID: e.id(i), State: a.State, Usage: told(usage[i])}
@@ -116,14 +117,19 @@ func (e *engine) result() (Result, error) {
 	return r, e.resultTexts(k, &r)
 }
 
-// warnings says what went otherwise than the result shows.
-func (e *engine) warnings() []string {
-	var list []string
+// warnings are those of the coordination and what is to be known of single calls.
+func (e *engine) warnings(k kernel.Result) []string {
+	list := append([]string{}, k.Warnings...)
 	for _, agent := range e.machine.Abandoned() {
 		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
 	}
-	for _, agent := range e.machine.WithoutTools() {
-		list = append(list, e.id(agent)+"'s model used no tools and was asked for JSON objects (tool_mode: json asks for them from the start)")
+	var without []string
+	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {
+		without = append(without, e.id(agent))
+	}
+	if len(without) > 0 {
+		list = append(list, strings.Join(without, ", ")+
+			" called no tools and had to be asked for JSON objects instead (tool_mode: json asks for them from the start)")
 	}
 	for _, agent := range e.machine.Truncated() {
 		list = append(list, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))

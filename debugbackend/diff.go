@@ -9,9 +9,9 @@ import (
 )
 
 // Diff writes how the input of b differs from that of a, line by line: model,
-// system messages, user messages, what models and tools said, tools, parameters.
-// Lines of a begin with "-", those of b with "+". Long runs of equal lines are
-// left out.
+// system messages, user messages, what models and tools said, tools, the schema of
+// the reply, parameters. Lines of a begin with "-", those of b with "+". Long runs
+// of equal lines are left out.
 func Diff(w io.Writer, a, b Call) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "- %s\n+ %s\n", a.title(), b.title())
@@ -46,6 +46,7 @@ func inputParts(c Call) []inputPart {
 		{"user", user.String()},
 		{"models and tools", other.String()},
 		{"tools", toolLines(c.Request.Tools)},
+		{"schema of the reply", schemaLines(c.Request.Schema)},
 		{"parameters", paramLines(c.Request.Params)},
 	}
 }

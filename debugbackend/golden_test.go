@@ -108,6 +108,10 @@ func goldenCalls(t *testing.T) []Call {
 		second.Params = backends.Params{Temperature: &temperature, Headers: map[string]string{"X-Key": "sk-1"}}
 		second.Tools = second.Tools[1:]
 		call(second)
+		inJSON := seedRequest(t, "researcher", "3")
+		inJSON.Key.Index, inJSON.Tools = 2, nil
+		inJSON.Schema = []byte(`{"type":"object","properties":{"action":{"enum":["vote","\u202e"]}}}`)
+		call(inJSON)
 		solo := backends.Request{Model: "canned", Key: backends.Key{Session: "s1", Turn: 2, Agent: "solo", Round: 1, Purpose: "coordination"}, Messages: []backends.Message{
 			backends.User("Why?"), backends.Assistant("Because."),
 			{Role: backends.RoleUser, Parts: []backends.Part{backends.Text{Text: "And \x1b[31mred\x1b[0m \u202e\xff?"}, backends.Image{URL: "https://example.org/a.png"}, backends.Image{MediaType: "image/png", Data: []byte{1, 2, 3}}}},
@@ -131,7 +135,7 @@ func TestPrintRareForms(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	calls := []Call{
 		{Number: 1, Attempt: 2, Start: start, Body: []byte("\x00\xff"), EarlierBodies: [][]byte{[]byte("before")}},
-		{Number: 2, Attempt: 1, Start: start, End: start.Add(time.Second), Outcome: OutcomeLeft, Request: backends.Request{Tools: []backends.Tool{{Name: "x", Schema: []byte("{broken")}}}},
+		{Number: 2, Attempt: 1, Start: start, End: start.Add(time.Second), Outcome: OutcomeLeft, Request: backends.Request{Tools: []backends.Tool{{Name: "x", Schema: []byte("{broken")}}, Schema: []byte("{broken\x1b")}},
 		{Number: 3, Attempt: 1, Start: start, End: start.Add(time.Second), Outcome: OutcomePanicked},
 	}
 	checkGolden(t, "print_rare", func(w io.Writer) error { return Print(w, calls) })
@@ -157,6 +161,8 @@ func TestDiffGolden(t *testing.T) {
 	}
 	first, third := pick("turn 1, researcher, round 1, coordination 0"), pick("turn 3, researcher, round 1, coordination 1")
 	checkGolden(t, "diff", func(w io.Writer) error { return Diff(w, first, third) })
+	withSchema := pick("turn 3, researcher, round 1, coordination 2")
+	checkGolden(t, "diff_schema", func(w io.Writer) error { return Diff(w, third, withSchema) })
 	checkGolden(t, "diff_equal", func(w io.Writer) error { return Diff(w, first, first) })
 	long := func(lines string) Call {
 		return Call{Number: 1, Request: backends.Request{Messages: []backends.Message{backends.User(lines)}}}

@@ -9,7 +9,7 @@ import (
 // matches says whether all conditions hold. An error is a text of the script
 // that cannot be expanded.
 func (w *when) matches(req backends.Request, f facts) (bool, error) {
-	if !w.matchesKey(req.Key) || !w.matchesTools(req.Tools) || !w.Answers.holds(len(f.Answers)) {
+	if !w.matchesKey(req.Key) || !w.matchesTools(req) || !w.Answers.holds(len(f.Answers)) {
 		return false, nil
 	}
 	last := backends.Message{}
@@ -46,22 +46,22 @@ func (w *when) matchesKey(key backends.Key) bool {
 		w.Turn.holds(key.Turn) && w.Round.holds(key.Round) && w.Index.holds(key.Index)
 }
 
-func (w *when) matchesTools(tools []backends.Tool) bool {
-	if w.MayAnswer != nil && *w.MayAnswer != offers(tools, toolNewAnswer) {
+func (w *when) matchesTools(req backends.Request) bool {
+	if w.MayAnswer != nil && *w.MayAnswer != offers(req, toolNewAnswer) {
 		return false
 	}
-	if w.MayVote != nil && *w.MayVote != offers(tools, toolVote) {
+	if w.MayVote != nil && *w.MayVote != offers(req, toolVote) {
 		return false
 	}
 	if w.Tools == nil {
 		return true
 	}
 	for _, name := range *w.Tools {
-		if !offers(tools, name) {
+		if !offers(req, name) {
 			return false
 		}
 	}
-	return len(*w.Tools) > 0 || len(tools) == 0
+	return len(*w.Tools) > 0 || len(req.Tools) == 0
 }
 
 // foundIn says whether one of the texts contains the words. Nil words are

@@ -27,7 +27,8 @@ type player struct {
 	trace   *backends.Trace
 	yield   func(backends.Event, error) bool
 	begun   bool
-	written int // characters, for the usage
+	called  bool // a tool
+	written int  // characters, for the usage
 }
 
 // play yields the pieces, with the delay spread evenly over the deltas, or before
@@ -84,7 +85,7 @@ func (p *player) finish(r *reply, body []byte) {
 	reason := r.Finish
 	if reason == "" {
 		reason = "stop"
-		if r.NewAnswer != nil || r.Vote != nil || len(r.ToolCalls) > 0 {
+		if p.called {
 			reason = "tool_calls"
 		}
 	}
@@ -117,6 +118,9 @@ func (p *player) event(ev backends.Event) bool {
 	p.trace.ReceivedChunk(append(line, '\n'))
 	p.begun = true
 	p.written += characters(ev)
+	if _, ok := ev.(backends.ToolCall); ok {
+		p.called = true
+	}
 	return p.yield(ev, nil)
 }
 

@@ -17,10 +17,11 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Print writes the calls for people to read: messages, tools, parameters, the
-// request body, and what came back. Who is who in the inputs is said where it
-// changes, which is before the first. Control characters are shown as escapes, so
-// that no text can play tricks on a terminal.
+// Print writes the calls for people to read: messages, tools, the schema that the
+// reply must fit, if there is one, parameters, the request body, and what came back.
+// Who is who in the inputs is said where it changes, which is before the first.
+// Control characters are shown as escapes, so that no text can play tricks on a
+// terminal.
 func Print(w io.Writer, calls []Call) error {
 	for i, c := range calls {
 		var b strings.Builder
@@ -51,6 +52,10 @@ func (c Call) print(b *strings.Builder) {
 	}
 	heading(b, fmt.Sprintf("tools (%d)", len(req.Tools)))
 	b.WriteString(visible(toolLines(req.Tools)))
+	if len(req.Schema) > 0 {
+		heading(b, "schema of the reply")
+		b.WriteString(visible(schemaLines(req.Schema)))
+	}
 	heading(b, "parameters")
 	b.WriteString(visible(paramLines(req.Params)))
 	for _, body := range c.EarlierBodies {
@@ -148,12 +153,24 @@ func toolLines(tools []backends.Tool) string {
 	var b strings.Builder
 	for _, t := range tools {
 		fmt.Fprintf(&b, "%s: %s\n", t.Name, t.Description)
-		var schema bytes.Buffer
-		if err := json.Indent(&schema, t.Schema, "  ", "  "); err != nil {
-			schema.Reset()
-			schema.Write(t.Schema)
-		}
-		fmt.Fprintf(&b, "  %s\n", schema.String())
+		fmt.Fprintf(&b, "  %s\n", indented(t.Schema, "  "))
+	}
+	return b.String()
+}
+
+// schemaLines is the schema of the reply, or nothing for a request without one.
+func schemaLines(schema json.RawMessage) string {
+	if len(schema) == 0 {
+		return ""
+	}
+	return indented(schema, "") + "\n"
+}
+
+// indented is JSON with a line for each value; what is no JSON stays as it is.
+func indented(data []byte, prefix string) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, data, prefix, "  "); err != nil {
+		return string(data)
 	}
 	return b.String()
 }
@@ -166,11 +183,7 @@ func paramLines(p backends.Params) string {
 	if string(compact) == "{}" {
 		return "none: the provider's defaults\n"
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, compact, "", "  "); err != nil {
-		return string(compact) + "\n"
-	}
-	return b.String() + "\n"
+	return indented(compact, "") + "\n"
 }
 
 func printBytes(b *strings.Builder, name string, data []byte) {

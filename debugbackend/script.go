@@ -48,7 +48,9 @@ import (
 // that tells none. In place of usage and finish a stream can end with error
 // {kind, message, status, retry_after}, cut: true (no end mark), hang: true (until
 // it is cancelled) or panic: "…". Texts are text/template over .Question, .Turn,
-// .Round, .Agent and .Answers (each with .ID and .Text).
+// .Round, .Agent and .Answers (each with .ID and .Text). A request whose reply must
+// fit a schema (tool_mode: json) gets an act as such an object, without the text;
+// may_answer and may_vote look for the act in the schema then.
 type Script struct{ rules []rule }
 
 type rule struct {

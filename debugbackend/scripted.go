@@ -2,8 +2,10 @@ package debugbackend
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -71,8 +73,9 @@ func requestBody(req backends.Request) ([]byte, error) {
 		Model    string             `json:"model"`
 		Messages []backends.Message `json:"messages"`
 		Tools    []backends.Tool    `json:"tools,omitempty"`
+		Schema   json.RawMessage    `json:"schema,omitempty"`
 		Params   backends.Params    `json:"params"`
-	}{req.Model, req.Messages, req.Tools, params})
+	}{req.Model, req.Messages, req.Tools, req.Schema, params})
 }
 
 // answer finds the rule for a request and makes the events of its reply, without
@@ -88,6 +91,9 @@ func (s *Scripted) answer(req backends.Request) (*reply, []backends.Event, error
 		}
 		if matches {
 			pieces, err := s.pieces(&r.Reply, req.Key, f)
+			if len(req.Schema) > 0 {
+				pieces = inJSON(pieces)
+			}
 			return &r.Reply, pieces, err
 		}
 	}
@@ -158,6 +164,27 @@ func (s *Scripted) calls(r *reply, key backends.Key, f facts) ([]backends.ToolCa
 		calls = append(calls, backends.ToolCall{ID: c.ID, Name: c.Name, Arguments: text})
 	}
 	return calls, nil
+}
+
+// inJSON has the calls of a reply as a model without tools writes them, in place of
+// its text: as objects of JSON. A reply without calls stays as it is.
+func inJSON(pieces []backends.Event) []backends.Event {
+	isCall := func(ev backends.Event) bool { _, ok := ev.(backends.ToolCall); return ok }
+	if !slices.ContainsFunc(pieces, isCall) {
+		return pieces
+	}
+	var events []backends.Event
+	for _, ev := range pieces {
+		switch ev := ev.(type) {
+		case backends.TextDelta:
+		case backends.ToolCall:
+			fields := strings.TrimPrefix(ev.Arguments, "{")
+			events = append(events, backends.TextDelta{Text: `{"action":{"name":"` + ev.Name + `",` + fields + `}`})
+		default:
+			events = append(events, ev)
+		}
+	}
+	return events
 }
 
 func (s *Scripted) remember(key backends.Key, text string) {

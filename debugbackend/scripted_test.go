@@ -156,6 +156,42 @@ func TestReplyEvents(t *testing.T) {
 	}
 }
 
+// TestScriptInJSONMode: the same rules serve a model that has no tools.
+func TestScriptInJSONMode(t *testing.T) {
+	s := parse(t, `
+rules:
+- when: {may_answer: false}
+  reply: {reasoning: hm, text: I vote., vote: {agent: agent2, reason: It "is" short.}, usage: none}
+- when: {may_vote: false}
+  reply: {new_answer: The sun., usage: none}
+- reply: {text: hello, usage: none}
+`)
+	req := panelRequest(backends.Key{Turn: 1, Agent: "a", Round: 1}, "Why?", true)
+	req.Tools = nil
+	for schema, want := range map[string][]backends.Event{
+		`{"enum":["vote"]}`: {
+			backends.ReasoningDelta{Text: "hm"},
+			backends.TextDelta{Text: `{"action":{"name":"vote","agent_id":"agent2","reason":"It \"is\" short."}}`},
+			backends.Finish{Reason: "stop"},
+		},
+		`{"enum":["new_answer"]}`: {
+			backends.TextDelta{Text: `{"action":{"name":"new_answer","content":"The sun."}}`}, backends.Finish{Reason: "stop"},
+		},
+		`{"enum":["new_answer","vote"]}`: {backends.TextDelta{Text: "hello"}, backends.Finish{Reason: "stop"}},
+	} {
+		var body string
+		ctx := backends.WithTrace(t.Context(), &backends.Trace{RequestBody: func(b []byte) { body = string(b) }})
+		req.Schema = json.RawMessage(schema)
+		got, err := ask(ctx, s, req)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", schema, err, diff)
+		}
+		if !strings.Contains(body, `"schema":`+schema) {
+			t.Errorf("the body lacks the schema: %s", body)
+		}
+	}
+}
+
 func TestUsageIsCountedWhenNotGiven(t *testing.T) {
 	s := parse(t, "rules:\n- reply: {reasoning: hm, text: abcdef, tool_calls: [{name: x}]}")
 	var body []byte

@@ -1,6 +1,8 @@
 package debugbackend
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,11 +125,9 @@ func messageText(m backends.Message) string {
 	return b.String()
 }
 
-func offers(tools []backends.Tool, name string) bool {
-	for _, t := range tools {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
+// offers says whether a request offers a tool, or in place of it an act with that
+// name in the schema of the reply.
+func offers(req backends.Request, name string) bool {
+	named := func(t backends.Tool) bool { return t.Name == name }
+	return slices.ContainsFunc(req.Tools, named) || bytes.Contains(req.Schema, []byte(`"`+name+`"`))
 }

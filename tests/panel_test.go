@@ -10,14 +10,17 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain knows of one goroutine that a library's imports start for good.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
 
 // panel is a panel of agents that call one server over HTTP, each by a model name
 // that is the agent's id.
@@ -30,27 +33,33 @@ type panel struct {
 
 type panelOptions struct {
 	agents int
-	dump   string // the folder for inputs, or none
-	rules  func(*kernel.Config)
+	// protocol is how the server is called; the zero value means OpenAI's.
+	protocol protocol
+	dump     string // the folder for inputs, or none
+	rules    func(*kernel.Config)
 	// pipe reaches the server without the network, as a synctest bubble needs it.
 	pipe bool
+	// retries repeats the attempts of a call, at once.
+	retries bool
 }
 
 func newPanel(t testing.TB, o panelOptions, reply func(backendtest.Call) backendtest.Reply) panel {
 	t.Helper()
 	p := panel{store: sessions.NewMemory(), recorder: debugbackend.NewRecorder(debugbackend.Options{Dir: o.dump})}
+	if o.protocol.name == "" {
+		o.protocol = openAI()
+	}
 	var transport *http.Transport
 	if o.pipe {
-		p.server = backendtest.NewPipeServer(t, reply)
+		p.server = backendtest.NewProtocolPipeServer(t, o.protocol.wire, reply)
 		transport = p.server.Transport()
 	} else {
-		p.server = backendtest.NewServer(t, reply)
+		p.server = backendtest.NewProtocolServer(t, o.protocol.wire, reply)
 		transport = &http.Transport{MaxIdleConnsPerHost: o.agents}
 	}
-	t.Cleanup(transport.CloseIdleConnections)
-	backend, err := openai.New(openai.Config{Provider: "test", BaseURL: p.server.BaseURL, APIKey: "sk-test", Transport: transport})
-	if err != nil {
-		t.Fatal(err)
+	backend := p.recorder.Wrap(o.protocol.connect(t, p.server.BaseURL, transport))
+	if o.retries {
+		backend = retry.New(backend, retry.NewGate(o.protocol.name, retry.Limits{}), retry.Options{Random: func() float64 { return 0 }})
 	}
 	opts := coordinator.Options{Store: p.store, Rules: kernel.Defaults()}
 	if o.rules != nil {
@@ -58,8 +67,9 @@ func newPanel(t testing.TB, o panelOptions, reply func(backendtest.Call) backend
 	}
 	for i := range o.agents {
 		id := fmt.Sprintf("agent%d", i+1)
-		opts.Agents = append(opts.Agents, coordinator.Agent{ID: id, Model: id, Backend: p.recorder.Wrap(backend)})
+		opts.Agents = append(opts.Agents, coordinator.Agent{ID: id, Model: id, Backend: backend})
 	}
+	var err error
 	if p.Panel, err = coordinator.New(opts); err != nil {
 		t.Fatal(err)
 	}

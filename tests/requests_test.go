@@ -16,9 +16,9 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/fallback"
-	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 var update = flag.Bool("update", false, "write the tables of the documents anew")
@@ -35,20 +35,26 @@ func retryAfter(value string) http.Header { return http.Header{"Retry-After": {v
 type fault struct {
 	name  string
 	reply backendtest.Reply
-	// times is how many requests meet it; 0 is all.
+	// times is how many requests meet it; 0 is all, and never is none.
 	times int
 	// spare adds a second model, which answers.
 	spare bool
 	// open opens the breaker before the call.
 	open bool
+	// streams is a fault that only requests for a stream meet; again counts the second
+	// call, after one that met the same.
+	streams, again bool
 }
+
+const never = -1
 
 func faults() []fault {
 	const half = "the first half, and the second half"
 	slow := failed(429, "Slow down.", nil)
 	quota := failed(429, "You exceeded your current quota, please check your plan and billing details.", nil)
+	unstreamed := failed(400, "Streaming is not supported.", nil)
 	return []fault{
-		{name: "none"},
+		{name: "none", times: never},
 		{name: "429 with Retry-After: 7", reply: failed(429, "Slow down.", retryAfter("7"))},
 		{name: "429 with Retry-After: 600", reply: failed(429, "Slow down.", retryAfter("600"))},
 		{name: "429 without Retry-After", reply: slow},
@@ -65,7 +71,8 @@ func faults() []fault {
 		{name: "400", reply: failed(400, "Unknown field.", nil)},
 		{name: "400, the conversation is too long", reply: failed(400, "This model's maximum context length is 8192 tokens.", nil)},
 		{name: "400, it takes no tools", reply: failed(400, "This model does not support tools.", nil)},
-		{name: "400, it cannot stream", reply: failed(400, "Streaming is not supported.", nil), times: 1},
+		{name: "400, it cannot stream", reply: unstreamed, streams: true},
+		{name: "400, it cannot stream, in each later call", reply: unstreamed, streams: true, again: true},
 		{name: "401", reply: failed(401, "Wrong key.", nil)},
 		{name: "a web page in place of an answer", reply: backendtest.Reply{Fault: backendtest.HTMLPage}},
 		{name: "any, while the breaker is open", open: true},
@@ -75,40 +82,77 @@ func faults() []fault {
 	}
 }
 
-// respond is what the server says to a call: the spare model works.
-func (f fault) respond(c backendtest.Call) backendtest.Reply {
-	if c.Model() == "spare" || f.times > 0 && c.Number > f.times {
-		return backendtest.Reply{Text: "an answer"}
-	}
-	return f.reply
+// hits says whether a request meets the fault: the spare model works.
+func (f fault) hits(c backendtest.Call) bool {
+	return c.Model() != "spare" && (f.times == 0 || c.Number <= f.times) && !(f.streams && isWhole(c))
 }
 
-// row makes one call and writes down what came of it.
-func (f fault) row(t *testing.T) string {
-	var row string
+// isWhole says that a request asks for no stream, as only those of OpenAI's adapter
+// may.
+func isWhole(c backendtest.Call) bool {
+	body := string(c.Body)
+	return strings.Contains(body, `"messages":`) && !strings.Contains(body, `"stream":true`)
+}
+
+// around puts around an adapter what a program puts there, with the longest waits
+// that chance can give.
+func (f fault) around(t *testing.T, p protocol, adapter backends.Backend) backends.Backend {
+	options := retry.Options{Random: func() float64 { return 1 }}
+	gate := retry.NewGate(p.name, retry.Limits{})
+	if f.open {
+		openBreaker(t, p, gate)
+	}
+	backend := retry.New(adapter, gate, options)
+	if !f.spare {
+		return backend
+	}
+	return fallback.New(p.name, backend, fallback.Choice{
+		Provider: "spare", Backend: retry.New(adapter, retry.NewGate("spare", retry.Limits{}), options), Model: "spare",
+	})
+}
+
+// cost is what a fault comes to: for one call, and for the turn of a panel in which
+// one agent meets it.
+type cost struct {
+	requests int
+	end      string
+	took     time.Duration
+	turn     kernel.Status
+	turnTook time.Duration
+}
+
+func (c cost) String() string {
+	return fmt.Sprintf("%d | %s | %s | %s | %s", c.requests, c.end, c.took, c.turn, c.turnTook)
+}
+
+// call makes one call and returns what it cost.
+func (f fault) call(t *testing.T, p protocol) (c cost) {
 	synctest.Test(t, func(t *testing.T) {
-		server := backendtest.NewPipeServer(t, f.respond)
-		adapter := newAdapter(t, server.BaseURL, server.Transport())
-		options := retry.Options{Random: func() float64 { return 1 }}
-		gate := retry.NewGate("test", retry.Limits{})
-		if f.open {
-			openBreaker(t, gate)
-		}
-		var backend backends.Backend = retry.New(adapter, gate, options)
-		if f.spare {
-			backend = fallback.New("test", backend, fallback.Choice{
-				Provider: "spare", Backend: retry.New(adapter, retry.NewGate("spare", retry.Limits{}), options), Model: "spare",
-			})
+		server, adapter := p.serve(t, func(c backendtest.Call) backendtest.Reply {
+			if f.hits(c) {
+				return f.reply
+			}
+			return backendtest.Reply{Text: "an answer"}
+		})
+		backend := f.around(t, p, adapter)
+		before := 0
+		if f.again {
+			if err := ask(t, backend); (err == nil) != (p.name == openAI().name) {
+				t.Errorf("the first call: %v", err)
+			}
+			before = len(server.Calls())
 		}
 		start := time.Now()
-		end := "an answer"
+		c.end = anAnswer
 		if err := ask(t, backend); err != nil {
-			end = "error: " + strings.ReplaceAll(string(backends.KindOf(err)), "_", " ")
+			c.end = "error: " + strings.ReplaceAll(string(backends.KindOf(err)), "_", " ")
 		}
-		row = fmt.Sprintf("| %s | %d | %s | %s |", f.name, len(server.Calls()), end, time.Since(start))
+		c.requests, c.took = len(server.Calls())-before, time.Since(start)
 	})
-	return row
+	return c
 }
+
+const anAnswer = "an answer"
 
 func ask(t *testing.T, backend backends.Backend) error {
 	t.Helper()
@@ -117,21 +161,11 @@ func ask(t *testing.T, backend backends.Backend) error {
 	return err
 }
 
-func newAdapter(t *testing.T, baseURL string, transport *http.Transport) *openai.Backend {
-	t.Helper()
-	adapter, err := openai.New(openai.Config{Provider: "test", BaseURL: baseURL, Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(transport.CloseIdleConnections)
-	return adapter
-}
-
 // openBreaker lets calls to another server fail at the gate.
-func openBreaker(t *testing.T, gate *retry.Gate) {
+func openBreaker(t *testing.T, p protocol, gate *retry.Gate) {
 	t.Helper()
-	down := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply { return failed(503, "Down.", nil) })
-	backend := retry.New(newAdapter(t, down.BaseURL, down.Transport()), gate, retry.Options{MaxAttempts: 1})
+	_, adapter := p.serve(t, func(backendtest.Call) backendtest.Reply { return failed(503, "Down.", nil) })
+	backend := retry.New(adapter, gate, retry.Options{MaxAttempts: 1})
 	for range retry.DefaultFailures {
 		if err := ask(t, backend); err == nil {
 			t.Error("the service that is down answers")
@@ -139,11 +173,37 @@ func openBreaker(t *testing.T, gate *retry.Gate) {
 	}
 }
 
+// rows measures a fault in every protocol. It is one row where all cost the same,
+// else one for each cost, which names its protocols.
+func (f fault) rows(t *testing.T) []string {
+	var costs []cost
+	names := map[cost][]string{}
+	for _, p := range protocols() {
+		c := f.call(t, p)
+		c.turn, c.turnTook = f.turn(t, p, c)
+		if names[c] == nil {
+			costs = append(costs, c)
+		}
+		names[c] = append(names[c], p.name)
+	}
+	if len(costs) == 1 {
+		return []string{fmt.Sprintf("| %s | %s |", f.name, costs[0])}
+	}
+	var rows []string
+	for _, c := range costs {
+		rows = append(rows, fmt.Sprintf("| %s (%s) | %s |", f.name, strings.Join(names[c], ", "), c))
+	}
+	return rows
+}
+
 // TestRequestsOfEachFault keeps the table of docs/requests.md true.
 func TestRequestsOfEachFault(t *testing.T) {
-	lines := []string{"| Fault | Requests | Ends with | At most |", "| --- | ---: | --- | ---: |"}
+	lines := []string{
+		"| Fault | Requests | Ends with | At most | Turn | Turn at most |",
+		"| --- | ---: | --- | ---: | --- | ---: |",
+	}
 	for _, f := range faults() {
-		lines = append(lines, f.row(t))
+		lines = append(lines, f.rows(t)...)
 	}
 	checkTable(t, "requests", lines)
 }
@@ -191,10 +251,14 @@ func checkTable(t *testing.T, name string, lines []string) {
 // TestResetOverTheNetwork: a reset of a real connection costs what the table says of
 // one in memory.
 func TestResetOverTheNetwork(t *testing.T) {
-	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.Reset} })
-	options := retry.Options{Random: func() float64 { return 0 }}
-	backend := retry.New(newAdapter(t, server.BaseURL, &http.Transport{}), retry.NewGate("test", retry.Limits{}), options)
-	if err := ask(t, backend); backends.KindOf(err) != backends.KindNetwork || len(server.Calls()) != retry.DefaultMaxAttempts {
-		t.Errorf("%d requests, %v", len(server.Calls()), err)
-	}
+	perProtocol(t, func(t *testing.T, p protocol) {
+		server := backendtest.NewProtocolServer(t, p.wire, func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Fault: backendtest.Reset}
+		})
+		options := retry.Options{Random: func() float64 { return 0 }}
+		backend := retry.New(p.connect(t, server.BaseURL, &http.Transport{}), retry.NewGate("test", retry.Limits{}), options)
+		if err := ask(t, backend); backends.KindOf(err) != backends.KindNetwork || len(server.Calls()) != retry.DefaultMaxAttempts {
+			t.Errorf("%d requests, %v", len(server.Calls()), err)
+		}
+	})
 }

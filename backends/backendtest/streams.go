@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -39,10 +41,11 @@ type NewBackend func(t testing.TB, transport http.RoundTripper) backends.Backend
 
 // RunStreams plays the streams in the files of dir, which are scripts of package
 // datadriven, and compares what they yield. "stream" answers with status 200 and its
-// input; "crlf" ends its lines with CR LF, "open" leaves away the last newline, and
-// "comments" puts that many keep-alives between events. "status" answers with a
-// status and headers. Each stream is played whole and byte by byte: how the network
-// cuts it must not matter.
+// input; "crlf" ends its lines with CR LF, "open" leaves away the last newline,
+// "comments" puts that many keep-alives between events, and "bytes" takes \xNN for
+// the byte, which need not be valid UTF-8. "status" answers with a status and
+// headers. Each stream is played whole and byte by byte: how the network cuts it must
+// not matter.
 func RunStreams(t *testing.T, dir string, newBackend NewBackend) {
 	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -77,6 +80,9 @@ func streamBody(t *testing.T, d *datadriven.TestData) string {
 		d.ScanArgs(t, "comments", &n)
 		body = strings.ReplaceAll(body, "\n\n", "\n"+strings.Repeat(": keep-alive\n\n", n))
 	}
+	if d.HasArg("bytes") {
+		body = regexp.MustCompile(`\\x[0-9a-f]{2}`).ReplaceAllStringFunc(body, unescaped)
+	}
 	if d.HasArg("crlf") {
 		body = strings.ReplaceAll(body, "\n", "\r\n")
 	}
@@ -84,6 +90,15 @@ func streamBody(t *testing.T, d *datadriven.TestData) string {
 		body = strings.TrimSuffix(body, "\n")
 	}
 	return body
+}
+
+// unescaped is the byte of an escape \xNN.
+func unescaped(escape string) string {
+	b, err := strconv.ParseUint(escape[2:], 16, 8)
+	if err != nil {
+		return escape
+	}
+	return string([]byte{byte(b)})
 }
 
 // CheckBody is for fuzzing: with status 200 and any body a call has to end, either

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
@@ -62,6 +63,70 @@ func TestServiceThatCannotStreamIsAskedOnlyOnceMore(t *testing.T) {
 	e := failure(t, newBackend(t, openai.Config{BaseURL: server.BaseURL}), simple())
 	if e.Kind != backends.KindBadRequest || len(server.Calls()) != 2 {
 		t.Errorf("%d calls give %v", len(server.Calls()), e)
+	}
+}
+
+// TestServiceThatCannotStreamIsRemembered: the refusal costs one request for each
+// model, however many calls there are.
+func TestServiceThatCannotStreamIsRemembered(t *testing.T) {
+	server := backendtest.NewServer(t, func(c backendtest.Call) backendtest.Reply {
+		if len(c.ToolNames()) == 0 {
+			return backendtest.Reply{Text: "streamed"}
+		}
+		return streamless(c)
+	})
+	backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Model: "m"})
+	requests := 0
+	call := func(what string, req backends.Request, want int) {
+		t.Helper()
+		if _, err := backends.Collect(backend.Stream(t.Context(), req), nil); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := len(server.Calls()) - requests; got != want {
+			t.Errorf("%s: %d requests, want %d", what, got, want)
+		}
+		requests = len(server.Calls())
+	}
+	withTools := simple()
+	withTools.Tools = []backends.Tool{{Name: "vote"}}
+	call("the first", withTools, 2)
+	call("the second", withTools, 1)
+	withTools.Model = ""
+	call("the same model by default", withTools, 1)
+	call("without tools", simple(), 1)
+	if body := string(server.Bodies()[requests-1]); !strings.Contains(body, `"stream":true`) {
+		t.Errorf("without tools it is asked for no stream: %s", body)
+	}
+	withTools.Model = "another"
+	call("another model", withTools, 2)
+	call("another model again", withTools, 1)
+}
+
+// TestCallsAtOnceFindOutThatAServiceCannotStream: of calls that are under way at the
+// same time each may have to find out, and none after them.
+func TestCallsAtOnceFindOutThatAServiceCannotStream(t *testing.T) {
+	const calls = 8
+	server := backendtest.NewServer(t, streamless)
+	backend := newBackend(t, openai.Config{BaseURL: server.BaseURL})
+	req := simple()
+	req.Tools = []backends.Tool{{Name: "vote"}}
+	atOnce := func() {
+		var group errgroup.Group
+		for range calls {
+			group.Go(func() error {
+				_, err := backends.Collect(backend.Stream(t.Context(), req), nil)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	atOnce()
+	first := len(server.Calls())
+	atOnce()
+	if later := len(server.Calls()) - first; first <= calls || first > 2*calls || later != calls {
+		t.Errorf("%d calls took %d requests, and then %d", calls, first, later)
 	}
 }
 

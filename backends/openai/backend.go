@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -51,6 +52,15 @@ type Backend struct {
 	provider string
 	dialect  Dialect
 	model    string
+	// unstreamed has a callKind for all calls that the service says it cannot stream,
+	// and uncounted the models whose streams it says cannot have a usage.
+	unstreamed, uncounted sync.Map
+}
+
+// callKind tells calls apart of which a service may stream some and not the others.
+type callKind struct {
+	model string
+	tools bool
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -107,8 +117,10 @@ func (b *Backend) Close() error {
 // the trace shows both bodies: a connection that was used before and turns out to be
 // closed, before any byte of an answer, is replaced by net/http; and a service that
 // says that it cannot stream, or cannot tell its usage in a stream, is asked again
-// without, under the same limits of time. A parameter that the dialect does not allow
-// is KindBadRequest, and nothing is sent.
+// without, under the same limits of time. That is remembered: what was refused, the
+// model's calls with tools or those without, is not asked for as a stream again, nor
+// its streams for their usage. A parameter that the dialect does not allow is
+// KindBadRequest, and nothing is sent.
 //
 // The errors are *backends.Error; one that comes after the model was reached and
 // before it answered whole is KindNetwork or KindTimeout, also when the service only
@@ -139,16 +151,24 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 	if err != nil {
 		return b.localError(err)
 	}
-	err = a.exchange(ctx, b, req, request, overlay)
-	if saysNoStreamUsage(err) {
+	if _, refused := b.uncounted.Load(req.Model); refused {
 		overlay["stream_options"] = nil
-		err = a.exchange(ctx, b, req, request, overlay)
 	}
-	if wire.SaysNoStream(err) {
-		overlay["stream"], overlay["stream_options"] = false, nil
-		err = a.exchange(ctx, b, req, request, overlay)
+	kind := callKind{req.Model, len(req.Tools) > 0}
+	if _, refused := b.unstreamed.Load(kind); !refused {
+		err := a.exchange(ctx, b, req, request, overlay)
+		if saysNoStreamUsage(err) {
+			b.uncounted.Store(req.Model, true)
+			overlay["stream_options"] = nil
+			err = a.exchange(ctx, b, req, request, overlay)
+		}
+		if !wire.SaysNoStream(err) {
+			return err
+		}
+		b.unstreamed.Store(kind, true)
 	}
-	return err
+	overlay["stream"], overlay["stream_options"] = false, nil
+	return a.exchange(ctx, b, req, request, overlay)
 }
 
 // localError is the failure of a request that was not sent. That tools cannot be

@@ -138,6 +138,9 @@ func TestServiceWithoutStreamUsageIsAskedWithout(t *testing.T) {
 	if err != nil || resp.Message.Text() != "now" || len(server.Calls()) != 2 {
 		t.Fatalf("%d calls give %+v, %v", len(server.Calls()), resp, err)
 	}
+	if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil || len(server.Calls()) != 3 {
+		t.Errorf("the refusal is forgotten: %d calls, %v", len(server.Calls()), err)
+	}
 	if diff := cmp.Diff(`{"messages":[{"role":"user","content":"hi"}],"model":"m","stream":true}`, string(server.Bodies()[1])); diff != "" {
 		t.Error(diff)
 	}

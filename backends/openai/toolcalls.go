@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -100,35 +101,33 @@ func (m *callMerger) find(f callFragment) *openCall {
 }
 
 // continued returns call if f can be more of it, else nil: a fragment with a name
-// begins a new call if the one before is complete, or has another name and
-// nothing yet. An end that only repeats id and name begins none.
+// begins a new call if the one before has another name, or is complete. An end that
+// only repeats the name begins none.
 func continued(call *openCall, f callFragment) *openCall {
-	name := f.Function.Name
-	if name == "" || call.name == "" {
+	switch name := f.Function.Name; {
+	case name == "" || call.name == "":
 		return call
-	}
-	if call.arguments.text.Len() == 0 {
-		if name != call.name {
-			return nil
-		}
-		return call
-	}
-	repeats := f.Function.Arguments == "" && name == call.name && (f.ID == "" || f.ID == call.id)
-	if !repeats && call.arguments.complete() {
+	case name != call.name:
 		return nil
+	case !call.arguments.complete(), f.ID == "" && f.Function.Arguments == "":
+		return call
 	}
-	return call
+	return nil
 }
 
 // merged returns the calls, in the order in which they began: each once, with an
-// id that no other has.
+// id that no other has. One of the same id and name as another that says the same,
+// or nothing, is that once more.
 func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
 	for _, open := range m.calls {
 		arguments := strings.ToValidUTF8(open.arguments.text.String(), "\uFFFD")
 		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(arguments)}
-		if call.ID != "" && isRepeated(call, out) {
+		said := func(b backends.ToolCall) bool {
+			return b.ID == call.ID && b.Name == call.Name && (open.arguments.text.Len() == 0 || b.Arguments == call.Arguments)
+		}
+		if call.ID != "" && slices.ContainsFunc(out, said) {
 			continue
 		}
 		if call.ID == "" || ids[call.ID] {
@@ -138,13 +137,4 @@ func (m *callMerger) merged() []backends.ToolCall {
 		out = append(out, call)
 	}
 	return out
-}
-
-func isRepeated(call backends.ToolCall, before []backends.ToolCall) bool {
-	for _, b := range before {
-		if b == call {
-			return true
-		}
-	}
-	return false
 }

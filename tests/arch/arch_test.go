@@ -36,6 +36,7 @@ var rules = map[string]func(*tree) []string{
 	"hosts":      checkHosts,
 	"links":      checkLinks,
 	"seeds":      checkSeeds,
+	"streams":    checkStreams,
 }
 
 func TestProject(t *testing.T) {

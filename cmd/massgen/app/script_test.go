@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -192,6 +193,18 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return answer(c)
 		},
+		"takes-no-tools": func(c backendtest.Call) backendtest.Reply {
+			if len(c.ToolNames()) > 0 {
+				return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusBadRequest, Message: "m does not support tools"}}
+			}
+			return inJSON(c, answer)
+		},
+		"ignores-tools": func(c backendtest.Call) backendtest.Reply {
+			if len(c.ToolNames()) > 0 {
+				return backendtest.Reply{Text: "I would vote for the best."}
+			}
+			return inJSON(c, answer)
+		},
 		// A service that repeats the key in its message, as some do.
 		"refuses": func(c backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{
@@ -227,20 +240,38 @@ func keyOf(c backendtest.Call) string {
 	return strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
 }
 
+// inJSON is a reply in the form in which a model without tools is asked for it; one
+// that is not asked for an act says what it would else.
+func inJSON(c backendtest.Call, reply func(backendtest.Call) backendtest.Reply) backendtest.Reply {
+	r := reply(c)
+	if len(c.Request().Schema) == 0 || len(r.ToolCalls) == 0 {
+		return r
+	}
+	act := r.ToolCalls[0]
+	return backendtest.Reply{Text: `{"action":{"name":"` + act.Name + `",` + strings.TrimPrefix(act.Arguments, "{") + "}"}
+}
+
 // answer is text without coordination, else first an answer and then a vote.
 func answer(c backendtest.Call) backendtest.Reply {
 	switch {
-	case len(c.ToolNames()) == 0:
+	case len(c.ToolNames()) == 0 && len(c.Request().Schema) == 0:
 		return backendtest.Reply{
 			Text:  fmt.Sprintf("%s answers %q after %d messages.", c.Model(), c.User(), len(c.Messages())),
 			Usage: &backends.Usage{InputTokens: 1200, OutputTokens: 34},
 		}
-	case strings.Contains(c.User(), "(no answers available yet)"):
+	case isBlind(c):
 		return backendtest.Reply{ToolCalls: []backends.ToolCall{{
 			ID: "a", Name: "new_answer", Arguments: fmt.Sprintf(`{"content":"Answer number %d."}`, c.Number),
 		}}}
 	}
 	return voteFor("agent2")
+}
+
+// isBlind says whether the step has begun without any answer.
+func isBlind(c backendtest.Call) bool {
+	return slices.ContainsFunc(c.Messages(), func(m backends.Message) bool {
+		return strings.Contains(m.Text(), "(no answers available yet)")
+	})
 }
 
 func voteFor(agent string) backendtest.Reply {
