@@ -179,6 +179,7 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 		return err
 	}
 	r := p.resolver(lookup)
+	r.hideKeys()
 	defer func() { err = errors.Join(err, r.close()) }()
 	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory(), nil); err != nil {
 		return err
