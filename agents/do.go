@@ -26,9 +26,10 @@ type Tool interface {
 type Member struct {
 	Backend backends.Backend
 	Tools   []Tool
-	// Headers are sent with every call. They may hold secrets, so they are neither
-	// journaled nor part of the input.
-	Headers map[string]string
+	// Headers and ExtraBody are sent with every call. They may hold secrets, so they
+	// are neither journaled nor part of the input.
+	Headers   map[string]string
+	ExtraBody map[string]any
 }
 
 // Doer runs effects. It is safe for concurrent use.
@@ -66,7 +67,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 		observe = func(ev backends.Event) { d.Observe(call.Key, ev) }
 	}
 	member := d.Members[call.Key.Agent]
-	req.Params.Headers = member.Headers
+	req.Params.Headers, req.Params.ExtraBody = member.Headers, member.ExtraBody
 	var reply machine.ModelReply
 	resp, err := backends.Collect(member.Backend.Stream(notingFallback(ctx, &reply), req), observe)
 	reply.Usage = usage(resp.Usage, err)
@@ -150,7 +151,7 @@ func Describe(ctx context.Context, blobs Blobs, id, system, model string, params
 	if agent.System, err = blobs.Put(ctx, []byte(contextbuild.Clean(system))); err != nil {
 		return agent, err
 	}
-	params.Headers = nil // they belong to Member
+	params.Headers, params.ExtraBody = nil, nil // they belong to Member
 	if agent.Params, err = PutJSON(ctx, blobs, params); err != nil {
 		return agent, err
 	}

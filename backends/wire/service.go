@@ -63,7 +63,7 @@ func NewService(s Settings) (*Service, error) {
 		settings:  s,
 		baseURL:   base,
 		transport: &transport{base: s.Transport, home: base, query: query},
-		secrets:   newRedactor(s.APIKey, base, query),
+		secrets:   newRedactor(s.APIKey, s.BaseURL),
 	}, nil
 }
 

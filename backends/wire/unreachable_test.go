@@ -30,7 +30,7 @@ func TestUnreachable(t *testing.T) {
 		"something else on the network": {errors.New("broken pipe"), false},
 	} {
 		out := &backends.Error{Kind: backends.KindNetwork}
-		describe(out, c.err)
+		describe(out, c.err, redactor{})
 		if out.Unreachable != c.want || out.Retryable() == c.want || out.Unbilled() != c.want {
 			t.Errorf("%s: unreachable %t, retryable %t, unbilled %t", name, out.Unreachable, out.Retryable(), out.Unbilled())
 		}

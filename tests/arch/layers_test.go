@@ -22,6 +22,7 @@ var layers = [][]string{
 	},
 	{"backends/wire", "backends/prices"},
 	{"backends", "coordinator/kernel"},
+	{"secrets"},
 }
 
 func row(dir string) int {

@@ -47,6 +47,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 				s.summarise(ctx, t)
 				return
 			}
+			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
 			s.logEvent(ev)
 			quiet.hear(ev)
 			v.show(ev)

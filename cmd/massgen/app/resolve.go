@@ -228,10 +228,17 @@ func (r *resolver) key(p provider, b configs.Backend) (key, variable string, err
 }
 
 // hideKeys makes the keys of all providers secrets, also of those that nobody
-// calls: a model may have been told them.
+// calls: a model may have been told them. So it does with passwords of proxies.
 func (r *resolver) hideKeys() {
 	for _, p := range providers() {
-		r.keyOf(p)
+		for _, name := range p.keyVars {
+			key, _ := r.lookup(name)
+			r.secrets.Add(key)
+		}
+	}
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		address, _ := r.env.Lookup(name)
+		r.secrets.AddURL(address)
 	}
 }
 
