@@ -47,20 +47,32 @@ func (f *Finder) Add(texts ...string) {
 
 // Mask puts Mask in the place of each secret, also of one that is written in JSON
 // (and in JSON within JSON), in a URL, in HTML, in base64 or in hexadecimal digits,
-// and of one that the end of the text cuts off, if half of it is there. It leaves
-// every other byte as it is. A secret that comes in pieces is not found.
+// and of one that the end of the text or an ellipsis cuts off, if half of it is
+// there. It leaves every other byte as it is. A secret that comes in pieces is not
+// found.
 func (f *Finder) Mask(text string) string {
 	for _, w := range f.words {
 		text = w.mask(text)
 	}
+	parts := strings.Split(text, ellipsis)
+	for i, part := range parts {
+		parts[i] = f.maskEnd(part)
+	}
+	return strings.Join(parts, ellipsis)
+}
+
+// ellipsis is what stands where a text was shortened.
+const ellipsis = "…"
+
+func (f *Finder) maskEnd(text string) string {
 	cut := 0
 	for _, w := range f.words {
 		cut = max(cut, w.cutOff(text))
 	}
-	if cut > 0 {
-		text = text[:len(text)-cut] + Mask
+	if cut == 0 {
+		return text
 	}
-	return text
+	return text[:len(text)-cut] + Mask
 }
 
 // longestSpelled is how many bytes a text may have that is looked for in all its
