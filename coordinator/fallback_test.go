@@ -91,7 +91,7 @@ func TestCostIsKnownWhereEachCallsIs(t *testing.T) {
 		"no price":       {&backends.Usage{InputTokens: 1}, nil, nil},
 		"no usage":       {nil, nil, nil},
 		"refused":        {nil, &backends.Error{Kind: backends.KindAuth, Status: 401}, cost(0)},
-		"not reached":    {nil, &backends.Error{Kind: backends.KindNetwork, Unreachable: true}, cost(0)},
+		"not sent":       {nil, &backends.Error{Kind: backends.KindOverloaded, Free: true}, cost(0)},
 		"cut in the end": {nil, &backends.Error{Kind: backends.KindNetwork, Begun: true, Status: 500}, nil},
 		"silent":         {nil, &backends.Error{Kind: backends.KindTimeout}, nil},
 	} {

@@ -80,7 +80,7 @@ func (s *Service) CloseIdleConnections() { s.transport.CloseIdleConnections() }
 // LocalError is the failure of a request that could not be made.
 func (s *Service) LocalError(err error) error {
 	return s.secrets.clean(&backends.Error{
-		Provider: s.settings.Provider, Kind: backends.KindBadRequest, Message: err.Error(),
+		Provider: s.settings.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Free: true,
 	})
 }
 
