@@ -114,7 +114,8 @@ func (e *engine) result() (Result, error) {
 		}
 		r.Agents = append(r.Agents, agent)
 	}
-	return r, e.resultTexts(k, &r)
+	err := e.resultTexts(k, &r)
+	return r, err
 }
 
 // warnings are those of the coordination and what is to be known of single calls.
