@@ -37,7 +37,7 @@ func TestFallbackAndRetriesAreTold(t *testing.T) {
 		if r.Status != kernel.Completed || r.Agents[0].State != kernel.ActVoted || len(r.Failed) > 0 {
 			t.Errorf("result %+v", r)
 		}
-		const want = "2 calls of agent1 went to spare/m, because busy/ could not be used: busy: overloaded (HTTP 529): no\uFFFDroom (gave up: 2 attempts were made)"
+		const want = "2 calls of agent1 went to spare/m, because busy could not be used: busy: overloaded (HTTP 529): no\uFFFDroom (gave up: 2 attempts were made)"
 		if !slices.Equal(r.Warnings, []string{want}) {
 			t.Errorf("warnings %q, want %q", r.Warnings, want)
 		}

@@ -53,8 +53,7 @@ type ResultVote struct {
 }
 
 // ResultAgent is what an agent came to: voted, answered, abstained, late,
-// cancelled or failed. Error is why the others had
-// to do without it.
+// cancelled or failed. Error is why the others had to do without it.
 type ResultAgent struct {
 	ID    string     `json:"id"`
 	State kernel.Act `json:"state"`
