@@ -81,7 +81,8 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 		ctx: stored, blobs: d.Blobs, turn: turn, call: call,
 		own: definitions(member.Tools), names: names,
 	}
-	return reply, reader.read(resp, &reply)
+	err = reader.read(resp, &reply)
+	return reply, err
 }
 
 // failure cleans the text, which may be a provider's: it is shown on terminals, and

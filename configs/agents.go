@@ -105,6 +105,17 @@ func (r *reader) checkPanel(root *yaml.Node, c *Config) {
 	}
 }
 
+// checkEfforts refuses reasoning_effort and MassGen's way to write it side by side:
+// the one that stands last would count.
+func (r *reader) checkEfforts() {
+	for path, key := range r.places {
+		backend, ok := strings.CutSuffix(path, ".reasoning.effort")
+		if plain := r.places[backend+".reasoning_effort"]; ok && plain != nil {
+			r.fail(key, "%s is another word for reasoning_effort, on line %d; keep one", path, plain.Line)
+		}
+	}
+}
+
 func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 	typ, ok := parseScalar(r, at, n, textParser())
 	if !ok {
@@ -184,6 +195,11 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
 		}
 		if slices.Contains(ownHeaders(), http.CanonicalHeaderKey(name)) {
 			r.fail(e.key, "%s has %s, which massgen sets itself; leave it out", at, quoted(name))
+			continue
+		}
+		same := func(other string) bool { return strings.EqualFold(other, name) }
+		if slices.ContainsFunc(slices.Collect(maps.Keys(b.Params.Headers)), same) {
+			r.fail(e.key, "%s has %s a second time (case does not count, and headers and extra_headers are one list); keep one", at, quoted(name))
 			continue
 		}
 		v, ok := r.secretLine(join(at, name), e.value)

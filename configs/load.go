@@ -113,6 +113,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if root := r.document(data); root != nil {
 		readSection(r, "", root, topSection(), config)
 		r.checkPanel(root, config)
+		r.checkEfforts()
 	}
 	if len(r.issues) > 0 {
 		sortIssues(r.issues)

@@ -53,8 +53,7 @@ type ResultVote struct {
 }
 
 // ResultAgent is what an agent came to: voted, answered, abstained, late,
-// cancelled or failed. Error is why the others had
-// to do without it.
+// cancelled or failed. Error is why the others had to do without it.
 type ResultAgent struct {
 	ID    string     `json:"id"`
 	State kernel.Act `json:"state"`
@@ -114,7 +113,8 @@ func (e *engine) result() (Result, error) {
 		}
 		r.Agents = append(r.Agents, agent)
 	}
-	return r, e.resultTexts(k, &r)
+	err := e.resultTexts(k, &r)
+	return r, err
 }
 
 // warnings are those of the coordination and what is to be known of single calls.

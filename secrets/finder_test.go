@@ -105,8 +105,8 @@ func TestMask(t *testing.T) {
 		`cut off: with/some&signs\u00`:   "cut off: ***",
 		"cut off: with/some&signs%2":     "cut off: ***",
 		"cut off: with/some and":         "cut off: with/some and",
-		"shortened: abcdefghi…: why":    "shortened: ***…: why",
-		"shortened: abcdefgh…":          "shortened: abcdefgh…",
+		"shortened: abcdefghi…: why":     "shortened: ***…: why",
+		"shortened: abcdefgh…":           "shortened: abcdefgh…",
 		"not at the end: abcdefghi.":     "not at the end: abcdefghi.",
 	} {
 		if got := f.Mask(text); got != want {

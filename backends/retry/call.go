@@ -151,7 +151,7 @@ func givenUp(failure *backends.Error, why string) error {
 // interrupted is the end of a call whose context ended between two attempts.
 func (c *call) interrupted(last *backends.Error, err error) error {
 	return &backends.Error{
-		Kind: backends.KindOf(err), Provider: last.Provider, Err: err,
+		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Free: last.Unbilled(),
 		Message: fmt.Sprintf("%v before the call was repeated, which had failed: %v", err, last),
 	}
 }

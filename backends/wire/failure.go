@@ -57,7 +57,7 @@ func (e *Refusal) Error() string { return e.Message }
 // whether a part of the answer had come. What the caller did stands before what
 // the wire said, and that before what became of it in the library.
 func (x *Exchange) Failure(err error, begun bool) error {
-	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun}
+	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Free: !x.sent}
 	secret := x.service.secrets.and(x.headers)
 	var quiet *silence
 	switch {
@@ -122,6 +122,7 @@ func describe(out *backends.Error, err error, secret redactor) {
 		err = withoutURL(err)
 		out.Message, out.Err = Shorten(secret.text(err.Error())), err
 		out.Unreachable = isUnreachable(err)
+		out.Free = isUnconnected(err)
 		if errors.As(err, &network) && network.Timeout() {
 			out.Kind = backends.KindTimeout
 		}
@@ -144,6 +145,15 @@ func isUnreachable(err error) bool {
 	}
 	to, isTCP := dial.Addr.(*net.TCPAddr)
 	return isTCP && to.IP.IsLoopback()
+}
+
+// isUnconnected says whether there was no connection on which a request could go out.
+func isUnconnected(err error) bool {
+	var (
+		host *net.DNSError
+		dial *net.OpError
+	)
+	return errors.As(err, &host) || errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect")
 }
 
 func describeStatus(out *backends.Error, e *statusError, secret redactor) {
