@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/configs"
 )
 
 // invocation is a command line taken apart: flags may stand anywhere in it.
@@ -80,8 +82,12 @@ func unknownFlag(known []cli.Flag, arg, name string) error {
 		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", shortened(shown, 40))
 	}
 	cure := "--help lists the flags"
-	if near := cli.SuggestFlag(known, name, false); near != "" {
-		cure = fmt.Sprintf("did you mean %s? %s", near, cure)
+	var names []string
+	for _, f := range known {
+		names = append(names, f.Names()[0])
+	}
+	if near, ok := configs.Nearest(name, names); ok {
+		cure = fmt.Sprintf("did you mean --%s? %s", near, cure)
 	}
 	return fmt.Errorf("unknown flag %s: %s", shown, cure)
 }

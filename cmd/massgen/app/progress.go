@@ -213,7 +213,7 @@ func usage(u turn.Usage) string {
 		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", thousands(u.InputTokens), thousands(u.OutputTokens)))
 	}
 	if u.UnknownCalls > 0 {
-		parts = append(parts, fmt.Sprintf("tokens of %d unknown", u.UnknownCalls))
+		parts = append(parts, fmt.Sprintf("tokens of %s unknown", count(u.UnknownCalls, "call")))
 	}
 	if u.CostUSD != nil && *u.CostUSD > 0 {
 		parts = append(parts, dollars(*u.CostUSD))
