@@ -38,6 +38,8 @@ type Doer struct {
 	Members []Member
 	// Observe is shown what a model streams, as it comes. It may be nil.
 	Observe func(machine.Key, backends.Event)
+	// Panicked is told of an effect that panicked, with its stack. It may be nil.
+	Panicked func(key machine.Key, stack []byte)
 }
 
 // Do runs one effect to its one result. What goes wrong is in the result; the

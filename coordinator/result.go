@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -120,7 +121,7 @@ func (e *engine) result() (Result, error) {
 func (e *engine) warnings() []string {
 	var list []string
 	for _, agent := range e.machine.Abandoned() {
-		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
+		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
 	}
 	for _, agent := range e.machine.WithoutTools() {
 		list = append(list, e.id(agent)+"'s model used no tools and was asked for JSON objects (tool_mode: json asks for them from the start)")
