@@ -18,7 +18,10 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Google's library starts a goroutine that never ends.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
 
 // spy is a backend that remembers its requests.
 type spy struct {
