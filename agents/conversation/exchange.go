@@ -32,8 +32,9 @@ type exchange struct {
 	warnings []string
 }
 
-// begin readies an exchange that goes on with what was said.
-func (a Agent) begin(ctx context.Context, said Messages, tools []string) (*exchange, error) {
+// begin readies an exchange that goes on with what was said, which was repaired
+// with these warnings.
+func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []string) (*exchange, error) {
 	if a.Backend == nil {
 		return nil, errors.New("the agent has no backend")
 	}
@@ -46,7 +47,7 @@ func (a Agent) begin(ctx context.Context, said Messages, tools []string) (*excha
 	if err != nil {
 		return nil, fmt.Errorf("describe the agent: %w", err)
 	}
-	x := &exchange{said: said, turn: machine.Turn{Agents: []machine.Agent{self}}}
+	x := &exchange{said: said, warnings: warnings, turn: machine.Turn{Agents: []machine.Agent{self}}}
 	member := agents.Member{Backend: a.Backend, Tools: chosen, Headers: a.Params.Headers}
 	x.doer = agents.Doer{Blobs: blobs, Members: []agents.Member{member}}
 	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(said)); err != nil {
@@ -109,7 +110,7 @@ func (x *exchange) hear(ctx context.Context, reply machine.ModelReply) error {
 
 // replied says whether the newest call has a reply that says or asks for something.
 func (x *exchange) replied() bool {
-	return x.reply.Failure == nil && (x.reply.Text != kernel.Ref{} || len(x.reply.Calls) > 0)
+	return x.reply.Text != (kernel.Ref{}) || len(x.reply.Calls) > 0
 }
 
 // failure is why the newest call, which is over, has no such reply.
@@ -131,7 +132,8 @@ type callError struct{ failure machine.Failure }
 func (e *callError) Error() string { return e.failure.Message }
 
 func (e *callError) Unwrap() error {
-	return &backends.Error{Kind: backends.Kind(e.failure.Kind), Message: e.failure.Message, NoTools: e.failure.NoTools}
+	f := e.failure
+	return &backends.Error{Kind: backends.Kind(f.Kind), Message: f.Message, NoTools: f.NoTools}
 }
 
 // conversation is what was said until now, with the newest call's reply if it has

@@ -40,17 +40,18 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Exec is the tool loop of seed 001: it extends the conversation as Think does, runs
+// Exec is the tool loop of seed 001. It extends the conversation as Think does, runs
 // the tools that the model calls, those of one message at once, and sends their
-// results, until a message calls none or the model wrote maxTurns messages, which
-// are at least 1. In the last of them no tools are offered, and the model is told that
+// results, until a message calls none, or the model wrote maxTurns messages, which
+// are at least 1. For the last of them no tools are offered, and the model is told that
 // it is the last. A tool that fails, panics or is not there gives the model a result
 // that says so. If the conversation ends with open calls, and the request has neither
-// a prompt nor results, they are run first.
+// a prompt nor tool results, the tools of these are run first.
 //
-// The conversation always comes back, with all that was said. The error is there
-// exactly when the status is Failed; backends.KindOf tells its kind. After MaxTurns,
-// an error or a cancelled ctx, Exec goes on with that conversation and no prompt. A
+// The conversation always comes back, with all that was said, and can be handed in
+// again with no prompt, to go on after MaxTurns, a failure or a cancel. There is an
+// error exactly when the status is Failed; that of a failed call has a *backends.Error
+// in its chain. A request that cannot be sent leaves the conversation as it was. A
 // tool that ignores its cancellation is waited for no longer than
 // agents.AbandonAfter.
 func (a Agent) Exec(ctx context.Context, req Request, maxTurns int) (Result, error) {
@@ -75,11 +76,10 @@ func (a Agent) exec(ctx context.Context, req Request, maxTurns int, result *Resu
 	if len(messages.open()) > 0 {
 		given--
 	}
-	x, err := a.begin(ctx, messages[:given], req.Tools)
+	x, err := a.begin(ctx, messages[:given], warnings, req.Tools)
 	if err != nil {
 		return err
 	}
-	x.warnings = warnings
 	status, loopErr := x.loop(ctx, messages[given:], maxTurns)
 	said, err := x.conversation(ctx)
 	*result = Result{
@@ -112,7 +112,7 @@ func (x *exchange) loop(ctx context.Context, open Messages, maxTurns int) (Statu
 		case isModelCall && x.call.Key.Index == most:
 			return MaxTurns, nil
 		case ctx.Err() != nil:
-			return Failed, fmt.Errorf("stopped after %d turns: %w", x.turns, context.Cause(ctx))
+			return Failed, fmt.Errorf("stopped: %w", context.Cause(ctx))
 		}
 		events, err := x.run(ctx, effects)
 		if err != nil {

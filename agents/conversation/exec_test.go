@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -100,6 +101,18 @@ func TestLastTurn(t *testing.T) {
 	}
 	if r := exec(t, a, conversation.Request{Prompt: "a", Tools: []string{"search"}}, 1); r.Content != "No tools." || r.Turns != 1 {
 		t.Errorf("the only turn is the last, and says %q", r.Content)
+	}
+}
+
+// TestContentIsThatOfTheLastMessage: one that only calls tools has none.
+func TestContentIsThatOfTheLastMessage(t *testing.T) {
+	a, _ := scripted(t, `
+rules:
+  - {when: {last: tool}, reply: {tool_calls: [{id: "2", name: search, arguments: {}}]}}
+  - {reply: {text: "Looking.", tool_calls: [{id: "1", name: search, arguments: {}}]}}
+`, names("search"))
+	if r := exec(t, a, conversation.Request{Prompt: "a", Tools: []string{"search"}}, 2); r.Content != "" || r.Turns != 2 {
+		t.Errorf("after %d turns it says %q", r.Turns, r.Content)
 	}
 }
 
@@ -206,6 +219,22 @@ rules:
 	ended(t, exec(t, a, conversation.Request{Conversation: r.Conversation}, 10), conversation.Done, 1, append(want, backends.Assistant("Found.")))
 }
 
+// TestResultInJSON has the form of seed 001, and why it is an error.
+func TestResultInJSON(t *testing.T) {
+	a, _ := scripted(t, `rules: [{reply: {error: {kind: auth, message: no key}}}]`)
+	r, _ := a.Exec(t.Context(), conversation.Request{Prompt: "a"}, 1)
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"status":"error","turns":0,"content":"","conversation":[{"role":"user","content":"a"}],` +
+		`"usage":{"calls":1,"input_tokens":0,"output_tokens":0,"cached_input_tokens":0,"unknown_calls":1,"cost_usd":null},` +
+		`"error":"scripted: auth: no key"}`
+	if diff := cmp.Diff(want, string(data)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCancelDuringAToolKeepsItsResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -222,7 +251,7 @@ rules:
 		if took := time.Since(start); took != time.Second+agents.AbandonAfter {
 			t.Errorf("it took %s", took)
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || r.Error != "stopped after 1 turns: context deadline exceeded" || len(s.requests) != 1 {
+		if !errors.Is(err, context.DeadlineExceeded) || r.Error != "stopped: context deadline exceeded" || len(s.requests) != 1 {
 			t.Errorf("%v, %q after %d requests", err, r.Error, len(s.requests))
 		}
 		failed := func(id, name, content string) backends.Part {

@@ -3,6 +3,9 @@ package conversation_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -219,6 +222,32 @@ func TestParseRepairs(t *testing.T) {
 	if got := strings.Join(warnings, "\n"); got != `message 2: the result for "z" was left out: no call waits for it
 message 1: the call "a" of f has no result, and was given one that says so` {
 		t.Errorf("the warnings are\n%s", got)
+	}
+}
+
+// TestDocumentedConversation: the example of the documentation has the form that is
+// written.
+func TestDocumentedConversation(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "conversation.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(doc), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	m, warnings, err := conversation.Parse([]byte(example))
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("%v, warnings %q", err, warnings)
+	}
+	written, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got any
+	if err := errors.Join(json.Unmarshal([]byte(example), &want), json.Unmarshal(written, &got)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-documented +written)\n%s", diff)
 	}
 }
 

@@ -28,7 +28,7 @@ type Reply struct {
 // prompt to the conversation, sends all of it, and returns it with the model's
 // message at its end. Without a conversation only text comes back.
 //
-// After an error of the call, which backends.KindOf tells the kind of, the reply's
+// If the call fails, the error has a *backends.Error in its chain, and the reply's
 // conversation is what was sent, so that it can be sent again with no prompt. A
 // request that cannot be sent is an error too, and leaves the conversation as it was.
 func (a Agent) Think(ctx context.Context, req Request) (Reply, error) {
@@ -54,6 +54,7 @@ func (a Agent) Think(ctx context.Context, req Request) (Reply, error) {
 	return reply, errors.Join(err, transcriptErr)
 }
 
+// thinking readies the exchange of a request that one model call can answer.
 func (a Agent) thinking(ctx context.Context, req Request) (*exchange, error) {
 	if req.Conversation == nil && (len(req.Tools) > 0 || len(req.ToolResults) > 0) {
 		return nil, errors.New("tools and tool results need a conversation: give an empty one to begin it")
@@ -65,10 +66,5 @@ func (a Agent) thinking(ctx context.Context, req Request) (*exchange, error) {
 	if len(messages.open()) > 0 {
 		return nil, errors.New("the conversation's last message calls tools: give their results as tool results, or let Exec run them")
 	}
-	x, err := a.begin(ctx, messages, req.Tools)
-	if err != nil {
-		return nil, err
-	}
-	x.warnings = warnings
-	return x, nil
+	return a.begin(ctx, messages, warnings, req.Tools)
 }

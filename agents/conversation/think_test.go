@@ -92,6 +92,16 @@ func TestConversationIsReturnedExtended(t *testing.T) {
 	}
 }
 
+func TestParametersAreSent(t *testing.T) {
+	a, s := scripted(t, `rules: [{reply: {text: x}}]`)
+	temperature := 0.5
+	a.Params = backends.Params{Temperature: &temperature, Headers: map[string]string{"X-Team": "a"}}
+	think(t, a, conversation.Request{Prompt: "a"})
+	if diff := cmp.Diff(a.Params, s.requests[0].Params); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestWithoutAConversationOnlyTextComesBack(t *testing.T) {
 	a, s := scripted(t, arithmetic)
 	reply := think(t, a, conversation.Request{Prompt: "What's 2+2?"})
