@@ -11,7 +11,8 @@ import (
 )
 
 // Parse reads a conversation from JSON and repairs it. The warnings are those of
-// Repaired; the error is one line that names the message, from 1, and the field.
+// Repaired, to which a message with tool results and more is two; the error is one
+// line that names the message, from 1, and the field.
 func Parse(data []byte) (m Messages, warnings []string, err error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		var syntax *json.SyntaxError
