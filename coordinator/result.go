@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -121,7 +122,7 @@ func (e *engine) result() (Result, error) {
 func (e *engine) warnings(k kernel.Result) []string {
 	list := append([]string{}, k.Warnings...)
 	for _, agent := range e.machine.Abandoned() {
-		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
+		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
 	}
 	var without []string
 	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {
