@@ -38,6 +38,8 @@ type Doer struct {
 	Members []Member
 	// Observe is shown what a model streams, as it comes. It may be nil.
 	Observe func(machine.Key, backends.Event)
+
+	history lastHistory
 }
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
@@ -57,7 +59,7 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	names := namesOf(turn)
-	req, err := input(stored, d.Blobs, turn, names, call)
+	req, err := input(stored, d.Blobs, turn, names, d.history.read, call)
 	if err != nil {
 		return nil, err
 	}
