@@ -187,12 +187,13 @@ func (s *Store) emptyLog(ctx context.Context) error {
 	return fault(s.path, "empty the log", err)
 }
 
-// Compact makes the file as small as it can be. Other writes wait meanwhile.
+// Compact makes the file as small as it can be, and the search indexes anew.
+// Other writes wait meanwhile.
 func (s *Store) Compact(ctx context.Context) error {
 	err := s.change(ctx, "compact", func(w *writer) {
 		w.exec("DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM refs WHERE text = texts.id)")
 		for _, index := range searchIndexes() {
-			w.exec(fmt.Sprintf("INSERT INTO %s (%s) VALUES ('optimize')", index, index))
+			w.exec(fmt.Sprintf("INSERT INTO %s (%s) VALUES ('rebuild')", index, index))
 		}
 	})
 	if err != nil {

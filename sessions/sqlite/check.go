@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -14,17 +16,10 @@ import (
 // not what their hashes say, and in histories whose links do not lead to the
 // first turn. It reads all there is.
 func (s *Store) Check(ctx context.Context) error {
-	const what = "check"
-	for _, pragma := range []string{"integrity_check", "foreign_key_check"} {
-		found, err := rowsOf(ctx, s, what, scanFirst, "PRAGMA "+pragma)
-		if err != nil {
-			return err
-		}
-		if len(found) > 1 || len(found) == 1 && found[0] != "ok" {
-			return fmt.Errorf("check: the store %s is damaged (%s, %d of them): put a copy from before in its place", s.path, found[0], len(found))
-		}
+	if err := s.checkFile(ctx); err != nil {
+		return err
 	}
-	err := s.change(ctx, what, func(w *writer) {
+	err := s.change(ctx, "check", func(w *writer) {
 		for _, index := range searchIndexes() {
 			w.exec(fmt.Sprintf("INSERT INTO %s (%s, rank) VALUES ('integrity-check', 1)", index, index))
 		}
@@ -33,6 +28,28 @@ func (s *Store) Check(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.checkTexts(ctx), s.checkHistories(ctx))
+}
+
+// checkFile has SQLite look at the file. It does so on a connection of its own: on
+// one that has searched before, an index that another connection has changed
+// since is taken for damaged.
+func (s *Store) checkFile(ctx context.Context) (err error) {
+	db, err := connect(s.path, url.Values{"_query_only": {"1"}})
+	if err != nil {
+		return fault(s.path, "check", err)
+	}
+	defer func() { err = errors.Join(err, fault(s.path, "check", db.Close())) }()
+	for _, pragma := range []string{"integrity_check", "foreign_key_check"} {
+		found, err := rowsIn(ctx, db, s.path, "check", scanFirst, "PRAGMA "+pragma)
+		if err != nil {
+			return err
+		}
+		if len(found) > 1 || len(found) == 1 && found[0] != "ok" {
+			first := strings.Join(strings.Fields(found[0]), " ")
+			return fmt.Errorf("check: the store %s is damaged (%s, and %d more): put a copy from before in its place", s.path, first, len(found)-1)
+		}
+	}
+	return nil
 }
 
 // scanFirst reads the first column.

@@ -20,6 +20,8 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("the store %s %w: update massgen", path, err)
 	case code == codes.SQLITE_NOTADB:
 		return foreignError(path)
+	case isIndex(err):
+		return fmt.Errorf("%s: the search index of the store %s is damaged: compact the store to build it anew (%w)", doing, path, err)
 	case code == codes.SQLITE_CORRUPT:
 		return fmt.Errorf("%s: the store %s is damaged: put a copy from before in its place, or move it away to begin a new one (%w)", doing, path, err)
 	case code == codes.SQLITE_FULL:
@@ -39,6 +41,12 @@ func codeOf(err error) int {
 		return e.Code() & 0xff
 	}
 	return 0
+}
+
+// isIndex says that an error is about an index of full-text search.
+func isIndex(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == codes.SQLITE_CORRUPT_VTAB
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	codes "modernc.org/sqlite/lib"
@@ -155,7 +156,10 @@ func create(ctx context.Context, path string) error {
 }
 
 func createLocked(ctx context.Context, path string) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-new-")
+	if err := removeUnfinished(path); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+unfinished+"*")
 	if err != nil {
 		return err
 	}
@@ -169,6 +173,21 @@ func createLocked(ctx context.Context, path string) error {
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
+
+// unfinished is in the names of stores that are being made.
+const unfinished = "-new-"
+
+// removeUnfinished removes what processes have left that were killed while they
+// made the store.
+func removeUnfinished(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+unfinished) {
+			err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(path), e.Name())))
+		}
 	}
 	return err
 }

@@ -4,13 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/sessions/sqlite"
 	"github.com/massgen/massgen/sessions/storetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open opens the store in dir and closes it after the test.
 func open(t testing.TB, dir string) *sqlite.Store {
