@@ -56,13 +56,17 @@ func (d *Dump) check() error {
 			return err
 		}
 	}
-	if len(d.Turns) == 0 {
+	switch {
+	case len(d.Turns) == 0:
 		return errors.New("the session has no turns")
+	case s.ParentTurn < 0 || s.ParentTurn > len(d.Turns):
+		return fmt.Errorf("its turns up to %d are said to be its parent's, and it has %d", s.ParentTurn, len(d.Turns))
 	}
 	given := make(map[kernel.Ref]bool, len(d.Texts))
 	for ref := range d.Texts {
 		given[ref] = true
 	}
+	s.Created, s.Updated = kept(s.Created), kept(s.Updated)
 	s.Turns, s.Messages, s.Usage = len(d.Turns), 0, Usage{}
 	var head kernel.Ref
 	for i, t := range d.Turns {
@@ -80,7 +84,8 @@ func (d *Dump) check() error {
 
 // checkTurn checks one turn on its own, and returns the newest link after it.
 func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
-	t := d.Turns[i]
+	t := &d.Turns[i]
+	t.Started, t.Ended = kept(t.Started), kept(t.Ended)
 	if t.Number != i+1 {
 		return head, fmt.Errorf("its number is %d", t.Number)
 	}

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 )
@@ -62,9 +61,6 @@ func NewMemory() *Memory {
 	}
 }
 
-// now is the time as stores keep it.
-func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
 // tick returns a moment later than all before it. The caller holds the lock.
 func (m *Memory) tick() int64 {
 	m.clock++
@@ -76,7 +72,7 @@ func (m *Memory) tick() int64 {
 func (m *Memory) Begin(ctx context.Context, id, question string) (Begun, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := cmp.Or(m.hold(ctx, id), CheckQuestion(question)); err != nil {
+	if err := cmp.Or(CheckQuestion(question), m.hold(ctx, id)); err != nil {
 		return Begun{}, err
 	}
 	b := Begun{Turn: 1}
@@ -115,10 +111,13 @@ func (m *Memory) hold(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := CheckID(id); err != nil {
+		return err
+	}
 	if m.running[id] != nil {
 		return ErrBusy
 	}
-	return CheckID(id)
+	return nil
 }
 
 // Append adds one event to the journal of a running turn. Every text that the

@@ -25,7 +25,9 @@ func (m *Memory) Session(ctx context.Context, id string) (Session, error) {
 
 func (s *memorySession) copied() Session {
 	c := s.Session
-	c.Metadata = maps.Clone(s.Metadata)
+	if c.Metadata = maps.Clone(s.Metadata); len(c.Metadata) == 0 {
+		c.Metadata = nil
+	}
 	return c
 }
 

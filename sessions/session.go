@@ -50,6 +50,11 @@ type Session struct {
 	Usage Usage `json:"usage"`
 }
 
+func now() time.Time { return kept(time.Now()) }
+
+// kept returns a time as stores keep it.
+func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
 // Turn is one turn of a session.
 type Turn struct {
 	Number   int    `json:"number"`

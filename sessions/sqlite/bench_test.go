@@ -3,10 +3,8 @@ package sqlite_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -47,57 +45,79 @@ func addTurn(t testing.TB, s *sqlite.Store, id string) {
 	}))
 }
 
-func sizeOf(t testing.TB, s *sqlite.Store) (bytes int64) {
+// compacted returns the size of a store that has nothing to spare.
+func compacted(t testing.TB, s *sqlite.Store) int64 {
 	t.Helper()
-	for _, name := range []string{s.Path(), s.Path() + "-wal"} {
-		if info, err := os.Stat(name); err == nil {
-			bytes += info.Size()
-		}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	return bytes
+	info, err := os.Stat(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
-// BenchmarkTurn adds a turn to sessions of several lengths.
+// BenchmarkTurn adds turns to sessions of several lengths. What a turn takes in
+// the file is measured when it is compacted.
 func BenchmarkTurn(b *testing.B) {
-	for _, length := range []int{0, 25, 100, 1000, 10000} {
+	for _, length := range []int{25, 100, 1000, 10_000} {
 		b.Run(fmt.Sprint("after=", length), func(b *testing.B) {
 			s := open(b, b.TempDir())
-			for range length {
-				addTurn(b, s, "s")
-			}
-			before := sizeOf(b, s)
-			turns := 0
+			longSession(b, s, "s", length)
+			before, turns := compacted(b, s), 0
 			for b.Loop() {
 				addTurn(b, s, "s")
 				turns++
 			}
-			b.ReportMetric(float64(sizeOf(b, s)-before)/float64(turns), "file-bytes/op")
+			b.ReportMetric(float64(compacted(b, s)-before)/float64(turns), "file-bytes/op")
 		})
 	}
 }
 
 // BenchmarkContinue opens a store and begins a turn of a long session.
 func BenchmarkContinue(b *testing.B) {
-	dir := b.TempDir()
-	s := open(b, dir)
-	for range 10000 {
-		addTurn(b, s, "s")
-	}
+	s := open(b, b.TempDir())
+	longSession(b, s, "long", 10_000)
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		start := time.Now()
-		s, err := sqlite.Open(b.Context(), filepath.Join(dir, "state", "sessions.db"))
+		s, err := sqlite.Open(b.Context(), s.Path())
+		if err == nil {
+			_, err = s.Begin(b.Context(), "long", "q")
+		}
+		if err == nil {
+			err = s.Close()
+		}
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := s.Begin(b.Context(), "s", "q"); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(time.Since(start).Microseconds()), "us-to-begin")
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
+	}
+}
+
+// BenchmarkHistory reads histories of several lengths, as an input does.
+func BenchmarkHistory(b *testing.B) {
+	for _, length := range []int{25, 100, 1000, 10_000} {
+		b.Run(fmt.Sprint("turns=", length), func(b *testing.B) {
+			s := open(b, b.TempDir())
+			longSession(b, s, "s", length)
+			begun, err := s.Begin(b.Context(), "s", "q")
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				for link, err := range sessions.Chain(b.Context(), s, begun.History) {
+					for _, ref := range []kernel.Ref{link.Question, link.Answer} {
+						if err == nil {
+							_, err = s.Get(b.Context(), ref)
+						}
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
 	}
 }

@@ -24,10 +24,11 @@ func (s *Store) AddFact(ctx context.Context, user, text string) (f sessions.Fact
 		return f, err
 	}
 	err = s.change(ctx, "remember a fact", func(w *writer) {
-		w.exec("INSERT INTO facts (user, text, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", user, text, time.Now().UnixMilli())
-		var created int64
-		w.row("SELECT "+factColumns+" FROM facts WHERE user = ? AND text = ?", []any{user, text}, &f.ID, &f.User, &f.Text, &created)
-		f.Created = timeOf(created)
+		created := time.Now().UnixMilli()
+		if !w.row("SELECT id, created FROM facts WHERE user = ? AND text = ?", []any{user, text}, &f.ID, &created) {
+			f.ID = w.id("INSERT INTO facts (user, text, created) VALUES (?, ?, ?) RETURNING id", user, text, created)
+		}
+		f.User, f.Text, f.Created = user, text, timeOf(created)
 	})
 	return f, err
 }

@@ -24,6 +24,8 @@ type Store struct {
 	path string
 	// write has one connection, in which writes wait for their turn; read has more.
 	write, read *sql.DB
+	// text reads one text; histories are read with it, link by link.
+	text *sql.Stmt
 
 	mu      sync.Mutex
 	running map[string]*running
@@ -51,7 +53,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(fault(path, "open", err), s.write.Close())
 	}
 	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
 	if err := migrate(ctx, s.write, schema); err != nil {
+		return nil, errors.Join(fault(path, "open", err), s.Close())
+	}
+	if s.text, err = s.read.PrepareContext(ctx, "SELECT data FROM texts WHERE sha256 = ?"); err != nil {
 		return nil, errors.Join(fault(path, "open", err), s.Close())
 	}
 	return s, nil

@@ -59,7 +59,7 @@ func (s *Store) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
 		return data, nil
 	}
 	var data []byte
-	err := s.read.QueryRowContext(ctx, "SELECT data FROM texts WHERE sha256 = ?", sumOf(ref)).Scan(&data)
+	err := s.text.QueryRowContext(ctx, sumOf(ref)).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && len(data) != ref.Bytes {
 		return nil, sessions.NoText(ref)
 	}

@@ -16,7 +16,10 @@ type writer struct {
 	tx   *sql.Tx
 	path string
 	what string
-	err  error
+	// prepared are the statements so far: an import repeats them for each turn. They
+	// end with the transaction.
+	prepared map[string]*sql.Stmt
+	err      error
 }
 
 // change runs a transaction that writes. What it is for goes into errors.
@@ -25,7 +28,7 @@ func (s *Store) change(ctx context.Context, what string, do func(*writer)) error
 	if err != nil {
 		return fault(s.path, what, err)
 	}
-	w := &writer{ctx: ctx, tx: tx, path: s.path, what: what}
+	w := &writer{ctx: ctx, tx: tx, path: s.path, what: what, prepared: map[string]*sql.Stmt{}}
 	do(w)
 	if w.err != nil {
 		_ = tx.Rollback() // what stopped the transaction says more
@@ -41,12 +44,29 @@ func (w *writer) refuse(err error) {
 	}
 }
 
-// exec runs a statement and returns how many rows it changed.
-func (w *writer) exec(statement string, args ...any) int64 {
+// prepare returns a statement, or nil after an error.
+func (w *writer) prepare(text string) *sql.Stmt {
 	if w.err != nil {
+		return nil
+	}
+	if w.prepared[text] == nil {
+		statement, err := w.tx.PrepareContext(w.ctx, text)
+		if err != nil {
+			w.err = fault(w.path, w.what, err)
+			return nil
+		}
+		w.prepared[text] = statement
+	}
+	return w.prepared[text]
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (w *writer) exec(text string, args ...any) int64 {
+	statement := w.prepare(text)
+	if statement == nil {
 		return 0
 	}
-	result, err := w.tx.ExecContext(w.ctx, statement, args...)
+	result, err := statement.ExecContext(w.ctx, args...)
 	if err != nil {
 		w.err = fault(w.path, w.what, err)
 		return 0
@@ -58,10 +78,11 @@ func (w *writer) exec(statement string, args ...any) int64 {
 
 // row reads one row, and returns false if there is none.
 func (w *writer) row(query string, args []any, to ...any) bool {
-	if w.err != nil {
+	statement := w.prepare(query)
+	if statement == nil {
 		return false
 	}
-	err := w.tx.QueryRowContext(w.ctx, query, args...).Scan(to...)
+	err := statement.QueryRowContext(w.ctx, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false
 	}
