@@ -23,11 +23,12 @@ type Blobs interface {
 // turn and the call name: the same journal and blobs give the same request,
 // whenever it is built.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	return input(ctx, blobs, turn, namesOf(turn), call)
+	return input(ctx, blobs, turn, namesOf(turn), readHistory, call)
 }
 
-func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) (backends.Request, error) {
+func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, turn, names, call)
+	b.history = history
 	req := b.request(call)
 	if b.err != nil {
 		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
@@ -57,6 +58,8 @@ type inputBuilder struct {
 	blobs Blobs
 	turn  machine.Turn
 	names panelNames
+	// history reads that of the turn.
+	history historyReader
 	// reader is the agent that is called, and coordinates says that it is offered
 	// the coordination tools.
 	reader      int
@@ -102,7 +105,9 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
-	b.decode(b.turn.History, &in.History)
+	if b.err == nil {
+		in.History, b.err = b.history(b.ctx, b.blobs, b.turn.History)
+	}
 	b.decode(b.turn.Conversation, &in.Conversation)
 	for _, a := range call.Offer.Shown {
 		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})

@@ -181,11 +181,7 @@ func (e *engine) end(err error) {
 	var resultErr error
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
-	var done *sessions.Turn
-	if err == nil && t.result.Winner != "" {
-		done = &sessions.Turn{Number: t.number, Question: t.question, Answer: t.result.Answer}
-	}
-	if endErr := e.panel.opts.Store.End(e.base, t.session, done); endErr != nil {
+	if endErr := e.panel.opts.Store.End(e.base, t.session, t.number, e.ended(err)); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
@@ -195,6 +191,23 @@ func (e *engine) end(err error) {
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	t.events.close()
 	close(t.done)
+}
+
+// ended is what the store keeps of the result. A turn whose store failed has no
+// answer there, since its journal may not say how it came to it.
+func (e *engine) ended(err error) sessions.Ended {
+	r := e.turn.result
+	u := r.Usage
+	kept := sessions.Ended{Status: r.Status, Usage: sessions.Usage{
+		Calls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
+		CachedInputTokens: u.CachedInputTokens, UnknownCalls: u.UnknownCalls, CostUSD: u.CostUSD,
+	}}
+	if err != nil {
+		kept.Status = kernel.AllFailed
+		return kept
+	}
+	kept.Winner, kept.Answer = r.Winner, r.Answer
+	return kept
 }
 
 // afterTurn runs the hook. A panic in it must not end the program: the turn is

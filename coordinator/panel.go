@@ -26,15 +26,16 @@ type Journal interface {
 	Append(ctx context.Context, session string, turn int, event []byte) error
 }
 
-// Sessions keeps the conversations. Begin locks a session for a turn; End unlocks
-// it, and adds the turn to the history if it has an answer.
+// Sessions keeps the conversations. Begin holds a session for a turn; End lets go
+// of it, and adds the turn to the history if it has an answer.
 type Sessions interface {
-	Begin(ctx context.Context, session string) (turn int, history []sessions.Turn, err error)
-	End(ctx context.Context, session string, done *sessions.Turn) error
+	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
+	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
-// sessions.NewMemory makes one that lives as long as the process.
+// sessions.NewMemory makes one that lives as long as the process, and
+// sessions/sqlite opens one on disk.
 type Store interface {
 	agents.Blobs
 	Journal
@@ -172,13 +173,14 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
-	number, history, err := p.opts.Store.Begin(ctx, session)
+	begun, err := p.opts.Store.Begin(ctx, session, question)
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	t := newTurn(session, number, question)
-	if err := p.accept(ctx, t, history); err != nil {
-		return nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, nil))
+	t := newTurn(session, begun.Turn, question)
+	if err := p.accept(ctx, t, begun.History); err != nil {
+		refused := sessions.Ended{Status: kernel.AllFailed}
+		return nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, t.number, refused))
 	}
 	return t, nil
 }
@@ -197,7 +199,7 @@ func CheckQuestion(question string) error {
 }
 
 // accept writes the turn to the journal and sets its engine going.
-func (p *Panel) accept(ctx context.Context, t *Turn, history []sessions.Turn) error {
+func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	if p.opts.BeforeTurn != nil {
 		if err := p.opts.BeforeTurn(ctx, t); err != nil {
 			return fmt.Errorf("before turn %d: %w", t.number, err)
@@ -220,16 +222,9 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history []sessions.Turn) er
 }
 
 // describe stores all that the turn's inputs are built from.
-func (p *Panel) describe(ctx context.Context, t *Turn, history []sessions.Turn) (machine.Turn, error) {
-	d := machine.Turn{Session: t.session, Turn: t.number, Limits: p.opts.Limits}
-	exchanges := make([]contextbuild.Exchange, len(history))
-	for i, h := range history {
-		exchanges[i] = contextbuild.Exchange{Question: h.Question, Answer: h.Answer}
-	}
+func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
+	d := machine.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
 	var err error
-	if d.History, err = agents.PutJSON(ctx, p.opts.Store, exchanges); err != nil {
-		return d, err
-	}
 	if d.Question, err = p.opts.Store.Put(ctx, []byte(t.question)); err != nil {
 		return d, err
 	}

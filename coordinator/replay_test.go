@@ -88,12 +88,19 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 // runTurn runs a turn on an engine that the test can look into afterwards.
 func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
 	t.Helper()
-	number, _, err := p.opts.Store.Begin(t.Context(), "s")
+	if _, err := p.opts.Store.Begin(t.Context(), "s", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	first := sessions.Ended{Status: kernel.Completed, Winner: "agent1", Answer: "hi"}
+	if err := p.opts.Store.End(t.Context(), "s", 1, first); err != nil {
+		t.Fatal(err)
+	}
+	begun, err := p.opts.Store.Begin(t.Context(), "s", "energy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle := newTurn("s", number, "energy")
-	described, err := p.describe(t.Context(), handle, []sessions.Turn{{Number: 1, Question: "hello", Answer: "hi"}})
+	handle := newTurn("s", begun.Turn, "energy")
+	described, err := p.describe(t.Context(), handle, begun.History)
 	if err != nil {
 		t.Fatal(err)
 	}

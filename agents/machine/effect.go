@@ -12,7 +12,8 @@ import (
 type Turn struct {
 	Session string `json:"session"`
 	Turn    int    `json:"turn"`
-	// Question is a text, History the JSON of a contextbuild history.
+	// Question is a text. History is the newest sessions.Link of the turns before
+	// this one, zero if there are none.
 	Question kernel.Ref `json:"question"`
 	History  kernel.Ref `json:"history"`
 	// Conversation is the JSON of a list of backends.Message, which calls of the

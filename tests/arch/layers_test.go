@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"cmd/massgen"},
 	{"cmd/massgen/app"},
 	{"coordinator", "agents/conversation"},
-	{"agents", "coordinator/turn"},
+	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest"},
 	{
 		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
@@ -75,6 +75,8 @@ var confined = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"backends/openai"},
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
+	"modernc.org/sqlite":                     {"sessions/sqlite"},
+	"github.com/gofrs/flock":                 {"sessions/sqlite"},
 	"github.com/cenkalti/backoff/v5":         {"backends/retry"},
 	"github.com/sony/gobreaker/v2":           {"backends/retry"},
 	"golang.org/x/time":                      {"backends/retry"},
@@ -83,7 +85,7 @@ var confined = map[string][]string{
 	"golang.org/x/term":                      {"cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
-	"github.com/google/go-cmp":               {"backends/backendtest"},
+	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
 
 	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/judges"},
