@@ -101,12 +101,14 @@ func withoutSpace(text string) string {
 	}, text)
 }
 
-// escapeHistory escapes a text of the history. There, lines say who speaks, so a
-// line that begins like one of these gets one more leading space.
-func escapeHistory(text string) string {
+// escapeHistory escapes a text of the history. There, lines say who speaks.
+func escapeHistory(text string) string { return indentSpeakers(escape(text)) }
+
+// indentSpeakers gives one more leading space to each line that begins like one of
+// those which say who speaks.
+func indentSpeakers(text string) string {
 	var out strings.Builder
 	lineBegins := true
-	text = escape(text)
 	for i, r := range text {
 		if lineBegins && namesSpeaker(text[i:]) {
 			out.WriteByte(' ')

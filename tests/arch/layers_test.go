@@ -16,7 +16,7 @@ var layers = [][]string{
 	{"coordinator", "agents/conversation"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest"},
 	{
-		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
+		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 		"backends/retry", "backends/fallback",
 	},
