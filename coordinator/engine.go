@@ -34,6 +34,9 @@ type engine struct {
 	cancel []context.CancelFunc
 	timer  *time.Timer
 	over   bool
+	// slept is how long a turn that was resumed had nobody at work on it: that time
+	// is none of the turn's (DESIGN §6).
+	slept time.Duration
 }
 
 // result is what an effect came to.
@@ -55,11 +58,14 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	return e
 }
 
-func now() kernel.Time { return kernel.Time(time.Now().UnixMilli()) }
+func (e *engine) now() kernel.Time { return kernel.Time(time.Now().Add(-e.slept).UnixMilli()) }
+
+// clock is when a moment of the turn's time is.
+func (e *engine) clock(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
 
 // accept writes the turn down before anything is called.
 func (e *engine) accept(rules kernel.Config, described machine.Turn) error {
-	return e.apply(turn.Accepted{At: now(), Rules: rules, Turn: described})
+	return e.apply(turn.Accepted{At: e.now(), Rules: rules, Turn: described})
 }
 
 // apply journals an event, applies it, and does what follows.
@@ -88,7 +94,7 @@ func (e *engine) do(c turn.Command) {
 	case turn.Cancel:
 		e.cancel[c.Agent]()
 	case turn.Wake:
-		e.timer.Reset(time.Until(time.UnixMilli(int64(c.At))))
+		e.timer.Reset(time.Until(e.clock(c.At)))
 	case turn.Finish:
 		e.over = true
 	case turn.StepStarted:
@@ -144,13 +150,13 @@ func (e *engine) loop(ctx context.Context) error {
 			e.out--
 			err = e.took(r)
 		case <-e.timer.C:
-			err = e.apply(turn.Woke{At: now()})
+			err = e.apply(turn.Woke{At: e.now()})
 		case <-interrupted:
 			interrupted, cancelled = nil, nil
-			err = e.apply(turn.Interrupted{At: now()})
+			err = e.apply(turn.Interrupted{At: e.now()})
 		case <-cancelled:
 			interrupted, cancelled = nil, nil
-			err = e.apply(turn.Interrupted{At: now()})
+			err = e.apply(turn.Interrupted{At: e.now()})
 		}
 		if err != nil {
 			return err
@@ -167,9 +173,9 @@ func (e *engine) took(r result) error {
 	}
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
-		return e.apply(turn.ModelDone{At: now(), Key: key, Reply: ev})
+		return e.apply(turn.ModelDone{At: e.now(), Key: key, Reply: ev})
 	case machine.ToolReply:
-		return e.apply(turn.ToolDone{At: now(), Key: key, Reply: ev})
+		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
 	}
 	return fmt.Errorf("%s: an effect ended with %T", e.id(key.Agent), r.event)
 }

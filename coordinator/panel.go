@@ -33,6 +33,15 @@ type Sessions interface {
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
+// Resumable is what Resume needs of a store. Resume holds a session for its last
+// turn, which has no end and which nobody is at work on; Leave lets go of it and
+// leaves the turn as it is.
+type Resumable interface {
+	Resume(ctx context.Context, session string) (sessions.Begun, error)
+	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+	Leave(ctx context.Context, session string, turn int) error
+}
+
 // Store is all that a panel keeps. Stores are safe for concurrent use;
 // sessions.NewMemory makes one that lives as long as the process, and
 // sessions/sqlite opens one on disk.
@@ -40,6 +49,7 @@ type Store interface {
 	agents.Blobs
 	Journal
 	Sessions
+	Resumable
 }
 
 // Agent is one member of a panel.
@@ -213,12 +223,17 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	if err := e.accept(p.opts.Rules, described); err != nil {
 		return err
 	}
+	p.run(ctx, e)
+	return nil
+}
+
+// run sets an engine going.
+func (p *Panel) run(ctx context.Context, e *engine) {
 	p.count(1)
 	go func() {
 		defer p.count(-1)
 		e.run(ctx)
 	}()
-	return nil
 }
 
 // describe stores all that the turn's inputs are built from.

@@ -222,6 +222,18 @@ func (m *Memory) End(ctx context.Context, id string, turn int, e Ended) error {
 	return nil
 }
 
+// Leave lets go of a session whose turn is not over: it counts as interrupted then.
+func (m *Memory) Leave(_ context.Context, id string, turn int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.held(id, turn); err != nil {
+		return err
+	}
+	delete(m.running, id)
+	m.sweep()
+	return nil
+}
+
 // link adds a turn to its session's history.
 func (m *Memory) link(s *memorySession, t *memoryTurn) error {
 	l := Link{Previous: s.head, Turn: t.Number, Messages: t.Messages}

@@ -210,6 +210,22 @@ func (s *Store) End(ctx context.Context, id string, turn int, e sessions.Ended) 
 	return errors.Join(s.end(ctx, id, r, e), s.letGo(id, r))
 }
 
+// Leave lets go of a session whose turn is not over: it counts as interrupted then,
+// as if its process had ended.
+func (s *Store) Leave(_ context.Context, id string, turn int) error {
+	r, err := s.held(id, turn)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return sessions.NotRunning(id, turn)
+	}
+	r.over = true
+	return s.letGo(id, r)
+}
+
 // letGo ends what a turn holds.
 func (s *Store) letGo(id string, r *running) error {
 	s.mu.Lock()

@@ -60,6 +60,13 @@ func interrupted(w world, reopen func() world) {
 	w.interrupted("s", "two")
 	_, err = w.Resume(ctx, "s")
 	w.ok(err)
+	w.ok(w.Leave(ctx, "s", 2))
+	w.interrupted("s", "two")
+	if err := w.Leave(ctx, "s", 2); err == nil {
+		w.Error("a turn that nobody holds was let go of")
+	}
+	_, err = w.Resume(ctx, "s")
+	w.ok(err)
 	w.ok(w.End(ctx, "s", 2, answered("second")))
 	w.interrupted("s")
 	journal, err := w.Journal(ctx, "s", 2)

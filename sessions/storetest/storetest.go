@@ -29,6 +29,7 @@ type Turns interface {
 	Begin(ctx context.Context, id, question string) (sessions.Begun, error)
 	Resume(ctx context.Context, id string) (sessions.Begun, error)
 	End(ctx context.Context, id string, turn int, ended sessions.Ended) error
+	Leave(ctx context.Context, id string, turn int) error
 }
 
 // Journals are what happened in turns.
