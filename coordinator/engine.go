@@ -203,11 +203,7 @@ func (e *engine) end(err error) {
 // answer there, since its journal may not say how it came to it.
 func (e *engine) ended(err error) sessions.Ended {
 	r := e.turn.result
-	u := r.Usage
-	kept := sessions.Ended{Status: r.Status, Usage: sessions.Usage{
-		Calls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
-		CachedInputTokens: u.CachedInputTokens, UnknownCalls: u.UnknownCalls, CostUSD: u.CostUSD,
-	}}
+	kept := sessions.Ended{Status: r.Status, Usage: sessions.Usage(r.Usage)}
 	if err != nil {
 		kept.Status = kernel.AllFailed
 		return kept

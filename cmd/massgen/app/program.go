@@ -87,9 +87,12 @@ func (p *program) converse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if given {
+	switch {
+	case given:
 		err = s.once(ctx, question)
-	} else {
+	case p.options.goOn && s.unfinished != nil:
+		err = s.resume(ctx)
+	default:
 		err = s.interact(ctx)
 	}
 	if closeErr := s.close(); err == nil && closeErr != nil {
