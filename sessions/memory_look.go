@@ -50,7 +50,7 @@ func (m *Memory) chosen(f Filter) []*memorySession {
 	var list []*memorySession
 	for _, s := range m.sessions {
 		has := func(key, value string) bool { return s.Metadata[key] == value }
-		if all(f.Metadata, has) {
+		if all(f.Metadata, has) && (!f.Unended || s.turns[s.Turns-1].Status == Running) {
 			list = append(list, s)
 		}
 	}

@@ -102,12 +102,12 @@ func prepare(ctx context.Context, path string) error {
 // change, so that SQLite neither locks it nor writes anything, not even beside
 // it. Reading it without SQLite would not do: on closing a file, POSIX drops the
 // locks that the process has on it by another Store.
-func inspect(ctx context.Context, path string) error {
+func inspect(ctx context.Context, path string) (err error) {
 	db, err := connect(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
 		return fault(path, "open", err)
 	}
-	defer db.Close()
+	defer func() { err = errors.Join(err, fault(path, "open", db.Close())) }()
 	var application, version, tables int
 	err = db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application)
 	if err == nil {

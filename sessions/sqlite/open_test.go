@@ -204,6 +204,27 @@ func TestStoreIsMadeWhereThereIsNone(t *testing.T) {
 	}
 }
 
+// TestOneFileByTwoNames begins two turns of one session, in stores that were
+// opened by different names of one file.
+func TestOneFileByTwoNames(t *testing.T) {
+	s := open(t, t.TempDir())
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(s.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sqlite.Open(t.Context(), link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := s.Begin(t.Context(), "s", "q"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Begin(t.Context(), "s", "q"); !errors.Is(err, sessions.ErrBusy) {
+		t.Errorf("the same session by another name of the file: %v", err)
+	}
+}
+
 func TestManyMakeOneStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "sessions.db")
 	const all = 8

@@ -44,6 +44,10 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := prepare(ctx, path); err != nil {
 		return nil, err
 	}
+	// By one name only, since a session's lock is a file whose name begins with it.
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return nil, fault(path, "open", err)
+	}
 	s := &Store{path: path, running: map[string]*running{}, fresh: map[kernel.Ref]*fresh{}}
 	if s.write, err = connect(path, url.Values{"_txlock": {"immediate"}, "_pragma": {"secure_delete(1)"}}); err != nil {
 		return nil, fault(path, "open", err)

@@ -28,10 +28,10 @@ func (s *Store) change(ctx context.Context, what string, do func(*writer)) error
 	if err != nil {
 		return fault(s.path, what, err)
 	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing, and else what stopped the transaction says more
 	w := &writer{ctx: ctx, tx: tx, path: s.path, what: what, prepared: map[string]*sql.Stmt{}}
 	do(w)
 	if w.err != nil {
-		_ = tx.Rollback() // what stopped the transaction says more
 		return w.err
 	}
 	return fault(s.path, what, tx.Commit())

@@ -39,11 +39,11 @@ func interrupted(w world, reopen func() world) {
 	w.ask("s", "one", "first")
 	w.begin("s", "two")
 	first := w.event("s", 2, "x")
-	w.interrupted("s")
-	reopen().interrupted("s")
+	w.interrupted()
+	reopen().interrupted()
 	w.crash()
 	w = reopen()
-	w.interrupted("s", "two")
+	w.interrupted("two")
 	hits, err := w.Search(ctx, "two", 0)
 	w.ok(err)
 	w.same("hits", 0, len(hits))
@@ -52,16 +52,16 @@ func interrupted(w world, reopen func() world) {
 	w.ok(err)
 	w.same("the turn", 2, b.Turn)
 	w.same("its history", []string{"one -> first"}, w.chained(b.History))
-	w.interrupted("s")
-	reopen().interrupted("s")
+	w.interrupted()
+	reopen().interrupted()
 	second := w.event("s", 2, "y")
 	w.crash()
 	w = reopen()
-	w.interrupted("s", "two")
+	w.interrupted("two")
 	_, err = w.Resume(ctx, "s")
 	w.ok(err)
 	w.ok(w.End(ctx, "s", 2, answered("second")))
-	w.interrupted("s")
+	w.interrupted()
 	journal, err := w.Journal(ctx, "s", 2)
 	w.ok(err)
 	w.same("its journal", [][]byte{first, second}, journal)
@@ -78,12 +78,12 @@ func givenUp(w world, reopen func() world) {
 	w = reopen()
 	w.same("the turn after it", sessions.Begun{Turn: 2, Interrupted: 1}, w.begin("s", "two"))
 	w.ok(w.End(ctx, "s", 2, sessions.Ended{Status: kernel.AllFailed})) // nothing was journaled
-	w.interrupted("s", "one")
+	w.interrupted("one")
 	w.begin("s", "two")
 	w.event("s", 2)
-	w.interrupted("s")
+	w.interrupted()
 	w.ok(w.End(ctx, "s", 2, answered("second")))
-	w.interrupted("s")
+	w.interrupted()
 	turns, err := w.Turns(ctx, "s", 0)
 	w.ok(err)
 	if t := turns[0]; t.Status != kernel.Cut || !t.Ended.IsZero() || t.Question != "one" {
@@ -93,10 +93,10 @@ func givenUp(w world, reopen func() world) {
 	w.ok(w.Check(ctx))
 }
 
-// interrupted wants the questions of a session's interrupted turns.
-func (w world) interrupted(id string, questions ...string) {
+// interrupted wants the questions of the interrupted turns of session s.
+func (w world) interrupted(questions ...string) {
 	w.Helper()
-	turns, err := w.Interrupted(w.Context(), id)
+	turns, err := w.Interrupted(w.Context(), "s")
 	w.ok(err)
 	var got []string
 	for _, t := range turns {
