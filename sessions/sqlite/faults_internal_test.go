@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -230,7 +232,7 @@ func TestFullDisk(t *testing.T) {
 func TestConnectionsAreSet(t *testing.T) {
 	s := open(t)
 	for db, want := range map[*sql.DB]string{
-		s.write: "wal 2 1 10000 1 0",
+		s.write: "wal 2 1 100 1 0",
 		s.read:  "wal 2 1 10000 0 1",
 	} {
 		var set []any
@@ -243,6 +245,38 @@ func TestConnectionsAreSet(t *testing.T) {
 			t.Errorf("a connection is set to %swant %s", got, want)
 		}
 	}
+}
+
+// TestAnotherProcessWritesForLong has a transaction that does not end.
+func TestAnotherProcessWritesForLong(t *testing.T) {
+	s := open(t)
+	s.patience = busyPause
+	other, err := connect(s.path, patience, url.Values{"_txlock": {"immediate"}})
+	must(t, err)
+	defer other.Close()
+	tx, err := other.BeginTx(t.Context(), nil)
+	must(t, err)
+	for what, do := range map[string]func(context.Context) error{
+		"fact": func(ctx context.Context) error {
+			_, err := s.AddFact(ctx, "u", "f")
+			return err
+		},
+		"compact": s.Compact,
+	} {
+		if err := do(t.Context()); err == nil || !strings.Contains(err.Error(), "another process has been writing to the store "+s.path+" for long") {
+			t.Errorf("%s: %v", what, err)
+		}
+		s.patience = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), busyPause)
+		if err := do(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s that is cancelled: %v", what, err)
+		}
+		cancel()
+		s.patience = busyPause
+	}
+	must(t, tx.Rollback())
+	_, err = s.AddFact(t.Context(), "u", "f")
+	must(t, err)
 }
 
 func TestMigration(t *testing.T) {

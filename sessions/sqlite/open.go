@@ -103,7 +103,7 @@ func prepare(ctx context.Context, path string) error {
 // it. Reading it without SQLite would not do: on closing a file, POSIX drops the
 // locks that the process has on it by another Store.
 func inspect(ctx context.Context, path string) (err error) {
-	db, err := connect(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
+	db, err := connect(path, patience, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
 		return fault(path, "open", err)
 	}
@@ -194,7 +194,7 @@ func removeUnfinished(path string) error {
 
 // fill makes an empty file a store, in WAL mode.
 func fill(ctx context.Context, path string) error {
-	db, err := connect(path, url.Values{})
+	db, err := connect(path, patience, url.Values{})
 	if err != nil {
 		return err
 	}
