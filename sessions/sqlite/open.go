@@ -208,12 +208,13 @@ func fill(ctx context.Context, path string) error {
 
 // waitLock waits until nobody else has a lock.
 func waitLock(ctx context.Context, path string) (*fileLock, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
+	for end := time.Now().Add(patience); ; {
 		lock, err := tryLock(path)
 		if lock != nil || err != nil {
 			return lock, err
+		}
+		if time.Now().After(end) {
+			return nil, errors.New("another process has been making it for long: try again when it is done")
 		}
 		select {
 		case <-ctx.Done():
