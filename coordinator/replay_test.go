@@ -73,7 +73,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 					}
 				})
 				live := runTurn(t, p, run.cancels)
-				fresh, inputs := replay(t, store, live.turn)
+				fresh, inputs := replay(t, store, "s", live.turn.number)
 				if diff := cmp.Diff(stateOf(t, &live.machine), stateOf(t, fresh)); diff != "" {
 					t.Errorf("the state after the replay differs (-live +replayed):\n%s", diff)
 				}
@@ -118,11 +118,17 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
 	return e
 }
 
+// journaled is a store that can be replayed from.
+type journaled interface {
+	agents.Blobs
+	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+}
+
 // replay feeds a turn's journal to a fresh machine and returns it with the input
 // of each model call that it commanded, by key.
-func replay(t *testing.T, store *sessions.Memory, handle *Turn) (*turn.Machine, map[string]string) {
+func replay(t *testing.T, store journaled, session string, number int) (*turn.Machine, map[string]string) {
 	t.Helper()
-	journal, err := store.Journal(t.Context(), handle.session, handle.number)
+	journal, err := store.Journal(t.Context(), session, number)
 	if err != nil || len(journal) == 0 {
 		t.Fatalf("journal of %d events: %v", len(journal), err)
 	}

@@ -72,7 +72,7 @@ func (m *Memory) tick() int64 {
 func (m *Memory) Begin(ctx context.Context, id, question string) (Begun, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := cmp.Or(CheckQuestion(question), m.hold(ctx, id)); err != nil {
+	if err := cmp.Or(CheckQuestion(question), m.mayHold(ctx, id)); err != nil {
 		return Begun{}, err
 	}
 	b := Begun{Turn: 1}
@@ -91,7 +91,7 @@ func (m *Memory) Begin(ctx context.Context, id, question string) (Begun, error) 
 func (m *Memory) Resume(ctx context.Context, id string) (Begun, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.hold(ctx, id); err != nil {
+	if err := m.mayHold(ctx, id); err != nil {
 		return Begun{}, err
 	}
 	s := m.sessions[id]
@@ -106,8 +106,8 @@ func (m *Memory) Resume(ctx context.Context, id string) (Begun, error) {
 	return Begun{Turn: s.Turns, History: s.head}, nil
 }
 
-// hold says why a session cannot be held.
-func (m *Memory) hold(ctx context.Context, id string) error {
+// mayHold says why a session cannot be held.
+func (m *Memory) mayHold(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (m *Memory) Import(ctx context.Context, r io.Reader, as string) (Session, e
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.hold(ctx, d.Session.ID); err != nil {
+	if err := m.mayHold(ctx, d.Session.ID); err != nil {
 		return Session{}, err
 	}
 	if m.sessions[d.Session.ID] != nil {

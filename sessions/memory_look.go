@@ -50,7 +50,7 @@ func (m *Memory) chosen(f Filter) []*memorySession {
 	var list []*memorySession
 	for _, s := range m.sessions {
 		has := func(key, value string) bool { return s.Metadata[key] == value }
-		if all(f.Metadata, has) {
+		if all(f.Metadata, has) && (!f.Unended || s.turns[s.Turns-1].Status == Running) {
 			list = append(list, s)
 		}
 	}
@@ -162,7 +162,7 @@ func (m *Memory) change(ctx context.Context, id string, invalid error, change fu
 func (m *Memory) Branch(ctx context.Context, from string, turn int, to string) (Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.hold(ctx, to); err != nil {
+	if err := m.mayHold(ctx, to); err != nil {
 		return Session{}, err
 	}
 	s := m.sessions[from]
@@ -207,7 +207,7 @@ func (s *memorySession) add(m *Memory, turn Turn) *memoryTurn {
 func (m *Memory) Delete(ctx context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.hold(ctx, id); err != nil {
+	if err := m.mayHold(ctx, id); err != nil {
 		return err
 	}
 	s := m.sessions[id]

@@ -162,6 +162,9 @@ func (u Usage) cost() (usd float64, known bool) {
 type Filter struct {
 	// Metadata is what a session's must have; the user's key is MetaUser.
 	Metadata map[string]string
+	// Unended chooses those whose last turn has not ended: it runs, or is one that
+	// Interrupted names.
+	Unended bool
 	// Limit is how many are wanted at most; 0: all.
 	Limit int
 }

@@ -199,7 +199,10 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.write.ExecContext(ctx, "VACUUM")
+	err = s.patiently(ctx, func() error {
+		_, err := s.write.ExecContext(ctx, "VACUUM")
+		return err
+	})
 	return cmp.Or(fault(s.path, "compact", err), s.emptyLog(ctx))
 }
 

@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) error {
 // one that has searched before, an index that another connection has changed
 // since is taken for damaged.
 func (s *Store) checkFile(ctx context.Context) (err error) {
-	db, err := connect(s.path, url.Values{"_query_only": {"1"}})
+	db, err := connect(s.path, patience, url.Values{"_query_only": {"1"}})
 	if err != nil {
 		return fault(s.path, "check", err)
 	}

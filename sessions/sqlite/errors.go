@@ -27,7 +27,7 @@ func fault(path, doing string, err error) error {
 	case code == codes.SQLITE_FULL:
 		return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
 	case code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED:
-		return fmt.Errorf("%s: another process has been writing to the store %s for %s: try again when it is done (%w)", doing, path, patience, err)
+		return fmt.Errorf("%s: another process has been writing to the store %s for long: try again when it is done (%w)", doing, path, err)
 	case code == codes.SQLITE_READONLY || code == codes.SQLITE_CANTOPEN || code == codes.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: the store %s cannot be written: make the file and its folder writable, or name another file (%w)", doing, path, err)
 	}

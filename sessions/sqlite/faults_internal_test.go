@@ -3,11 +3,14 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -115,53 +118,76 @@ var operations = map[string]struct {
 
 func nothing(context.Context, *Store) error { return nil }
 
+// write is one kind of write.
+type write struct{ what, table string }
+
+// prepared is a store with a session and a fact, ready for an operation.
+func prepared(t *testing.T, before func(context.Context, *Store) error) *Store {
+	t.Helper()
+	s, ctx := open(t), t.Context()
+	_, err := s.Begin(ctx, "s", "one")
+	must(t, err)
+	must(t, event(ctx, s, "s", 1, "a text"))
+	must(t, s.End(ctx, "s", 1, done))
+	must(t, s.SetMetadata(ctx, "s", map[string]string{"k": "v"}))
+	_, err = s.AddFact(ctx, "u", "a fact")
+	must(t, err)
+	must(t, before(ctx, s))
+	return s
+}
+
+// writesOf returns the kinds of writes that an operation does.
+func writesOf(t *testing.T, before, run func(context.Context, *Store) error) (found []write) {
+	t.Helper()
+	s, ctx := prepared(t, before), t.Context()
+	_, err := s.write.ExecContext(ctx, "CREATE TEMP TABLE writes (what, tabl, UNIQUE (what, tabl))")
+	must(t, err)
+	for _, table := range []string{"texts", "sessions", "metadata", "turns", "events", "refs", "facts"} {
+		for _, what := range []string{"INSERT", "UPDATE", "DELETE"} {
+			_, err := s.write.ExecContext(ctx, fmt.Sprintf(
+				"CREATE TEMP TRIGGER %[1]s_%[2]s AFTER %[1]s ON main.%[2]s BEGIN INSERT OR IGNORE INTO writes VALUES ('%[1]s', '%[2]s'); END", what, table))
+			must(t, err)
+		}
+	}
+	must(t, run(ctx, s))
+	found, err = rowsIn(ctx, s.write, s.path, "test", func(rows *sql.Rows) (w write, err error) {
+		err = rows.Scan(&w.what, &w.table)
+		return w, err
+	}, "SELECT * FROM temp.writes")
+	must(t, err)
+	return found
+}
+
 // TestChangesAreWholeOrNotAtAll has each operation fail at each kind of write
-// within it.
+// within it, and then succeed.
 func TestChangesAreWholeOrNotAtAll(t *testing.T) {
-	hit := map[string]int{}
 	for name, op := range operations {
 		t.Run(name, func(t *testing.T) {
-			for _, table := range []string{"texts", "sessions", "metadata", "turns", "events", "refs", "facts"} {
-				for _, write := range []string{"INSERT", "UPDATE", "DELETE"} {
-					s := open(t)
-					ctx := t.Context()
-					_, err := s.Begin(ctx, "s", "one")
-					must(t, err)
-					must(t, event(ctx, s, "s", 1, "a text"))
-					must(t, s.End(ctx, "s", 1, done))
-					must(t, s.SetMetadata(ctx, "s", map[string]string{"k": "v"}))
-					_, err = s.AddFact(ctx, "u", "a fact")
-					must(t, err)
-					must(t, op.before(ctx, s))
-					before := snapshot(t, s)
-					_, err = s.write.ExecContext(ctx, fmt.Sprintf(
-						"CREATE TEMP TRIGGER fault AFTER %s ON main.%s BEGIN SELECT RAISE(ABORT, 'injected'); END", write, table))
-					must(t, err)
-					failed := op.run(ctx, s)
-					_, err = s.write.ExecContext(ctx, "DROP TRIGGER fault")
-					must(t, err)
-					if failed == nil { // the operation has no such write
-						continue
-					}
-					hit[name]++
-					if !strings.Contains(failed.Error(), "injected") || !strings.Contains(failed.Error(), s.path) {
-						t.Errorf("%s of %s: %v", write, table, failed)
-					}
-					if diff := cmp.Diff(before, snapshot(t, s)); diff != "" {
-						t.Errorf("%s of %s: half of it was stored (-before +after):\n%s", write, table, diff)
-					}
-					if err := op.run(ctx, s); err != nil {
-						t.Errorf("%s of %s: the second try: %v", write, table, err)
-					}
-					must(t, s.Check(ctx))
+			writes := writesOf(t, op.before, op.run)
+			if len(writes) == 0 {
+				t.Fatal("it writes nothing")
+			}
+			s, ctx := prepared(t, op.before), t.Context()
+			before := snapshot(t, s)
+			for _, w := range writes {
+				_, err := s.write.ExecContext(ctx, fmt.Sprintf(
+					"CREATE TEMP TRIGGER fault AFTER %s ON main.%s BEGIN SELECT RAISE(ABORT, 'injected'); END", w.what, w.table))
+				must(t, err)
+				failed := op.run(ctx, s)
+				_, err = s.write.ExecContext(ctx, "DROP TRIGGER fault")
+				must(t, err)
+				if failed == nil || !strings.Contains(failed.Error(), "injected") || !strings.Contains(failed.Error(), s.path) {
+					t.Errorf("%s of %s: %v", w.what, w.table, failed)
+				}
+				if diff := cmp.Diff(before, snapshot(t, s)); diff != "" {
+					t.Errorf("%s of %s: half of it was stored (-before +after):\n%s", w.what, w.table, diff)
 				}
 			}
-			if hit[name] == 0 {
-				t.Error("no write of it failed")
-			}
+			must(t, op.run(ctx, s))
+			must(t, s.Check(ctx))
+			t.Log(writes)
 		})
 	}
-	t.Log(hit)
 }
 
 // TestFullDisk gives a turn one page more each time, until it has enough.
@@ -201,6 +227,56 @@ func TestFullDisk(t *testing.T) {
 		must(t, s.Check(ctx))
 		pages++
 	}
+}
+
+func TestConnectionsAreSet(t *testing.T) {
+	s := open(t)
+	for db, want := range map[*sql.DB]string{
+		s.write: "wal 2 1 100 1 0",
+		s.read:  "wal 2 1 10000 0 1",
+	} {
+		var set []any
+		for _, pragma := range []string{"journal_mode", "synchronous", "foreign_keys", "busy_timeout", "secure_delete", "query_only"} {
+			var value string
+			must(t, db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&value))
+			set = append(set, value)
+		}
+		if got := fmt.Sprintln(set...); got != want+"\n" {
+			t.Errorf("a connection is set to %swant %s", got, want)
+		}
+	}
+}
+
+// TestAnotherProcessWritesForLong has a transaction that does not end.
+func TestAnotherProcessWritesForLong(t *testing.T) {
+	s := open(t)
+	s.patience = busyPause
+	other, err := connect(s.path, patience, url.Values{"_txlock": {"immediate"}})
+	must(t, err)
+	defer other.Close()
+	tx, err := other.BeginTx(t.Context(), nil)
+	must(t, err)
+	for what, do := range map[string]func(context.Context) error{
+		"fact": func(ctx context.Context) error {
+			_, err := s.AddFact(ctx, "u", "f")
+			return err
+		},
+		"compact": s.Compact,
+	} {
+		if err := do(t.Context()); err == nil || !strings.Contains(err.Error(), "another process has been writing to the store "+s.path+" for long") {
+			t.Errorf("%s: %v", what, err)
+		}
+		s.patience = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), busyPause)
+		if err := do(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s that is cancelled: %v", what, err)
+		}
+		cancel()
+		s.patience = busyPause
+	}
+	must(t, tx.Rollback())
+	_, err = s.AddFact(t.Context(), "u", "f")
+	must(t, err)
 }
 
 func TestMigration(t *testing.T) {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +17,7 @@ func TestOneHoldsALock(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			for range 500 {
+			for range 2000 {
 				lock, err := tryLock(path)
 				if err != nil {
 					t.Error(err)
@@ -28,6 +29,7 @@ func TestOneHoldsALock(t *testing.T) {
 				if holders.Add(1) != 1 {
 					t.Error("two hold the lock")
 				}
+				runtime.Gosched() // so that another may try meanwhile
 				holders.Add(-1)
 				if err := lock.release(); err != nil {
 					t.Error(err)

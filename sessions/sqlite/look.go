@@ -77,6 +77,9 @@ func chosen(f sessions.Filter) (where string, args []any) {
 		conditions = append(conditions, "EXISTS (SELECT 1 FROM metadata WHERE session = sessions.id AND key = ? AND value = ?)")
 		args = append(args, key, value)
 	}
+	if f.Unended {
+		conditions = append(conditions, "sessions.id IN (SELECT session FROM turns WHERE status = 'running')")
+	}
 	if len(conditions) == 0 {
 		return "", nil
 	}

@@ -102,12 +102,12 @@ func prepare(ctx context.Context, path string) error {
 // change, so that SQLite neither locks it nor writes anything, not even beside
 // it. Reading it without SQLite would not do: on closing a file, POSIX drops the
 // locks that the process has on it by another Store.
-func inspect(ctx context.Context, path string) error {
-	db, err := connect(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
+func inspect(ctx context.Context, path string) (err error) {
+	db, err := connect(path, patience, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
 		return fault(path, "open", err)
 	}
-	defer db.Close()
+	defer func() { err = errors.Join(err, fault(path, "open", db.Close())) }()
 	var application, version, tables int
 	err = db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application)
 	if err == nil {
@@ -194,7 +194,7 @@ func removeUnfinished(path string) error {
 
 // fill makes an empty file a store, in WAL mode.
 func fill(ctx context.Context, path string) error {
-	db, err := connect(path, url.Values{})
+	db, err := connect(path, patience, url.Values{})
 	if err != nil {
 		return err
 	}
@@ -208,12 +208,13 @@ func fill(ctx context.Context, path string) error {
 
 // waitLock waits until nobody else has a lock.
 func waitLock(ctx context.Context, path string) (*fileLock, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
+	for end := time.Now().Add(patience); ; {
 		lock, err := tryLock(path)
 		if lock != nil || err != nil {
 			return lock, err
+		}
+		if time.Now().After(end) {
+			return nil, errors.New("another process has been making it for long: try again when it is done")
 		}
 		select {
 		case <-ctx.Done():

@@ -61,25 +61,26 @@ func oneTurn(t *testing.T) []byte {
 	return data
 }
 
-// foreign makes a database of another program.
-func foreign(t *testing.T, statements string) []byte {
+// foreign makes a database of another program, which has it open still, and
+// returns the bytes of its file and its log.
+func foreign(t *testing.T, statements string) (data, log []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "other.db")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE contacts (name TEXT); "+statements); err != nil {
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statements+"; CREATE TABLE contacts (name TEXT)"); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
+	if data, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	if log, err = os.ReadFile(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	return data
+	return data, log
 }
 
 func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
@@ -94,25 +95,34 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 			}
 		}
 	}
+	other, _ := foreign(t, "")
+	inWAL, log := foreign(t, "PRAGMA journal_mode = WAL; CREATE TABLE before (x); PRAGMA wal_checkpoint")
+	if len(log) == 0 {
+		t.Fatal("the other program's database has no log")
+	}
 	schemaGone := slices.Clone(good)
 	copy(schemaGone[100:4096], strings.Repeat("damage", 1000))
 	for name, c := range map[string]struct {
 		make func(*testing.T, string)
 		want string
 	}{
-		"text":                     {write([]byte(`{"role": "user", "content": "hello"}`+"\n"), 0o600), "is no store of massgen: name another file, or move this one away"},
-		"long text":                {write([]byte(strings.Repeat("hello\n", 10_000)), 0o600), "is no store of massgen"},
-		"one byte":                 {write([]byte("x"), 0o600), "is no store of massgen"},
-		"another program's":        {write(foreign(t, ""), 0o600), "is no store of massgen"},
-		"another program's in WAL": {write(foreign(t, "PRAGMA journal_mode = WAL"), 0o600), "is no store of massgen"},
-		"newer":                    {write(newer, 0o600), "was written by a newer massgen (it has version 99, and this one knows 1): update massgen"},
-		"cut by half":              {write(good[:len(good)/2], 0o600), "is damaged"},
-		"cut by a page":            {write(good[:len(good)-4096], 0o600), "is damaged"},
-		"cut to a page":            {write(good[:4096], 0o600), "is damaged"},
-		"cut in the first page":    {write(good[:1000], 0o600), "is damaged"},
-		"cut in the header":        {write(good[:50], 0o600), "is damaged"},
-		"damaged in the schema":    {write(schemaGone, 0o600), "is damaged"},
-		"read-only":                {write(good, 0o400), "is read-only: make it writable (chmod u+w), or name another file"},
+		"text":              {write([]byte(`{"role": "user", "content": "hello"}`+"\n"), 0o600), "is no store of massgen: name another file, or move this one away"},
+		"long text":         {write([]byte(strings.Repeat("hello\n", 10_000)), 0o600), "is no store of massgen"},
+		"one byte":          {write([]byte("x"), 0o600), "is no store of massgen"},
+		"another program's": {write(other, 0o600), "is no store of massgen"},
+		"another program's, open": {func(t *testing.T, path string) {
+			t.Helper()
+			write(inWAL, 0o600)(t, path)
+			write(log, 0o600)(t, path+"-wal")
+		}, "is no store of massgen"},
+		"newer":                 {write(newer, 0o600), "was written by a newer massgen (it has version 99, and this one knows 1): update massgen"},
+		"cut by half":           {write(good[:len(good)/2], 0o600), "is damaged"},
+		"cut by a page":         {write(good[:len(good)-4096], 0o600), "is damaged"},
+		"cut to a page":         {write(good[:4096], 0o600), "is damaged"},
+		"cut in the first page": {write(good[:1000], 0o600), "is damaged"},
+		"cut in the header":     {write(good[:50], 0o600), "is damaged"},
+		"damaged in the schema": {write(schemaGone, 0o600), "is damaged"},
+		"read-only":             {write(good, 0o400), "is read-only: make it writable (chmod u+w), or name another file"},
 		"a folder": {func(t *testing.T, path string) {
 			t.Helper()
 			if err := os.Mkdir(path, 0o700); err != nil {
@@ -201,6 +211,27 @@ func TestStoreIsMadeWhereThereIsNone(t *testing.T) {
 		if names := slices.Collect(maps.Keys(filesIn(t, filepath.Dir(path)))); len(names) != 1 {
 			t.Errorf("a closed store leaves %v", names)
 		}
+	}
+}
+
+// TestOneFileByTwoNames begins two turns of one session, in stores that were
+// opened by different names of one file.
+func TestOneFileByTwoNames(t *testing.T) {
+	s := open(t, t.TempDir())
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(s.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sqlite.Open(t.Context(), link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := s.Begin(t.Context(), "s", "q"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Begin(t.Context(), "s", "q"); !errors.Is(err, sessions.ErrBusy) {
+		t.Errorf("the same session by another name of the file: %v", err)
 	}
 }
 

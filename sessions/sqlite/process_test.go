@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,10 +88,35 @@ func writeTurn(ctx context.Context, s *sqlite.Store, id string, turn int, answer
 	return s.End(ctx, id, turn, sessions.Ended{Status: kernel.Completed, Winner: "a", Answer: answer})
 }
 
-// writer starts a process that writes turns; told has what it tells.
-func writer(t *testing.T, dir, name string, turns int) (process *exec.Cmd, told *bufio.Scanner) {
+// underRace says that the race detector watches, with which SQLite, whose C was
+// made Go, is more than ten times slower.
+func underRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-race" && s.Value == "true"
+	})
+}
+
+// writerProgram returns this test as a program that can write turns: without the
+// race detector, since what two processes do to each other it does not see.
+func writerProgram(t *testing.T) string {
 	t.Helper()
-	process = exec.CommandContext(t.Context(), os.Args[0])
+	if !underRace() {
+		return os.Args[0]
+	}
+	program := filepath.Join(t.TempDir(), "writer")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// writer starts a process that writes turns; told has what it tells.
+func writer(t *testing.T, program, dir, name string, turns int) (process *exec.Cmd, told *bufio.Scanner) {
+	t.Helper()
+	process = exec.CommandContext(t.Context(), program)
 	process.Env = append(os.Environ(), writerDir+"="+dir, writerName+"="+name, writerTurns+"="+strconv.Itoa(turns))
 	process.Stderr = os.Stderr
 	out, err := process.StdoutPipe()
@@ -153,11 +180,22 @@ func stored(t *testing.T, s *sqlite.Store) map[turn]bool {
 	return all
 }
 
-func TestTwoProcessesWriteAtOnce(t *testing.T) {
+func TestProcesses(t *testing.T) {
+	program := writerProgram(t)
+	for name, test := range map[string]func(*testing.T, string){
+		"two write at once":           twoWriteAtOnce,
+		"killed at any moment":        killedAtAnyMoment,
+		"killed as the store is made": killedWhileTheStoreIsMade,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, program) })
+	}
+}
+
+func twoWriteAtOnce(t *testing.T, program string) {
 	const each = 1000
 	dir := t.TempDir()
-	one, toldByOne := writer(t, dir, "one", each)
-	two, toldByTwo := writer(t, dir, "two", each)
+	one, toldByOne := writer(t, program, dir, "one", each)
+	two, toldByTwo := writer(t, program, dir, "two", each)
 	told := map[turn]bool{}
 	answers := map[string]bool{}
 	for _, lines := range []*bufio.Scanner{toldByOne, toldByTwo} {
@@ -191,13 +229,13 @@ func TestTwoProcessesWriteAtOnce(t *testing.T) {
 	t.Logf("%d turns of the shared session", shared.Turns)
 }
 
-func TestKilledProcessesLoseNothing(t *testing.T) {
+func killedAtAnyMoment(t *testing.T, program string) {
 	const kills = 200
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
 	told := map[turn]bool{}
 	for i := range kills {
-		process, lines := writer(t, dir, fmt.Sprint("writer", i%3), 1<<20)
+		process, lines := writer(t, program, dir, fmt.Sprint("writer", i%3), 1<<20)
 		after := time.Duration(random.IntN(40_000)) * time.Microsecond
 		wanted := random.IntN(3)
 		for range wanted { // so that it is at work and not only starting
@@ -237,10 +275,10 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	}
 }
 
-func TestKilledWhileTheStoreIsMade(t *testing.T) {
+func killedWhileTheStoreIsMade(t *testing.T, program string) {
 	for i := range 25 {
 		dir := t.TempDir()
-		process, lines := writer(t, dir, "writer", 1<<20)
+		process, lines := writer(t, program, dir, "writer", 1<<20)
 		timer := time.AfterFunc(time.Duration(i)*2*time.Millisecond, func() {
 			if err := process.Process.Kill(); err != nil {
 				t.Error(err)

@@ -15,13 +15,18 @@ import (
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
-// patience is how long a write waits for another process's.
-const patience = 10 * time.Second
+// A write waits for another process's for so long, and looks every busyPause
+// whether it is still wanted: SQLite's own waiting cannot be cancelled.
+const (
+	patience  = 10 * time.Second
+	busyPause = 100 * time.Millisecond
+)
 
 // Store is a store of sessions in one file. It is safe for concurrent use, and so
 // is the file: by other Stores and in other processes.
 type Store struct {
-	path string
+	path     string
+	patience time.Duration
 	// write has one connection, in which writes wait for their turn; read has more.
 	write, read *sql.DB
 	// text reads one text; histories are read with it, link by link.
@@ -44,17 +49,21 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := prepare(ctx, path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, running: map[string]*running{}, fresh: map[kernel.Ref]*fresh{}}
-	if s.write, err = connect(path, url.Values{"_txlock": {"immediate"}, "_pragma": {"secure_delete(1)"}}); err != nil {
+	// By one name only, since a session's lock is a file whose name begins with it.
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return nil, fault(path, "open", err)
+	}
+	s := &Store{path: path, patience: patience, running: map[string]*running{}, fresh: map[kernel.Ref]*fresh{}}
+	if s.write, err = connect(path, busyPause, url.Values{"_txlock": {"immediate"}, "_pragma": {"secure_delete(1)"}}); err != nil {
 		return nil, fault(path, "open", err)
 	}
 	s.write.SetMaxOpenConns(1)
-	if s.read, err = connect(path, url.Values{"_query_only": {"1"}}); err != nil {
+	if s.read, err = connect(path, patience, url.Values{"_query_only": {"1"}}); err != nil {
 		return nil, errors.Join(fault(path, "open", err), s.write.Close())
 	}
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
-	if err := migrate(ctx, s.write, schema); err != nil {
+	if err := s.patiently(ctx, func() error { return migrate(ctx, s.write, schema) }); err != nil {
 		return nil, errors.Join(fault(path, "open", err), s.Close())
 	}
 	if s.text, err = s.read.PrepareContext(ctx, "SELECT data FROM texts WHERE sha256 = ?"); err != nil {
@@ -66,9 +75,10 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // readers is how many reads run side by side.
 const readers = 4
 
-// connect makes a pool of connections to a database file.
-func connect(path string, parameters url.Values) (*sql.DB, error) {
-	parameters.Set("_busy_timeout", fmt.Sprint(patience.Milliseconds()))
+// connect makes a pool of connections to a database file, which wait so long for
+// others.
+func connect(path string, wait time.Duration, parameters url.Values) (*sql.DB, error) {
+	parameters.Set("_busy_timeout", fmt.Sprint(wait.Milliseconds()))
 	parameters.Set("_foreign_keys", "1")
 	parameters.Set("_synchronous", "FULL")
 	slashed := filepath.ToSlash(path)

@@ -90,19 +90,20 @@ type lastTurn struct {
 }
 
 func (s *Store) lastTurn(ctx context.Context, id string) (last lastTurn, err error) {
+	var question []byte
 	var head storedRef
 	err = s.read.QueryRowContext(ctx, `
-		SELECT sessions.id, turns.id, turns.number, turns.status, CAST(question.data AS TEXT), head.sha256, length(head.data)
+		SELECT sessions.id, turns.id, turns.number, turns.status, question.data, head.sha256, length(head.data)
 		FROM sessions
 		JOIN turns ON turns.session = sessions.id AND turns.number = sessions.turns
 		JOIN texts AS question ON question.id = turns.question
 		LEFT JOIN texts AS head ON head.id = sessions.head
 		WHERE sessions.name = ?`, id,
-	).Scan(&last.row.session, &last.row.turn, &last.number, &last.status, &last.question, &head.sum, &head.bytes)
+	).Scan(&last.row.session, &last.row.turn, &last.number, &last.status, &question, &head.sum, &head.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return lastTurn{}, nil
 	}
-	last.head = head.ref()
+	last.question, last.head = string(question), head.ref()
 	return last, fault(s.path, "read session "+id, err)
 }
 

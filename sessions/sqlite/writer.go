@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
+
+	codes "modernc.org/sqlite/lib"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -24,17 +27,34 @@ type writer struct {
 
 // change runs a transaction that writes. What it is for goes into errors.
 func (s *Store) change(ctx context.Context, what string, do func(*writer)) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	var tx *sql.Tx
+	err := s.patiently(ctx, func() (err error) {
+		tx, err = s.write.BeginTx(ctx, nil)
+		return err
+	})
 	if err != nil {
 		return fault(s.path, what, err)
 	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing, and else what stopped the transaction says more
 	w := &writer{ctx: ctx, tx: tx, path: s.path, what: what, prepared: map[string]*sql.Stmt{}}
 	do(w)
 	if w.err != nil {
-		_ = tx.Rollback() // what stopped the transaction says more
 		return w.err
 	}
 	return fault(s.path, what, tx.Commit())
+}
+
+// patiently does what other processes may be in the way of, again and again.
+func (s *Store) patiently(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(s.patience); ; {
+		err := do()
+		if codeOf(err) != codes.SQLITE_BUSY || time.Now().After(end) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
 }
 
 // refuse stops the transaction.

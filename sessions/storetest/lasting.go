@@ -37,13 +37,13 @@ func lasts(w world, reopen func() world) {
 func interrupted(w world, reopen func() world) {
 	ctx := w.Context()
 	w.ask("s", "one", "first")
-	w.begin("s", "two")
+	w.begin("s", "two\x00words")
 	first := w.event("s", 2, "x")
-	w.interrupted("s")
-	reopen().interrupted("s")
+	w.interrupted()
+	reopen().interrupted()
 	w.crash()
 	w = reopen()
-	w.interrupted("s", "two")
+	w.interrupted("two\x00words")
 	hits, err := w.Search(ctx, "two", 0)
 	w.ok(err)
 	w.same("hits", 0, len(hits))
@@ -52,12 +52,12 @@ func interrupted(w world, reopen func() world) {
 	w.ok(err)
 	w.same("the turn", 2, b.Turn)
 	w.same("its history", []string{"one -> first"}, w.chained(b.History))
-	w.interrupted("s")
-	reopen().interrupted("s")
+	w.interrupted()
+	reopen().interrupted()
 	second := w.event("s", 2, "y")
 	w.crash()
 	w = reopen()
-	w.interrupted("s", "two")
+	w.interrupted("two\x00words")
 	_, err = w.Resume(ctx, "s")
 	w.ok(err)
 	w.ok(w.Leave(ctx, "s", 2))
@@ -68,11 +68,12 @@ func interrupted(w world, reopen func() world) {
 	_, err = w.Resume(ctx, "s")
 	w.ok(err)
 	w.ok(w.End(ctx, "s", 2, answered("second")))
-	w.interrupted("s")
+	w.interrupted()
 	journal, err := w.Journal(ctx, "s", 2)
 	w.ok(err)
 	w.same("its journal", [][]byte{first, second}, journal)
-	w.same("the history", []string{"one -> first", "two -> second"}, w.history("s"))
+	w.same("the history", []string{"one -> first", "two\x00words -> second"}, w.history("s"))
+	w.same("the chain", w.history("s"), w.chained(w.begin("s", "three").History))
 	w.ok(w.Check(ctx))
 }
 
@@ -85,12 +86,12 @@ func givenUp(w world, reopen func() world) {
 	w = reopen()
 	w.same("the turn after it", sessions.Begun{Turn: 2, Interrupted: 1}, w.begin("s", "two"))
 	w.ok(w.End(ctx, "s", 2, sessions.Ended{Status: kernel.AllFailed})) // nothing was journaled
-	w.interrupted("s", "one")
+	w.interrupted("one")
 	w.begin("s", "two")
 	w.event("s", 2)
-	w.interrupted("s")
+	w.interrupted()
 	w.ok(w.End(ctx, "s", 2, answered("second")))
-	w.interrupted("s")
+	w.interrupted()
 	turns, err := w.Turns(ctx, "s", 0)
 	w.ok(err)
 	if t := turns[0]; t.Status != kernel.Cut || !t.Ended.IsZero() || t.Question != "one" {
@@ -100,10 +101,10 @@ func givenUp(w world, reopen func() world) {
 	w.ok(w.Check(ctx))
 }
 
-// interrupted wants the questions of a session's interrupted turns.
-func (w world) interrupted(id string, questions ...string) {
+// interrupted wants the questions of the interrupted turns of session s.
+func (w world) interrupted(questions ...string) {
 	w.Helper()
-	turns, err := w.Interrupted(w.Context(), id)
+	turns, err := w.Interrupted(w.Context(), "s")
 	w.ok(err)
 	var got []string
 	for _, t := range turns {

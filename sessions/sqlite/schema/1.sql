@@ -60,6 +60,7 @@ CREATE TABLE turns (
     cost_usd      REAL,
     UNIQUE (session, number)
 ) STRICT;
+CREATE INDEX turns_running ON turns (session) WHERE status = 'running';
 
 -- The journal: a turn's events in the order of their ids.
 CREATE TABLE events (
