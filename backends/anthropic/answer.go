@@ -28,7 +28,7 @@ type answer struct {
 	usage      usage
 	reason     sdk.StopReason
 	details    sdk.RefusalStopDetails
-	begun      bool // whether any part of a message came
+	begun      bool // whether any part of a message came, readable or not
 	stopped    bool // whether message_stop came
 }
 

@@ -148,7 +148,7 @@ type answer struct {
 	usage   *usage
 	reason  string
 	hasText bool
-	begun   bool // whether any part of a message came, yielded or not
+	begun   bool // whether any part of a message came, yielded or not, readable or not
 }
 
 func newAnswer(key backends.Key, d Dialect, from origin) *answer {
@@ -167,6 +167,7 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	var c chunk
 	raw, broken := hideBrokenChars(raw)
 	if err := json.Unmarshal(raw, &c); err != nil {
+		a.begun = true
 		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, wire.Shorten(string(raw)))
 	}
 	a.addUsage(c.Usage)
