@@ -38,6 +38,9 @@ type Error struct {
 	// Unreachable says that nothing was sent and that waiting will not change it:
 	// there is no such host, or nothing listens on that port of this machine.
 	Unreachable bool
+	// Unspent says that the call ended while it waited: nothing of it had been sent, or
+	// the service had answered what was sent with an error status.
+	Unspent bool
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	// Begun says that a part of the answer had come before it failed, so that a
@@ -70,9 +73,10 @@ func (e *Error) Retryable() bool {
 }
 
 // Unbilled says that the call cost nothing: the service answered it with an error
-// status, or was not reached. What broke in another way may have been billed.
+// status, or was not reached or not called. What broke in another way may have been
+// billed.
 func (e *Error) Unbilled() bool {
-	return !e.Begun && (e.Unreachable || e.Status >= 400)
+	return !e.Begun && (e.Unspent || e.Unreachable || e.Status >= 400)
 }
 
 // KindOf returns the kind of err: its own if it is an *Error, cancelled or

@@ -77,7 +77,16 @@ func (c *call) enter(last *backends.Error) (*pass, error) {
 	case ctx.Err() != nil:
 		return nil, givenUp(last, "the limits of its use left no time for another attempt")
 	}
-	return nil, err
+	return nil, afterwards(last, err)
+}
+
+// afterwards is the refusal of another attempt, after one that may have been billed.
+func afterwards(last *backends.Error, err error) error {
+	var refusal *backends.Error
+	if errors.As(err, &refusal) {
+		refusal.Unspent = last.Unbilled()
+	}
+	return err
 }
 
 // attempt sends the request once.
@@ -151,7 +160,7 @@ func givenUp(failure *backends.Error, why string) error {
 // interrupted is the end of a call whose context ended between two attempts.
 func (c *call) interrupted(last *backends.Error, err error) error {
 	return &backends.Error{
-		Kind: backends.KindOf(err), Provider: last.Provider, Err: err,
+		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Unspent: last.Unbilled(),
 		Message: fmt.Sprintf("%v before the call was repeated, which had failed: %v", err, last),
 	}
 }
