@@ -55,7 +55,7 @@ func (e *Refusal) Error() string { return e.Message }
 // whether a part of the answer had come. What the caller did stands before what
 // the wire said, and that before what became of it in the library.
 func (x *Exchange) Failure(err error, begun bool) error {
-	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun}
+	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Unspent: !x.sent}
 	var quiet *silence
 	switch {
 	case x.parent.Err() != nil:

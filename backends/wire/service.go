@@ -3,8 +3,10 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,7 +82,7 @@ func (s *Service) CloseIdleConnections() { s.transport.CloseIdleConnections() }
 // LocalError is the failure of a request that could not be made.
 func (s *Service) LocalError(err error) error {
 	return s.secrets.clean(&backends.Error{
-		Provider: s.settings.Provider, Kind: backends.KindBadRequest, Message: err.Error(),
+		Provider: s.settings.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Unspent: true,
 	})
 }
 
@@ -105,6 +107,11 @@ func parseBaseURL(text string, paths []string) (*url.URL, url.Values, error) {
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, nil, errors.New("base_url lacks http:// or https:// and a host: it should look like https://host/v1")
+	}
+	if port := base.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return nil, nil, fmt.Errorf("base_url has the port %s: a port is 65535 at most", port)
+		}
 	}
 	query := base.Query()
 	base.RawQuery, base.Fragment = "", ""
