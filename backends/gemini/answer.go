@@ -135,8 +135,9 @@ func (a *answer) addText(p part, raw json.RawMessage) []backends.Event {
 // the same id, is none.
 func (a *answer) addCall(p part) ([]backends.Event, error) {
 	a.hasContent = true
-	call := backends.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: strings.ToValidUTF8(string(p.FunctionCall.Args), "\uFFFD")}
-	if call.Arguments == "" || call.Arguments == "null" {
+	arguments := wire.TidyArguments(strings.ToValidUTF8(string(p.FunctionCall.Args), "\uFFFD"))
+	call := backends.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: arguments}
+	if call.Arguments == "null" {
 		call.Arguments = "{}"
 	}
 	if call.ID != "" && slices.Contains(a.calls, call) {
