@@ -200,7 +200,7 @@ func (a *answer) addUsage(u *usage) {
 	case u == nil:
 	case !u.known():
 		a.usage = nil
-	case u.PromptTokens > 0 || u.CompletionTokens > 0:
+	case u.PromptTokens > 0:
 		a.usage = u
 	}
 }
