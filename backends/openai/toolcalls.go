@@ -129,7 +129,7 @@ func (m *callMerger) merged() []backends.ToolCall {
 		if open.saysNothing() {
 			continue
 		}
-		arguments := strings.ToValidUTF8(open.arguments.text.String(), "\uFFFD")
+		arguments := strings.ToValidUTF8(joinHalves(open.arguments.text.String()), "\uFFFD")
 		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(arguments)}
 		said := func(b backends.ToolCall) bool {
 			return b.ID == call.ID && b.Name == call.Name && (open.arguments.text.Len() == 0 || b.Arguments == call.Arguments)
