@@ -26,9 +26,10 @@ type Tool interface {
 type Member struct {
 	Backend backends.Backend
 	Tools   []Tool
-	// Headers are sent with every call. They may hold secrets, so they are neither
-	// journaled nor part of the input.
-	Headers map[string]string
+	// Headers and ExtraBody are sent with every call. They may hold secrets, so they
+	// are neither journaled nor part of the input.
+	Headers   map[string]string
+	ExtraBody map[string]any
 }
 
 // Doer runs effects. It is safe for concurrent use.
@@ -38,6 +39,8 @@ type Doer struct {
 	Members []Member
 	// Observe is shown what a model streams, as it comes. It may be nil.
 	Observe func(machine.Key, backends.Event)
+	// Panicked is told of an effect that panicked, with its stack. It may be nil.
+	Panicked func(key machine.Key, stack []byte)
 }
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
@@ -66,7 +69,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 		observe = func(ev backends.Event) { d.Observe(call.Key, ev) }
 	}
 	member := d.Members[call.Key.Agent]
-	req.Params.Headers = member.Headers
+	req.Params.Headers, req.Params.ExtraBody = member.Headers, member.ExtraBody
 	var reply machine.ModelReply
 	resp, err := backends.Collect(member.Backend.Stream(notingFallback(ctx, &reply), req), observe)
 	reply.Usage = usage(resp.Usage, err)
@@ -76,11 +79,24 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
-	reader := replyReader{
-		ctx: stored, blobs: d.Blobs, turn: turn, call: call,
-		own: definitions(member.Tools), names: names,
+	reader := d.reader(stored, turn, names, call)
+	err = reader.read(resp, &reply)
+	return reply, err
+}
+
+// Read returns what Do would if the model replied to the call with message.
+func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
+	var reply machine.ModelReply
+	reader := d.reader(context.WithoutCancel(ctx), turn, namesOf(turn), call)
+	err := reader.read(backends.Response{Message: message}, &reply)
+	return reply, err
+}
+
+func (d *Doer) reader(ctx context.Context, turn machine.Turn, names panelNames, call machine.ModelCall) replyReader {
+	return replyReader{
+		ctx: ctx, blobs: d.Blobs, turn: turn, call: call,
+		own: definitions(d.Members[call.Key.Agent].Tools), names: names,
 	}
-	return reply, reader.read(resp, &reply)
 }
 
 // failure cleans the text, which may be a provider's: it is shown on terminals, and
@@ -150,7 +166,7 @@ func Describe(ctx context.Context, blobs Blobs, id, system, model string, params
 	if agent.System, err = blobs.Put(ctx, []byte(contextbuild.Clean(system))); err != nil {
 		return agent, err
 	}
-	params.Headers = nil // they belong to Member
+	params.Headers, params.ExtraBody = nil, nil // they belong to Member
 	if agent.Params, err = PutJSON(ctx, blobs, params); err != nil {
 		return agent, err
 	}

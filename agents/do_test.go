@@ -90,11 +90,11 @@ func failing(err func(context.Context) error) streams {
 
 func (w *world) doer(b backends.Backend) *agents.Doer {
 	return &agents.Doer{Blobs: heedingStore{w.store}, Members: []agents.Member{
-		{Backend: b, Tools: []agents.Tool{&search{}}, Headers: map[string]string{"X-Secret": "hush"}},
+		{Backend: b, Tools: []agents.Tool{&search{}}, Headers: map[string]string{"X-Secret": "hush"}, ExtraBody: map[string]any{"token": "hush too"}},
 	}}
 }
 
-func TestHeadersAreSentAndNotStored(t *testing.T) {
+func TestWhatMayBeSecretIsSentAndNotStored(t *testing.T) {
 	w := newWorld(t)
 	var sent backends.Request
 	d := w.doer(streams(func(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
@@ -104,7 +104,7 @@ func TestHeadersAreSentAndNotStored(t *testing.T) {
 	if _, err := d.Do(t.Context(), w.turn, w.call(researcher, machine.Coordination)); err != nil {
 		t.Fatal(err)
 	}
-	if sent.Params.Headers["X-Secret"] != "hush" || *sent.Params.Temperature != 0.5 {
+	if sent.Params.Headers["X-Secret"] != "hush" || sent.Params.ExtraBody["token"] != "hush too" || *sent.Params.Temperature != 0.5 {
 		t.Errorf("sent with %+v", sent.Params)
 	}
 	if stored := w.text(w.turn.Agents[researcher].Params); strings.Contains(stored, "hush") {

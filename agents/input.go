@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -26,15 +27,28 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 }
 
 func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) (backends.Request, error) {
-	b := inputBuilder{
-		ctx: ctx, blobs: blobs, turn: turn, names: names,
-		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
-	}
+	b := newInputBuilder(ctx, blobs, turn, names, call)
 	req := b.request(call)
 	if b.err != nil {
 		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
 	}
 	return req, nil
+}
+
+// Transcript builds what a step has added to its first input until a call, as it
+// is to be kept: without the word that a turn is the last one, which was said for
+// that turn alone.
+func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) ([]backends.Message, error) {
+	b := newInputBuilder(ctx, blobs, turn, namesOf(turn), call)
+	entries := slices.Clone(call.Transcript)
+	for i := range entries {
+		entries[i].Final = false
+	}
+	messages := b.transcript(entries)
+	if b.err != nil {
+		return nil, fmt.Errorf("build the transcript until %s: %w", call.Key, b.err)
+	}
+	return messages, nil
 }
 
 // inputBuilder resolves references until one cannot be; err is the first error.
@@ -48,6 +62,13 @@ type inputBuilder struct {
 	reader      int
 	coordinates bool
 	err         error
+}
+
+func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *inputBuilder {
+	return &inputBuilder{
+		ctx: ctx, blobs: blobs, turn: turn, names: names,
+		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
+	}
 }
 
 func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
@@ -82,6 +103,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		Participants:  b.names.ids,
 	}
 	b.decode(b.turn.History, &in.History)
+	b.decode(b.turn.Conversation, &in.Conversation)
 	for _, a := range call.Offer.Shown {
 		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -126,6 +127,44 @@ var inputs = map[string]func(w *world) machine.ModelCall{
 		}
 		return c
 	},
+}
+
+// TestConversationGoesOn: the messages of a conversation are sent as they are, and
+// what the step adds to them is kept without the word on the last turn.
+func TestConversationGoesOn(t *testing.T) {
+	w := newWorld(t)
+	said := []backends.Message{backends.User("a"), backends.Assistant("b"), backends.User("c")}
+	w.turn.Conversation, w.turn.History, w.turn.Question = w.putJSON(said), kernel.Ref{}, kernel.Ref{}
+	c := inputs["conversation"](w)
+	added, err := agents.Transcript(t.Context(), w.store, w.turn, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := w.input(c).Messages
+	if diff := cmp.Diff(append([]backends.Message{backends.System("You count.")}, said...), sent[:4]); diff != "" {
+		t.Errorf("what was said is sent as (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(sent[4], added[0]); diff != "" || len(sent) != 6 || len(added) != 2 {
+		t.Fatalf("%d messages are sent and %d were added:\n%s", len(sent), len(added), diff)
+	}
+	told := added[1].Parts[0].(backends.ToolResult)
+	told.Content += "\n\n" + contextbuild.FinalReply()
+	if diff := cmp.Diff(sent[5].Parts, []backends.Part{told}); diff != "" {
+		t.Errorf("the result is sent as (-want +got):\n%s", diff)
+	}
+	for _, entry := range c.Transcript {
+		if entry.Kind == machine.Result && !entry.Final {
+			t.Error("the call's own transcript was changed")
+		}
+	}
+	w.turn.Conversation.SHA256 = "0123456789abcdef"
+	if _, err := agents.Input(t.Context(), w.store, w.turn, c); err == nil {
+		t.Error("a conversation that is not stored is no error")
+	}
+	c.Transcript[0].Text.SHA256 = "0123456789abcdef"
+	if _, err := agents.Transcript(t.Context(), w.store, w.turn, c); err == nil {
+		t.Error("a message that is not stored is no error")
+	}
 }
 
 func TestInputsAreExact(t *testing.T) {

@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -177,6 +178,24 @@ func TestRepliesAreDecodedWhole(t *testing.T) {
 	want := `{"role":"assistant","parts":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I think\u0000"}`
 	if got := w.text(r.Message); !strings.HasPrefix(got, want) {
 		t.Errorf("the message is stored as %s", got)
+	}
+}
+
+// TestMessagesAreReadAsReplies: a message that is there already means what it would
+// as the reply to a call.
+func TestMessagesAreReadAsReplies(t *testing.T) {
+	w := newWorld(t)
+	c := w.call(researcher, machine.Conversation)
+	want := w.reply(c, backends.TextDelta{Text: "hm"}, toolCall("1", "search", `{}`), toolCall("2", "dig", `{}`))
+	d := agents.Doer{Blobs: heedingStore{w.store}, Members: []agents.Member{{Tools: []agents.Tool{&search{}}}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got, err := d.Read(ctx, w.turn, c, backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{
+		backends.Text{Text: "hm"},
+		backends.ToolCall{ID: "1", Name: "search", Arguments: `{}`}, backends.ToolCall{ID: "2", Name: "dig", Arguments: `{}`},
+	}})
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || !got.Calls[0].Own || got.Calls[1].Own {
+		t.Errorf("%v, (-want +got)\n%s", err, diff)
 	}
 }
 

@@ -87,7 +87,9 @@ func (w *world) text(ref kernel.Ref) string {
 func (w *world) describe(id, system string, tools ...agents.Tool) machine.Agent {
 	w.Helper()
 	temperature := 0.5
-	params := backends.Params{Temperature: &temperature, Headers: map[string]string{"X-Secret": "hush"}}
+	params := backends.Params{
+		Temperature: &temperature, Headers: map[string]string{"X-Secret": "hush"}, ExtraBody: map[string]any{"token": "hush too"},
+	}
 	a, err := agents.Describe(w.Context(), w.store, id, system, "model-of-"+id, params, tools)
 	if err != nil {
 		w.Fatal(err)

@@ -35,12 +35,12 @@ type Error struct {
 	// NoTools says that the service takes no tools for this model; Kind is then
 	// KindBadRequest.
 	NoTools bool
-	// Unreachable says that nothing was sent and that waiting will not change it:
-	// there is no such host, or nothing listens on that port of this machine.
+	// Unreachable says that waiting will not help: there is no such host, or nothing
+	// listens on that port of this machine.
 	Unreachable bool
-	// Unspent says that the call ended while it waited: nothing of it had been sent, or
-	// the service had answered what was sent with an error status.
-	Unspent bool
+	// Free says that the call cost nothing although no Status tells so: nothing of it
+	// was sent, or it ended between two attempts of which the first cost nothing.
+	Free bool
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	// Begun says that a part of the answer had come before it failed, so that a
@@ -73,10 +73,10 @@ func (e *Error) Retryable() bool {
 }
 
 // Unbilled says that the call cost nothing: the service answered it with an error
-// status, or was not reached or not called. What broke in another way may have been
+// status, or was not reached, or not asked. What broke in another way may have been
 // billed.
 func (e *Error) Unbilled() bool {
-	return !e.Begun && (e.Unspent || e.Unreachable || e.Status >= 400)
+	return !e.Begun && (e.Free || e.Status >= 400)
 }
 
 // KindOf returns the kind of err: its own if it is an *Error, cancelled or

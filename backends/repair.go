@@ -25,15 +25,23 @@ const NoResult = "There is no result: the call was interrupted."
 // A conversation that already has this form is returned equal. Repair is a pure
 // function: it changes neither messages nor their parts.
 func Repair(messages []Message) []Message {
+	repaired, _ := RepairNoting(messages)
+	return repaired
+}
+
+// RepairNoting is Repair that also notes each call that had no result, and each
+// result that had no call, in a line for people that names its message, from 1.
+func RepairNoting(messages []Message) (repaired []Message, notes []string) {
 	var r repairer
-	for _, m := range messages {
-		r.add(m)
+	for i, m := range messages {
+		r.add(i+1, m)
 	}
-	return r.messages()
+	return r.messages(), r.notes
 }
 
 // repairedMessage is a message and, if it calls tools, what came back.
 type repairedMessage struct {
+	number  int // its place in the conversation, from 1
 	message Message
 	calls   []*repairedCall
 }
@@ -44,14 +52,23 @@ type repairedCall struct {
 	result   *ToolResult
 }
 
-type repairer struct{ entries []repairedMessage }
+type repairer struct {
+	entries []repairedMessage
+	notes   []string
+}
 
-func (r *repairer) add(m Message) {
-	entry := repairedMessage{message: Message{Role: m.Role}}
+func (r *repairer) note(number int, format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf("message %d: %s", number, fmt.Sprintf(format, args...)))
+}
+
+func (r *repairer) add(number int, m Message) {
+	entry := repairedMessage{number: number, message: Message{Role: m.Role}}
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case ToolResult:
-			r.addResult(p)
+			if !r.addResult(p) {
+				r.note(number, "the result for %q was left out: no call waits for it", p.CallID)
+			}
 		case ToolCall:
 			if m.Role == RoleAssistant {
 				call := &repairedCall{original: p.ID, call: entry.validCall(p)}
@@ -70,18 +87,19 @@ func (r *repairer) add(m Message) {
 	}
 }
 
-// addResult gives a result to the latest open call with its id: some services
-// use the same ids again in each message.
-func (r *repairer) addResult(result ToolResult) {
+// addResult gives a result to the latest open call with its id, if there is one:
+// some services use the same ids again in each message.
+func (r *repairer) addResult(result ToolResult) bool {
 	for i := len(r.entries) - 1; i >= 0; i-- {
 		for _, c := range r.entries[i].calls {
 			if c.original == result.CallID && c.result == nil {
 				result.CallID, result.Name = c.call.ID, c.call.Name
 				c.result = &result
-				return
+				return true
 			}
 		}
 	}
+	return false
 }
 
 func (e *repairedMessage) validCall(c ToolCall) ToolCall {
@@ -121,6 +139,7 @@ func (r *repairer) messages() []Message {
 		results := Message{Role: RoleTool}
 		for _, c := range e.calls {
 			if c.result == nil {
+				r.note(e.number, "the call %q of %s has no result, and was given one that says so", c.call.ID, c.call.Name)
 				c.result = &ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: NoResult, IsError: true}
 			}
 			results.Parts = append(results.Parts, *c.result)

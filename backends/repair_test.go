@@ -192,6 +192,28 @@ func TestRepairByExample(t *testing.T) {
 	}
 }
 
+func TestRepairNotesWhatLackedTheOther(t *testing.T) {
+	call := func(id string) backends.ToolCall { return backends.ToolCall{ID: id, Name: "read.file"} }
+	conversation := []backends.Message{
+		backends.User("hi"),
+		{Role: backends.RoleAssistant, Parts: []backends.Part{call("a"), call("b")}},
+		{Role: backends.RoleTool, Parts: []backends.Part{backends.ToolResult{CallID: "b"}, backends.ToolResult{CallID: "c"}}},
+		{Role: backends.RoleAssistant, Parts: []backends.Part{call("a")}},
+		{Role: backends.RoleTool, Parts: []backends.Part{backends.ToolResult{CallID: "a"}}},
+	}
+	want := []string{
+		`message 3: the result for "c" was left out: no call waits for it`,
+		`message 2: the call "a" of read_file has no result, and was given one that says so`,
+	}
+	repaired, notes := backends.RepairNoting(conversation)
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Error(diff)
+	}
+	if _, notes := backends.RepairNoting(repaired); len(notes) > 0 {
+		t.Errorf("a repaired conversation has the notes %q", notes)
+	}
+}
+
 func repairExamples() []repairExample {
 	call := func(id string) backends.ToolCall { return backends.ToolCall{ID: id, Name: "vote", Arguments: "{}"} }
 	result := func(id, text string) backends.ToolResult {

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/secrets"
 )
 
 func (r *reader) agents(at string, n *yaml.Node, c *Config) {
@@ -103,6 +105,17 @@ func (r *reader) checkPanel(root *yaml.Node, c *Config) {
 	}
 }
 
+// checkEfforts refuses reasoning_effort and MassGen's way to write it side by side:
+// the one that stands last would count.
+func (r *reader) checkEfforts() {
+	for path, key := range r.places {
+		backend, ok := strings.CutSuffix(path, ".reasoning.effort")
+		if plain := r.places[backend+".reasoning_effort"]; ok && plain != nil {
+			r.fail(key, "%s is another word for reasoning_effort, on line %d; keep one", path, plain.Line)
+		}
+	}
+}
+
 func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 	typ, ok := parseScalar(r, at, n, textParser())
 	if !ok {
@@ -190,13 +203,16 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
 			r.fail(e.key, "%s has %s, which massgen sets itself; leave it out", at, quoted(name))
 			continue
 		}
+		same := func(other string) bool { return strings.EqualFold(other, name) }
+		if slices.ContainsFunc(slices.Collect(maps.Keys(b.Params.Headers)), same) {
+			r.fail(e.key, "%s has %s a second time (case does not count, and headers and extra_headers are one list); keep one", at, quoted(name))
+			continue
+		}
 		v, ok := r.secretLine(join(at, name), e.value)
 		if !ok {
 			continue
 		}
-		if looksSecret(name) {
-			r.secrets.addHeader(v)
-		}
+		r.secrets.Add(secrets.InHeader(name, v)...)
 		if b.Params.Headers == nil {
 			b.Params.Headers = map[string]string{}
 		}
@@ -229,7 +245,7 @@ func (r *reader) extraBody(at string, n *yaml.Node, b *Backend) {
 		r.fail(n, "%s cannot be read: %s", at, yamlReason(err))
 		return
 	}
-	expanded, ok := r.expandAll(at, n, body).(map[string]any)
+	expanded, ok := r.expandAll(at, n, body, false).(map[string]any)
 	if _, err := json.Marshal(expanded); err != nil || !ok {
 		r.fail(n, "%s holds something that JSON cannot; use text keys, and plain numbers and texts", at)
 		return
@@ -242,21 +258,23 @@ func (r *reader) extraBody(at string, n *yaml.Node, b *Backend) {
 	}
 }
 
-func (r *reader) expandAll(at string, n *yaml.Node, v any) any {
+// expandAll replaces the variables in all texts of v. Whatever stands below a name
+// of secrets is secret.
+func (r *reader) expandAll(at string, n *yaml.Node, v any, secret bool) any {
 	switch v := v.(type) {
 	case string:
 		s, _ := r.expand(at, n, v)
+		if secret {
+			r.secrets.Add(s)
+		}
 		return s
 	case []any:
 		for i := range v {
-			v[i] = r.expandAll(at, n, v[i])
+			v[i] = r.expandAll(at, n, v[i], secret)
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			v[k] = r.expandAll(at, n, v[k])
-			if text, ok := v[k].(string); ok && looksSecret(k) {
-				r.secrets.Add(text)
-			}
+			v[k] = r.expandAll(at, n, v[k], secret || secrets.IsName(k))
 		}
 	}
 	return v

@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/prices"
+	"github.com/massgen/massgen/secrets"
 )
 
 // Describe writes the settings that hold, the defaults among them, for people.
@@ -23,7 +24,7 @@ func (c *Config) Describe(w io.Writer) error {
 	}
 	d.head("agents")
 	for _, a := range c.Agents {
-		d.row(a.ID, oneLine(c.secrets.Redact(strings.Join(agentParts(a), ", "))))
+		d.row(a.ID, oneLine(c.secrets.Redact(agentLine(a))))
 	}
 	d.orchestrator(c.Orchestrator)
 	d.timeouts(c.Timeouts)
@@ -37,14 +38,32 @@ func (c *Config) Describe(w io.Writer) error {
 	return nil
 }
 
+// Format writes what Describe does, whatever the verb: a Config may be logged.
+func (c Config) Format(f fmt.State, _ rune) {
+	_ = c.Describe(f) // fmt keeps what it is told, and has no place for an error
+}
+
 type description struct{ strings.Builder }
 
 func (d *description) head(title string) { fmt.Fprintln(d, title) }
 
 func (d *description) row(name string, value any) { fmt.Fprintf(d, "  %-34s%v\n", name, value) }
 
-func agentParts(a Agent) []string {
-	b := a.Backend
+func agentLine(a Agent) string {
+	line := fmt.Sprint(a.Backend)
+	if a.SystemMessage != "" {
+		line += fmt.Sprintf(", system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
+	}
+	return line
+}
+
+// Format writes the settings without secrets, whatever the verb: what holds a Backend
+// may be logged.
+func (b Backend) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, strings.Join(b.parts(), ", ")) // fmt keeps what it is told, and has no place for an error
+}
+
+func (b Backend) parts() []string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	switch {
@@ -65,14 +84,11 @@ func agentParts(a Agent) []string {
 		add("tool_mode %s", b.ToolMode)
 	}
 	if b.APIKey != "" {
-		add("api_key %s", mask)
+		add("api_key %s", secrets.Mask)
 	}
 	parts = append(parts, paramParts(b.Params)...)
 	for _, f := range b.Fallback {
 		add("fallback %s", strings.Trim(f.Type+"/"+f.Model, "/"))
-	}
-	if a.SystemMessage != "" {
-		add("system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
 	}
 	return parts
 }
@@ -107,18 +123,17 @@ func paramParts(p backends.Params) []string {
 	return parts
 }
 
-// maskedURL masks a password, and the values of a query, which may hold a key.
+// maskedURL leaves out a user, and masks a query, which may hold a key.
 func maskedURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
-		return mask
+		return secrets.Mask
 	}
-	u.User = nil // its name may be a token
-	shown := u.String()
+	u.User, u.Fragment = nil, "" // a user's name may be a token
 	if u.RawQuery != "" {
-		shown = strings.Replace(shown, u.RawQuery, mask, 1)
+		u.RawQuery = secrets.Mask
 	}
-	return shown
+	return u.String()
 }
 
 func (d *description) orchestrator(o Orchestrator) {

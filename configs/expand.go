@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/secrets"
 )
 
 // expand replaces ${NAME} and ${NAME:-default} in a scalar that stands at n, and
@@ -34,13 +36,13 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 		value, set := r.opts.Lookup(name)
 		switch {
 		case hasDefault && value == "":
-			return def
+			value = def
 		case !set:
 			r.fail(n, "%s needs the variable %s, which is not set; set it in the environment or in .env, or write ${%s:-default}", at, name, name)
 			ok = false
 			return ""
 		}
-		if looksSecret(name) {
+		if secrets.IsName(name) {
 			r.secrets.Add(value)
 		}
 		return value

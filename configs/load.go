@@ -23,9 +23,9 @@ type Options struct {
 	// BackendTypes are the allowed values of a backend's type. Empty allows any.
 	BackendTypes []string
 	// Secrets is where the secrets of the configuration are added: API keys,
-	// passwords in addresses, and the values of variables, headers and settings
-	// of an extra_body with a name like KEY or TOKEN. They are added also when
-	// there is an error. Nil is a set of its own.
+	// passwords in addresses, the values of variables, headers and settings of an
+	// extra_body with a name like KEY or TOKEN, and those of headers that look like
+	// keys. They are added also when there is an error. Nil is a set of its own.
 	Secrets *Secrets
 }
 
@@ -113,6 +113,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if root := r.document(data); root != nil {
 		readSection(r, "", root, topSection(), config)
 		r.checkPanel(root, config)
+		r.checkEfforts()
 	}
 	if len(r.issues) > 0 {
 		sortIssues(r.issues)

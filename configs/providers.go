@@ -86,20 +86,28 @@ func (r *reader) namedModel(name string) Backend {
 
 // isProvider is isBackendType without auto, which is a choice among providers.
 func (r *reader) isProvider(n *yaml.Node, at, name string) bool {
-	if name == "auto" {
+	if name == auto {
 		r.fail(n, "%s says nothing of any provider: name the type that auto comes to", at)
 		return false
 	}
-	return r.isBackendType(n, at, name)
+	others := slices.DeleteFunc(slices.Clone(r.opts.BackendTypes), func(typ string) bool { return typ == auto })
+	return r.isOneOf(n, at, name, others)
 }
+
+// auto is the type that is a choice among the others.
+const auto = "auto"
 
 // isBackendType says whether a name is a backend type, after an issue if it is not.
 func (r *reader) isBackendType(n *yaml.Node, at, name string) bool {
-	if name != "" && (len(r.opts.BackendTypes) == 0 || slices.Contains(r.opts.BackendTypes, name)) {
+	return r.isOneOf(n, at, name, r.opts.BackendTypes)
+}
+
+func (r *reader) isOneOf(n *yaml.Node, at, name string, types []string) bool {
+	if name != "" && (len(types) == 0 || slices.Contains(types, name)) {
 		return true
 	}
-	cure := "it must be one of " + strings.Join(r.opts.BackendTypes, ", ")
-	if near, ok := Nearest(name, r.opts.BackendTypes); ok {
+	cure := "it must be one of " + strings.Join(types, ", ")
+	if near, ok := Nearest(name, types); ok {
 		cure = fmt.Sprintf("did you mean %s?", near)
 	}
 	r.fail(n, "%s is %s, which is no backend here; %s", at, quoted(name), cure)

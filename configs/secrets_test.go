@@ -2,6 +2,7 @@ package configs
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ agents:
 func TestSecretsOfAConfigThatIsWrong(t *testing.T) {
 	var secrets Secrets
 	_, err := Parse("f.yaml", []byte("agent: {backend: {type: 1, api_key: a-long-key}}"), Options{Secrets: &secrets})
-	if got := secrets.Redact("a-long-key"); err == nil || got != mask {
+	if got := secrets.Redact("a-long-key"); err == nil || got != "***" {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
@@ -61,7 +62,7 @@ func TestRedactFindsSecretsInJSON(t *testing.T) {
 		secrets.Add(secret)
 		text := "x" + secret + "y"
 		for range 3 {
-			if got := secrets.Redact(text); strings.Contains(got, secret) || !strings.Contains(got, mask) {
+			if got := secrets.Redact(text); strings.Contains(got, secret) || !strings.Contains(got, "***") {
 				t.Fatalf("%s became %s", text, got)
 			}
 			data, err := json.Marshal(text)
@@ -77,7 +78,7 @@ func TestSecretsOfAnAddress(t *testing.T) {
 	var secrets Secrets
 	secrets.AddURL("https://name-that-is-a-token@h/v1?sig=signature%2B1&code=some-code")
 	for _, secret := range []string{"name-that-is-a-token", "signature+1", "signature%2B1", "some-code"} {
-		if got := secrets.Redact(secret); got != mask {
+		if got := secrets.Redact(secret); got != "***" {
 			t.Errorf("%s became %s", secret, got)
 		}
 	}
@@ -100,5 +101,43 @@ func TestRedactLeavesTheRest(t *testing.T) {
 		if got := secrets.Redact(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestNoVerbShowsAKey prints what a panic or a log might.
+func TestNoVerbShowsAKey(t *testing.T) {
+	const key = "sk-of-a-log-0123456789"
+	var secrets Secrets
+	c, err := Parse("f", []byte(`agent: {backend: {type: openai, api_key: `+key+`, base_url: "http://me:`+key+`@host?key=`+key+`",
+  headers: {X: `+key+`}, extra_body: {token: `+key+`}}}`), Options{Secrets: &secrets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []any{c, *c, c.Agents, c.Agents[0], &c.Agents[0], c.Agents[0].Backend, &secrets} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+			if got := fmt.Sprintf(verb, value); strings.Contains(got, key) || strings.Contains(got, fmt.Sprintf("%x", key)) {
+				t.Errorf("%s of a %T shows the key: %s", verb, value, got)
+			}
+		}
+	}
+}
+
+// TestSecretsOfOddPlaces are those of a header without a telling name, of a default,
+// and of all that stands below a name.
+func TestSecretsOfOddPlaces(t *testing.T) {
+	const file = `
+agent:
+  backend:
+    type: openai
+    headers: {X-Custom: looks-like-a-key-1, X-Team: research-and-more}
+    extra_body: {plain: "${NO_TOKEN:-by-default}", credentials: {list: [in-the-depth]}, also: {plain: not-secret}}
+`
+	var secrets Secrets
+	if _, err := Parse("f.yaml", []byte(file), Options{Lookup: lookupIn(nil), Secrets: &secrets}); err != nil {
+		t.Fatal(err)
+	}
+	got := secrets.Redact("looks-like-a-key-1 research-and-more by-default in-the-depth not-secret")
+	if got != "*** research-and-more *** *** not-secret" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -37,8 +37,11 @@ type Input struct {
 	// SystemMessage is the agent's own, from the config. It alone is not escaped.
 	SystemMessage string
 	// History holds the turns before this one, oldest first.
-	History  []Exchange
-	Question string
+	History []Exchange
+	// Conversation is what Solo goes on with in place of a history: messages that
+	// are sent as they are.
+	Conversation []backends.Message
+	Question     string
 	// Participants holds the config ids of the whole panel, in any order.
 	Participants []string
 	// Answers holds the current answers in the order to show, which is that of the
@@ -64,9 +67,10 @@ func Build(in Input) Messages {
 
 // Solo returns the messages of a panel of one, an ordinary conversation without
 // any coordination text (DESIGN §4 rule 1): the agent's own system message with
-// the sections, if there are any, the history and the question. A summary stands
-// as the answer to a request for it, since some providers want the roles to
-// alternate. Participants and Answers are not used.
+// the sections, if there are any, the history or conversation, and the question,
+// which may be empty after a conversation. A summary stands as the answer to a
+// request for it, since some providers want the roles to alternate. Participants and
+// Answers are not used.
 func Solo(in Input) []backends.Message {
 	var messages []backends.Message
 	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
@@ -78,6 +82,10 @@ func Solo(in Input) []backends.Message {
 			question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
 		}
 		messages = append(messages, backends.User(Clean(question)), backends.Assistant(Clean(answer)))
+	}
+	messages = append(messages, in.Conversation...)
+	if in.Question == "" && len(in.Conversation) > 0 {
+		return messages
 	}
 	return append(messages, backends.User(Clean(in.Question)))
 }

@@ -161,6 +161,16 @@ func TestSolo(t *testing.T) {
 	}{
 		{"question alone", Input{Question: "q\x00"}, []backends.Message{backends.User("q\ufffd")}},
 		{
+			"conversation alone",
+			Input{SystemMessage: "Own.", Conversation: []backends.Message{backends.User("<a>\x00")}},
+			[]backends.Message{backends.System("Own."), backends.User("<a>\x00")},
+		},
+		{
+			"conversation and question",
+			Input{Conversation: []backends.Message{backends.User("a"), backends.Assistant("b")}, Question: "q"},
+			[]backends.Message{backends.User("a"), backends.Assistant("b"), backends.User("q")},
+		},
+		{
 			"everything",
 			Input{
 				SystemMessage: "Own. \n",

@@ -17,9 +17,6 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// abandonAfter is how long an effect may ignore its cancellation.
-const abandonAfter = 2 * time.Second
-
 // engine runs one turn. The goroutine of run owns all of it; effects run in the
 // group and meet it only in results.
 type engine struct {
@@ -54,7 +51,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 		timer: time.NewTimer(time.Hour),
 	}
 	e.timer.Stop()
-	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Observe: e.observe}
+	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 
@@ -112,7 +109,7 @@ func (e *engine) start(effect machine.Effect) {
 	ctx := backends.WithTrace(e.ctx[effect.EffectKey().Agent], e.trace(effect.EffectKey()))
 	described := e.machine.Turn()
 	e.group.Go(func() error {
-		ev, err := e.perform(ctx, described, effect)
+		ev, err := e.doer.Perform(ctx, described, effect)
 		e.results <- result{effect, ev, err}
 		return nil
 	})
@@ -228,6 +225,11 @@ func (e *engine) observe(key machine.Key, ev backends.Event) {
 		return
 	}
 	e.turn.events.add(told)
+}
+
+// panicked tells of an effect that panicked, as observe does of what streams in.
+func (e *engine) panicked(key machine.Key, stack []byte) {
+	e.turn.events.add(Event{Kind: Panicked, Agent: e.id(key.Agent), Text: string(stack)})
 }
 
 // trace tells of attempts that have failed, as observe does of those that have not.

@@ -37,7 +37,7 @@ func TestFallbackAndRetriesAreTold(t *testing.T) {
 		if r.Status != kernel.Completed || r.Agents[0].State != kernel.ActVoted || len(r.Failed) > 0 {
 			t.Errorf("result %+v", r)
 		}
-		const want = "2 calls of agent1 went to spare/m, because busy/ could not be used: busy: overloaded (HTTP 529): no\uFFFDroom (gave up: 2 attempts were made)"
+		const want = "2 calls of agent1 went to spare/m, because busy could not be used: busy: overloaded (HTTP 529): no\uFFFDroom (gave up: 2 attempts were made)"
 		if !slices.Equal(r.Warnings, []string{want}) {
 			t.Errorf("warnings %q, want %q", r.Warnings, want)
 		}
@@ -91,7 +91,7 @@ func TestCostIsKnownWhereEachCallsIs(t *testing.T) {
 		"no price":       {&backends.Usage{InputTokens: 1}, nil, nil},
 		"no usage":       {nil, nil, nil},
 		"refused":        {nil, &backends.Error{Kind: backends.KindAuth, Status: 401}, cost(0)},
-		"not reached":    {nil, &backends.Error{Kind: backends.KindNetwork, Unreachable: true}, cost(0)},
+		"not sent":       {nil, &backends.Error{Kind: backends.KindOverloaded, Free: true}, cost(0)},
 		"cut in the end": {nil, &backends.Error{Kind: backends.KindNetwork, Begun: true, Status: 500}, nil},
 		"silent":         {nil, &backends.Error{Kind: backends.KindTimeout}, nil},
 	} {

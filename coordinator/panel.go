@@ -247,7 +247,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history []sessions.Turn) 
 func (p *Panel) members() []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
-		members[i] = agents.Member{Backend: a.Backend, Tools: a.Tools, Headers: a.Params.Headers}
+		members[i] = agents.Member{Backend: a.Backend, Tools: a.Tools, Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody}
 	}
 	return members
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -53,8 +54,7 @@ type ResultVote struct {
 }
 
 // ResultAgent is what an agent came to: voted, answered, abstained, late,
-// cancelled or failed. Error is why the others had
-// to do without it.
+// cancelled or failed. Error is why the others had to do without it.
 type ResultAgent struct {
 	ID    string     `json:"id"`
 	State kernel.Act `json:"state"`
@@ -114,14 +114,15 @@ func (e *engine) result() (Result, error) {
 		}
 		r.Agents = append(r.Agents, agent)
 	}
-	return r, e.resultTexts(k, &r)
+	err := e.resultTexts(k, &r)
+	return r, err
 }
 
 // warnings are those of the coordination and what is to be known of single calls.
 func (e *engine) warnings(k kernel.Result) []string {
 	list := append([]string{}, k.Warnings...)
 	for _, agent := range e.machine.Abandoned() {
-		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), abandonAfter))
+		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
 	}
 	var without []string
 	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {

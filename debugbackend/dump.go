@@ -190,24 +190,6 @@ func writeCall(o Options, c Call) error {
 	return writeAtomically(name+jsonEnding, o.scrub(append(data, '\n')))
 }
 
-// redacted returns the call with the secrets masked in its bytes, of which a file
-// may hold the base64.
-func (o Options) redacted(c Call) Call {
-	c.Body, c.Raw = o.scrub(c.Body), o.scrub(c.Raw)
-	for i, body := range c.EarlierBodies {
-		c.EarlierBodies[i] = o.scrub(body)
-	}
-	return c
-}
-
-// scrub masks the secrets in what is to be written.
-func (o Options) scrub(data []byte) []byte {
-	if o.Redact == nil || data == nil {
-		return data
-	}
-	return []byte(o.Redact(string(data)))
-}
-
 // writeAtomically leaves either the whole file or none.
 func writeAtomically(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".writing-*")

@@ -21,7 +21,8 @@ type Options struct {
 	Dir string
 	// Redact masks what must be in no file, such as API keys that a server might
 	// repeat, in what is written: text, JSON, and bytes of any kind. It must leave
-	// everything else as it is, and is called concurrently. Nil masks nothing.
+	// everything else as it is, and is called concurrently. Nil masks nothing. A raw
+	// response that holds a key in pieces is not written.
 	Redact func(string) string
 	// Participants says who is who in the inputs: the ids of agents by the names
 	// that models know them by. Empty where nobody has another name.

@@ -15,6 +15,10 @@ type Turn struct {
 	// Question is a text, History the JSON of a contextbuild history.
 	Question kernel.Ref `json:"question"`
 	History  kernel.Ref `json:"history"`
+	// Conversation is the JSON of a list of backends.Message, which calls of the
+	// purpose Conversation go on with. Then there is no history, and a question only
+	// if one follows.
+	Conversation kernel.Ref `json:"conversation,omitzero"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`

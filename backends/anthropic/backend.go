@@ -107,7 +107,7 @@ func (b *Backend) Close() error {
 // the models before 3.5, which have no more), plus what the reasoning effort may
 // take.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	return wire.Stream(func(emit func(backends.Event) bool) error {
+	return wire.Stream(func(emit wire.Emit) error {
 		a := attempt{emit: emit}
 		return a.run(ctx, b, req)
 	})
@@ -117,10 +117,9 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 type attempt struct {
 	wire   *wire.Exchange
 	answer answer
-	emit   func(backends.Event) bool
+	emit   wire.Emit
 }
 
-// run gives each event to emit, until emit says false (wire.ErrStopped).
 func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
 	a.wire = b.service.Begin(ctx, req.Params.Headers)
 	defer a.wire.End()
@@ -155,7 +154,7 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 func (a *attempt) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion]) error {
 	for !a.answer.stopped && stream.Next() {
 		events, problem := a.answer.add(stream.Current())
-		if err := a.send(events); err != nil {
+		if err := a.emit(events...); err != nil {
 			return err
 		}
 		if problem != nil {
@@ -176,8 +175,8 @@ func (a *attempt) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion]) er
 		return a.failure(wire.ErrCut)
 	}
 	events, err := a.answer.end()
-	if sendErr := a.send(events); sendErr != nil {
-		return sendErr
+	if emitErr := a.emit(events...); emitErr != nil {
+		return emitErr
 	}
 	if err != nil {
 		return a.failure(err)
@@ -196,12 +195,3 @@ func asUnreadable(err error) error {
 }
 
 func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.answer.begun) }
-
-func (a *attempt) send(events []backends.Event) error {
-	for _, ev := range events {
-		if !a.emit(ev) {
-			return wire.ErrStopped
-		}
-	}
-	return nil
-}

@@ -2,51 +2,27 @@ package anthropic
 
 import (
 	"io"
+	"slices"
 
 	"github.com/massgen/massgen/backends/wire"
 )
 
-// eventStream turns a response body into the server-sent events that the library
+// newEventStream turns a response body into the server-sent events that the library
 // reads. It gives each the same name, since all that matters is in the data: the
 // library skips events without a name. An error event or a body that is no stream
 // ends it with an error.
-type eventStream struct {
-	source io.ReadCloser
-	events *wire.EventReader
-	out    []byte // what the library has not read yet
-	err    error
-}
+func newEventStream(source io.ReadCloser) io.ReadCloser { return wire.Rewrite(source, nextEvent) }
 
-func newEventStream(source io.ReadCloser) *eventStream {
-	return &eventStream{source: source, events: wire.NewEventReader(source)}
-}
-
-func (s *eventStream) Close() error { return s.source.Close() }
-
-func (s *eventStream) Read(p []byte) (int, error) {
-	for len(s.out) == 0 && s.err == nil {
-		s.err = s.advance()
-	}
-	if len(s.out) > 0 {
-		n := copy(p, s.out)
-		s.out = s.out[n:]
-		return n, nil
-	}
-	return 0, s.err
-}
-
-// advance reads the next event. Some proxies end every stream as OpenAI does.
-func (s *eventStream) advance() error {
-	event, err := s.events.Next()
+// nextEvent reads an event. Some proxies end every stream as OpenAI does.
+func nextEvent(events *wire.EventReader) ([]byte, error) {
+	event, err := events.Next()
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case event.Whole:
-		return wire.NewNotAnAnswer(event.Data)
+		return nil, wire.NewNotAnAnswer(event.Data)
 	case string(event.Data) == "[DONE]":
-		return io.EOF
+		return nil, io.EOF
 	}
-	s.out = append(s.out, "event: message\ndata: "...)
-	s.out = append(append(s.out, event.Data...), "\n\n"...)
-	return nil
+	return slices.Concat([]byte("event: message\ndata: "), event.Data, []byte("\n\n")), nil
 }

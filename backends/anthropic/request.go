@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -48,8 +47,8 @@ func encodeSchema(out *sdk.MessageNewParams, schema json.RawMessage) error {
 	if err := CheckSchema(out.Model); err != nil {
 		return err
 	}
-	if !json.Valid(schema) {
-		return errors.New("the schema of the reply is not JSON")
+	if err := wire.CheckReplySchema(schema); err != nil {
+		return err
 	}
 	format, err := wire.Encode(map[string]any{"type": "json_schema", "schema": schema})
 	if err != nil {
@@ -60,12 +59,9 @@ func encodeSchema(out *sdk.MessageNewParams, schema json.RawMessage) error {
 }
 
 func encodeTool(t backends.Tool) (sdk.ToolUnionParam, error) {
-	schema := t.Schema
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if !json.Valid(schema) {
-		return sdk.ToolUnionParam{}, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
+	schema, err := wire.ToolSchema(t)
+	if err != nil {
+		return sdk.ToolUnionParam{}, err
 	}
 	tool := sdk.ToolUnionParamOfTool(param.Override[sdk.ToolInputSchemaParam](schema), t.Name)
 	if t.Description != "" {

@@ -174,7 +174,7 @@ func checkCancelledAlready(t *testing.T, newHarness NewHarness) {
 	}))
 	cancel()
 	_, err := backends.Collect(h.Backend.Stream(ctx, ask()), nil)
-	if e := h.checkError(t, err); e.Kind != backends.KindCancelled || len(h.Calls()) > 0 {
+	if e := h.checkError(t, err); e.Kind != backends.KindCancelled || len(h.Calls()) > 0 || !e.Unbilled() {
 		t.Errorf("a cancel before the call gives %+v and %d requests", e, len(h.Calls()))
 	}
 }
@@ -187,7 +187,7 @@ func checkCancelBefore(t *testing.T, newHarness NewHarness) {
 		return Reply{Fault: HangBefore}
 	}})
 	_, err := backends.Collect(h.Backend.Stream(ctx, ask()), nil)
-	if e := h.checkError(t, err); e.Kind != backends.KindCancelled {
+	if e := h.checkError(t, err); e.Kind != backends.KindCancelled || e.Unbilled() {
 		t.Errorf("a cancel gives %+v", e)
 	}
 	h.mustBecomeIdle(t)

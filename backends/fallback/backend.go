@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/massgen/massgen/backends"
 )
@@ -36,12 +37,11 @@ func New(provider string, first backends.Backend, others ...Choice) *Backend {
 }
 
 // Stream calls one model after the other, until one answers, has begun to answer,
-// or fails for a reason that another model does not cure. What it does cure is a
-// bad key or an unpaid account, a rate limit, an overload, an open breaker and a
-// service that cannot be reached. Each
-// change is told to Trace.Fallback. The error of a call that failed with several
-// models is of the last one's kind and names each. Every call begins with the first
-// model again.
+// or fails for a reason that another model does not cure, or ctx has ended. What it
+// does cure is a bad key or an unpaid account, a rate limit, an overload, an open
+// breaker and a service that is not there. Each change is told to Trace.Fallback. The
+// error of a call that failed with several models is of the last one's kind and names
+// each. Every call begins with the first model again.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		var failed failures
@@ -51,15 +51,20 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 			if err == nil {
 				return
 			}
-			failed = append(failed, failure{choice.Provider + "/" + sent.Model, err})
-			if i+1 == len(b.choices) || begun || !curable(err) {
+			failed = append(failed, failure{named(choice, sent), err})
+			if i+1 == len(b.choices) || begun || !curable(err) || ctx.Err() != nil {
 				break
 			}
-			next := b.choices[i+1].Provider + "/" + b.request(i+1, req).Model
+			next := named(b.choices[i+1], b.request(i+1, req))
 			backends.TraceFrom(ctx).FellBack(backends.FallbackInfo{Key: req.Key, From: failed[i].model, To: next, Err: err})
 		}
 		yield(nil, failed.err())
 	}
+}
+
+// named is PROVIDER/MODEL, or the provider alone where its own model is meant.
+func named(c Choice, sent backends.Request) string {
+	return strings.TrimSuffix(c.Provider+"/"+sent.Model, "/")
 }
 
 // request is req as choice i gets it.

@@ -19,16 +19,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake answers each request with its text, then with its error or well.
+// fake calls then, if that is not nil, and answers each request with its text, then with
+// its error or well.
 type fake struct {
 	text string
 	err  error
+	then func()
 	got  []backends.Request
 }
 
 func (f *fake) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		f.got = append(f.got, req)
+		if f.then != nil {
+			f.then()
+		}
 		switch {
 		case f.text != "" && !yield(backends.TextDelta{Text: f.text}, nil):
 		case f.err != nil:
@@ -183,6 +188,19 @@ func TestReaderStops(t *testing.T) {
 	}
 	if len(second.got) > 0 {
 		t.Error("the second model was called")
+	}
+}
+
+// TestCancelledMeanwhile: no other model is called, and none is said to be.
+func TestCancelledMeanwhile(t *testing.T) {
+	ctx, cancel := context.WithCancel(backends.WithTrace(t.Context(), &backends.Trace{
+		Fallback: func(f backends.FallbackInfo) { t.Errorf("told %+v", f) },
+	}))
+	first, second := failing("one", backends.KindAuth), &fake{text: "never"}
+	first.then = cancel
+	b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+	if _, err := backends.Collect(b.Stream(ctx, secretly()), nil); err != first.err || len(second.got) > 0 {
+		t.Errorf("%d calls of the second model, %v", len(second.got), err)
 	}
 }
 

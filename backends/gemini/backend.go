@@ -106,7 +106,7 @@ func (b *Backend) Close() error {
 // prompt that the provider blocks is KindRefused. A parameter that Gemini does not
 // take is KindBadRequest, and nothing is sent.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	return wire.Stream(func(emit func(backends.Event) bool) error {
+	return wire.Stream(func(emit wire.Emit) error {
 		a := attempt{emit: emit}
 		return a.run(ctx, b, req)
 	})
@@ -117,10 +117,9 @@ type attempt struct {
 	wire   *wire.Exchange
 	stream *eventStream // nil before the answer
 	answer answer
-	emit   func(backends.Event) bool
+	emit   wire.Emit
 }
 
-// run gives each event to emit, until emit says false (wire.ErrStopped).
 func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
 	a.wire = b.service.Begin(ctx, req.Params.Headers)
 	defer a.wire.End()
@@ -159,7 +158,7 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 // take reads an event of the service.
 func (a *attempt) take(data []byte) error {
 	events, problem := a.answer.add(data)
-	if err := a.send(events); err != nil {
+	if err := a.emit(events...); err != nil {
 		return err
 	}
 	if problem != nil {
@@ -181,16 +180,7 @@ func (a *attempt) end() error {
 	case !errors.Is(err, io.EOF) && (!a.answer.finished() || a.wire.AskedToStop() || wire.IsStreamError(err)):
 		return a.failure(fmt.Errorf("read the stream: %w", err))
 	}
-	return a.send(a.answer.end())
+	return a.emit(a.answer.end()...)
 }
 
 func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.answer.begun) }
-
-func (a *attempt) send(events []backends.Event) error {
-	for _, ev := range events {
-		if !a.emit(ev) {
-			return wire.ErrStopped
-		}
-	}
-	return nil
-}

@@ -14,47 +14,39 @@ const emptyEvent = "data: {}\n\n"
 // service. The library yields an event before it reads on, so that data is always
 // that of the event which it has just yielded.
 type eventStream struct {
-	source io.ReadCloser
-	events *wire.EventReader
-	data   []byte
-	out    string // what the library has not read yet
+	io.ReadCloser
+	data []byte
 	// err is why the stream ended, io.EOF at the end of the body. The library is
 	// told of the end only: it prints errors.
 	err error
 }
 
 func newEventStream(source io.ReadCloser) *eventStream {
-	return &eventStream{source: source, events: wire.NewEventReader(source)}
+	s := &eventStream{}
+	s.ReadCloser = wire.Rewrite(source, s.next)
+	return s
 }
 
-func (s *eventStream) Close() error { return s.source.Close() }
-
-func (s *eventStream) Read(p []byte) (int, error) {
-	if len(s.out) == 0 && s.err == nil {
-		s.err = s.advance()
+func (s *eventStream) next(events *wire.EventReader) ([]byte, error) {
+	if s.data, s.err = nextEvent(events); s.err != nil {
+		return nil, io.EOF
 	}
-	if s.err != nil {
-		return 0, io.EOF
-	}
-	n := copy(p, s.out)
-	s.out = s.out[n:]
-	return n, nil
+	return []byte(emptyEvent), nil
 }
 
-// advance reads the next event. An end mark is none: Gemini sends no such thing,
-// but services that stand in for it do.
-func (s *eventStream) advance() error {
+// nextEvent returns the data of the next event. An end mark is none: Gemini sends no
+// such thing, but services that stand in for it do.
+func nextEvent(events *wire.EventReader) ([]byte, error) {
 	for {
-		event, err := s.events.Next()
+		event, err := events.Next()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if event.Whole && !isAnswer(event.Data) {
-			return wire.NewNotAnAnswer(event.Data)
+			return nil, wire.NewNotAnAnswer(event.Data)
 		}
 		if string(event.Data) != "[DONE]" {
-			s.data, s.out = event.Data, emptyEvent
-			return nil
+			return event.Data, nil
 		}
 	}
 }

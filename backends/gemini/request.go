@@ -36,8 +36,8 @@ func encode(req backends.Request, provider, model string) ([]byte, error) {
 		fields["tools"] = []tools{declared}
 	}
 	if len(req.Schema) > 0 {
-		if !json.Valid(req.Schema) {
-			return nil, errors.New("the schema of the reply is not JSON")
+		if err := wire.CheckReplySchema(req.Schema); err != nil {
+			return nil, err
 		}
 		config["responseMimeType"], config["responseJsonSchema"] = "application/json", req.Schema
 	}
@@ -72,12 +72,9 @@ func merge(fields, extra map[string]any) {
 func encodeTools(list []backends.Tool) (tools, error) {
 	var out tools
 	for _, t := range list {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		if !json.Valid(schema) {
-			return tools{}, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
+		schema, err := wire.ToolSchema(t)
+		if err != nil {
+			return tools{}, err
 		}
 		out.FunctionDeclarations = append(out.FunctionDeclarations, functionDeclaration{t.Name, t.Description, schema})
 	}

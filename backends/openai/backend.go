@@ -127,7 +127,7 @@ func (b *Backend) Close() error {
 // stopped talking: a stream that was cut is never an answer. The usage that a service
 // told before that is yielded first.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	return wire.Stream(func(emit func(backends.Event) bool) error {
+	return wire.Stream(func(emit wire.Emit) error {
 		a := attempt{emit: emit}
 		return a.run(ctx, b, req)
 	})
@@ -137,12 +137,12 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 type attempt struct {
 	wire   *wire.Exchange
 	stream *eventStream // nil without an answer
-	emit   func(backends.Event) bool
+	emit   wire.Emit
 	begun  bool
 }
 
-// run gives each event to emit, until emit says false (wire.ErrStopped). A service that
-// cannot stream what it is asked is asked once more, for a whole answer.
+// run makes the call. A service that cannot stream what it is asked is asked once more,
+// for a whole answer.
 func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
 	if req.Model == "" {
 		req.Model = b.model
@@ -239,7 +239,7 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream, answer *answer) er
 		if err != nil {
 			return a.fail(answer, err)
 		}
-		if err := a.send(events); err != nil {
+		if err := a.emit(events...); err != nil {
 			return err
 		}
 		if answer.finished() {
@@ -253,7 +253,7 @@ func (a *attempt) read(stream *goopenai.ChatCompletionStream, answer *answer) er
 	if err != nil {
 		return a.fail(answer, err)
 	}
-	return a.send(events)
+	return a.emit(events...)
 }
 
 func (a *attempt) sawEndMark() bool { return a.stream != nil && a.stream.done }
@@ -262,7 +262,7 @@ func (a *attempt) sawEndMark() bool { return a.stream != nil && a.stream.done }
 // was paid for.
 func (a *attempt) fail(answer *answer, err error) error {
 	if answer.usage != nil {
-		if err := a.send([]backends.Event{answer.usage.event()}); err != nil {
+		if err := a.emit(answer.usage.event()); err != nil {
 			return err
 		}
 	}
@@ -270,12 +270,3 @@ func (a *attempt) fail(answer *answer, err error) error {
 }
 
 func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.begun) }
-
-func (a *attempt) send(events []backends.Event) error {
-	for _, ev := range events {
-		if !a.emit(ev) {
-			return wire.ErrStopped
-		}
-	}
-	return nil
-}

@@ -162,13 +162,17 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 // finished says whether a finish reason came.
 func (a *answer) finished() bool { return a.reason != "" }
 
+// maxShown is how much of a piece of a stream goes into an error. Package wire cuts
+// it further, once it has taken out secrets.
+const maxShown = 4 << 10
+
 // add takes a chunk and returns the events that need not wait.
 func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	var c chunk
 	raw, broken := hideBrokenChars(raw)
 	if err := json.Unmarshal(raw, &c); err != nil {
 		a.begun = true
-		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, wire.Shorten(string(raw)))
+		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, raw[:min(len(raw), maxShown)])
 	}
 	a.addUsage(c.Usage)
 	var events []backends.Event

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/massgen/massgen/backends/wire"
 )
@@ -13,76 +14,54 @@ import (
 // object or a body that is no stream ends it with an error, and done tells whether
 // the end mark came.
 type eventStream struct {
-	source io.ReadCloser
-	events *wire.EventReader
-	out    []byte // what go-openai has not read yet
-	err    error
-	done   bool
+	io.ReadCloser
+	done bool
 }
 
 func newEventStream(source io.ReadCloser) *eventStream {
-	return &eventStream{source: source, events: wire.NewEventReader(source)}
+	s := &eventStream{}
+	s.ReadCloser = wire.Rewrite(source, s.next)
+	return s
 }
 
-func (s *eventStream) Close() error { return s.source.Close() }
+const endMark = "data: [DONE]\n"
 
-func (s *eventStream) Read(p []byte) (int, error) {
-	for len(s.out) == 0 && s.err == nil {
-		s.err = s.advance()
-	}
-	if len(s.out) > 0 {
-		n := copy(p, s.out)
-		s.out = s.out[n:]
-		return n, nil
-	}
-	return 0, s.err
-}
-
-// advance reads until there is something to say.
-func (s *eventStream) advance() error {
+func (s *eventStream) next(events *wire.EventReader) ([]byte, error) {
 	if s.done {
-		return io.EOF
+		return nil, io.EOF
 	}
-	event, err := s.events.Next()
+	event, err := events.Next()
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case event.Whole:
-		return s.addWhole(event.Data)
+		out, err := wholeAnswer(event.Data)
+		s.done = err == nil
+		return out, err
 	case string(event.Data) == "[DONE]":
-		s.end()
-	default:
-		s.add(event.Data)
+		s.done = true
+		return []byte(endMark), nil
 	}
-	return nil
+	return line(event.Data), nil
 }
 
-func (s *eventStream) end() {
-	s.done = true
-	s.out = append(s.out, "data: [DONE]\n"...)
-}
-
-func (s *eventStream) add(payload []byte) {
-	s.out = append(s.out, "data: "...)
-	if bytes.HasPrefix(payload, []byte("{")) {
+func line(payload []byte) []byte {
+	if rest, isObject := bytes.CutPrefix(payload, []byte("{")); isObject {
 		// go-openai takes any chunk that begins with {"error": for an error, also
 		// when it is null; a space keeps it from that.
-		s.out = append(s.out, "{ "...)
-		payload = payload[1:]
+		return slices.Concat([]byte("data: { "), rest, []byte("\n"))
 	}
-	s.out = append(append(s.out, payload...), '\n')
+	return slices.Concat([]byte("data: "), payload, []byte("\n"))
 }
 
-// addWhole handles the answer of a service that does not stream.
-func (s *eventStream) addWhole(body []byte) error {
+// wholeAnswer is a stream of one chunk: the answer of a service that does not stream.
+func wholeAnswer(body []byte) ([]byte, error) {
 	var whole struct {
 		Choices []json.RawMessage `json:"choices"`
 	}
 	var compact bytes.Buffer
 	if json.Unmarshal(body, &whole) != nil || whole.Choices == nil || json.Compact(&compact, body) != nil {
-		return wire.NewNotAnAnswer(body)
+		return nil, wire.NewNotAnAnswer(body)
 	}
-	s.add(compact.Bytes())
-	s.end()
-	return nil
+	return append(line(compact.Bytes()), endMark...), nil
 }

@@ -59,8 +59,8 @@ func (e encoder) encode(req backends.Request) (goopenai.ChatCompletionRequest, m
 		overlay["tools"] = tools
 	}
 	if len(req.Schema) > 0 {
-		if !json.Valid(req.Schema) {
-			return out, nil, errors.New("the schema of the reply is not JSON")
+		if err := wire.CheckReplySchema(req.Schema); err != nil {
+			return out, nil, err
 		}
 		e.addResponseFormat(overlay, req.Schema)
 	}
@@ -86,12 +86,9 @@ type tool struct {
 func encodeTools(tools []backends.Tool) ([]tool, error) {
 	var out []tool
 	for _, t := range tools {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		if !json.Valid(schema) {
-			return nil, fmt.Errorf("the schema of tool %q is not JSON", t.Name)
+		schema, err := wire.ToolSchema(t)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, tool{goopenai.ToolTypeFunction, goopenai.FunctionDefinition{
 			Name: t.Name, Description: t.Description, Parameters: schema,

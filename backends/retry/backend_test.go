@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -173,6 +174,24 @@ func TestCancelBetweenAttempts(t *testing.T) {
 			t.Errorf("after %s: %+v", time.Since(start), e)
 		}
 	})
+}
+
+// TestCostOfACancelBetweenAttempts is that of the attempt before: nothing if that was
+// answered with an error status, unknown if it broke.
+func TestCostOfACancelBetweenAttempts(t *testing.T) {
+	answered, broken := failure(backends.KindOverloaded), failure(backends.KindNetwork)
+	answered.Status = http.StatusServiceUnavailable
+	for _, last := range []*backends.Error{answered, broken} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(500*time.Millisecond, cancel)
+			inner := &script{outcomes: []outcome{{err: last}}}
+			_, e := call(ctx, t, retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{Random: fixed(1)}))
+			if e == nil || e.Kind != backends.KindCancelled || e.Unbilled() != (last == answered) {
+				t.Errorf("after %v: %+v", last, e)
+			}
+		})
+	}
 }
 
 // TestDeadlineInAnAttempt: it is no failure that anyone would repeat.

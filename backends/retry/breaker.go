@@ -97,7 +97,7 @@ func (b *breaker) failed(err error) {
 func (b *breaker) refusal(cause error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := &backends.Error{Kind: backends.KindOverloaded, Provider: b.provider, Err: cause, Unspent: true}
+	e := &backends.Error{Kind: backends.KindOverloaded, Provider: b.provider, Err: cause, Free: true}
 	if errors.Is(cause, gobreaker.ErrOpenState) {
 		e.RetryAfter = max(time.Until(b.until), 0)
 		e.Message = fmt.Sprintf("not called until %s, since it failed too often; last: %v", b.until.Format(time.TimeOnly), b.last)

@@ -84,7 +84,7 @@ func (c *call) enter(last *backends.Error) (*pass, error) {
 func afterwards(last *backends.Error, err error) error {
 	var refusal *backends.Error
 	if errors.As(err, &refusal) {
-		refusal.Unspent = last.Unbilled()
+		refusal.Free = last.Unbilled()
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func givenUp(failure *backends.Error, why string) error {
 // interrupted is the end of a call whose context ended between two attempts.
 func (c *call) interrupted(last *backends.Error, err error) error {
 	return &backends.Error{
-		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Unspent: last.Unbilled(),
+		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Free: last.Unbilled(),
 		Message: fmt.Sprintf("%v before the call was repeated, which had failed: %v", err, last),
 	}
 }

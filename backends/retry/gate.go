@@ -138,7 +138,7 @@ func (p *pass) leave(ctx context.Context, err error, usage *backends.Usage) {
 
 func (g *Gate) waitedFor(what string, err error) error {
 	return &backends.Error{
-		Kind: backends.KindOf(err), Provider: g.provider, Err: err, Unspent: true,
+		Kind: backends.KindOf(err), Provider: g.provider, Err: err, Free: true,
 		Message: fmt.Sprintf("%v while waiting for %s", err, what),
 	}
 }

@@ -148,7 +148,7 @@ func TestGateObeysContext(t *testing.T) {
 			}
 			wg.Wait()
 			for _, e := range errs[1:] {
-				if e == nil || e.Kind != backends.KindCancelled || e.Provider != "gate" || !strings.HasPrefix(e.Message, "context canceled while waiting for ") {
+				if e == nil || e.Kind != backends.KindCancelled || e.Provider != "gate" || !e.Unbilled() || !strings.HasPrefix(e.Message, "context canceled while waiting for ") {
 					t.Errorf("%s: %+v", name, e)
 				}
 			}
@@ -206,7 +206,7 @@ func TestOutages(t *testing.T) {
 			inner := &script{outcomes: []outcome{failing(kind)}}
 			b := once(inner, retry.NewGate("gate", retry.Limits{Failures: 1}))
 			together(t, b, 1)
-			if errs := together(t, b, 1); len(inner.starts) != 1 || errs[0] == nil {
+			if errs := together(t, b, 1); len(inner.starts) != 1 || errs[0] == nil || !errs[0].Unbilled() {
 				t.Errorf("%s: %d attempts, %v", kind, len(inner.starts), errs)
 			}
 		})

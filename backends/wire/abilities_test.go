@@ -35,7 +35,7 @@ func TestWhatServicesCannotDo(t *testing.T) {
 		{401, `{"error":{"message":"This key does not support tools"}}`, no, no},
 	} {
 		err := &backends.Error{}
-		describe(err, &statusError{status: c.status, header: http.Header{}, body: []byte(c.body)})
+		describe(err, &statusError{status: c.status, header: http.Header{}, body: []byte(c.body)}, redactor{})
 		if err.NoTools != c.noTools || SaysNoStream(err) != c.noStream {
 			t.Errorf("%s: no tools %t, no stream %t", c.body, err.NoTools, SaysNoStream(err))
 		}

@@ -26,7 +26,7 @@ func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d", e.status) }
 // StreamError is an error object that came with status 200: Body holds it.
 type StreamError struct{ Body []byte }
 
-func (e *StreamError) Error() string { return parseReport(e.Body).message }
+func (e *StreamError) Error() string { return parseReport(e.Body, redactor{}).message }
 
 // IsStreamError says whether err is one that the service reported in its answer.
 func IsStreamError(err error) bool {
@@ -38,12 +38,14 @@ func IsStreamError(err error) bool {
 // its beginning.
 type NotAnAnswer struct{ Body []byte }
 
-func (e *NotAnAnswer) Error() string {
+func (e *NotAnAnswer) Error() string { return e.text(redactor{}) }
+
+func (e *NotAnAnswer) text(r redactor) string {
 	what := "something that is no model's answer"
 	if looksLikeHTML(e.Body) {
 		what = "a web page"
 	}
-	return fmt.Sprintf("the service answered with %s (is base_url right?): %s", what, readableText(e.Body))
+	return fmt.Sprintf("the service answered with %s (is base_url right?): %s", what, readableText(e.Body, r))
 }
 
 // Refusal is an answer that the provider or the model withheld, with its reason.
@@ -55,7 +57,8 @@ func (e *Refusal) Error() string { return e.Message }
 // whether a part of the answer had come. What the caller did stands before what
 // the wire said, and that before what became of it in the library.
 func (x *Exchange) Failure(err error, begun bool) error {
-	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Unspent: !x.sent}
+	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Free: !x.sent}
+	secret := x.service.secrets.and(x.headers)
 	var quiet *silence
 	switch {
 	case x.parent.Err() != nil:
@@ -65,22 +68,33 @@ func (x *Exchange) Failure(err error, begun bool) error {
 		out.Kind, out.Err = backends.KindTimeout, quiet
 		out.Message = quiet.Error()
 	case x.failure != nil:
-		describe(out, x.failure)
+		describe(out, x.failure, secret)
 	case !x.sent:
 		out.Kind = backends.KindBadRequest
-		out.Message = err.Error()
+		out.Message = withoutURL(err).Error()
 	default:
-		describe(out, err)
+		describe(out, err, secret)
 	}
-	return x.service.secrets.and(x.headers).clean(out)
+	return secret.clean(out)
 }
 
 // ServiceFailed says whether the service answered with an HTTP status that is none
 // of success.
 func (x *Exchange) ServiceFailed() bool { return x.failure != nil }
 
-// describe fills in out from what the wire said.
-func describe(out *backends.Error, err error) {
+// withoutURL returns the error that stands in err after a URL, which may hold a
+// password or a key.
+func withoutURL(err error) error {
+	var viaURL *url.Error
+	if errors.As(err, &viaURL) {
+		return viaURL.Err
+	}
+	return err
+}
+
+// describe fills in out from what the wire said. A text that is shortened is rid of
+// secrets before: half of a key would not be known for one.
+func describe(out *backends.Error, err error, secret redactor) {
 	var (
 		status   *statusError
 		stream   *StreamError
@@ -88,29 +102,27 @@ func describe(out *backends.Error, err error) {
 		tooMuch  *limitError
 		withheld *Refusal
 		network  net.Error
-		viaURL   *url.Error
 	)
 	switch {
 	case errors.As(err, &status):
-		describeStatus(out, status)
+		describeStatus(out, status, secret)
 		noteNoTools(out)
 	case errors.As(err, &stream):
-		report := parseReport(stream.Body)
+		report := parseReport(stream.Body, secret)
 		out.Message, out.RetryAfter = report.message, report.retryAfter
 		out.Kind = report.kind(report.status())
 		noteNoTools(out)
 	case errors.As(err, &page):
-		out.Kind, out.Message = backends.KindBadRequest, page.Error()
+		out.Kind, out.Message = backends.KindBadRequest, page.text(secret)
 	case errors.As(err, &tooMuch):
 		out.Kind, out.Message = backends.KindBadRequest, tooMuch.Error()
 	case errors.As(err, &withheld):
 		out.Kind, out.Message = backends.KindRefused, withheld.Error()
 	default:
-		if errors.As(err, &viaURL) {
-			err = viaURL.Err // the URL around it may hold a password
-		}
-		out.Message, out.Err = err.Error(), err
+		err = withoutURL(err)
+		out.Message, out.Err = Shorten(secret.text(err.Error())), err
 		out.Unreachable = isUnreachable(err)
+		out.Free = isUnconnected(err)
 		if errors.As(err, &network) && network.Timeout() {
 			out.Kind = backends.KindTimeout
 		}
@@ -135,13 +147,22 @@ func isUnreachable(err error) bool {
 	return isTCP && to.IP.IsLoopback()
 }
 
-func describeStatus(out *backends.Error, e *statusError) {
+// isUnconnected says whether there was no connection on which a request could go out.
+func isUnconnected(err error) bool {
+	var (
+		host *net.DNSError
+		dial *net.OpError
+	)
+	return errors.As(err, &host) || errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect")
+}
+
+func describeStatus(out *backends.Error, e *statusError, secret redactor) {
 	out.Status = e.status
 	if e.isRedirect() {
 		out.Kind, out.Message = backends.KindBadRequest, e.redirect()
 		return
 	}
-	report := parseReport(e.body)
+	report := parseReport(e.body, secret)
 	out.Message = report.message
 	if out.Message == "" {
 		out.Message = http.StatusText(e.status)

@@ -1,76 +1,40 @@
 package wire
 
 import (
-	"encoding/base64"
 	"net/http"
-	"net/url"
 	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/secrets"
 )
 
-// redactor takes secrets out of texts.
-type redactor struct{ secrets []string }
+// redactor takes secrets out of texts. The zero value knows of no secret but the
+// passwords in URLs.
+type redactor struct{ finder secrets.Finder }
 
-// newRedactor knows the key, the password of a base URL as written, as decoded and
-// as it is sent, and the values of its query.
-func newRedactor(key string, base *url.URL, query url.Values) redactor {
-	secrets := []string{key}
-	if password, ok := base.User.Password(); ok {
-		_, written, _ := strings.Cut(base.User.String(), ":")
-		secrets = append(secrets, basicCredentials(base.User.Username(), password), password, written)
-	}
-	for name, values := range query {
-		if name != "api-version" {
-			secrets = append(secrets, values...)
-		}
-	}
+// newRedactor knows the key, and what is secret in the base URL.
+func newRedactor(key, baseURL string) redactor {
 	var r redactor
-	for _, s := range secrets {
-		if s != "" {
-			r.secrets = append(r.secrets, s)
-		}
-	}
+	r.finder.Add(append(secrets.InURL(baseURL), key)...)
 	return r
-}
-
-// basicCredentials is what stands in a header of basic authorization (RFC 7617),
-// without the padding: an echo may leave that away.
-func basicCredentials(user, password string) string {
-	return base64.RawStdEncoding.EncodeToString([]byte(user + ":" + password))
-}
-
-// isSecretName says whether a header by its name holds a secret.
-func isSecretName(header string) bool {
-	return regexp.MustCompile(`(?i)auth|key|token|secret|cookie`).MatchString(header)
 }
 
 // dropSecrets removes the headers that are secret. net/http knows of the common
 // ones on a redirect to another host, not of those in which services take a key.
 func dropSecrets(h http.Header) {
 	for name := range h {
-		if isSecretName(name) {
+		if secrets.IsName(name) {
 			delete(h, name)
 		}
 	}
 }
 
-// and returns a redactor that also knows the values of headers that by their
-// names are secret.
+// and returns a redactor that also knows what is secret in headers.
 func (r redactor) and(headers map[string]string) redactor {
-	secrets := slices.Clone(r.secrets)
 	for name, value := range headers {
-		if value == "" || !isSecretName(name) {
-			continue
-		}
-		secrets = append(secrets, value)
-		if _, credentials, ok := strings.Cut(value, " "); ok { // a scheme before them
-			secrets = append(secrets, credentials)
-		}
+		r.finder.Add(secrets.InHeader(name, value)...)
 	}
-	return redactor{secrets}
+	return r
 }
 
 // clean takes the secrets out of an error's message, and its cause away if that
@@ -87,8 +51,5 @@ func (r redactor) clean(e *backends.Error) *backends.Error {
 const urlPassword = `(://[^/@\s:]*):[^/@\s]*@`
 
 func (r redactor) text(text string) string {
-	for _, s := range r.secrets {
-		text = strings.ReplaceAll(text, s, "***")
-	}
-	return regexp.MustCompile(urlPassword).ReplaceAllString(text, "$1:***@")
+	return regexp.MustCompile(urlPassword).ReplaceAllString(r.finder.Mask(text), "$1:***@")
 }

@@ -20,7 +20,7 @@ type report struct {
 	retryAfter time.Duration
 }
 
-func parseReport(body []byte) report {
+func parseReport(body []byte, secret redactor) report {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
@@ -45,7 +45,7 @@ func parseReport(body []byte) report {
 		Details json.RawMessage `json:"details"`
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil && fields.Message == nil {
-		return report{message: readableText(body)}
+		return report{message: readableText(body, secret)}
 	}
 	out := report{words: fields.Type + " " + strings.Trim(string(fields.Code), `"`)}
 	out.addStatus(fields.Status, fields.Details)
@@ -57,7 +57,7 @@ func parseReport(body []byte) report {
 			continue
 		}
 		if json.Unmarshal(message, &out.message) != nil {
-			out.message = Shorten(string(message))
+			out.message = Shorten(secret.text(string(message)))
 		}
 		break
 	}

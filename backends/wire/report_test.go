@@ -58,7 +58,7 @@ func TestReports(t *testing.T) {
 			if c.status != 0 {
 				failure = &statusError{status: c.status, header: http.Header{}, body: []byte(c.body)}
 			}
-			describe(got, failure)
+			describe(got, failure, redactor{})
 			want := &backends.Error{Kind: c.kind, Message: c.message, RetryAfter: c.wait, Status: c.status}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -73,7 +73,7 @@ func TestRetryAfterOfTheHeaderComesFirst(t *testing.T) {
 		status: 429,
 		header: http.Header{"Retry-After": {"3"}},
 		body:   []byte(`{"error":{"details":[{"retryDelay":"8s"}]}}`),
-	})
+	}, redactor{})
 	if got.RetryAfter != 3*time.Second {
 		t.Errorf("it waits %s", got.RetryAfter)
 	}

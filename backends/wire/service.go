@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,8 +56,8 @@ func NewService(s Settings) (*Service, error) {
 	if s.Transport == nil {
 		s.Transport = newHTTPTransport()
 	}
-	s.FirstByteTimeout = withDefault(s.FirstByteTimeout, DefaultFirstByteTimeout)
-	s.IdleTimeout = withDefault(s.IdleTimeout, DefaultIdleTimeout)
+	s.FirstByteTimeout = cmp.Or(s.FirstByteTimeout, DefaultFirstByteTimeout)
+	s.IdleTimeout = cmp.Or(s.IdleTimeout, DefaultIdleTimeout)
 	base, query, err := parseBaseURL(s.BaseURL, s.Paths)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func NewService(s Settings) (*Service, error) {
 		settings:  s,
 		baseURL:   base,
 		transport: &transport{base: s.Transport, home: base, query: query},
-		secrets:   newRedactor(s.APIKey, base, query),
+		secrets:   newRedactor(s.APIKey, s.BaseURL),
 	}, nil
 }
 
@@ -82,7 +83,7 @@ func (s *Service) CloseIdleConnections() { s.transport.CloseIdleConnections() }
 // LocalError is the failure of a request that could not be made.
 func (s *Service) LocalError(err error) error {
 	return s.secrets.clean(&backends.Error{
-		Provider: s.settings.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Unspent: true,
+		Provider: s.settings.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Free: true,
 	})
 }
 
@@ -120,13 +121,6 @@ func parseBaseURL(text string, paths []string) (*url.URL, url.Values, error) {
 		base.Path = strings.TrimSuffix(base.Path, p)
 	}
 	return base, query, nil
-}
-
-func withDefault(d, fallback time.Duration) time.Duration {
-	if d == 0 {
-		return fallback
-	}
-	return d
 }
 
 // maxIdleConnections keeps the connections of a large panel between its rounds.

@@ -7,16 +7,25 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// ErrStopped says that the reader of a stream broke out of its loop.
-var ErrStopped = errors.New("the reader stopped")
+// Emit gives events to the reader of a stream, in their order. Its error says that the
+// reader broke out of its loop: whoever gets it returns it, and emits nothing more.
+type Emit func(...backends.Event) error
 
-// Stream makes a stream of run, which is called anew each time the stream is read.
-// It gives each event to emit until emit says false, and returns ErrStopped then;
-// any other error ends the stream.
-func Stream(run func(emit func(backends.Event) bool) error) iter.Seq2[backends.Event, error] {
+var errStopped = errors.New("the reader stopped")
+
+// Stream makes a stream of run, which is called anew each time the stream is read. An
+// error of run, other than that of emit, ends the stream.
+func Stream(run func(emit Emit) error) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
-		err := run(func(ev backends.Event) bool { return yield(ev, nil) })
-		if err != nil && !errors.Is(err, ErrStopped) {
+		err := run(func(events ...backends.Event) error {
+			for _, ev := range events {
+				if !yield(ev, nil) {
+					return errStopped
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}

@@ -22,13 +22,14 @@ func looksLikeHTML(body []byte) bool {
 	return strings.HasPrefix(strings.TrimSpace(string(body)), "<")
 }
 
-// readableText returns what a person would read of a body.
-func readableText(body []byte) string {
+// readableText returns the beginning of what a person would read of a body. secret
+// takes out what is secret before it is cut.
+func readableText(body []byte, secret redactor) string {
 	text := string(body)
 	if looksLikeHTML(body) {
 		text = regexp.MustCompile(`(?is)<(script|style)\b.*?(</(script|style)>|$)|<!--.*?-->`).ReplaceAllString(text, " ")
 		text = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, " ")
 		text = html.UnescapeString(text)
 	}
-	return Shorten(text)
+	return Shorten(secret.text(text))
 }

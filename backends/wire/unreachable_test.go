@@ -3,12 +3,14 @@ package wire
 import (
 	"errors"
 	"net"
+	"syscall"
 	"testing"
 
 	"github.com/massgen/massgen/backends"
 )
 
-// TestUnreachable: what waiting does not cure is told apart from what it may.
+// TestUnreachable: what waiting does not cure is told apart from what it may, and what
+// was never sent from what may have been billed.
 func TestUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -20,18 +22,21 @@ func TestUnreachable(t *testing.T) {
 	_, refused := net.Dial("tcp", l.Addr().String())
 	elsewhere := refusedBy(t, refused, net.IPv4(192, 0, 2, 1))
 	for name, c := range map[string]struct {
-		err  error
-		want bool
+		err         error
+		unreachable bool
+		unbilled    bool
 	}{
-		"no such port here":             {refused, true},
-		"refused by another machine":    {elsewhere, false},
-		"no such host":                  {&net.DNSError{Err: "no such host", IsNotFound: true}, true},
-		"no name server for a moment":   {&net.DNSError{Err: "server misbehaving", IsTemporary: true}, false},
-		"something else on the network": {errors.New("broken pipe"), false},
+		"no such port here":             {refused, true, true},
+		"refused by another machine":    {elsewhere, false, true},
+		"no way to the proxy":           {&net.OpError{Op: "proxyconnect", Net: "tcp", Err: elsewhere}, false, true},
+		"no such host":                  {&net.DNSError{Err: "no such host", IsNotFound: true}, true, true},
+		"no name server for a moment":   {&net.DNSError{Err: "server misbehaving", IsTemporary: true}, false, true},
+		"broken while it was read":      {&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, false, false},
+		"something else on the network": {errors.New("broken pipe"), false, false},
 	} {
 		out := &backends.Error{Kind: backends.KindNetwork}
-		describe(out, c.err)
-		if out.Unreachable != c.want || out.Retryable() == c.want || out.Unbilled() != c.want {
+		describe(out, c.err, redactor{})
+		if out.Unreachable != c.unreachable || out.Retryable() == c.unreachable || out.Unbilled() != c.unbilled {
 			t.Errorf("%s: unreachable %t, retryable %t, unbilled %t", name, out.Unreachable, out.Retryable(), out.Unbilled())
 		}
 	}

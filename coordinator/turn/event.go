@@ -187,7 +187,8 @@ func sumOfCosts(u, v Usage) *float64 {
 	return &sum
 }
 
-func usageOf(r machine.ModelReply) Usage {
+// UsageOf is what one model call cost.
+func UsageOf(r machine.ModelReply) Usage {
 	if r.Usage == nil {
 		return Usage{Calls: 1, UnknownCalls: 1}
 	}

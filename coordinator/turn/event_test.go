@@ -21,7 +21,7 @@ var wholeEvents = []turn.Event{
 		MaxNewAnswersPerAgent: 5, MaxNewAnswersGlobal: 6, SelfVote: true, FirstRoundLimit: 7, RoundLimit: 8,
 		RoundGrace: 9, TurnLimit: 10, Final: "synthesize",
 	}, Turn: machine.Turn{
-		Session: "s", Turn: 2, Question: ref("q"), History: ref("h"),
+		Session: "s", Turn: 2, Question: ref("q"), History: ref("h"), Conversation: ref("c"),
 		Agents: []machine.Agent{{ID: "ada", System: ref("s"), Model: "m", Params: ref("p"), Tools: ref("t")}},
 		Limits: machine.Limits{MaxTurns: 1, MaxAttempts: 2, MaxOverlap: 3},
 	}},

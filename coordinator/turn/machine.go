@@ -157,7 +157,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	if err := m.checkOut(ev.Key); err != nil {
 		return err
 	}
-	agent, usage := ev.Key.Agent, usageOf(ev.Reply)
+	agent, usage := ev.Key.Agent, UsageOf(ev.Reply)
 	m.s.Usage[agent] = m.s.Usage[agent].Plus(usage)
 	m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(usage)
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {

@@ -13,7 +13,7 @@ var layers = [][]string{
 	{"tests", "tests/arch", "tests/faults", "tests/judges", "tests/live"},
 	{"cmd/massgen"},
 	{"cmd/massgen/app"},
-	{"coordinator"},
+	{"coordinator", "agents/conversation"},
 	{"agents", "coordinator/turn"},
 	{
 		"agents/machine", "contextbuild", "sessions", "debugbackend", "configs",
@@ -22,6 +22,7 @@ var layers = [][]string{
 	},
 	{"backends/wire", "backends/prices"},
 	{"backends", "coordinator/kernel"},
+	{"secrets"},
 }
 
 func row(dir string) int {

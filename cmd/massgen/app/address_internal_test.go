@@ -28,7 +28,7 @@ func TestNoMessageShowsMoreThanThePlace(t *testing.T) {
 		log:     slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		secrets: &configs.Secrets{}, open: map[connection]backends.Backend{},
 	}
-	_, err := r.resolve(t.Context(), configs.Backend{Type: "ollama", BaseURL: address})
+	_, err := r.model(t.Context(), configs.Backend{Type: "ollama", BaseURL: address})
 	if want := "Ollama at " + s.URL + "/v1 lists no model: load one, or name it with model"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

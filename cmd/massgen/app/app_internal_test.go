@@ -240,7 +240,7 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		got, err := r.resolve(t.Context(), configs.Backend{Type: autoType})
+		got, err := r.model(t.Context(), configs.Backend{Type: autoType})
 		if err != nil || got.provider.name != "vllm" || got.model != "m" {
 			t.Fatalf("%s %s, %v", got.provider.name, got.model, err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/configs"
 )
 
 // invocation is a command line taken apart: flags may stand anywhere in it.
@@ -73,15 +75,21 @@ func takeFlag(known []cli.Flag, args []string) ([]string, error) {
 	return took, nil
 }
 
+// unknownFlag does not show what is given to the flag: it may be a key.
 func unknownFlag(known []cli.Flag, arg, name string) error {
+	shown, _, _ := strings.Cut(arg, "=")
 	if strings.ContainsAny(arg, " \n") {
-		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", shortened(arg, 40))
+		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", shortened(shown, 40))
 	}
 	cure := "--help lists the flags"
-	if near := cli.SuggestFlag(known, name, false); near != "" {
-		cure = fmt.Sprintf("did you mean %s? %s", near, cure)
+	var names []string
+	for _, f := range known {
+		names = append(names, f.Names()[0])
 	}
-	return fmt.Errorf("unknown flag %s: %s", arg, cure)
+	if near, ok := configs.Nearest(name, names); ok {
+		cure = fmt.Sprintf("did you mean --%s? %s", near, cure)
+	}
+	return fmt.Errorf("unknown flag %s: %s", shown, cure)
 }
 
 // shortened is the beginning of a text, with … where something is left out.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -40,10 +41,8 @@ func (azure) endpoint(c connection) (azureEndpoint, error) {
 	if err != nil {
 		return azureEndpoint{}, errors.New("base_url is not a URL: it should look like https://RESOURCE.openai.azure.com")
 	}
-	out := azureEndpoint{version: c.apiVersion}
-	if out.version == "" {
-		out.version = u.Query().Get("api-version")
-	}
+	query := u.Query()
+	out := azureEndpoint{version: cmp.Or(c.apiVersion, query.Get("api-version"))}
 	named := strings.Contains(u.Path, deployments)
 	if named && out.version == "" {
 		return azureEndpoint{}, errors.New("base_url names a deployment, which needs a version: set api_version, or cut the address after the host")
@@ -58,9 +57,12 @@ func (azure) endpoint(c connection) (azureEndpoint, error) {
 	case !strings.Contains(u.Path, "/openai/v1"):
 		address = strings.TrimSuffix(address, "/openai") + "/openai/v1"
 	}
-	out.baseURL = address
 	if out.version != "" {
-		out.baseURL += "?api-version=" + url.QueryEscape(out.version)
+		query.Set("api-version", out.version)
+	}
+	out.baseURL = address
+	if len(query) > 0 {
+		out.baseURL += "?" + query.Encode()
 	}
 	return out, nil
 }

@@ -51,6 +51,7 @@ func TestAzureIsAddressedByDeployment(t *testing.T) {
 		{"/openai/deployments/other/chat/completions?api-version=2024-10-21", "", "/openai/deployments/other" + byDeployment},
 		{"/openai/deployments/other?api-version=2020-01-01", "2024-10-21", "/openai/deployments/other" + byDeployment},
 		{"/openai/deployments/other", "preview", "/openai/deployments/other/chat/completions?api-version=preview | azure-key | "},
+		{"?gate=1", "2024-10-21", "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21&gate=1 | azure-key | "},
 		{"/", "", v1 + " |  | Bearer azure-key"},
 		{"/openai/v1", "", v1 + " |  | Bearer azure-key"},
 		{"/openai/v1/", "preview", v1 + "?api-version=preview |  | Bearer azure-key"},

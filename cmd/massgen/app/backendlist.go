@@ -51,11 +51,7 @@ func (r *resolver) backendTable(ctx context.Context) (string, error) {
 		{autoType, "the first that is here", "", "takes " + reached{provider: first.provider, model: first.model}.name()},
 	}
 	for _, p := range providers() {
-		model := p.model
-		if p.local {
-			model = "the first it lists"
-		}
-		rows = append(rows, []string{p.name, p.title, model, r.here(p, asked)})
+		rows = append(rows, []string{p.name, p.title, p.usualModel(), r.here(p, asked)})
 	}
 	table, err := aligned(rows)
 	return table + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n", err
@@ -136,7 +132,7 @@ func (r *resolver) backendDetails(ctx context.Context, name string) (string, err
 		{"service", p.title},
 		{"address", joinWords(p.baseURL, p.urlVar)},
 		{"key", strings.Join(p.keyVars, " or ")},
-		{"default model", p.model},
+		{"default model", p.usualModel()},
 		{"here", r.here(p, asked)},
 	}
 	rows = slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })

@@ -5,9 +5,12 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -44,7 +47,8 @@ func System() Env {
 // outside of turns and prompts, and for a read of standard input that nothing can
 // end.
 func Main(args []string, env Env) int {
-	if env.Interrupts == nil {
+	ownsProcess := env.Interrupts == nil
+	if ownsProcess {
 		signals := make(chan os.Signal, 2)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(signals)
@@ -53,13 +57,24 @@ func Main(args []string, env Env) int {
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	p := newProgram(env)
+	if ownsProcess { // net/http logs what a service says unasked, which may be a key
+		log.SetOutput(p.console.err)
+		defer log.SetOutput(os.Stderr)
+	}
 	p.watch = newWatch(env.Interrupts)
 	ended := make(chan int, 1)
 	go func() { ended <- p.exitStatus(args) }()
 	return p.watch.until(ended)
 }
 
-func (p *program) exitStatus(args []string) int {
+func (p *program) exitStatus(args []string) (status int) {
+	defer func() {
+		if r := recover(); r != nil { // what Go itself would print is not masked
+			p.console.complain(fmt.Errorf("the program broke down: %v", r))
+			p.console.write(printable(string(debug.Stack())))
+			status = ExitFailed
+		}
+	}()
 	err := p.run(args)
 	if err == nil {
 		return ExitCompleted
@@ -67,9 +82,9 @@ func (p *program) exitStatus(args []string) int {
 	if !errors.Is(err, syscall.EPIPE) { // who has left wants nothing more
 		p.console.complain(err)
 	}
-	var status exitError
-	if errors.As(err, &status) {
-		return status.code
+	var end exitError
+	if errors.As(err, &end) {
+		return end.code
 	}
 	return ExitUsage
 }

@@ -92,9 +92,11 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	var models []reached
 	var failed []coordinator.FailedAgent
 	for i, a := range config.Agents {
-		m, err := r.resolve(ctx, a.Backend)
-		if err != nil {
+		m, faults := r.resolve(ctx, a.Backend)
+		for _, err := range faults {
 			failed = append(failed, coordinator.FailedAgent{Agent: a.ID, Error: placed(config, i, err)})
+		}
+		if len(faults) > 0 {
 			continue
 		}
 		models = append(models, m)

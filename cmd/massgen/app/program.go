@@ -182,6 +182,7 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
+	r.hideKeys()
 	defer func() { err = errors.Join(err, r.close()) }()
 	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory()); err != nil {
 		return err

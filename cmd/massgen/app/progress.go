@@ -47,6 +47,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 				s.summarise(ctx, t)
 				return
 			}
+			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
 			s.logEvent(ev)
 			quiet.hear(ev)
 			v.show(ev)
@@ -212,7 +213,7 @@ func usage(u turn.Usage) string {
 		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", thousands(u.InputTokens), thousands(u.OutputTokens)))
 	}
 	if u.UnknownCalls > 0 {
-		parts = append(parts, fmt.Sprintf("tokens of %d unknown", u.UnknownCalls))
+		parts = append(parts, fmt.Sprintf("tokens of %s unknown", count(u.UnknownCalls, "call")))
 	}
 	if u.CostUSD != nil && *u.CostUSD > 0 {
 		parts = append(parts, dollars(*u.CostUSD))

@@ -89,6 +89,17 @@ func providerOfURL(baseURL string) (provider, bool) {
 	return provider{}, false
 }
 
+// usualModel says which model is called when none is given.
+func (p provider) usualModel() string {
+	switch {
+	case p.local:
+		return "the first it lists"
+	case p.model == "":
+		return "none: set model"
+	}
+	return p.model
+}
+
 // backendTypes are the values of a backend's type.
 func backendTypes() []string {
 	types := []string{autoType}

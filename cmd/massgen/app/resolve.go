@@ -93,24 +93,32 @@ func (r *resolver) model(ctx context.Context, b configs.Backend) (reached, error
 	return reached{backend, p, c.model}, err
 }
 
-// resolve makes an agent's backend: its model, with those that stand in for it.
-func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, error) {
+// resolve makes an agent's backend: its model, with those that stand in for it. Its
+// errors are one for each model at fault.
+func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, []error) {
+	var faults []error
 	m, err := r.model(ctx, b)
-	if err != nil || len(b.Fallback) == 0 {
-		return m, err
+	if err != nil {
+		faults = append(faults, err)
 	}
 	var others []fallback.Choice
 	for i, f := range b.Fallback {
 		other, err := r.model(ctx, standIn(b, f))
 		if err != nil {
-			return reached{}, fmt.Errorf("fallback %d: %w", i+1, err)
+			faults = append(faults, fmt.Errorf("fallback %d: %w", i+1, err))
+			continue
 		}
 		others = append(others, fallback.Choice{
 			Provider: other.provider.name, Backend: other.backend, Model: other.model,
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
 	}
-	m.backend = fallback.New(m.provider.name, m.backend, others...)
+	switch {
+	case len(faults) > 0:
+		return reached{}, faults
+	case len(others) > 0:
+		m.backend = fallback.New(m.provider.name, m.backend, others...)
+	}
 	return m, nil
 }
 
@@ -228,10 +236,17 @@ func (r *resolver) key(p provider, b configs.Backend) (key, variable string, err
 }
 
 // hideKeys makes the keys of all providers secrets, also of those that nobody
-// calls: a model may have been told them.
+// calls: a model may have been told them. So it does with passwords of proxies.
 func (r *resolver) hideKeys() {
 	for _, p := range providers() {
-		r.keyOf(p)
+		for _, name := range p.keyVars {
+			key, _ := r.lookup(name)
+			r.secrets.Add(key)
+		}
+	}
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		address, _ := r.env.Lookup(name)
+		r.secrets.AddURL(address)
 	}
 }
 

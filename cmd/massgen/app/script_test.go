@@ -212,6 +212,12 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 				Message: "Incorrect API key provided: " + keyOf(c),
 			}}
 		},
+		// A proxy that refuses, and says what it was told.
+		"proxy": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{
+				Status: http.StatusProxyAuthRequired, Message: "no access with " + c.Header.Get("Proxy-Authorization"),
+			}}
+		},
 		"has-no-such-model": func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusNotFound, Message: "no such model"}}
 		},

@@ -178,6 +178,7 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 			if interrupted {
 				s.cut = time.Now()
 			}
+			s.hideReasons(r)
 			s.usage, s.last = s.usage.Plus(r.Usage), r
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
@@ -188,6 +189,16 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 			interrupted, s.terminated = true, signal == syscall.SIGTERM
 			cut <- struct{}{}
 			t.Cancel()
+		}
+	}
+}
+
+// hideReasons masks the secrets in the reasons of votes here: they were cut to a
+// length, where a line of JSON would hide their end.
+func (s *session) hideReasons(r coordinator.Result) {
+	for _, votes := range [][]coordinator.ResultVote{r.Votes, r.VoidVotes} {
+		for i := range votes {
+			votes[i].Reason = s.console.secrets.Redact(votes[i].Reason)
 		}
 	}
 }

@@ -1,0 +1,151 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// exchange is one Think or Exec under way: the turn of a panel of one, whose texts
+// live as long as it does. One goroutine owns it; effects run beside it.
+type exchange struct {
+	doer agents.Doer
+	turn machine.Turn
+	// said is what the first call goes on with. call is the newest one, whose transcript
+	// has what was said since, and reply what it came to.
+	said  Messages
+	call  machine.ModelCall
+	reply machine.ModelReply
+
+	// turns counts the messages that the model wrote, content is the newest one's text.
+	turns    int
+	content  string
+	usage    turn.Usage
+	warnings []string
+}
+
+// begin readies an exchange that goes on with what was said, which was repaired
+// with these warnings.
+func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []string) (*exchange, error) {
+	if a.Backend == nil {
+		return nil, errors.New("the agent has no backend")
+	}
+	chosen, err := a.choose(tools)
+	if err != nil {
+		return nil, err
+	}
+	blobs := sessions.NewMemory()
+	self, err := agents.Describe(ctx, blobs, a.ID, a.SystemMessage, a.Model, a.Params, chosen)
+	if err != nil {
+		return nil, fmt.Errorf("describe the agent: %w", err)
+	}
+	x := &exchange{said: said, warnings: warnings, turn: machine.Turn{Agents: []machine.Agent{self}}}
+	member := agents.Member{Backend: a.Backend, Tools: chosen, Headers: a.Params.Headers}
+	x.doer = agents.Doer{Blobs: blobs, Members: []agents.Member{member}}
+	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(said)); err != nil {
+		return nil, fmt.Errorf("store the conversation: %w", err)
+	}
+	for _, m := range said {
+		if m.Role == backends.RoleUser {
+			x.turn.Turn++
+		}
+	}
+	return x, nil
+}
+
+// next makes the model call among effects the newest one, and says whether there
+// is one. A step has no other effects beside it.
+func (x *exchange) next(effects []machine.Effect) bool {
+	call, ok := effects[0].(machine.ModelCall)
+	if ok {
+		x.call, x.reply = call, machine.ModelReply{}
+	}
+	return ok
+}
+
+// run runs effects at once, and returns their events in the order of the effects.
+func (x *exchange) run(ctx context.Context, effects []machine.Effect) ([]machine.Event, error) {
+	events, errs := make([]machine.Event, len(effects)), make([]error, len(effects))
+	var group sync.WaitGroup
+	for i, effect := range effects {
+		group.Go(func() { events[i], errs[i] = x.doer.Perform(ctx, x.turn, effect) })
+	}
+	group.Wait()
+	err := errors.Join(errs...)
+	if reply, ok := events[0].(machine.ModelReply); ok && err == nil {
+		err = x.hear(ctx, reply)
+	}
+	return events, err
+}
+
+// hear books the reply to the newest call.
+func (x *exchange) hear(ctx context.Context, reply machine.ModelReply) error {
+	x.reply = reply
+	x.usage = x.usage.Plus(turn.UsageOf(reply))
+	if reply.Failure != nil {
+		return nil
+	}
+	x.turns++
+	if reply.Truncated {
+		x.warnings = append(x.warnings, fmt.Sprintf("message %d of the model was cut at its max_tokens: what it says may be incomplete", x.turns))
+	}
+	x.content = ""
+	if reply.Text != (kernel.Ref{}) {
+		text, err := x.doer.Blobs.Get(context.WithoutCancel(ctx), reply.Text)
+		if err != nil {
+			return fmt.Errorf("read the reply: %w", err)
+		}
+		x.content = string(text)
+	}
+	return nil
+}
+
+// replied says whether the newest call has a reply that says or asks for something.
+func (x *exchange) replied() bool {
+	return x.reply.Text != (kernel.Ref{}) || len(x.reply.Calls) > 0
+}
+
+// failure is why the newest call, which is over, has no such reply.
+func (x *exchange) failure(ctx context.Context) error {
+	f := x.reply.Failure
+	switch {
+	case f == nil:
+		return errors.New("the model's reply was empty")
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", f.Message, context.Cause(ctx))
+	}
+	return &callError{*f}
+}
+
+// callError is a failure with its kind, for backends.KindOf. Its text may be shown
+// on a terminal, as that of a provider may not.
+type callError struct{ failure machine.Failure }
+
+func (e *callError) Error() string { return e.failure.Message }
+
+func (e *callError) Unwrap() error {
+	f := e.failure
+	return &backends.Error{Kind: backends.Kind(f.Kind), Message: f.Message, NoTools: f.NoTools}
+}
+
+// conversation is what was said until now, with the newest call's reply if it has
+// one.
+func (x *exchange) conversation(ctx context.Context) (Messages, error) {
+	call := x.call
+	if x.replied() {
+		call.Transcript = append(call.Transcript, machine.Entry{Kind: machine.Assistant, Text: x.reply.Message})
+	}
+	added, err := agents.Transcript(context.WithoutCancel(ctx), x.doer.Blobs, x.turn, call)
+	if err != nil {
+		return x.said, err
+	}
+	return x.said.with(added...), nil
+}

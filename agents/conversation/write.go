@@ -1,0 +1,156 @@
+package conversation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// The types of content blocks.
+const (
+	textType       = "text"
+	imageType      = "image"
+	toolUseType    = "tool_use"
+	toolResultType = "tool_result"
+	reasoningType  = "reasoning"
+	opaqueType     = "opaque"
+)
+
+type messageJSON struct {
+	Role         backends.Role `json:"role"`
+	Content      any           `json:"content"` // a text or a list of blocks
+	HasToolCalls *bool         `json:"has_tool_calls,omitempty"`
+	ToolCalls    []ToolCall    `json:"tool_calls,omitempty"`
+}
+
+type textBlock struct {
+	Type string `json:"type"` // text or reasoning
+	Text string `json:"text"`
+}
+
+type imageBlock struct {
+	Type   string      `json:"type"`
+	Source imageSource `json:"source"`
+}
+
+type imageSource struct {
+	Type      string `json:"type"` // base64 or url
+	MediaType string `json:"media_type,omitempty"`
+	Data      []byte `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+type toolUseBlock struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type toolResultBlock struct {
+	Type string `json:"type"`
+	ToolResult
+}
+
+type opaqueBlock struct {
+	Type string `json:"type"`
+	backends.Opaque
+}
+
+// MarshalJSON writes the form of docs/conversation.md. Calls whose arguments are
+// no JSON object are written with their text.
+func (m Messages) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("null"), nil
+	}
+	list := make([]messageJSON, len(m))
+	for i, message := range m {
+		out, err := writeMessage(message)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		list[i] = out
+	}
+	return marshal(list)
+}
+
+func writeMessage(m backends.Message) (messageJSON, error) {
+	out := messageJSON{Role: m.Role}
+	if m.Role == backends.RoleTool { // results are the user's in seed 001
+		out.Role = backends.RoleUser
+	}
+	blocks := make([]any, len(m.Parts))
+	for i, p := range m.Parts {
+		block, err := writeBlock(p)
+		if err != nil {
+			return out, fmt.Errorf("content[%d]: %w", i, err)
+		}
+		blocks[i] = block
+		if call, ok := block.(toolUseBlock); ok {
+			out.ToolCalls = append(out.ToolCalls, ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Input})
+		}
+	}
+	out.Content = blocks
+	if text, ok := plainText(m); ok {
+		out.Content = text
+	}
+	if m.Role == backends.RoleAssistant {
+		has := len(out.ToolCalls) > 0
+		out.HasToolCalls = &has
+	}
+	return out, nil
+}
+
+// plainText is what a message says that needs no blocks.
+func plainText(m backends.Message) (string, bool) {
+	if len(m.Parts) == 0 {
+		return "", true
+	}
+	text, ok := m.Parts[0].(backends.Text)
+	return text.Text, ok && len(m.Parts) == 1 && text.Text != ""
+}
+
+func writeBlock(p backends.Part) (any, error) {
+	switch p := p.(type) {
+	case backends.Text:
+		return textBlock{textType, p.Text}, nil
+	case backends.Reasoning:
+		return textBlock{reasoningType, p.Text}, nil
+	case backends.Image:
+		source := imageSource{Type: "url", URL: p.URL}
+		if p.URL == "" {
+			source = imageSource{Type: "base64", MediaType: p.MediaType, Data: p.Data}
+		}
+		return imageBlock{imageType, source}, nil
+	case backends.ToolCall:
+		input, err := writeArguments(p.Arguments)
+		return toolUseBlock{toolUseType, p.ID, p.Name, input}, err
+	case backends.ToolResult:
+		return toolResultBlock{toolResultType, ToolResult{p.CallID, p.Content, p.IsError}}, nil
+	case backends.Opaque:
+		return opaqueBlock{opaqueType, p}, nil
+	}
+	return nil, fmt.Errorf("a part of type %T has no form in JSON", p)
+}
+
+// writeArguments returns arguments as the object that they are, else as a text.
+func writeArguments(arguments string) (json.RawMessage, error) {
+	if strings.HasPrefix(strings.TrimSpace(arguments), "{") && json.Valid([]byte(arguments)) {
+		return json.RawMessage(arguments), nil
+	}
+	return marshal(arguments)
+}
+
+// marshal is json.Marshal that leaves <, > and & readable.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,64 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+)
+
+// AbandonAfter is how long an effect may ignore its cancellation.
+const AbandonAfter = 2 * time.Second
+
+// Perform is Do that comes to its one result also when the effect panics, and when
+// it ignores its cancellation, after which it is left behind and whatever it still
+// comes to is dropped.
+func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
+	type result struct {
+		event machine.Event
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				if d.Panicked != nil {
+					d.Panicked(effect.EffectKey(), debug.Stack())
+				}
+				ev, err := d.broken(ctx, effect, machine.Failure{Kind: "panic", Message: fmt.Sprintf("its call panicked: %v", r)})
+				done <- result{ev, err}
+			}
+		}()
+		ev, err := d.Do(ctx, turn, effect)
+		done <- result{ev, err}
+	}()
+	select {
+	case r := <-done:
+		return r.event, r.err
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(AbandonAfter)
+	defer patience.Stop()
+	select {
+	case r := <-done:
+		return r.event, r.err
+	case <-patience.C:
+		return d.broken(ctx, effect, machine.Failure{
+			Kind: string(backends.KindCancelled), Abandoned: true,
+			Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
+		})
+	}
+}
+
+// broken is the result of an effect that yielded none itself.
+func (d *Doer) broken(ctx context.Context, effect machine.Effect, f machine.Failure) (machine.Event, error) {
+	call, isTool := effect.(machine.ToolCall)
+	if !isTool {
+		return machine.ModelReply{Failure: &f}, nil
+	}
+	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+f.Message))
+	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}, err
+}

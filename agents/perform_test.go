@@ -1,0 +1,69 @@
+package agents_test
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+)
+
+func TestPanicOfAnEffectIsItsResult(t *testing.T) {
+	w := newWorld(t)
+	d := w.doer(streams(func(context.Context, backends.Request) iter.Seq2[backends.Event, error] { panic("boom") }))
+	var told string
+	d.Panicked = func(key machine.Key, stack []byte) { told = key.String() + "\n" + string(stack) }
+	call := w.call(researcher, machine.Coordination)
+	ev, err := d.Perform(t.Context(), w.turn, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := machine.Failure{Kind: "panic", Message: "its call panicked: boom"}
+	if f := ev.(machine.ModelReply).Failure; f == nil || *f != want {
+		t.Errorf("the failure is %+v, want %+v", f, want)
+	}
+	if !strings.HasPrefix(told, call.Key.String()) || !strings.Contains(told, "perform_test.go") {
+		t.Errorf("told of the panic: %s", told)
+	}
+}
+
+// digging is a tool that does not hear that it is cancelled.
+type digging struct {
+	*search
+	release chan struct{}
+}
+
+func (d digging) Call(context.Context, string) (string, error) {
+	<-d.release
+	return "a hole", nil
+}
+
+func TestEffectThatIgnoresItsCancelIsAbandoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		dig := digging{release: make(chan struct{})}
+		d := w.doer(nil)
+		d.Members[0].Tools = []agents.Tool{dig}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		entry := w.message("", backends.ToolCall{ID: "0", Name: "search"})
+		start := time.Now()
+		ev, err := d.Perform(ctx, w.turn, machine.ToolCall{Key: machine.Key{Index: 4}, Message: entry.Text, Name: "search"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ev.(machine.ToolReply)
+		if got := w.text(r.Result); !r.Abandoned || !r.Error || r.Index != 4 || got != "Error: the call ignored its cancellation for 2s and was abandoned" {
+			t.Errorf("%+v: %q", r, got)
+		}
+		if took := time.Since(start); took != time.Second+agents.AbandonAfter {
+			t.Errorf("it took %s", took)
+		}
+		close(dig.release)
+	})
+}

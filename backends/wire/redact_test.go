@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/backends"
+)
+
+const hidden = "sk-hidden/key+0123456789"
+
+// TestShortenedMessagesShowNoPartOfASecret has the secret stand where a message is cut.
+func TestShortenedMessagesShowNoPartOfASecret(t *testing.T) {
+	for before := maxMessage - len(hidden) - 1; before <= maxMessage; before++ {
+		text := strings.Repeat("x", before) + hidden + " and more"
+		status := func(body string) error {
+			return &statusError{status: http.StatusBadRequest, header: http.Header{}, body: []byte(body)}
+		}
+		for name, failure := range map[string]error{
+			"text":           status(text),
+			"page":           status("<p>" + text + "</p>"),
+			"other JSON":     status(`{"message":["` + text + `"]}`),
+			"no answer":      NewNotAnAnswer([]byte(text)),
+			"error":          errors.New(text),
+			"error of a URL": &url.Error{Op: "Post", URL: "http://" + hidden, Err: errors.New(text)},
+		} {
+			e := &backends.Error{}
+			describe(e, failure, newRedactor(hidden, ""))
+			if strings.Contains(e.Message, "sk-") || !strings.Contains(e.Message, "xxx") {
+				t.Fatalf("%s after %d letters shows %s", name, before, e.Message)
+			}
+		}
+	}
+}
+
+// TestCredentialsOfAddresses: a lone user is a key, and is known as it is sent.
+func TestCredentialsOfAddresses(t *testing.T) {
+	for address, told := range map[string]string{
+		"https://sk-hidden-key@host/v1":    base64.StdEncoding.EncodeToString([]byte("sk-hidden-key:")),
+		"https://me:sk-hidden-key@host/v1": base64.StdEncoding.EncodeToString([]byte("me:sk-hidden-key")),
+		"https://host/v1?key=sk-hidden%2F": url.QueryEscape("sk-hidden/"),
+	} {
+		r := newRedactor("", address)
+		if got := r.text("told " + told); strings.TrimRight(got, "=") != "told ***" {
+			t.Errorf("%s: %s", address, got)
+		}
+	}
+	headers := map[string]string{"X-Custom": "0123456789abcdef", "X-Team": "research"}
+	if got := (redactor{}).and(headers).text("0123456789abcdef of research"); got != "*** of research" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestARequestThatCannotBeMade does not show its address, in which net/http leaves a
+// lone user.
+func TestARequestThatCannotBeMade(t *testing.T) {
+	service, err := NewService(Settings{Provider: "p", BaseURL: "http://host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := service.Begin(t.Context(), nil)
+	defer x.End()
+	err = x.Failure(&url.Error{Op: "Post", URL: "http://sk-hidden-key@host", Err: errors.New("no body")}, false)
+	if err.Error() != "p: bad request: no body" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,198 @@
+package app_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/cmd/massgen/app"
+)
+
+// face is a way to use the program.
+type face struct {
+	args  []string
+	stdin string
+}
+
+// faces are those that ask; what they write is shown by readers.
+func faces() []face {
+	dump := []string{"--dump-inputs", "dump", "--output-file", "answer.txt"}
+	return []face{
+		{args: append([]string{"--debug", "question"}, dump...)},
+		{args: append([]string{"--json", "--no-display", "question"}, dump...)},
+		{args: append([]string{"--automation", "question"}, dump...)},
+		{args: []string{"--debug"}, stdin: "question\n/answers\n/inputs\n/inputs a\n/inputs agent1\n/config\n/status\nquestion\n/reset\n/quit\n"},
+	}
+}
+
+// readers show what a run has left, or could have used, and ask nobody.
+func readers(flags []string) []face {
+	all := []face{
+		{args: []string{"inputs", "dump"}}, {args: []string{"inputs", "dump", "--table", "--calls"}},
+		{args: []string{"inputs", "dump", "--diff", "turn-001/a/call-001", "turn-001/a/call-001"}},
+		{args: []string{"--list-backends"}}, {args: []string{"--validate", "panel.yaml"}},
+	}
+	if len(flags) > 0 {
+		misspelt := strings.Replace(flags[len(flags)-1], "--base-url", "--base-ulr", 1)
+		all = append(all, face{args: append([]string{"--config", "panel.yaml"}, flags...)}, face{args: []string{misspelt, "question"}})
+	}
+	return all
+}
+
+// TestNoKeyIsShown gives a key in every way, lets the service repeat it in every way
+// and reads everything that the program writes. Of the pairs of both it takes every
+// other one.
+func TestNoKeyIsShown(t *testing.T) {
+	noLeaks(t)
+	number := 0
+	for i, w := range ways() {
+		for j, o := range outcomes() {
+			if (i+j)%2 == 0 {
+				c := canary{number: number, way: w, outcome: o}
+				t.Run(c.name(), c.run)
+				number++
+			}
+		}
+	}
+}
+
+// TestNoKeyOfAProtocolIsShown has the own header of each protocol repeated in all
+// ways.
+func TestNoKeyOfAProtocolIsShown(t *testing.T) {
+	noLeaks(t)
+	for i := range protocols() {
+		for j, o := range outcomes() {
+			c := canary{number: 3*j + i, way: ways()[0], outcome: o}
+			t.Run(c.name(), c.run)
+		}
+	}
+}
+
+// canary is one case. Its number decides on what takes turns.
+type canary struct {
+	number  int
+	way     way
+	outcome outcome
+}
+
+func (c canary) protocol() protocol {
+	if c.way.azure {
+		return chatProtocol()
+	}
+	return protocols()[c.number%3]
+}
+
+func (c canary) face() face { return faces()[c.number/3%len(faces())] }
+
+func (c canary) key() string {
+	if c.number/2%2 == 0 {
+		return sharpCanary
+	}
+	return plainCanary
+}
+
+func (c canary) name() string {
+	return fmt.Sprintf("%s/%s/%s/%s/%s", c.way.name, c.outcome.name, c.protocol().typ, c.key()[:2], c.face().args[0])
+}
+
+func (c canary) run(t *testing.T) {
+	t.Chdir(t.TempDir())
+	address := c.outcome.address
+	var g *gossip
+	if c.outcome.reply != nil {
+		g = newGossip(t, c.protocol(), c.key(), c.outcome.reply)
+		address = g.URL + "/v1"
+	}
+	s := c.way.prepare(c.protocol(), address, c.key())
+	c.write(t, s)
+	shown := c.start(t, s, append(s.who(), append(c.face().args, c.outcome.flags...)...), c.face().stdin, g)
+	if g != nil && !g.wasTold() && len(c.outcome.flags) == 0 {
+		t.Errorf("the service was not told the key:\n%s", shown)
+	}
+	if g != nil && !c.outcome.unseen && !strings.Contains(shown+written(t), "***") {
+		t.Errorf("nothing shows that the service told of the key:\n%s", shown)
+	}
+	r := readers(s.flags)
+	shown += c.start(t, s, r[c.number%len(r)].args, "", nil)
+	c.check(t, "on the screen", shown)
+	c.check(t, "in a file", written(t))
+}
+
+// write makes the files that a person has made.
+func (c canary) write(t *testing.T, s *setup) {
+	agents := 1
+	if c.outcome.panel {
+		agents = 2
+	}
+	config, err := s.config(agents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"panel.yaml": config, ".env": []byte(s.dotEnv)} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// who are the flags that say whom to ask.
+func (s *setup) who() []string {
+	if s.backend == nil {
+		return s.flags
+	}
+	return []string{"--config", "panel.yaml"}
+}
+
+// start runs the program to its end, and returns what it wrote to its outputs.
+func (c canary) start(t *testing.T, s *setup, args []string, stdin string, g *gossip) string {
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	interrupts, ended := make(chan os.Signal), make(chan struct{})
+	defer close(ended)
+	if g != nil && c.outcome.interrupt {
+		go g.interrupt(interrupts, ended)
+	}
+	app.Main(append([]string{"massgen"}, args...), app.Env{
+		Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Interrupts: interrupts, LocalServers: map[string]string{},
+		Lookup: func(name string) (string, bool) {
+			if name == "HOME" {
+				return home, true
+			}
+			value, set := s.env[name]
+			return value, set
+		},
+	})
+	return stdout.String() + stderr.String()
+}
+
+// written is what stands in all files below the folder, with their names.
+func written(t *testing.T) string {
+	var all strings.Builder
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path == "panel.yaml" || path == ".env" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.WriteString(path + "\n" + string(data) + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+func (c canary) check(t *testing.T, where, text string) {
+	for _, line := range strings.Split(text, "\n") {
+		if shows(line, c.key()) {
+			t.Errorf("the key is %s:\n%s", where, line)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package debugbackend
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// scrub masks the secrets in what is to be written.
+func (o Options) scrub(data []byte) []byte {
+	if o.Redact == nil || data == nil {
+		return data
+	}
+	return []byte(o.Redact(string(data)))
+}
+
+// redacted returns the call with the secrets masked in its bytes, of which a file
+// may hold the base64, and in its events, over which a secret may be spread.
+func (o Options) redacted(c Call) Call {
+	if o.Redact == nil {
+		return c
+	}
+	c.Body, c.Raw = o.scrub(c.Body), o.scrub(c.Raw)
+	for i, body := range c.EarlierBodies {
+		c.EarlierBodies[i] = o.scrub(body)
+	}
+	if o.holdsPieces(c.Raw) {
+		c.Raw = []byte(withheld)
+	}
+	c.Events = slices.Clone(c.Events)
+	redactDeltas[backends.TextDelta](o, c.Events)
+	redactDeltas[backends.ReasoningDelta](o, c.Events)
+	c.Response = assemble(c.Events)
+	return c
+}
+
+// redactDeltas masks the secrets in a text that came in pieces. If it holds one, the
+// first piece becomes the whole text, and the others become empty.
+func redactDeltas[D interface {
+	backends.Event
+	backends.TextDelta | backends.ReasoningDelta
+}](o Options, events []SeenEvent) {
+	var whole strings.Builder
+	var pieces []int
+	for i, e := range events {
+		if d, ok := e.Event.(D); ok {
+			whole.WriteString(backends.TextDelta(d).Text)
+			pieces = append(pieces, i)
+		}
+	}
+	masked := o.Redact(whole.String())
+	if masked == whole.String() {
+		return
+	}
+	for _, i := range pieces {
+		events[i].Event = D(backends.TextDelta{Text: masked})
+		masked = ""
+	}
+}
+
+const withheld = "[withheld: a secret stands in it, in pieces]"
+
+// holdsPieces says whether a response that is a stream of JSON holds a secret spread
+// over several of its events. Such pieces are texts in the same place of each.
+func (o Options) holdsPieces(raw []byte) bool {
+	places := map[string]*strings.Builder{}
+	for line := range bytes.Lines(raw) {
+		data, isData := bytes.CutPrefix(line, []byte("data:"))
+		var event any
+		if isData && json.Unmarshal(data, &event) == nil {
+			collectTexts(places, "", event)
+		}
+	}
+	for _, text := range places {
+		if o.Redact(text.String()) != text.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// collectTexts adds each text of a value of JSON to those that stood in the same
+// place, wherever in a list that was.
+func collectTexts(places map[string]*strings.Builder, place string, value any) {
+	switch value := value.(type) {
+	case string:
+		if places[place] == nil {
+			places[place] = &strings.Builder{}
+		}
+		places[place].WriteString(value)
+	case []any:
+		for _, item := range value {
+			collectTexts(places, place, item)
+		}
+	case map[string]any:
+		for name, field := range value {
+			collectTexts(places, place+"/"+name, field)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package secrets
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Mask stands in the place of a secret.
+const Mask = "***"
+
+// Finder finds secrets in texts. The zero value has none. It may be used
+// concurrently, except for Add.
+type Finder struct {
+	words []word // longest first: one may be a part of another
+}
+
+// word is a secret, or an encoding of one that hides its letters.
+type word struct {
+	text string
+	// anchor is a part of the text that has one spelling only. Without it the text
+	// is not there, which is far quicker to see than any spelling.
+	anchor string
+	// spellings finds the text in all its spellings; nil if it has but one.
+	spellings *regexp.Regexp
+}
+
+// Add adds secrets, without white space around them: none is sent. Empty ones are
+// left out.
+func (f *Finder) Add(texts ...string) {
+	words := slices.Clone(f.words) // a copy of the finder may share them
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		for _, w := range append([]string{text}, encodings(text)...) {
+			words = append(words, newWord(w))
+		}
+	}
+	slices.SortFunc(words, func(a, b word) int {
+		return cmp.Or(len(b.text)-len(a.text), strings.Compare(a.text, b.text))
+	})
+	f.words = slices.CompactFunc(words, func(a, b word) bool { return a.text == b.text })
+}
+
+// Mask puts Mask in the place of each secret, also of one that is written in JSON
+// (and in JSON within JSON), in a URL, in HTML, in base64 or in hexadecimal digits,
+// and of one that the end of the text or an ellipsis cuts off, if half of it is
+// there. It leaves every other byte as it is. A secret that comes in pieces is not
+// found.
+func (f *Finder) Mask(text string) string {
+	for _, w := range f.words {
+		text = w.mask(text)
+	}
+	parts := strings.Split(text, ellipsis)
+	for i, part := range parts {
+		parts[i] = f.maskEnd(part)
+	}
+	return strings.Join(parts, ellipsis)
+}
+
+// ellipsis is what stands where a text was shortened.
+const ellipsis = "…"
+
+func (f *Finder) maskEnd(text string) string {
+	cut := 0
+	for _, w := range f.words {
+		cut = max(cut, w.cutOff(text))
+	}
+	if cut == 0 {
+		return text
+	}
+	return text[:len(text)-cut] + Mask
+}
+
+// longestSpelled is how many bytes a text may have that is looked for in all its
+// spellings: for more, that takes too long. Longer keys are all letters and digits.
+const longestSpelled = 512
+
+// newWord prepares the search for a text. One that is no UTF-8 stands in nothing
+// that has spellings.
+func newWord(text string) word {
+	if !utf8.ValidString(text) || len(text) > longestSpelled {
+		return word{text: text, anchor: text}
+	}
+	w := word{text: text, anchor: anchorOf(text)}
+	if w.anchor != text {
+		w.spellings = regexp.MustCompile(pattern(text))
+	}
+	return w
+}
+
+// anchorOf is the longest part of a text that has one spelling only.
+func anchorOf(text string) string {
+	longest := ""
+	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !isPlain(r) }) {
+		if len(run) > len(longest) {
+			longest = run
+		}
+	}
+	return longest
+}
+
+func (w word) mask(text string) string {
+	switch {
+	case !strings.Contains(text, w.anchor):
+		return text
+	case w.spellings == nil:
+		return strings.ReplaceAll(text, w.text, Mask)
+	}
+	return w.spellings.ReplaceAllLiteralString(text, Mask)
+}
+
+// shortestCut is the least that counts as the beginning of a secret: many keys of a
+// service begin alike, with six or seven letters.
+const shortestCut = 9
+
+// longestSpelling is how many bytes a spelling takes for a character, at most.
+const longestSpelling = 12
+
+// cutOff is how many bytes at the end of a text are the beginning of the word, 0 if
+// they are less than half of it.
+func (w word) cutOff(text string) int {
+	least := max(shortestCut, len(w.text)/2)
+	tail := text[max(0, len(text)-longestSpelling*len(w.text)):]
+	if least >= len(w.text) || !strings.Contains(tail, anchorOf(w.text[:least])) {
+		return 0
+	}
+	whole := cutEscape.ReplaceAllLiteralString(tail, "")
+	for n := len(w.text) - 1; n >= least; n-- {
+		if length := w.endsWith(tail, n); length > 0 {
+			return length
+		}
+		if length := w.endsWith(whole, n); length > 0 {
+			return length + len(tail) - len(whole)
+		}
+	}
+	return 0
+}
+
+// cutEscape is the beginning of a character's spelling at the end of a text.
+var cutEscape = regexp.MustCompile(`(?:\\+(?:u[0-9A-Fa-f]{0,3})?|%(?:25)*[0-9A-Fa-f]?|&[#A-Za-z0-9;]{0,9})$`)
+
+// endsWith is how many bytes at the end of a text are the first n of the word. With
+// the others after it, they would be the word.
+func (w word) endsWith(text string, n int) int {
+	if w.spellings == nil {
+		if strings.HasSuffix(text, w.text[:n]) {
+			return n
+		}
+		return 0
+	}
+	whole := text + w.text[n:]
+	for _, place := range w.spellings.FindAllStringIndex(whole, -1) {
+		if place[1] == len(whole) && place[0] < len(text) {
+			return len(text) - place[0]
+		}
+	}
+	return 0
+}
