@@ -187,8 +187,14 @@ func (r *reader) stop(at string, n *yaml.Node, b *Backend) {
 }
 
 func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
+	first := map[string]*yaml.Node{}
 	for _, e := range r.entries(at, n) {
 		name := e.key.Value
+		if same := first[strings.ToLower(name)]; same != nil {
+			r.fail(e.key, "%s has %s twice (case does not count), first on line %d; keep one", at, quoted(name), same.Line)
+			continue
+		}
+		first[strings.ToLower(name)] = e.key
 		if name == "" || strings.ContainsFunc(name, unfitForHeader) {
 			r.fail(e.key, "%s has %s, which is no header name; use letters, digits and '-'", at, quoted(name))
 			continue

@@ -27,8 +27,14 @@ func (r *reader) providers(at string, n *yaml.Node, c *Config) {
 // prices reads what the file says of models.
 func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 	c.Prices = map[string]prices.Override{}
+	first := map[string]*yaml.Node{}
 	for _, e := range r.entries(at, n) {
 		name, before := e.key.Value, len(r.issues)
+		if same := first[strings.ToLower(name)]; same != nil {
+			r.fail(e.key, "%s is given twice (case does not count), first on line %d; keep one", join(at, name), same.Line)
+			continue
+		}
+		first[strings.ToLower(name)] = e.key
 		var o prices.Override
 		readSection(r, join(at, name), e.value, priceSection(), &o)
 		provider, model, _ := strings.Cut(name, "/")

@@ -28,7 +28,7 @@ type answer struct {
 	usage      usage
 	reason     sdk.StopReason
 	details    sdk.RefusalStopDetails
-	begun      bool // whether any part of a message came
+	begun      bool // whether any part of a message came, readable or not
 	stopped    bool // whether message_stop came
 }
 
@@ -95,26 +95,28 @@ type block struct {
 	input     strings.Builder
 }
 
+// start opens a block, and closes one at the same index that nobody closed.
 func (a *answer) start(index int64, b sdk.ContentBlockStartEventContentBlockUnion) ([]backends.Event, error) {
 	if a.open == nil {
 		a.open = map[int64]*block{}
 	}
+	before := a.stop(index)
 	opened := &block{start: b}
 	a.open[index] = opened
 	switch b.Type {
 	case "text":
-		return textEvent(b.Text), nil
+		return append(before, textEvent(b.Text)...), nil
 	case "thinking":
 		opened.thinking.WriteString(b.Thinking)
 		opened.signature.WriteString(b.Signature)
-		return reasoningEvent(b.Thinking), nil
+		return append(before, reasoningEvent(b.Thinking)...), nil
 	case "tool_use":
 		if a.begunCalls == wire.MaxCalls {
-			return nil, wire.ErrTooManyCalls
+			return before, wire.ErrTooManyCalls
 		}
 		a.begunCalls++
 	}
-	return nil, nil
+	return before, nil
 }
 
 // delta adds to a block. The deltas of blocks that never began still have a text.

@@ -166,7 +166,10 @@ func (a *attempt) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion]) er
 	}
 	err := stream.Err()
 	if err != nil && (!a.answer.finished() || a.wire.AskedToStop() || wire.IsStreamError(err)) {
-		return a.failure(readable(err))
+		if unreadable := asUnreadable(err); unreadable != nil {
+			a.answer.begun, err = true, unreadable
+		}
+		return a.failure(err)
 	}
 	if !a.answer.finished() && !a.answer.stopped {
 		return a.failure(wire.ErrCut)
@@ -181,13 +184,14 @@ func (a *attempt) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion]) er
 	return nil
 }
 
-// readable says what an error of the library's decoder is about.
-func readable(err error) error {
+// asUnreadable says what an error of the library's decoder is about. Any other error
+// gives nil.
+func asUnreadable(err error) error {
 	var noJSON *json.SyntaxError
 	if errors.As(err, &noJSON) {
 		return fmt.Errorf("a piece of the stream cannot be read: %w", err)
 	}
-	return err
+	return nil
 }
 
 func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.answer.begun) }

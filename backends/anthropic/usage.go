@@ -47,7 +47,7 @@ func (u *usage) add(raw string) {
 // to one.
 func (u *usage) events() []backends.Event {
 	input := u.Input + u.CacheWrites + u.CacheReads
-	if u.unknown || input == 0 && u.Output == 0 {
+	if u.unknown || input == 0 {
 		return nil
 	}
 	return []backends.Event{backends.Usage{

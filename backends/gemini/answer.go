@@ -22,7 +22,7 @@ type answer struct {
 	reason   string
 	// hasContent says that a part came that is not empty.
 	hasContent bool
-	begun      bool
+	begun      bool // whether any part of it came, readable or not
 }
 
 // finished says whether a finish reason came.
@@ -33,6 +33,7 @@ func (a *answer) finished() bool { return a.reason != "" }
 func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	var c chunk
 	if err := json.Unmarshal(raw, &c); err != nil {
+		a.begun = true
 		return nil, fmt.Errorf("a piece of the stream cannot be read: %w", err)
 	}
 	a.addUsage(c.UsageMetadata)
@@ -88,11 +89,11 @@ func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
 // has to go back as it came: if it is signed, or of a kind of which the vocabulary
 // has no word.
 func (a *answer) addPart(raw json.RawMessage) ([]backends.Event, error) {
+	a.begun = true
 	var p part
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return nil, fmt.Errorf("a part of the answer cannot be read: %w", err)
 	}
-	a.begun = true
 	switch {
 	case p.FunctionCall != nil:
 		return a.addCall(p)
@@ -134,8 +135,9 @@ func (a *answer) addText(p part, raw json.RawMessage) []backends.Event {
 // the same id, is none.
 func (a *answer) addCall(p part) ([]backends.Event, error) {
 	a.hasContent = true
-	call := backends.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: strings.ToValidUTF8(string(p.FunctionCall.Args), "\uFFFD")}
-	if call.Arguments == "" || call.Arguments == "null" {
+	arguments := wire.TidyArguments(strings.ToValidUTF8(string(p.FunctionCall.Args), "\uFFFD"))
+	call := backends.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: arguments}
+	if call.Arguments == "null" {
 		call.Arguments = "{}"
 	}
 	if call.ID != "" && slices.Contains(a.calls, call) {

@@ -148,7 +148,7 @@ type answer struct {
 	usage   *usage
 	reason  string
 	hasText bool
-	begun   bool // whether any part of a message came, yielded or not
+	begun   bool // whether any part of a message came, yielded or not, readable or not
 }
 
 func newAnswer(key backends.Key, d Dialect, from origin) *answer {
@@ -171,6 +171,7 @@ func (a *answer) add(raw []byte) ([]backends.Event, error) {
 	var c chunk
 	raw, broken := hideBrokenChars(raw)
 	if err := json.Unmarshal(raw, &c); err != nil {
+		a.begun = true
 		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, raw[:min(len(raw), maxShown)])
 	}
 	a.addUsage(c.Usage)
@@ -203,7 +204,7 @@ func (a *answer) addUsage(u *usage) {
 	case u == nil:
 	case !u.known():
 		a.usage = nil
-	case u.PromptTokens > 0 || u.CompletionTokens > 0:
+	case u.PromptTokens > 0:
 		a.usage = u
 	}
 }

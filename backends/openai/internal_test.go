@@ -2,15 +2,18 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/wire"
 )
 
 // TestTagsMayBeCut splits a text in any pieces, as the whole would be split.
@@ -107,6 +110,46 @@ func TestCharactersMayBeCut(t *testing.T) {
 			t.Fatalf("%q became %q", text, got.String())
 		}
 		if calls := a.calls.merged(); text != "" && calls[0].Arguments != text {
+			t.Fatalf("%q became %q in arguments", text, calls[0].Arguments)
+		}
+	})
+}
+
+// TestHalvesMayBeCut cuts a text anywhere between the units of UTF-16, each of which
+// is escaped.
+func TestHalvesMayBeCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.RuneFrom([]rune("aü\\\"u🌞😀\uFFFD\uD7FF"))).Draw(t, "text")
+		a := newAnswer(backends.Key{}, Dialect{Reasoning: ReasoningContent}, origin{})
+		var got, thought strings.Builder
+		add := func(events []backends.Event, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ev := range events {
+				switch d := ev.(type) {
+				case backends.TextDelta:
+					got.WriteString(d.Text)
+				case backends.ReasoningDelta:
+					thought.WriteString(d.Text)
+				}
+			}
+		}
+		for rest := utf16.Encode([]rune(text)); len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
+			var piece strings.Builder
+			for _, unit := range rest[:n] {
+				fmt.Fprintf(&piece, `\u%04x`, unit)
+			}
+			rest = rest[n:]
+			add(a.add(fmt.Appendf(nil, `{"choices":[{"delta":{"content":"%[1]s","reasoning":"%[1]s","tool_calls":[{"index":0,"function":{"arguments":"%[1]s"}}]}}]}`, &piece)))
+		}
+		kept := a.kept.text.String()
+		add(a.end())
+		if got.String() != text || thought.String() != text || joinHalves(kept) != text {
+			t.Fatalf("%q became %q, reasoning %q, kept %q", text, got.String(), thought.String(), kept)
+		}
+		if calls := a.calls.merged(); strings.TrimSpace(text) != "" && calls[0].Arguments != wire.TidyArguments(text) {
 			t.Fatalf("%q became %q in arguments", text, calls[0].Arguments)
 		}
 	})

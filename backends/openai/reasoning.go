@@ -120,7 +120,7 @@ func (d *reasoningDetail) add(piece map[string]any) {
 func (d *reasoningDetail) whole() map[string]any {
 	out := maps.Clone(d.fields)
 	for name, text := range d.texts {
-		out[name] = text.String()
+		out[name] = joinHalves(text.String())
 	}
 	return out
 }
@@ -129,7 +129,7 @@ func (d *reasoningDetail) whole() map[string]any {
 func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
 	kept := map[string]any{}
 	if k.text.Len() > 0 {
-		kept[string(ReasoningContent)] = k.text.String()
+		kept[string(ReasoningContent)] = joinHalves(k.text.String())
 	}
 	if len(k.details) > 0 {
 		list := make([]map[string]any, len(k.details))

@@ -38,6 +38,10 @@ type openCall struct {
 	arguments argumentsText
 }
 
+func (c *openCall) saysNothing() bool {
+	return c.id == "" && c.name == "" && c.arguments.text.Len() == 0
+}
+
 // callMerger puts the fragments of tool calls together. By the protocol a call
 // has one index, and its id and name come with its first fragment. Services
 // differ: some repeat the id or make up a new one for each fragment, number all
@@ -117,12 +121,15 @@ func continued(call *openCall, f callFragment) *openCall {
 
 // merged returns the calls, in the order in which they began: each once, with an
 // id that no other has. One of the same id and name as another that says the same,
-// or nothing, is that once more.
+// or nothing, is that once more, and one of nothing at all is none.
 func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
 	for _, open := range m.calls {
-		arguments := strings.ToValidUTF8(open.arguments.text.String(), "\uFFFD")
+		if open.saysNothing() {
+			continue
+		}
+		arguments := strings.ToValidUTF8(joinHalves(open.arguments.text.String()), "\uFFFD")
 		call := backends.ToolCall{ID: open.id, Name: open.name, Arguments: wire.TidyArguments(arguments)}
 		said := func(b backends.ToolCall) bool {
 			return b.ID == call.ID && b.Name == call.Name && (open.arguments.text.Len() == 0 || b.Arguments == call.Arguments)

@@ -77,7 +77,16 @@ func (c *call) enter(last *backends.Error) (*pass, error) {
 	case ctx.Err() != nil:
 		return nil, givenUp(last, "the limits of its use left no time for another attempt")
 	}
-	return nil, err
+	return nil, afterwards(last, err)
+}
+
+// afterwards is the refusal of another attempt, after one that may have been billed.
+func afterwards(last *backends.Error, err error) error {
+	var refusal *backends.Error
+	if errors.As(err, &refusal) {
+		refusal.Free = last.Unbilled()
+	}
+	return err
 }
 
 // attempt sends the request once.

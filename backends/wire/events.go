@@ -169,7 +169,8 @@ func NewNotAnAnswer(body []byte) *NotAnAnswer {
 	return &NotAnAnswer{Body: body[:min(len(body), maxShown)]}
 }
 
-// errorObject returns the error that a JSON object carries, or nil.
+// errorObject returns the error that a JSON object carries, or nil. Gateways that
+// leave out no field write an error of nothing beside each piece of an answer.
 func errorObject(body []byte) error {
 	if !bytes.Contains(body, []byte(`"error"`)) {
 		return nil
@@ -177,8 +178,12 @@ func errorObject(body []byte) error {
 	var object struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(body, &object) != nil || len(object.Error) == 0 || string(object.Error) == "null" {
+	if json.Unmarshal(body, &object) != nil {
 		return nil //nolint:nilerr // a body that is not an object of JSON carries no error
+	}
+	switch string(object.Error) {
+	case "", "null", "false", `""`, "{}":
+		return nil
 	}
 	return &StreamError{Body: bytes.Clone(body)}
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,6 +108,11 @@ func parseBaseURL(text string, paths []string) (*url.URL, url.Values, error) {
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, nil, errors.New("base_url lacks http:// or https:// and a host: it should look like https://host/v1")
+	}
+	if port := base.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return nil, nil, fmt.Errorf("base_url has the port %s: a port is 65535 at most", port)
+		}
 	}
 	query := base.Query()
 	base.RawQuery, base.Fragment = "", ""
