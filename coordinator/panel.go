@@ -21,25 +21,22 @@ import (
 // every agent in every round.
 const MaxQuestion = 1 << 20
 
-// Journal takes the events of a turn before they are applied.
+// Journal takes the events of a turn before they are applied, and has them for
+// whoever resumes it. Leave lets go of a turn that is not over, and leaves its
+// journal as it is.
 type Journal interface {
 	Append(ctx context.Context, session string, turn int, event []byte) error
-}
-
-// Sessions keeps the conversations. Begin holds a session for a turn; End lets go
-// of it, and adds the turn to the history if it has an answer.
-type Sessions interface {
-	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
-	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
-}
-
-// Resumable is what Resume needs of a store. Resume holds a session for its last
-// turn, which has no end and which nobody is at work on; Leave lets go of it and
-// leaves the turn as it is.
-type Resumable interface {
-	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
 	Leave(ctx context.Context, session string, turn int) error
+}
+
+// Sessions keeps the conversations. Begin holds a session for a turn, Resume for its
+// last one, which has no end and which nobody is at work on; End lets go of it, and
+// adds the turn to the history if it has an answer.
+type Sessions interface {
+	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
+	Resume(ctx context.Context, session string) (sessions.Begun, error)
+	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
@@ -49,7 +46,6 @@ type Store interface {
 	agents.Blobs
 	Journal
 	Sessions
-	Resumable
 }
 
 // Agent is one member of a panel.

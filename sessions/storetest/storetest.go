@@ -29,13 +29,13 @@ type Turns interface {
 	Begin(ctx context.Context, id, question string) (sessions.Begun, error)
 	Resume(ctx context.Context, id string) (sessions.Begun, error)
 	End(ctx context.Context, id string, turn int, ended sessions.Ended) error
-	Leave(ctx context.Context, id string, turn int) error
 }
 
 // Journals are what happened in turns.
 type Journals interface {
 	Append(ctx context.Context, id string, turn int, event []byte) error
 	Journal(ctx context.Context, id string, turn int) ([][]byte, error)
+	Leave(ctx context.Context, id string, turn int) error
 }
 
 // Texts are what turns refer to.
