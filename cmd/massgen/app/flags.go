@@ -48,8 +48,8 @@ func (o options) check() error {
 	if o.config != "" && o.single() {
 		return errors.New("--config: the config says which models and system messages there are; leave out --model, --backend, --base-url and --system-message, or --config")
 	}
-	if o.goOn && o.sessionID != "" {
-		return errors.New("--continue is the last session: leave it out, or --session-id")
+	if o.goOn && o.sessionID == newSession {
+		return errors.New("--continue: there is nothing to go on with in a new session: leave it out, or --session-id new")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (o *options) flags() []cli.Flag {
 			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db: a file of its own",
 			DefaultText: "new for a question, else default"},
 		&cli.BoolFlag{Name: "continue", Destination: &o.goOn, DisableDefaultText: true, Category: talking,
-			Usage: "go on with the last session; without a question, finish the turn that was interrupted in it"},
+			Usage: "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"},
 		&cli.StringFlag{Name: "state-dir", Destination: &o.stateDir, Category: talking,
 			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
 

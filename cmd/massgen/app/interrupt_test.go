@@ -69,7 +69,8 @@ func converse(t *testing.T, args ...string) *conversation {
 		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts,
 		Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 	}
-	go func() { c.status <- app.Main(append([]string{"massgen"}, args...), env) }()
+	args = append([]string{"massgen", "--state-dir", t.TempDir()}, args...)
+	go func() { c.status <- app.Main(args, env) }()
 	t.Cleanup(func() { keyboard.Close() })
 	return c
 }
@@ -223,7 +224,7 @@ func TestInterruptLeavesABlockedAnswer(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--backend", "demo", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", t.TempDir(), "--backend", "demo", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})
@@ -242,7 +243,7 @@ func TestInterruptsLeaveATurnThatNobodyWatches(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", t.TempDir(), "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})

@@ -104,7 +104,7 @@ func (s *maskedStore) Append(ctx context.Context, id string, turn int, event []b
 func (p *program) sessionID(ctx context.Context, store *maskedStore, question bool) (string, error) {
 	o := p.options
 	switch id := o.sessionID; {
-	case o.goOn:
+	case o.goOn && (id == "" || isPath(id)):
 		last, err := store.List(ctx, sessions.Filter{Limit: 1})
 		if err == nil && len(last) == 0 {
 			err = fmt.Errorf("--continue: there is no session yet in %s: ask a question first", store.Path())
