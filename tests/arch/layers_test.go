@@ -20,7 +20,7 @@ var layers = [][]string{
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 		"backends/retry", "backends/fallback",
 	},
-	{"backends/wire", "backends/prices"},
+	{"backends/wire", "backends/prices", "backends/tokens"},
 	{"backends", "coordinator/kernel"},
 }
 
@@ -74,6 +74,7 @@ var confined = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"backends/openai"},
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
+	"github.com/tiktoken-go/tokenizer":       {"backends/tokens"},
 	"github.com/cenkalti/backoff/v5":         {"backends/retry"},
 	"github.com/sony/gobreaker/v2":           {"backends/retry"},
 	"golang.org/x/time":                      {"backends/retry"},
