@@ -19,10 +19,19 @@ import (
 // LastTurn is above 0 it is a summary instead: Answer covers the turns FirstTurn
 // to LastTurn, and Question is empty.
 type Exchange struct {
-	Question  string `json:"question,omitempty"`
-	Answer    string `json:"answer"`
-	FirstTurn int    `json:"first_turn,omitempty"`
-	LastTurn  int    `json:"last_turn,omitempty"`
+	// Turn is the turn's number in its session, 0 where that does not matter.
+	Turn     int    `json:"turn,omitempty"`
+	Question string `json:"question,omitempty"`
+	Answer   string `json:"answer"`
+	// QuestionLeftOut says that of the turn only what follows the question is shown.
+	QuestionLeftOut bool `json:"question_left_out,omitempty"`
+	// Messages are what a panel of one said and got in the turn, from the question to
+	// the answer with the tools' calls and results between them; empty if the question
+	// and the answer are all. Solo alone shows them, as they stand. The history of a
+	// larger panel has none.
+	Messages  []backends.Message `json:"messages,omitempty"`
+	FirstTurn int                `json:"first_turn,omitempty"`
+	LastTurn  int                `json:"last_turn,omitempty"`
 }
 
 // Answer is the current answer of the agent with the config id Agent.
@@ -65,21 +74,40 @@ func Build(in Input) Messages {
 // Solo returns the messages of a panel of one, an ordinary conversation without
 // any coordination text (DESIGN §4 rule 1): the agent's own system message with
 // the sections, if there are any, the history and the question. A summary stands
-// as the answer to a request for it, since some providers want the roles to
-// alternate. Participants and Answers are not used.
+// as the answer to a request for it, and a history that would begin with an answer
+// begins with a word about that, since some providers want the roles to alternate.
+// Participants and Answers are not used.
 func Solo(in Input) []backends.Message {
 	var messages []backends.Message
 	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
 		messages = append(messages, backends.System(system))
 	}
-	for _, e := range in.History {
-		question, answer := e.Question, e.Answer
-		if e.LastTurn > 0 {
-			question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
-		}
-		messages = append(messages, backends.User(Clean(question)), backends.Assistant(Clean(answer)))
-	}
+	messages = append(messages, soloHistory(in.History)...)
 	return append(messages, backends.User(Clean(in.Question)))
+}
+
+func soloHistory(history []Exchange) []backends.Message {
+	var messages []backends.Message
+	for _, e := range history {
+		messages = append(messages, soloMessages(e)...)
+	}
+	if len(messages) > 0 && messages[0].Role == backends.RoleAssistant {
+		return append([]backends.Message{backends.User(leftOut)}, messages...)
+	}
+	return messages
+}
+
+func soloMessages(e Exchange) []backends.Message {
+	question, answer := e.Question, e.Answer
+	switch {
+	case e.LastTurn > 0:
+		question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
+	case len(e.Messages) > 0:
+		return e.Messages
+	case e.QuestionLeftOut:
+		return []backends.Message{backends.Assistant(Clean(answer))}
+	}
+	return []backends.Message{backends.User(Clean(question)), backends.Assistant(Clean(answer))}
 }
 
 // systemMessage puts prompt between the agent's own message and the sections.
@@ -150,13 +178,20 @@ func historySection(history []Exchange) string {
 	}
 	lines := []string{historyOpen}
 	for _, e := range history {
-		if e.LastTurn > 0 {
-			lines = append(lines, assistantLine+" "+fillTurns(summaryAnswer, e)+escapeHistory(e.Answer))
-			continue
-		}
-		lines = append(lines, userLine+" "+escapeHistory(e.Question), assistantLine+" "+escapeHistory(e.Answer))
+		lines = append(lines, historyLines(e)...)
 	}
 	return strings.Join(append(lines, historyClose), "\n")
+}
+
+func historyLines(e Exchange) []string {
+	answer := escapeHistory(e.Answer)
+	switch {
+	case e.LastTurn > 0:
+		return []string{assistantLine + " " + fillTurns(summaryAnswer, e) + answer}
+	case e.QuestionLeftOut:
+		return []string{assistantLine + " " + indentSummary(answer)}
+	}
+	return []string{userLine + " " + escapeHistory(e.Question), assistantLine + " " + answer}
 }
 
 func answersSection(p panel, answers []Answer) string {

@@ -20,7 +20,7 @@ var layers = [][]string{
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 		"backends/retry", "backends/fallback",
 	},
-	{"backends/wire", "backends/prices", "backends/tokens"},
+	{"backends/wire", "backends/prices", "backends/tokens", "contextbuild/policy"},
 	{"backends", "coordinator/kernel"},
 }
 
