@@ -19,7 +19,8 @@ func SummaryCall(earlier Exchange, turns []Exchange, words, room int, count Coun
 	if earlier.LastTurn > 0 {
 		history = append(history, earlier)
 	}
-	room -= messageTokens(summaryCall(prompt, history, turns[len(turns)-1].Turn), count)
+	withEmpty := append(history[:len(history):len(history)], Exchange{})
+	room -= messageTokens(summaryCall(prompt, withEmpty, turns[len(turns)-1].Turn), count)
 	for _, e := range turns {
 		e.Messages = nil
 		size := Measure(e, 0, count).Tokens()

@@ -12,9 +12,9 @@ const Unlimited = noLimit
 const usualOutput = 8192
 
 // Room returns how many tokens of a model's context window the history of a turn
-// may take. A window of 0 is unknown. Fixed is what the first input has without any
-// history; output is the most that an agent writes in a call, 0 where no limit is
-// sent.
+// may take. A window of 0 is unknown. Fixed is what the first input has besides: its
+// tokens with a history of one empty turn. Output is the most that an agent writes
+// in a call, 0 where no limit is sent.
 //
 // The window has to hold more than the first input: what the model writes, and in
 // later rounds an answer of each of the agents, which for a panel of one is the

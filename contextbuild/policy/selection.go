@@ -48,12 +48,16 @@ func (s Selection) String() string {
 	if s.Messages > 0 || s.Summary == nil {
 		shown = append(shown, s.messages())
 	}
+	rest := "what is older"
+	if s.Summary != nil {
+		rest = fmt.Sprintf("the rest after turn %d", s.Summary.Last)
+	}
 	text := fmt.Sprintf("%s: shown %s", s.Kind, strings.Join(shown, " and "))
 	switch {
 	case s.NoRoom:
-		text += "; what is older would not fit and is left out"
+		text += "; " + rest + " would not fit and is left out"
 	case s.LeftOut:
-		text += "; what is older is left out"
+		text += "; " + rest + " is left out"
 	}
 	return text
 }
