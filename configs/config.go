@@ -5,6 +5,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/prices"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -20,6 +21,8 @@ type Config struct {
 	Orchestrator Orchestrator
 	Timeouts     Timeouts
 	UI           UI
+	// Context is what holds for agents that do not say otherwise.
+	Context Context
 	// Providers are by backend type.
 	Providers map[string]Provider
 	// Prices are by "TYPE/MODEL", and add to the table of package prices.
@@ -41,6 +44,8 @@ type Agent struct {
 	// is none.
 	SystemMessage string
 	Backend       Backend
+	// Context has the agent's own settings and, where it has none, those of all.
+	Context Context
 }
 
 // Backend says which model an agent calls, and how.
@@ -179,6 +184,7 @@ func Default() *Config {
 			RoundGrace:      2 * time.Minute,
 		},
 		UI:      UI{DisplayType: DisplaySimple},
+		Context: Context{Settings: policy.Defaults()},
 		secrets: &Secrets{},
 	}
 }

@@ -23,12 +23,17 @@ func (c *Config) Describe(w io.Writer) error {
 	}
 	d.head("agents")
 	for _, a := range c.Agents {
-		d.row(a.ID, oneLine(c.secrets.Redact(strings.Join(agentParts(a), ", "))))
+		parts := append(agentParts(a), ownContext(c.Context, a.Context)...)
+		d.row(a.ID, oneLine(c.secrets.Redact(strings.Join(parts, ", "))))
 	}
 	d.orchestrator(c.Orchestrator)
 	d.timeouts(c.Timeouts)
 	d.head("ui")
 	d.row("display_type", c.UI.DisplayType)
+	d.head("context")
+	for _, s := range c.Context.settings() {
+		d.row(s.name, oneLine(c.secrets.Redact(s.value)))
+	}
 	d.providers(c.Providers)
 	d.prices(c.Prices)
 	if _, err := io.WriteString(w, d.String()); err != nil {

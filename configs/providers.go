@@ -54,18 +54,23 @@ func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
 		return
 	}
 	for i, item := range n.Content {
-		path, before := fmt.Sprintf("%s[%d]", at, i), len(r.issues)
-		var choice Backend
-		if deref(item).Kind == yaml.MappingNode {
-			readSection(r, path, item, fallbackSection(), &choice)
-		} else if name, ok := parseScalar(r, path, item, textParser()); ok {
-			choice = r.namedModel(name)
-		}
-		if choice.Type == "" && choice.Model == "" && len(r.issues) == before {
-			r.fail(item, "%s names no model; write TYPE/MODEL, or a mapping with type or model", path)
-		}
-		b.Fallback = append(b.Fallback, choice)
+		b.Fallback = append(b.Fallback, r.choice(fmt.Sprintf("%s[%d]", at, i), item))
 	}
+}
+
+// choice reads one model, as a mapping or as a text: TYPE/MODEL, TYPE or MODEL.
+func (r *reader) choice(at string, n *yaml.Node) Backend {
+	var choice Backend
+	before := len(r.issues)
+	if deref(n).Kind == yaml.MappingNode {
+		readSection(r, at, n, fallbackSection(), &choice)
+	} else if name, ok := parseScalar(r, at, n, textParser()); ok {
+		choice = r.namedModel(name)
+	}
+	if choice.Type == "" && choice.Model == "" && len(r.issues) == before {
+		r.fail(n, "%s names no model; write TYPE/MODEL, or a mapping with type or model", at)
+	}
+	return choice
 }
 
 // namedModel knows the type of "claude/claude-opus-5", and none of
