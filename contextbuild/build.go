@@ -34,6 +34,11 @@ type Exchange struct {
 	LastTurn  int                `json:"last_turn,omitempty"`
 }
 
+func (e Exchange) isSummary() bool { return e.LastTurn > 0 }
+
+// isListed says whether there is more than the question and the answer.
+func (e Exchange) isListed() bool { return len(e.Messages) > 0 }
+
 // Answer is the current answer of the agent with the config id Agent.
 type Answer struct {
 	Agent   string `json:"agent"`
@@ -100,9 +105,9 @@ func soloHistory(history []Exchange) []backends.Message {
 func soloMessages(e Exchange) []backends.Message {
 	question, answer := e.Question, e.Answer
 	switch {
-	case e.LastTurn > 0:
+	case e.isSummary():
 		question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
-	case len(e.Messages) > 0:
+	case e.isListed():
 		return e.Messages
 	case e.QuestionLeftOut:
 		return []backends.Message{backends.Assistant(Clean(answer))}
@@ -186,7 +191,7 @@ func historySection(history []Exchange) string {
 func historyLines(e Exchange) []string {
 	answer := escapeHistory(e.Answer)
 	switch {
-	case e.LastTurn > 0:
+	case e.isSummary():
 		return []string{assistantLine + " " + fillTurns(summaryAnswer, e) + answer}
 	case e.QuestionLeftOut:
 		return []string{assistantLine + " " + indentSummary(answer)}

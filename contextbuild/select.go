@@ -32,12 +32,12 @@ func Measure(e Exchange, cut int, count Counter) policy.Turn {
 // around them.
 func measured(e Exchange) []backends.Message {
 	switch {
-	case e.LastTurn > 0:
+	case e.isSummary():
 		return []backends.Message{
 			backends.User(fillTurns(summaryQuestion, e)),
 			backends.Assistant(assistantLine + " " + fillTurns(summaryAnswer, e) + escapeHistory(e.Answer)),
 		}
-	case len(e.Messages) > 0:
+	case e.isListed():
 		return e.Messages
 	}
 	var messages []backends.Message
@@ -80,9 +80,9 @@ func Select(history []Exchange, summary Exchange, s policy.Selection) []Exchange
 
 func messageCount(e Exchange) int {
 	switch {
-	case len(e.Messages) > 0:
+	case e.isListed():
 		return len(e.Messages)
-	case e.QuestionLeftOut || e.LastTurn > 0:
+	case e.QuestionLeftOut || e.isSummary():
 		return 1
 	}
 	return 2

@@ -7,16 +7,16 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// SummaryCall returns the messages of the call that asks for a summary, and how many
-// of the turns, oldest first and not none, it is to stand for: those that fit in room tokens, but
-// at least one, whose texts are cut if they have to be. Of the turns it is shown the
-// questions and answers. Earlier is the summary of what came before them, zero if
-// there is none; the new one stands for that too, from turn 1 on. The reply's text is
-// the Answer of an Exchange with that range.
+// SummaryCall returns the messages of the call that asks for a summary of turns,
+// oldest first, and how many of them it is to stand for: those that fit in room
+// tokens, but at least one, whose texts are cut if they have to be. There must be a
+// turn; of each the call is shown the question and the answer. Earlier is the summary
+// of what came before them, zero if there is none; the new one stands for that too,
+// from turn 1 on. The reply's text is the Answer of an Exchange with that range.
 func SummaryCall(earlier Exchange, turns []Exchange, words, room int, count Counter) (messages []backends.Message, covered int) {
 	prompt := strings.ReplaceAll(summarizePrompt, "{words}", strconv.Itoa(words))
 	var history []Exchange
-	if earlier.LastTurn > 0 {
+	if earlier.isSummary() {
 		history = append(history, earlier)
 	}
 	withEmpty := append(history[:len(history):len(history)], Exchange{})
@@ -24,14 +24,13 @@ func SummaryCall(earlier Exchange, turns []Exchange, words, room int, count Coun
 	for _, e := range turns {
 		e.Messages = nil
 		size := Measure(e, 0, count).Tokens()
-		if size > room && covered == 0 {
-			e = cutToFit(e, room, count)
-			size = room
-		}
 		if size > room {
-			break
+			if covered > 0 {
+				break
+			}
+			e = cutToFit(e, room, count)
 		}
-		room -= size
+		room -= size // below 0 for a turn that was cut: it is the only one
 		history = append(history, e)
 		covered++
 	}
@@ -51,7 +50,7 @@ func messageTokens(messages []backends.Message, count Counter) int {
 	return sum
 }
 
-// cutToFit cuts the texts of a turn until they fit, or are all gone.
+// cutToFit cuts the texts of a turn until they fit, or have a character each.
 func cutToFit(e Exchange, room int, count Counter) Exchange {
 	for most := max(len(e.Question), len(e.Answer)); most > 1; {
 		most /= 2

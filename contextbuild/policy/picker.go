@@ -102,11 +102,11 @@ func (p *Picker) take(t Turn) {
 	for i := len(t.Units) - 1; i >= 0; i-- {
 		next.messages += t.Units[i].Messages
 		next.tokens += t.Units[i].Tokens
-		switch {
-		case next.messages > p.settings.most():
+		if next.messages > p.settings.most() {
 			p.stop = tooMany
 			return
-		case next.tokens > p.roomForTurns():
+		}
+		if next.tokens > p.roomForTurns() {
 			p.stop = noRoom
 			return
 		}

@@ -346,8 +346,12 @@ func TestThresholdString(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	if err := policy.Defaults().Validate(); err != nil {
-		t.Error(err)
+	smallest := policy.Settings{Kind: policy.Prune}
+	equal := policy.Settings{Kind: policy.Window, MaxMessages: 5, KeepRecent: 5, WindowMessages: 2, WindowShown: 2}
+	for _, s := range []policy.Settings{policy.Defaults(), smallest, equal} {
+		if err := s.Validate(); err != nil {
+			t.Errorf("%+v: %v", s, err)
+		}
 	}
 	for want, change := range map[string]func(*policy.Settings){
 		`the policy "all" is none of full, window, prune and summarize`:                                   func(s *policy.Settings) { s.Kind = "all" },
@@ -356,12 +360,32 @@ func TestValidate(t *testing.T) {
 		"-1 messages or characters are less than none":                                                    func(s *policy.Settings) { s.WindowCharacters = -1 },
 		"a warning at 101% cannot be":                                                                     func(s *policy.Settings) { s.WarnAt.Limit.Percent = 101 },
 		"a warning at -1 tokens cannot be":                                                                func(s *policy.Settings) { s.WarnAt.Approaching = policy.Threshold{Tokens: -1} },
-		"warn_at.approaching_limit comes after warn_at.at_limit; lower it":                                func(s *policy.Settings) { s.WarnAt.Approaching.Percent = 96 },
 	} {
 		s := policy.Defaults()
 		change(&s)
 		if err := s.Validate(); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestThresholdsStandInOrder(t *testing.T) {
+	percent := func(n float64) policy.Threshold { return policy.Threshold{Percent: n} }
+	count := func(n int) policy.Threshold { return policy.Threshold{Tokens: n} }
+	messages := func(n int) policy.Threshold { return policy.Threshold{Messages: n} }
+	for _, tc := range []struct {
+		approaching, limit policy.Threshold
+		valid              bool
+	}{
+		{percent(95), percent(95), true}, {percent(96), percent(95), false}, {percent(100), percent(0), true},
+		{count(9), count(9), true}, {count(10), count(9), false}, {count(10), count(0), true},
+		{messages(9), messages(9), true}, {messages(10), messages(9), false}, {messages(10), messages(0), true},
+		{percent(95), count(9), true}, {count(10), messages(9), true},
+	} {
+		s := policy.Defaults()
+		s.WarnAt = policy.Thresholds{Approaching: tc.approaching, Limit: tc.limit}
+		if err := s.Validate(); (err == nil) != tc.valid {
+			t.Errorf("%s and %s: %v", tc.approaching, tc.limit, err)
 		}
 	}
 }
