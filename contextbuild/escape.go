@@ -119,6 +119,16 @@ func indentSpeakers(text string) string {
 	return out.String()
 }
 
+// indentSummary gives one more leading space to an answer that begins, after any
+// spaces, like a summary. One that stands without its question would look like it.
+func indentSummary(answer string) string {
+	head, _, _ := strings.Cut(summaryAnswer, "{")
+	if strings.HasPrefix(strings.TrimLeft(answer, " "), head) {
+		return " " + answer
+	}
+	return answer
+}
+
 // namesSpeaker says whether line begins, after any spaces, like the builder's own
 // lines do.
 func namesSpeaker(line string) bool {

@@ -20,7 +20,7 @@ var layers = [][]string{
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 		"backends/retry", "backends/fallback",
 	},
-	{"backends/wire", "backends/prices"},
+	{"backends/wire", "backends/prices", "backends/tokens", "contextbuild/policy"},
 	{"backends", "coordinator/kernel"},
 	{"secrets"},
 }
@@ -77,6 +77,7 @@ var confined = map[string][]string{
 	"google.golang.org/genai":                {"backends/gemini"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"sessions/sqlite"},
+	"github.com/tiktoken-go/tokenizer":       {"backends/tokens"},
 	"github.com/cenkalti/backoff/v5":         {"backends/retry"},
 	"github.com/sony/gobreaker/v2":           {"backends/retry"},
 	"golang.org/x/time":                      {"backends/retry"},
