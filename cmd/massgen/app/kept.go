@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -207,3 +208,14 @@ func columns(rows [][]string) string {
 
 // moment shows a time to the minute, where the reader is.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// shellWord is an id as a person can type it into a shell.
+func shellWord(id string) string {
+	plain := strings.IndexFunc(id, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:@", r)
+	}) < 0
+	if plain {
+		return id
+	}
+	return "'" + strings.ReplaceAll(oneLine(id), "'", `'\''`) + "'"
+}

@@ -125,6 +125,9 @@ func (p *program) branchSession(ctx context.Context, store *maskedStore, words [
 	if len(rest) > 0 {
 		to = rest[0]
 	}
+	if err := checkNewID(to); err != nil {
+		return err
+	}
 	if turn == 0 {
 		var err error
 		if turn, err = lastEnded(ctx, store, from); err != nil {
@@ -139,7 +142,15 @@ func (p *program) branchSession(ctx context.Context, store *maskedStore, words [
 		return err
 	}
 	return p.put(fmt.Sprintf("%s goes on after turn %d of %s: massgen --session-id %s \"question\"\n",
-		oneLine(made.ID), turn, oneLine(from), oneLine(made.ID)))
+		oneLine(made.ID), turn, oneLine(from), shellWord(made.ID)))
+}
+
+// checkNewID refuses an id by which --session-id could not mean the session.
+func checkNewID(id string) error {
+	if id == newSession || isPath(id) {
+		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json or .db at its end", oneLine(id))
+	}
+	return nil
 }
 
 // lastEnded is the last turn of a session that is over.
@@ -204,6 +215,9 @@ func writeNew(file, text string) (err error) {
 }
 
 func (p *program) importSession(ctx context.Context, store *maskedStore, file, as string) (err error) {
+	if err := checkNewID(as); as != "" && err != nil {
+		return err
+	}
 	source := p.env.Stdin
 	if file != "-" {
 		f, openErr := os.Open(file)

@@ -138,21 +138,24 @@ func (p *program) showUsage(ctx context.Context, store *maskedStore, words []str
 	if p.options.json {
 		return p.putJSON(total)
 	}
-	cost := "unknown"
-	if total.CostUSD != nil {
-		cost = "$0"
-		if *total.CostUSD > 0 {
-			cost = dollars(*total.CostUSD)
-		}
-	}
 	return p.put(columns([][]string{
 		{"calls", thousands(total.Calls)},
 		{"input tokens", thousands(total.InputTokens)},
 		{"of them cached", thousands(total.CachedInputTokens)},
 		{"output tokens", thousands(total.OutputTokens)},
 		{"calls of unknown usage", thousands(total.UnknownCalls)},
-		{"cost", cost},
+		{"cost", cost(total)},
 	}))
+}
+
+func cost(u sessions.Usage) string {
+	switch {
+	case u.CostUSD != nil && *u.CostUSD > 0:
+		return dollars(*u.CostUSD)
+	case u.CostUSD == nil && u.Calls > 0:
+		return "unknown"
+	}
+	return "$0"
 }
 
 // inMarkdown writes a session for people to read.
