@@ -114,7 +114,9 @@ func (o *options) flags() []cli.Flag {
 const usageText = `massgen [flags] "question"     answer one question
 massgen [flags] -              read the question from standard input
 massgen [flags]                talk: each line is a question, /help lists commands
-massgen inputs DIR             show what --dump-inputs wrote`
+massgen inputs DIR             show what --dump-inputs wrote
+massgen sessions list          the sessions that are kept; sessions --help has more
+massgen memory list            what is remembered of you; memory --help has more`
 
 const description = `Without a config and without --model, the file massgen/config.yaml of your
 configuration folder is the panel, else the shipped three_agents: it takes the
@@ -137,7 +139,7 @@ func (p *program) cliApp() *cli.App {
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.options.flags(), cli.HelpFlag),
-		Commands:       []*cli.Command{p.inputsCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
+		Commands:       []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
 		Action:         func(c *cli.Context) error { return p.root(c.Context) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
