@@ -109,6 +109,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		in.History, b.err = b.history(b.ctx, b.blobs, b.turn.History)
 	}
 	b.decode(b.turn.Conversation, &in.Conversation)
+	b.decode(b.turn.Sections, &in.Sections)
 	for _, a := range call.Offer.Shown {
 		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
 	}

@@ -74,6 +74,10 @@ type Options struct {
 	// Limits bound a step; the zero value means DefaultLimits.
 	Limits machine.Limits
 	Store  Store
+	// Sections returns what the next turn's system messages have beside the agents' own
+	// and the coordination's, such as what is known of the user; nil adds nothing. It
+	// is called for turns of several sessions at once.
+	Sections func(ctx context.Context, session string) ([]string, error)
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,
@@ -239,6 +243,9 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (mach
 	if d.Question, err = p.opts.Store.Put(ctx, []byte(t.question)); err != nil {
 		return d, err
 	}
+	if d.Sections, err = p.sections(ctx, t.session); err != nil {
+		return d, err
+	}
 	for _, a := range p.opts.Agents {
 		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, a.Tools)
 		if err != nil {
@@ -248,6 +255,18 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (mach
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, nil
+}
+
+// sections stores what the system messages of a session's next turn are to have.
+func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error) {
+	if p.opts.Sections == nil {
+		return kernel.Ref{}, nil
+	}
+	texts, err := p.opts.Sections(ctx, session)
+	if err != nil || len(texts) == 0 {
+		return kernel.Ref{}, err
+	}
+	return agents.PutJSON(ctx, p.opts.Store, texts)
 }
 
 func (p *Panel) members() []agents.Member {

@@ -20,6 +20,9 @@ type Turn struct {
 	// purpose Conversation go on with. Then there is no history, and a question only
 	// if one follows.
 	Conversation kernel.Ref `json:"conversation,omitzero"`
+	// Sections is the JSON of a list of texts, which stand in every agent's system
+	// message as sections of their own; zero if there are none.
+	Sections kernel.Ref `json:"sections,omitzero"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`

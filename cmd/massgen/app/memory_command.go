@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -33,6 +34,23 @@ func (p *program) memoryCommand() *cli.Command {
 			{name: "forget", arguments: "ID...", about: "forget facts", least: 1, run: p.forgetFacts},
 		},
 	}.cli(p)
+}
+
+// factsOf returns what is remembered of a user.
+type factsOf func(ctx context.Context, user string) ([]sessions.Fact, error)
+
+// sections tells the agents of a session what is remembered of its user, and nothing
+// if that is nothing.
+func (facts factsOf) sections(ctx context.Context, session string) ([]string, error) {
+	known, err := facts(ctx, sessions.ParseID(session)[sessions.MetaUser])
+	if err != nil || len(known) == 0 {
+		return nil, err
+	}
+	texts := make([]string, len(known))
+	for i, f := range known {
+		texts[i] = f.Text
+	}
+	return []string{contextbuild.FactsSection(texts)}, nil
 }
 
 func (p *program) listFacts(ctx context.Context, store *maskedStore, user string) error {

@@ -85,10 +85,14 @@ func (p *program) lookup() (lookupFunc, error) {
 	return configs.WithDotEnv(".", p.env.Lookup)
 }
 
-// makePanel connects the agents to their models. Its error has a line for each
+// makePanel connects the agents to their models, for a session or, without one, to
+// see whether they can be. Its error has a line for each
 // reason why agents cannot be connected.
-func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store) (*coordinator.Panel, []reached, error) {
+func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store, s *session) (*coordinator.Panel, []reached, error) {
 	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: store}
+	if s != nil {
+		opts.Sections, opts.AfterTurn = s.sections, s.afterTurn
+	}
 	var models []reached
 	var failed []coordinator.FailedAgent
 	for i, a := range config.Agents {

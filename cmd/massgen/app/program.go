@@ -187,7 +187,7 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 	}
 	r.hideKeys()
 	defer func() { err = errors.Join(err, r.close()) }()
-	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory()); err != nil {
+	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory(), nil); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",

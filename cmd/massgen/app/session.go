@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/topic"
 )
 
 // session is a conversation with a panel.
@@ -35,6 +36,7 @@ type session struct {
 
 	id    string
 	turns int
+	topic topic.State
 	// unfinished is the turn that a process left in this session, nil if there is none.
 	unfinished *sessions.Turn
 	usage      turn.Usage
@@ -83,7 +85,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if s.id, err = p.sessionID(ctx, s.store, !keep); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store); err != nil {
+	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	if err := s.load(ctx); err != nil {
@@ -103,6 +105,9 @@ func (s *session) load(ctx context.Context) error {
 		return err
 	}
 	s.turns, s.usage = kept.Turns, turn.Usage(kept.Usage)
+	if err := s.loadTopic(kept.Metadata); err != nil {
+		return err
+	}
 	left, err := s.store.Interrupted(ctx, s.id)
 	if len(left) > 0 {
 		s.unfinished = &left[0]
