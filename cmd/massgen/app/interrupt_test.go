@@ -69,10 +69,21 @@ func converse(t *testing.T, args ...string) *conversation {
 		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts,
 		Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 	}
-	args = append([]string{"massgen", "--state-dir", t.TempDir()}, args...)
+	args = append([]string{"massgen", "--state-dir", stateDir(t)}, args...)
 	go func() { c.status <- app.Main(args, env) }()
 	t.Cleanup(func() { keyboard.Close() })
 	return c
+}
+
+// stateDir is a folder for sessions. A program that is left at once may still write
+// to it when the test is over.
+func stateDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "massgen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // noLeaks is called first, so that it looks when everything has been closed.
@@ -224,7 +235,7 @@ func TestInterruptLeavesABlockedAnswer(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--state-dir", t.TempDir(), "--backend", "demo", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--backend", "demo", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})
@@ -243,7 +254,7 @@ func TestInterruptsLeaveATurnThatNobodyWatches(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--state-dir", t.TempDir(), "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})
