@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -71,7 +72,7 @@ func converse(t *testing.T, args ...string) *conversation {
 	}
 	args = append([]string{"massgen", "--state-dir", stateDir(t)}, args...)
 	go func() { c.status <- app.Main(args, env) }()
-	t.Cleanup(func() { keyboard.Close() })
+	t.Cleanup(func() { keyboard.CloseWithError(errors.New("the keyboard is gone")) }) // so that nothing more is asked
 	return c
 }
 
