@@ -39,6 +39,11 @@ type Sessions interface {
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
+// Totals tells what a session has come to.
+type Totals interface {
+	Session(ctx context.Context, id string) (sessions.Session, error)
+}
+
 // Store is all that a panel keeps. Stores are safe for concurrent use;
 // sessions.NewMemory makes one that lives as long as the process, and
 // sessions/sqlite opens one on disk.
@@ -46,6 +51,7 @@ type Store interface {
 	agents.Blobs
 	Journal
 	Sessions
+	Totals
 }
 
 // Agent is one member of a panel.
@@ -61,6 +67,9 @@ type Agent struct {
 	Tools []agents.Tool
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
+	// Context says how much of a session's history the agent is shown; its zero value
+	// is all of it.
+	Context agents.Context
 }
 
 // Options say who is on a panel and by which rules it works.
@@ -120,6 +129,11 @@ func New(opts Options) (*Panel, error) {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
 	opts.Agents = slices.Clone(opts.Agents)
+	for i, a := range opts.Agents {
+		if opts.Agents[i], err = checkContext(a); err != nil {
+			return nil, err
+		}
+	}
 	p := &Panel{opts: opts}
 	p.idle = sync.NewCond(&p.mu)
 	return p, nil
@@ -214,6 +228,13 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	described, err := p.describe(ctx, t, history)
 	if err != nil {
 		return fmt.Errorf("store turn %d: %w", t.number, err)
+	}
+	warnings, err := p.choose(ctx, &described)
+	if err != nil {
+		return fmt.Errorf("choose the history of turn %d: %w", t.number, err)
+	}
+	for _, warning := range warnings {
+		t.events.add(warning)
 	}
 	e := newEngine(ctx, p, t)
 	if err := e.accept(p.opts.Rules, described); err != nil {
