@@ -30,17 +30,18 @@ type Journal interface {
 	Leave(ctx context.Context, session string, turn int) error
 }
 
-// Sessions keeps the conversations. Begin holds a session for a turn, Resume for its
+// Turns are those of the conversations. Begin holds a session for a turn, Resume for its
 // last one, which has no end and which nobody is at work on; End lets go of it, and
 // adds the turn to the history if it has an answer.
-type Sessions interface {
+type Turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
-// Totals tells what a session has come to.
-type Totals interface {
+// Sessions keeps the conversations. Session tells what one has come to.
+type Sessions interface {
+	Turns
 	Session(ctx context.Context, id string) (sessions.Session, error)
 }
 
@@ -51,7 +52,6 @@ type Store interface {
 	agents.Blobs
 	Journal
 	Sessions
-	Totals
 }
 
 // Agent is one member of a panel.
