@@ -84,6 +84,9 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Model:    self.Model,
 		Messages: b.messages(call),
 	}
+	if self.Shown != nil {
+		req.History = self.Shown.String()
+	}
 	b.decode(self.Params, &req.Params)
 	switch {
 	case call.JSON:
