@@ -2,12 +2,16 @@ package agents_test
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -73,4 +77,39 @@ func TestHistoryThatIsNotThereFailsTheCall(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+}
+
+// TestHistoryIsReadNoFurtherThanItIsShown has one agent that is shown the last of
+// three turns, and one that is shown all.
+func TestHistoryIsReadNoFurtherThanItIsShown(t *testing.T) {
+	w := newWorld(t)
+	oldest := w.turn.History
+	for number := 2; number <= 3; number++ {
+		said := w.put(fmt.Sprintf("turn %d", number))
+		w.turn.History = w.putJSON(sessions.Link{Previous: w.turn.History, Turn: number, Question: said, Answer: said})
+	}
+	w.turn.Agents[analyst].Shown = &policy.Selection{Kind: policy.Full, Turns: 1, Messages: 2, LeftOut: true}
+	w.turn.Agents[creative].Shown = &policy.Selection{Kind: policy.Full, LeftOut: true, NoRoom: true}
+	store := &counting{Memory: w.store, reads: map[kernel.Ref]int{}}
+	heard := &listens{}
+	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: heard}, {Backend: heard}, {Backend: heard}}}
+	for _, tc := range []struct{ agent, turns, reads int }{{creative, 0, 0}, {analyst, 1, 0}, {researcher, 3, 1}, {analyst, 1, 1}} {
+		if _, err := d.Do(t.Context(), w.turn, w.call(tc.agent, machine.Coordination)); err != nil {
+			t.Fatal(err)
+		}
+		if turns := strings.Count(heard.last.Messages[1].Text(), "\nUser: "); turns != tc.turns || store.reads[oldest] != tc.reads {
+			t.Errorf("agent %d is shown %d turns, and the oldest was read %d times; want %d and %d", tc.agent, turns, store.reads[oldest], tc.turns, tc.reads)
+		}
+	}
+}
+
+// listens keeps the last request.
+type listens struct {
+	says
+	last backends.Request
+}
+
+func (l *listens) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	l.last = req
+	return l.says.Stream(ctx, req)
 }

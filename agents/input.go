@@ -84,6 +84,9 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Model:    self.Model,
 		Messages: b.messages(call),
 	}
+	if self.Shown != nil {
+		req.History = self.Shown.String()
+	}
 	b.decode(self.Params, &req.Params)
 	switch {
 	case call.JSON:
@@ -105,9 +108,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
-	if b.err == nil {
-		in.History, b.err = b.history(b.ctx, b.blobs, b.turn.History)
-	}
+	in.History = b.shownHistory()
 	b.decode(b.turn.Conversation, &in.Conversation)
 	b.decode(b.turn.Sections, &in.Sections)
 	for _, a := range call.Offer.Shown {
@@ -121,6 +122,27 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		return nil
 	}
 	return append(b.firstMessages(in, call), b.transcript(call.Transcript)...)
+}
+
+// shownHistory is what the reader is shown of the turns before.
+func (b *inputBuilder) shownHistory() []contextbuild.Exchange {
+	if b.err != nil {
+		return nil
+	}
+	shown := b.turn.Agents[b.reader].Shown
+	last := allTurns
+	if shown != nil {
+		last = shown.Turns
+	}
+	history, err := b.history(b.ctx, b.blobs, b.turn.History, last)
+	if err != nil {
+		b.err = err
+		return nil
+	}
+	if shown != nil {
+		return contextbuild.Select(history, contextbuild.Exchange{}, *shown)
+	}
+	return history
 }
 
 func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCall) []backends.Message {

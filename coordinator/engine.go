@@ -189,6 +189,8 @@ func (e *engine) end(err error) {
 	err = errors.Join(err, resultErr)
 	if endErr := e.panel.opts.Store.End(e.base, t.session, t.number, e.ended(err)); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
+	} else {
+		err = errors.Join(err, e.tellSession())
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))

@@ -50,6 +50,10 @@ type ContextWarning struct {
 	// with it.
 	EstimatedTokens int            `json:"estimated_tokens"`
 	Warning         policy.Warning `json:"warning"`
+	// Estimated says that no tokenizer of the model counted them, and Window is how many
+	// the model can read, 0 if that is not known.
+	Estimated bool `json:"estimated,omitempty"`
+	Window    int  `json:"context_window,omitempty"`
 }
 
 // EventKind tells the events of a turn apart.

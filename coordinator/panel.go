@@ -30,13 +30,19 @@ type Journal interface {
 	Leave(ctx context.Context, session string, turn int) error
 }
 
-// Sessions keeps the conversations. Begin holds a session for a turn, Resume for its
+// Turns are those of the conversations. Begin holds a session for a turn, Resume for its
 // last one, which has no end and which nobody is at work on; End lets go of it, and
 // adds the turn to the history if it has an answer.
-type Sessions interface {
+type Turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
+}
+
+// Sessions keeps the conversations. Session tells what one has come to.
+type Sessions interface {
+	Turns
+	Session(ctx context.Context, id string) (sessions.Session, error)
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
@@ -61,6 +67,9 @@ type Agent struct {
 	Tools []agents.Tool
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
+	// Context says how much of a session's history the agent is shown; its zero value
+	// is all of it.
+	Context agents.Context
 }
 
 // Options say who is on a panel and by which rules it works.
@@ -124,6 +133,11 @@ func New(opts Options) (*Panel, error) {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
 	opts.Agents = slices.Clone(opts.Agents)
+	for i, a := range opts.Agents {
+		if opts.Agents[i], err = checkContext(a); err != nil {
+			return nil, err
+		}
+	}
 	p := &Panel{opts: opts}
 	p.idle = sync.NewCond(&p.mu)
 	return p, nil
@@ -218,6 +232,13 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	described, err := p.describe(ctx, t, history)
 	if err != nil {
 		return fmt.Errorf("store turn %d: %w", t.number, err)
+	}
+	warnings, err := p.choose(ctx, &described)
+	if err != nil {
+		return fmt.Errorf("choose the history of turn %d: %w", t.number, err)
+	}
+	for _, warning := range warnings {
+		t.events.add(warning)
 	}
 	e := newEngine(ctx, p, t)
 	if err := e.accept(p.opts.Rules, described); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -38,6 +39,8 @@ type Agent struct {
 	Params   kernel.Ref `json:"params"`
 	Tools    kernel.Ref `json:"tools"`
 	ToolMode ToolMode   `json:"tool_mode,omitempty"`
+	// Shown is what of the history the agent is shown; nil is all of it.
+	Shown *policy.Selection `json:"shown,omitempty"`
 }
 
 // ToolMode says how a model is offered the coordination tools.
