@@ -107,14 +107,15 @@ func (s *session) inputs(agent string) error {
 
 func (s *session) showConfig(string) error { return s.config.Describe(s.console.err) }
 
-// reset begins another session, with a history and a usage of its own. Nothing of
-// the old one is kept, except in the files of a dump.
+// reset begins the session anew, with a history and a usage of its own. Nothing of
+// the old one is kept, except in the files of a dump. The id stays, since whoever
+// comes back goes on by it.
 func (s *session) reset(string) error {
 	if err := s.store.Reset(context.Background(), s.id); err != nil {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)
-	s.id, s.turns, s.usage, s.last = newSessionID(), 0, turn.Usage{}, coordinator.Result{}
+	s.turns, s.usage, s.last = 0, turn.Usage{}, coordinator.Result{}
 	s.console.say("The conversation is forgotten.")
 	return nil
 }
