@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -28,7 +29,9 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
 	case code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED:
 		return fmt.Errorf("%s: another process has been writing to the store %s for long: try again when it is done (%w)", doing, path, err)
-	case code == codes.SQLITE_READONLY || code == codes.SQLITE_CANTOPEN || code == codes.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s: the store %s is to be in a file that is no folder: name another folder (%w)", doing, path, err)
+	case errors.Is(err, syscall.EROFS) || code == codes.SQLITE_READONLY || code == codes.SQLITE_CANTOPEN || code == codes.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: the store %s cannot be written: make the file and its folder writable, or name another file (%w)", doing, path, err)
 	}
 	return fmt.Errorf("%s: the store %s: %w", doing, path, err)

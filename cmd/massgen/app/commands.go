@@ -113,19 +113,20 @@ func (s *session) inputs(agent string) error {
 
 func (s *session) showConfig(string) error { return s.config.Describe(s.console.err) }
 
-// reset begins another session, with a history and a usage of its own. Nothing of
-// the old one is kept, except in the files of a dump.
+// reset begins the session anew, with a history and a usage of its own. Nothing of
+// the old one is kept, except in the files of a dump. The id stays, since whoever
+// comes back goes on by it.
 func (s *session) reset(string) error {
 	if err := s.store.Reset(context.Background(), s.id); err != nil {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)
-	s.goTo(newSessionID())
+	s.goTo(s.id)
 	s.console.say("The conversation is forgotten.")
 	return nil
 }
 
-// goTo makes a session that is new the one that is talked in.
+// goTo makes a session that has had no turn the one that is talked in.
 func (s *session) goTo(id string) {
 	s.id, s.turns, s.usage, s.last, s.unfinished = id, 0, turn.Usage{}, coordinator.Result{}, nil
 	s.topic = topic.State{}

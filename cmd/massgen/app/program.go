@@ -92,6 +92,8 @@ func (p *program) converse(ctx context.Context) error {
 		err = s.once(ctx, question)
 	case p.options.goOn && s.unfinished != nil:
 		err = s.resume(ctx)
+	case p.options.automation:
+		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question", oneLine(s.id))
 	default:
 		err = s.interact(ctx)
 	}
@@ -104,7 +106,7 @@ func (p *program) converse(ctx context.Context) error {
 // question returns the question of the command line, if there is one.
 func (p *program) question() (question string, given bool, err error) {
 	switch {
-	case len(p.words) == 0 && p.options.automation:
+	case len(p.words) == 0 && p.options.automation && !p.options.goOn:
 		return "", false, errors.New("question: --automation needs one: massgen --automation \"question\"")
 	case len(p.words) == 0:
 		return "", false, nil

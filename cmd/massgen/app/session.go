@@ -98,7 +98,10 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 // load reads what the session has come to before.
 func (s *session) load(ctx context.Context) error {
 	kept, err := s.store.Session(ctx, s.id)
-	if errors.Is(err, sessions.ErrNoSession) {
+	switch {
+	case errors.Is(err, sessions.ErrNoSession) && s.options.goOn:
+		return fmt.Errorf("--continue: there is no session %s in %s: leave --continue out to begin it", oneLine(s.id), s.store.Path())
+	case errors.Is(err, sessions.ErrNoSession):
 		return nil
 	}
 	if err != nil {
