@@ -21,10 +21,12 @@ type Context struct {
 	Counter tokens.Counter
 }
 
-// chooses says whether anything can come of counting: without a limit, all of the
+// chooses says whether anything can come of counting: with no limit, all of the
 // history is shown, and need not be read for that.
 func (c Context) chooses() bool {
-	return c.Policy.Kind != policy.Full || c.Window > 0 || c.Policy.WarnAt.Approaching.Tokens > 0 || c.Policy.WarnAt.Limit.Tokens > 0
+	approaching, limit := c.Policy.WarnAt.Approaching, c.Policy.WarnAt.Limit
+	return c.Policy.Kind != policy.Full || c.Window > 0 ||
+		approaching.Tokens > 0 || limit.Tokens > 0 || approaching.Messages > 0 || limit.Messages > 0
 }
 
 // Chosen is what an agent is shown of the history in a turn.
