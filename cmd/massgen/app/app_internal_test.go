@@ -183,7 +183,7 @@ func TestResetKeepsNothing(t *testing.T) {
 	if len(journal) > 0 || err != nil {
 		t.Errorf("the journal of the old session has %d events, %v", len(journal), err)
 	}
-	if len(s.record.Calls()) > 0 || s.usage != (turn.Usage{}) || s.turns != 0 || s.id == id {
+	if len(s.record.Calls()) > 0 || s.usage != (turn.Usage{}) || s.turns != 0 || s.id != id {
 		t.Errorf("kept: %d calls, usage %+v, %d turns, session %s", len(s.record.Calls()), s.usage, s.turns, s.id)
 	}
 	if err := s.close(); err != nil {
