@@ -41,6 +41,8 @@ type Doer struct {
 	Observe func(machine.Key, backends.Event)
 	// Panicked is told of an effect that panicked, with its stack. It may be nil.
 	Panicked func(key machine.Key, stack []byte)
+
+	history lastHistory
 }
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
@@ -60,7 +62,7 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	names := namesOf(turn)
-	req, err := input(stored, d.Blobs, turn, names, call)
+	req, err := input(stored, d.Blobs, turn, names, d.history.read, call)
 	if err != nil {
 		return nil, err
 	}

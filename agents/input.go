@@ -23,11 +23,12 @@ type Blobs interface {
 // turn and the call name: the same journal and blobs give the same request,
 // whenever it is built.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	return input(ctx, blobs, turn, namesOf(turn), call)
+	return input(ctx, blobs, turn, namesOf(turn), readHistory, call)
 }
 
-func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) (backends.Request, error) {
+func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, turn, names, call)
+	b.history = history
 	req := b.request(call)
 	if b.err != nil {
 		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
@@ -57,6 +58,8 @@ type inputBuilder struct {
 	blobs Blobs
 	turn  machine.Turn
 	names panelNames
+	// history reads that of the turn.
+	history historyReader
 	// reader is the agent that is called, and coordinates says that it is offered
 	// the coordination tools.
 	reader      int
@@ -81,6 +84,9 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Model:    self.Model,
 		Messages: b.messages(call),
 	}
+	if self.Shown != nil {
+		req.History = self.Shown.String()
+	}
 	b.decode(self.Params, &req.Params)
 	switch {
 	case call.JSON:
@@ -102,8 +108,9 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
-	b.decode(b.turn.History, &in.History)
+	in.History = b.shownHistory()
 	b.decode(b.turn.Conversation, &in.Conversation)
+	b.decode(b.turn.Sections, &in.Sections)
 	for _, a := range call.Offer.Shown {
 		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
 	}
@@ -115,6 +122,27 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		return nil
 	}
 	return append(b.firstMessages(in, call), b.transcript(call.Transcript)...)
+}
+
+// shownHistory is what the reader is shown of the turns before.
+func (b *inputBuilder) shownHistory() []contextbuild.Exchange {
+	if b.err != nil {
+		return nil
+	}
+	shown := b.turn.Agents[b.reader].Shown
+	last := allTurns
+	if shown != nil {
+		last = shown.Turns
+	}
+	history, err := b.history(b.ctx, b.blobs, b.turn.History, last)
+	if err != nil {
+		b.err = err
+		return nil
+	}
+	if shown != nil {
+		return contextbuild.Select(history, contextbuild.Exchange{}, *shown)
+	}
+	return history
 }
 
 func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCall) []backends.Message {

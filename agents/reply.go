@@ -183,9 +183,18 @@ func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Ca
 	if r.call.JSON && isPlaceholder(reason) {
 		reason = ""
 	}
-	kept := []rune(contextbuild.Clean(strings.TrimSpace(reason)))
-	call.Reason = string(kept[:min(len(kept), maxReason)])
+	call.Reason = shortened(contextbuild.Clean(strings.TrimSpace(reason)))
 	return call
+}
+
+// shortened is a reason with an ellipsis where it was cut, at which a secret that was
+// cut in two is known.
+func shortened(reason string) string {
+	kept := []rune(reason)
+	if len(kept) <= maxReason {
+		return reason
+	}
+	return string(kept[:maxReason]) + "…"
 }
 
 // arguments are a call's, by name. They are looked up by their exact names:

@@ -42,7 +42,7 @@ func TestVotesAreDecoded(t *testing.T) {
 		{`{"agent_id":"analyst"}`, machine.Call{Target: -1}},
 		{`{"agent_id":""}`, machine.Call{Target: -1}},
 		{`{"agent_id":"agent1","reason":"a\u0000b\u001b[2J"}`, machine.Call{Target: analyst, Reason: "a\uFFFDb\uFFFD[2J"}},
-		{`{"agent_id":"agent1","reason":"` + long + `"}`, machine.Call{Target: analyst, Reason: long[:2000]}},
+		{`{"agent_id":"agent1","reason":"` + long + `"}`, machine.Call{Target: analyst, Reason: long[:2000] + "…"}},
 		{`{"reason":"no agent"}`, machine.Call{Target: -1, Problem: "agent_id is missing"}},
 		{`{"agent_id":null}`, machine.Call{Target: -1, Problem: "agent_id is missing"}},
 		{`{"agent_id":1}`, machine.Call{Target: -1, Problem: "agent_id is not a string"}},

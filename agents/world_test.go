@@ -16,7 +16,6 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -42,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, store: sessions.NewMemory()}
 	w.turn = machine.Turn{
 		Session: "s", Turn: 2, Question: w.put("Which is cheapest?"), Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 3},
-		History: w.putJSON([]contextbuild.Exchange{{Question: "What is energy?", Answer: "What moves things."}}),
+		History: w.putJSON(sessions.Link{Turn: 1, Question: w.put("What is energy?"), Answer: w.put("What moves things.")}),
 	}
 	for _, id := range []string{"researcher", "analyst", "creative"} {
 		system := ""

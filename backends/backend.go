@@ -29,6 +29,9 @@ type Request struct {
 	// fit. It goes with no tools.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Params Params          `json:"params"`
+	// History tells people what of the conversation so far the messages have, if that
+	// is not all of it. As the key, it is never sent to a model.
+	History string `json:"history,omitempty"`
 }
 
 // Key names a model call for people, dumps and mocks. It is never sent to a

@@ -45,6 +45,7 @@ func (r *reader) oneAgent(at string, n *yaml.Node, c *Config) {
 		r.fail(n, "%s has no backend; add backend: with a type, such as auto, or a model", at)
 	}
 	r.places[idPlace(len(c.Agents))] = n
+	r.agentPaths = append(r.agentPaths, at)
 	c.Agents = append(c.Agents, a)
 }
 

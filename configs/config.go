@@ -5,6 +5,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/prices"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -20,6 +21,10 @@ type Config struct {
 	Orchestrator Orchestrator
 	Timeouts     Timeouts
 	UI           UI
+	// Context says how much of a conversation's history agents are shown, and when
+	// people are warned that it nears the end of a model's context window. It holds
+	// for agents that do not say otherwise.
+	Context policy.Settings
 	// Providers are by backend type.
 	Providers map[string]Provider
 	// Prices are by "TYPE/MODEL", and add to the table of package prices.
@@ -44,6 +49,8 @@ type Agent struct {
 	// is none.
 	SystemMessage string
 	Backend       Backend
+	// Context has the agent's own settings and, where it has none, those of all.
+	Context policy.Settings
 }
 
 // Backend says which model an agent calls, and how.
@@ -182,6 +189,7 @@ func Default() *Config {
 			RoundGrace:      2 * time.Minute,
 		},
 		UI:      UI{DisplayType: DisplaySimple},
+		Context: policy.Defaults(),
 		secrets: &Secrets{},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -116,6 +117,7 @@ agents:
       extra_headers: {X-B: "${KEY}"}
       extra_body: {n: 1, list: ["${KEY}", {deep: "${KEY}"}]}
   - backend: {model: gpt-5}
+    context: {policy: window, window: {shown: 2}, warn_at: {at_limit: 50 messages}}
 orchestrator:
   pace: eager
   decision: unanimous
@@ -135,6 +137,13 @@ timeout_settings:
   round_timeout_grace_seconds: 0
 ui:
   display_type: silent
+context:
+  policy: prune
+  max_messages: 40
+  keep_recent: 4
+  keep_system: no
+  window: {messages: 8, shown: 4, characters: 0}
+  warn_at: {approaching_limit: "75.5 %", at_limit: 100_000 tokens}
 `
 
 func TestParsedValues(t *testing.T) {
@@ -142,6 +151,12 @@ func TestParsedValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	context := policy.Settings{
+		Kind: policy.Prune, MaxMessages: 40, KeepRecent: 4, WindowMessages: 8, WindowShown: 4,
+		WarnAt: policy.Thresholds{Approaching: policy.Threshold{Percent: 75.5}, Limit: policy.Threshold{Tokens: 100_000}},
+	}
+	own := context
+	own.Kind, own.WindowShown, own.WarnAt.Limit = policy.Window, 2, policy.Threshold{Messages: 50}
 	want := &Config{
 		File: "f.yaml",
 		Agents: []Agent{
@@ -153,8 +168,8 @@ func TestParsedValues(t *testing.T) {
 					Headers:   map[string]string{"X-A": "1", "X-B": "sk-12345678"},
 					ExtraBody: map[string]any{"n": 1, "list": []any{"sk-12345678", map[string]any{"deep": "sk-12345678"}}},
 				},
-			}},
-			{ID: "agent2", Backend: Backend{Model: "gpt-5"}},
+			}, Context: context},
+			{ID: "agent2", Backend: Backend{Model: "gpt-5"}, Context: own},
 		},
 		Orchestrator: Orchestrator{
 			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
@@ -163,6 +178,7 @@ func TestParsedValues(t *testing.T) {
 		},
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
 		UI:       UI{DisplayType: "silent"},
+		Context:  context,
 	}
 	ignored := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "secrets" || p.String() == "places" }, cmp.Ignore())
 	if diff := cmp.Diff(want, got, ignored); diff != "" {
@@ -246,6 +262,7 @@ func TestSectionNames(t *testing.T) {
 	check("orchestrator", orchestratorSection().names(), orchestratorSection().ignored)
 	check("timeout_settings", timeoutSection().names(), timeoutSection().ignored)
 	check("ui", uiSection().names(), uiSection().ignored)
+	check("context", contextSection().names(), contextSection().ignored)
 }
 
 // TestIssueIsFound shows how a caller gets at the place of the first error.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/prices"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/secrets"
 )
 
@@ -24,12 +25,16 @@ func (c *Config) Describe(w io.Writer) error {
 	}
 	d.head("agents")
 	for _, a := range c.Agents {
-		d.row(a.ID, oneLine(c.secrets.Redact(agentLine(a))))
+		d.row(a.ID, oneLine(c.secrets.Redact(agentLine(a, c.Context))))
 	}
 	d.orchestrator(c.Orchestrator)
 	d.timeouts(c.Timeouts)
 	d.head("ui")
 	d.row("display_type", c.UI.DisplayType)
+	d.head("context")
+	for _, s := range contextSettings(c.Context) {
+		d.row(s.name, oneLine(c.secrets.Redact(s.value)))
+	}
 	d.providers(c.Providers)
 	d.prices(c.Prices)
 	if _, err := io.WriteString(w, d.String()); err != nil {
@@ -49,10 +54,13 @@ func (d *description) head(title string) { fmt.Fprintln(d, title) }
 
 func (d *description) row(name string, value any) { fmt.Fprintf(d, "  %-34s%v\n", name, value) }
 
-func agentLine(a Agent) string {
+func agentLine(a Agent, context policy.Settings) string {
 	line := fmt.Sprint(a.Backend)
 	if a.SystemMessage != "" {
 		line += fmt.Sprintf(", system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
+	}
+	for _, own := range ownContext(context, a.Context) {
+		line += ", " + own
 	}
 	return line
 }

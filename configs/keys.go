@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/massgen/massgen/backends/prices"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -39,6 +40,7 @@ func topSection() section[Config] {
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
+			{"context", mapping(contextSection, func(c *Config) *policy.Settings { return &c.Context })},
 			{"providers", (*reader).providers},
 			{"prices", (*reader).prices},
 		},
@@ -52,6 +54,7 @@ func agentSection() section[Agent] {
 			{"id", (*reader).agentID},
 			{"system_message", text(func(a *Agent) *string { return &a.SystemMessage })},
 			{"backend", mapping(backendSection, func(a *Agent) *Backend { return &a.Backend })},
+			{"context", (*reader).agentContext},
 		},
 		ignored: append(
 			ignore("voting_sensitivity subtask subagent_agents main_agent"),
@@ -121,6 +124,36 @@ func priceSection() section[prices.Override] {
 		{"output", dollars(func(o *prices.Override) **float64 { return &o.Output })},
 		{"context_window", tokens(func(o *prices.Override) **int { return &o.ContextWindow })},
 		{"max_output", tokens(func(o *prices.Override) **int { return &o.MaxOutput })},
+	}}
+}
+
+func contextSection() section[policy.Settings] {
+	return section[policy.Settings]{keys: []key[policy.Settings]{
+		{"policy", enum(func(c *policy.Settings) *policy.Kind { return &c.Kind }, policy.Full, policy.Window, policy.Prune, policy.Summarize)},
+		{"max_messages", amount(func(c *policy.Settings) *int { return &c.MaxMessages })},
+		{"keep_recent", amount(func(c *policy.Settings) *int { return &c.KeepRecent })},
+		{"keep_system", value(boolean(), func(c *policy.Settings) *bool { return &c.KeepSystem })},
+		{"window", mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c })},
+		{"warn_at", mapping(warnSection, func(c *policy.Settings) *policy.Settings { return c })},
+	}}
+}
+
+func amount(field func(*policy.Settings) *int) func(*reader, string, *yaml.Node, *policy.Settings) {
+	return value(integer[int](0, math.MaxInt32), field)
+}
+
+func windowSection() section[policy.Settings] {
+	return section[policy.Settings]{keys: []key[policy.Settings]{
+		{"messages", amount(func(c *policy.Settings) *int { return &c.WindowMessages })},
+		{"shown", amount(func(c *policy.Settings) *int { return &c.WindowShown })},
+		{"characters", amount(func(c *policy.Settings) *int { return &c.WindowCharacters })},
+	}}
+}
+
+func warnSection() section[policy.Settings] {
+	return section[policy.Settings]{keys: []key[policy.Settings]{
+		{"approaching_limit", value(threshold(), func(c *policy.Settings) *policy.Threshold { return &c.WarnAt.Approaching })},
+		{"at_limit", value(threshold(), func(c *policy.Settings) *policy.Threshold { return &c.WarnAt.Limit })},
 	}}
 }
 

@@ -109,9 +109,10 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if opts.Secrets != nil {
 		config.secrets = opts.Secrets
 	}
-	r := &reader{file: file, opts: opts, secrets: config.secrets, places: map[string]*yaml.Node{}}
+	r := &reader{file: file, opts: opts, secrets: config.secrets, places: map[string]*yaml.Node{}, contexts: map[string]*yaml.Node{}}
 	if root := r.document(data); root != nil {
 		readSection(r, "", root, topSection(), config)
+		r.agentContexts(config)
 		r.checkPanel(root, config)
 		r.checkEfforts()
 	}

@@ -87,7 +87,8 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 func TestAllSettings(t *testing.T) {
 	data, _ := ReadExample("all_settings")
 	names := slices.Concat(topSection().names(), agentSection().names(), backendSection().names(), reasoningSection().names(),
-		orchestratorSection().names(), timeoutSection().names(), uiSection().names(), providerSection().names(), priceSection().names())
+		orchestratorSection().names(), timeoutSection().names(), uiSection().names(), providerSection().names(), priceSection().names(),
+		contextSection().names(), windowSection().names(), warnSection().names())
 	for _, name := range names {
 		if name == "agent" || name == "headers" {
 			continue // other names of agents and extra_headers
@@ -101,7 +102,8 @@ func TestAllSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defaults := Default()
-	if !reflect.DeepEqual(config.Orchestrator, defaults.Orchestrator) || config.Timeouts != defaults.Timeouts || config.UI != defaults.UI {
+	if !reflect.DeepEqual(config.Orchestrator, defaults.Orchestrator) || config.Timeouts != defaults.Timeouts || config.UI != defaults.UI ||
+		config.Context != defaults.Context {
 		t.Errorf("all_settings.yaml states other defaults: %+v", config)
 	}
 }

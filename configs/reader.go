@@ -19,6 +19,10 @@ type reader struct {
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node
+	// agentPaths are those of the agents in their order, and contexts holds what
+	// agents have as their context, by its path.
+	agentPaths []string
+	contexts   map[string]*yaml.Node
 }
 
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
@@ -85,6 +89,9 @@ func homeOf(name string) (string, bool) {
 		{"in orchestrator", orchestratorSection().names()},
 		{"in timeout_settings", timeoutSection().names()},
 		{"in ui", uiSection().names()},
+		{"in context", contextSection().names()},
+		{"in context.window", windowSection().names()},
+		{"in context.warn_at", warnSection().names()},
 		{"in providers, under a backend type", providerSection().names()},
 		{"in prices, under TYPE/MODEL", priceSection().names()},
 		{"in an agent's backend", backendSection().names()},

@@ -19,11 +19,25 @@ import (
 // LastTurn is above 0 it is a summary instead: Answer covers the turns FirstTurn
 // to LastTurn, and Question is empty.
 type Exchange struct {
-	Question  string `json:"question,omitempty"`
-	Answer    string `json:"answer"`
-	FirstTurn int    `json:"first_turn,omitempty"`
-	LastTurn  int    `json:"last_turn,omitempty"`
+	// Turn is the turn's number in its session, 0 where that does not matter.
+	Turn     int    `json:"turn,omitempty"`
+	Question string `json:"question,omitempty"`
+	Answer   string `json:"answer"`
+	// QuestionLeftOut says that of the turn only what follows the question is shown.
+	QuestionLeftOut bool `json:"question_left_out,omitempty"`
+	// Messages are what a panel of one said and got in the turn, from the question to
+	// the answer with the tools' calls and results between them; empty if the question
+	// and the answer are all. Solo alone shows them, as they stand. The history of a
+	// larger panel has none.
+	Messages  []backends.Message `json:"messages,omitempty"`
+	FirstTurn int                `json:"first_turn,omitempty"`
+	LastTurn  int                `json:"last_turn,omitempty"`
 }
+
+func (e Exchange) isSummary() bool { return e.LastTurn > 0 }
+
+// isListed says whether there is more than the question and the answer.
+func (e Exchange) isListed() bool { return len(e.Messages) > 0 }
 
 // Answer is the current answer of the agent with the config id Agent.
 type Answer struct {
@@ -69,25 +83,44 @@ func Build(in Input) Messages {
 // any coordination text (DESIGN §4 rule 1): the agent's own system message with
 // the sections, if there are any, the history or conversation, and the question,
 // which may be empty after a conversation. A summary stands as the answer to a
-// request for it, since some providers want the roles to alternate. Participants and
+// request for it, and a history that would begin with an answer begins with a word
+// about that, since some providers want the roles to alternate. Participants and
 // Answers are not used.
 func Solo(in Input) []backends.Message {
 	var messages []backends.Message
 	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
 		messages = append(messages, backends.System(system))
 	}
-	for _, e := range in.History {
-		question, answer := e.Question, e.Answer
-		if e.LastTurn > 0 {
-			question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
-		}
-		messages = append(messages, backends.User(Clean(question)), backends.Assistant(Clean(answer)))
-	}
+	messages = append(messages, soloHistory(in.History)...)
 	messages = append(messages, in.Conversation...)
 	if in.Question == "" && len(in.Conversation) > 0 {
 		return messages
 	}
 	return append(messages, backends.User(Clean(in.Question)))
+}
+
+func soloHistory(history []Exchange) []backends.Message {
+	var messages []backends.Message
+	for _, e := range history {
+		messages = append(messages, soloMessages(e)...)
+	}
+	if len(messages) > 0 && messages[0].Role == backends.RoleAssistant {
+		return append([]backends.Message{backends.User(leftOut)}, messages...)
+	}
+	return messages
+}
+
+func soloMessages(e Exchange) []backends.Message {
+	question, answer := e.Question, e.Answer
+	switch {
+	case e.isSummary():
+		question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
+	case e.isListed():
+		return e.Messages
+	case e.QuestionLeftOut:
+		return []backends.Message{backends.Assistant(Clean(answer))}
+	}
+	return []backends.Message{backends.User(Clean(question)), backends.Assistant(Clean(answer))}
 }
 
 // systemMessage puts prompt between the agent's own message and the sections.
@@ -158,13 +191,20 @@ func historySection(history []Exchange) string {
 	}
 	lines := []string{historyOpen}
 	for _, e := range history {
-		if e.LastTurn > 0 {
-			lines = append(lines, assistantLine+" "+fillTurns(summaryAnswer, e)+escapeHistory(e.Answer))
-			continue
-		}
-		lines = append(lines, userLine+" "+escapeHistory(e.Question), assistantLine+" "+escapeHistory(e.Answer))
+		lines = append(lines, historyLines(e)...)
 	}
 	return strings.Join(append(lines, historyClose), "\n")
+}
+
+func historyLines(e Exchange) []string {
+	answer := escapeHistory(e.Answer)
+	switch {
+	case e.isSummary():
+		return []string{assistantLine + " " + fillTurns(summaryAnswer, e) + answer}
+	case e.QuestionLeftOut:
+		return []string{assistantLine + " " + indentSummary(answer)}
+	}
+	return []string{userLine + " " + escapeHistory(e.Question), assistantLine + " " + answer}
 }
 
 func answersSection(p panel, answers []Answer) string {

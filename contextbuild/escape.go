@@ -101,12 +101,14 @@ func withoutSpace(text string) string {
 	}, text)
 }
 
-// escapeHistory escapes a text of the history. There, lines say who speaks, so a
-// line that begins like one of these gets one more leading space.
-func escapeHistory(text string) string {
+// escapeHistory escapes a text of the history. There, lines say who speaks.
+func escapeHistory(text string) string { return indentSpeakers(escape(text)) }
+
+// indentSpeakers gives one more leading space to each line that begins like one of
+// those which say who speaks.
+func indentSpeakers(text string) string {
 	var out strings.Builder
 	lineBegins := true
-	text = escape(text)
 	for i, r := range text {
 		if lineBegins && namesSpeaker(text[i:]) {
 			out.WriteByte(' ')
@@ -115,6 +117,16 @@ func escapeHistory(text string) string {
 		lineBegins = strings.ContainsRune("\n\r\u2028\u2029", r)
 	}
 	return out.String()
+}
+
+// indentSummary gives one more leading space to an answer that begins, after any
+// spaces, like a summary. One that stands without its question would look like it.
+func indentSummary(answer string) string {
+	head, _, _ := strings.Cut(summaryAnswer, "{")
+	if strings.HasPrefix(strings.TrimLeft(answer, " "), head) {
+		return " " + answer
+	}
+	return answer
 }
 
 // namesSpeaker says whether line begins, after any spaces, like the builder's own

@@ -60,6 +60,7 @@ var (
 	indentedLine   = regexp.MustCompile(`(^|[\n\r\x{2028}\x{2029}]) ([\t\p{Zs}]*(?:User|Assistant):)`)
 	unindentedLine = regexp.MustCompile(`(?:^|[\n\r\x{2028}\x{2029}])(?:User|Assistant):`)
 	spaceLine      = regexp.MustCompile(`(?m)^( *) $`)
+	indentedHead   = regexp.MustCompile(`^ ( *Summary of turns )`)
 	summaryHead    = regexp.MustCompile(`^Summary of turns (\d+) to (\d+): `)
 )
 
@@ -183,14 +184,17 @@ func (r *reader) history() []Exchange {
 	}
 	for r.err == nil && !r.accept("<END OF CONVERSATION_HISTORY>\n\n") {
 		var e Exchange
-		isSummary := !r.accept("User: ")
-		if !isSummary {
+		asked := r.accept("User: ")
+		if asked {
 			e.Question = unescapeHistory(r.untilLine("Assistant: "))
 		}
 		r.expect("Assistant: ")
 		answer := r.untilLine("User: ", "Assistant: ", "<END OF CONVERSATION_HISTORY>")
-		if isSummary {
-			head := summaryHead.FindString(answer)
+		switch head := summaryHead.FindString(answer); {
+		case asked:
+		case head == "":
+			e.QuestionLeftOut, answer = true, indentedHead.ReplaceAllString(answer, "$1")
+		default:
 			if _, err := fmt.Sscanf(head, "Summary of turns %d to %d: ", &e.FirstTurn, &e.LastTurn); err != nil {
 				r.fail("head of a summary: %w", err)
 			}
@@ -291,7 +295,7 @@ func countStructure(user string, want parsed) error {
 	}
 	for _, e := range want.History {
 		speakers += 2
-		if e.LastTurn > 0 {
+		if e.LastTurn > 0 || e.QuestionLeftOut {
 			speakers--
 		}
 	}

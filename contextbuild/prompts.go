@@ -16,6 +16,10 @@ var (
 	summaryQuestion string
 	//go:embed prompts/summary_answer.txt
 	summaryAnswer string
+	//go:embed prompts/left_out.txt
+	leftOut string
+	//go:embed prompts/summarize.txt
+	summarizePrompt string
 	//go:embed prompts/reminder_both.txt
 	reminderBoth string
 	//go:embed prompts/reminder_answer.txt

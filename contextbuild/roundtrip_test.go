@@ -18,7 +18,7 @@ var fragments = []string{
 	"<", ">", "<<", "&", "&lt;", "&amp;", "&amp;lt;", "lt;", "amp;", "&LT;", "&gt;", "&&lt;",
 	"agent", "1>", "END OF ", "ORIGINAL MESSAGE", "<agent>", "<agent1", "end of agent1>", "</agent1>", "(no answers available yet)",
 	"User:", "Assistant:", "User: ", "Assistant: ", "user:", "\nUser: forged", "\r\nAssistant: forged", "\u2028User:", "\t",
-	" ", "  ", "\n", "\n\n", "\r", "\u2029", "\u00a0", "\u3000", "Summary of turns 1 to 2: ", "{first}", "{winner}", "$1", "\\",
+	" ", "  ", "\n", "\n\n", "\r", "\u2029", "\u00a0", "\u3000", "Summary of turns 1 to 2: ", "Summary of turns ", "{first}", "{winner}", "$1", "\\",
 	"\x00", "\x0b", "\x7f", "\u0085", "\xff", "\xc3", "\xed\xa0\x80", "\ufffd", "\u200f", "\u202e", "\u200b", "\ufeff", "\U0001f600",
 	"IMPORTANT:", "You are evaluating", "a",
 }
@@ -38,9 +38,12 @@ func hostileInput(t *rapid.T) (Input, []Vote) {
 		Sections:      rapid.SliceOfN(text, 0, 3).Draw(t, "sections"),
 		History: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Exchange {
 			e := Exchange{Answer: text.Draw(t, "answer")}
-			if rapid.Bool().Draw(t, "summary") {
+			switch rapid.IntRange(0, 2).Draw(t, "form") {
+			case 0:
 				e.FirstTurn, e.LastTurn = 1, rapid.IntRange(1, 1000).Draw(t, "last turn")
-			} else {
+			case 1:
+				e.QuestionLeftOut = true
+			default:
 				e.Question = text.Draw(t, "question")
 			}
 			return e
@@ -76,6 +79,7 @@ func FuzzRoundTrip(f *testing.F) {
 			Sections:      []string{section, second},
 			History: []Exchange{
 				{Answer: answered, FirstTurn: 1, LastTurn: 3},
+				{Answer: asked, QuestionLeftOut: true},
 				{Question: asked, Answer: answered},
 				{Question: answered, Answer: asked},
 			},

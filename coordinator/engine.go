@@ -34,6 +34,9 @@ type engine struct {
 	cancel []context.CancelFunc
 	timer  *time.Timer
 	over   bool
+	// slept is how long a turn that was resumed had nobody at work on it: that time
+	// is none of the turn's (DESIGN §6).
+	slept time.Duration
 }
 
 // result is what an effect came to.
@@ -55,11 +58,14 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	return e
 }
 
-func now() kernel.Time { return kernel.Time(time.Now().UnixMilli()) }
+func (e *engine) now() kernel.Time { return kernel.Time(time.Now().Add(-e.slept).UnixMilli()) }
+
+// clock is when a moment of the turn's time is.
+func (e *engine) clock(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
 
 // accept writes the turn down before anything is called.
 func (e *engine) accept(rules kernel.Config, described machine.Turn) error {
-	return e.apply(turn.Accepted{At: now(), Rules: rules, Turn: described})
+	return e.apply(turn.Accepted{At: e.now(), Rules: rules, Turn: described})
 }
 
 // apply journals an event, applies it, and does what follows.
@@ -88,7 +94,7 @@ func (e *engine) do(c turn.Command) {
 	case turn.Cancel:
 		e.cancel[c.Agent]()
 	case turn.Wake:
-		e.timer.Reset(time.Until(time.UnixMilli(int64(c.At))))
+		e.timer.Reset(time.Until(e.clock(c.At)))
 	case turn.Finish:
 		e.over = true
 	case turn.StepStarted:
@@ -144,13 +150,13 @@ func (e *engine) loop(ctx context.Context) error {
 			e.out--
 			err = e.took(r)
 		case <-e.timer.C:
-			err = e.apply(turn.Woke{At: now()})
+			err = e.apply(turn.Woke{At: e.now()})
 		case <-interrupted:
 			interrupted, cancelled = nil, nil
-			err = e.apply(turn.Interrupted{At: now()})
+			err = e.apply(turn.Interrupted{At: e.now()})
 		case <-cancelled:
 			interrupted, cancelled = nil, nil
-			err = e.apply(turn.Interrupted{At: now()})
+			err = e.apply(turn.Interrupted{At: e.now()})
 		}
 		if err != nil {
 			return err
@@ -167,9 +173,9 @@ func (e *engine) took(r result) error {
 	}
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
-		return e.apply(turn.ModelDone{At: now(), Key: key, Reply: ev})
+		return e.apply(turn.ModelDone{At: e.now(), Key: key, Reply: ev})
 	case machine.ToolReply:
-		return e.apply(turn.ToolDone{At: now(), Key: key, Reply: ev})
+		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
 	}
 	return fmt.Errorf("%s: an effect ended with %T", e.id(key.Agent), r.event)
 }
@@ -181,12 +187,10 @@ func (e *engine) end(err error) {
 	var resultErr error
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
-	var done *sessions.Turn
-	if err == nil && t.result.Winner != "" {
-		done = &sessions.Turn{Number: t.number, Question: t.question, Answer: t.result.Answer}
-	}
-	if endErr := e.panel.opts.Store.End(e.base, t.session, done); endErr != nil {
+	if endErr := e.panel.opts.Store.End(e.base, t.session, t.number, e.ended(err)); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
+	} else {
+		err = errors.Join(err, e.tellSession())
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
@@ -195,6 +199,19 @@ func (e *engine) end(err error) {
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	t.events.close()
 	close(t.done)
+}
+
+// ended is what the store keeps of the result. A turn whose store failed has no
+// answer there, since its journal may not say how it came to it.
+func (e *engine) ended(err error) sessions.Ended {
+	r := e.turn.result
+	kept := sessions.Ended{Status: r.Status, Usage: sessions.Usage(r.Usage)}
+	if err != nil {
+		kept.Status = kernel.AllFailed
+		return kept
+	}
+	kept.Winner, kept.Answer = r.Winner, r.Answer
+	return kept
 }
 
 // afterTurn runs the hook. A panic in it must not end the program: the turn is

@@ -99,7 +99,8 @@ func TestThreeAgentsAgree(t *testing.T) {
 			t.Errorf("two rounds of one second took %s", got)
 		}
 		history, err := store.History(t.Context(), "s")
-		if err != nil || len(history) != 1 || history[0] != (sessions.Turn{Number: 1, Question: "energy", Answer: "agent2 on energy"}) {
+		if err != nil || len(history) != 1 || history[0].Number != 1 || history[0].Question != "energy" || history[0].Answer != "agent2 on energy" ||
+			history[0].Winner != "agent2" || history[0].Status != kernel.Completed || history[0].Usage.Calls != 6 {
 			t.Errorf("history %+v, %v", history, err)
 		}
 	})
@@ -320,7 +321,7 @@ func TestJournalFailureEndsTheTurn(t *testing.T) {
 			if history, _ := store.History(t.Context(), "s"); len(history) != 0 {
 				t.Errorf("with room for %d events a winner was committed", left)
 			}
-			if _, _, err := store.Begin(t.Context(), "s"); err != nil {
+			if _, err := store.Begin(t.Context(), "s", "next"); err != nil {
 				t.Errorf("with room for %d events the session stays locked: %v", left, err)
 			}
 		})

@@ -41,7 +41,7 @@ func TestFallbackAndRetriesAreTold(t *testing.T) {
 		if !slices.Equal(r.Warnings, []string{want}) {
 			t.Errorf("warnings %q, want %q", r.Warnings, want)
 		}
-		played, _ := replay(t, store, turn)
+		played, _ := replay(t, store, turn.Session(), turn.Number())
 		if got := played.Fallbacks(); len(got) != 1 || got[0].Calls != 2 || got[0].To != "spare/m" {
 			t.Errorf("played again: %+v", got)
 		}

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Running is the status of a turn that has no result yet.
-const Running kernel.Status = "running"
+const Running = sessions.Running
 
 // Turn is the handle of one turn. It is safe for concurrent use.
 type Turn struct {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -25,6 +26,34 @@ type Event struct {
 	Void    string        `json:"void,omitempty"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Usage   turn.Usage    `json:"usage,omitzero"`
+	// Session is there with SessionUpdated, Context with ContextWarned, whose Agent
+	// is the one whose model the warning is about.
+	Session *SessionUpdate  `json:"session,omitempty"`
+	Context *ContextWarning `json:"context,omitempty"`
+}
+
+// SessionUpdate is what a session has come to with a turn (seed 000).
+type SessionUpdate struct {
+	SessionID string `json:"session_id"`
+	// MessageCount counts all messages of the conversation, UsageTotal the calls of all
+	// turns.
+	MessageCount int        `json:"message_count"`
+	UsageTotal   turn.Usage `json:"usage_total"`
+}
+
+// ContextWarning says that a conversation nears the end of what a model can read,
+// or is there (seed 000).
+type ContextWarning struct {
+	SessionID    string `json:"session_id"`
+	MessageCount int    `json:"message_count"`
+	// EstimatedTokens is what the agent's next input has, the history and all that goes
+	// with it.
+	EstimatedTokens int            `json:"estimated_tokens"`
+	Warning         policy.Warning `json:"warning"`
+	// Estimated says that no tokenizer of the model counted them, and Window is how many
+	// the model can read, 0 if that is not known.
+	Estimated bool `json:"estimated,omitempty"`
+	Window    int  `json:"context_window,omitempty"`
 }
 
 // EventKind tells the events of a turn apart.
@@ -49,7 +78,11 @@ const (
 	FellBack EventKind = "fell_back"
 	// Panicked has the stack of a call that panicked as its Text.
 	Panicked EventKind = "panicked"
-	Ended    EventKind = "ended"
+	// SessionUpdated tells of the session after a turn, ContextWarned that an agent's
+	// context window is nearly full.
+	SessionUpdated EventKind = "session_updated"
+	ContextWarned  EventKind = "context_warning"
+	Ended          EventKind = "ended"
 )
 
 // eventLog keeps a turn's events for whoever comes, early or late.

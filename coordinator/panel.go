@@ -21,20 +21,33 @@ import (
 // every agent in every round.
 const MaxQuestion = 1 << 20
 
-// Journal takes the events of a turn before they are applied.
+// Journal takes the events of a turn before they are applied, and has them for
+// whoever resumes it. Leave lets go of a turn that is not over, and leaves its
+// journal as it is.
 type Journal interface {
 	Append(ctx context.Context, session string, turn int, event []byte) error
+	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+	Leave(ctx context.Context, session string, turn int) error
 }
 
-// Sessions keeps the conversations. Begin locks a session for a turn; End unlocks
-// it, and adds the turn to the history if it has an answer.
+// Turns are those of the conversations. Begin holds a session for a turn, Resume for its
+// last one, which has no end and which nobody is at work on; End lets go of it, and
+// adds the turn to the history if it has an answer.
+type Turns interface {
+	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
+	Resume(ctx context.Context, session string) (sessions.Begun, error)
+	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
+}
+
+// Sessions keeps the conversations. Session tells what one has come to.
 type Sessions interface {
-	Begin(ctx context.Context, session string) (turn int, history []sessions.Turn, err error)
-	End(ctx context.Context, session string, done *sessions.Turn) error
+	Turns
+	Session(ctx context.Context, id string) (sessions.Session, error)
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
-// sessions.NewMemory makes one that lives as long as the process.
+// sessions.NewMemory makes one that lives as long as the process, and
+// sessions/sqlite opens one on disk.
 type Store interface {
 	agents.Blobs
 	Journal
@@ -54,6 +67,9 @@ type Agent struct {
 	Tools []agents.Tool
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
+	// Context says how much of a session's history the agent is shown; its zero value
+	// is all of it.
+	Context agents.Context
 }
 
 // Options say who is on a panel and by which rules it works.
@@ -67,6 +83,10 @@ type Options struct {
 	// Limits bound a step; the zero value means DefaultLimits.
 	Limits machine.Limits
 	Store  Store
+	// Sections returns what the next turn's system messages have beside the agents' own
+	// and the coordination's, such as what is known of the user; nil adds nothing. It
+	// is called for turns of several sessions at once.
+	Sections func(ctx context.Context, session string) ([]string, error)
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,
@@ -113,6 +133,11 @@ func New(opts Options) (*Panel, error) {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
 	opts.Agents = slices.Clone(opts.Agents)
+	for i, a := range opts.Agents {
+		if opts.Agents[i], err = checkContext(a); err != nil {
+			return nil, err
+		}
+	}
 	p := &Panel{opts: opts}
 	p.idle = sync.NewCond(&p.mu)
 	return p, nil
@@ -172,13 +197,14 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
-	number, history, err := p.opts.Store.Begin(ctx, session)
+	begun, err := p.opts.Store.Begin(ctx, session, question)
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	t := newTurn(session, number, question)
-	if err := p.accept(ctx, t, history); err != nil {
-		return nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, nil))
+	t := newTurn(session, begun.Turn, question)
+	if err := p.accept(ctx, t, begun.History); err != nil {
+		refused := sessions.Ended{Status: kernel.AllFailed}
+		return nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, t.number, refused))
 	}
 	return t, nil
 }
@@ -197,7 +223,7 @@ func CheckQuestion(question string) error {
 }
 
 // accept writes the turn to the journal and sets its engine going.
-func (p *Panel) accept(ctx context.Context, t *Turn, history []sessions.Turn) error {
+func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	if p.opts.BeforeTurn != nil {
 		if err := p.opts.BeforeTurn(ctx, t); err != nil {
 			return fmt.Errorf("before turn %d: %w", t.number, err)
@@ -207,30 +233,38 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history []sessions.Turn) er
 	if err != nil {
 		return fmt.Errorf("store turn %d: %w", t.number, err)
 	}
+	warnings, err := p.choose(ctx, &described)
+	if err != nil {
+		return fmt.Errorf("choose the history of turn %d: %w", t.number, err)
+	}
+	for _, warning := range warnings {
+		t.events.add(warning)
+	}
 	e := newEngine(ctx, p, t)
 	if err := e.accept(p.opts.Rules, described); err != nil {
 		return err
 	}
+	p.run(ctx, e)
+	return nil
+}
+
+// run sets an engine going.
+func (p *Panel) run(ctx context.Context, e *engine) {
 	p.count(1)
 	go func() {
 		defer p.count(-1)
 		e.run(ctx)
 	}()
-	return nil
 }
 
 // describe stores all that the turn's inputs are built from.
-func (p *Panel) describe(ctx context.Context, t *Turn, history []sessions.Turn) (machine.Turn, error) {
-	d := machine.Turn{Session: t.session, Turn: t.number, Limits: p.opts.Limits}
-	exchanges := make([]contextbuild.Exchange, len(history))
-	for i, h := range history {
-		exchanges[i] = contextbuild.Exchange{Question: h.Question, Answer: h.Answer}
-	}
+func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
+	d := machine.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
 	var err error
-	if d.History, err = agents.PutJSON(ctx, p.opts.Store, exchanges); err != nil {
+	if d.Question, err = p.opts.Store.Put(ctx, []byte(t.question)); err != nil {
 		return d, err
 	}
-	if d.Question, err = p.opts.Store.Put(ctx, []byte(t.question)); err != nil {
+	if d.Sections, err = p.sections(ctx, t.session); err != nil {
 		return d, err
 	}
 	for _, a := range p.opts.Agents {
@@ -242,6 +276,18 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history []sessions.Turn) 
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, nil
+}
+
+// sections stores what the system messages of a session's next turn are to have.
+func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error) {
+	if p.opts.Sections == nil {
+		return kernel.Ref{}, nil
+	}
+	texts, err := p.opts.Sections(ctx, session)
+	if err != nil || len(texts) == 0 {
+		return kernel.Ref{}, err
+	}
+	return agents.PutJSON(ctx, p.opts.Store, texts)
 }
 
 func (p *Panel) members() []agents.Member {

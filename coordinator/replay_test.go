@@ -73,7 +73,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 					}
 				})
 				live := runTurn(t, p, run.cancels)
-				fresh, inputs := replay(t, store, live.turn)
+				fresh, inputs := replay(t, store, "s", live.turn.number)
 				if diff := cmp.Diff(stateOf(t, &live.machine), stateOf(t, fresh)); diff != "" {
 					t.Errorf("the state after the replay differs (-live +replayed):\n%s", diff)
 				}
@@ -88,12 +88,19 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 // runTurn runs a turn on an engine that the test can look into afterwards.
 func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
 	t.Helper()
-	number, _, err := p.opts.Store.Begin(t.Context(), "s")
+	if _, err := p.opts.Store.Begin(t.Context(), "s", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	first := sessions.Ended{Status: kernel.Completed, Winner: "agent1", Answer: "hi"}
+	if err := p.opts.Store.End(t.Context(), "s", 1, first); err != nil {
+		t.Fatal(err)
+	}
+	begun, err := p.opts.Store.Begin(t.Context(), "s", "energy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle := newTurn("s", number, "energy")
-	described, err := p.describe(t.Context(), handle, []sessions.Turn{{Number: 1, Question: "hello", Answer: "hi"}})
+	handle := newTurn("s", begun.Turn, "energy")
+	described, err := p.describe(t.Context(), handle, begun.History)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +118,17 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
 	return e
 }
 
+// journaled is a store that can be replayed from.
+type journaled interface {
+	agents.Blobs
+	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+}
+
 // replay feeds a turn's journal to a fresh machine and returns it with the input
 // of each model call that it commanded, by key.
-func replay(t *testing.T, store *sessions.Memory, handle *Turn) (*turn.Machine, map[string]string) {
+func replay(t *testing.T, store journaled, session string, number int) (*turn.Machine, map[string]string) {
 	t.Helper()
-	journal, err := store.Journal(t.Context(), handle.session, handle.number)
+	journal, err := store.Journal(t.Context(), session, number)
 	if err != nil || len(journal) == 0 {
 		t.Fatalf("journal of %d events: %v", len(journal), err)
 	}

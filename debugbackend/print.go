@@ -46,6 +46,9 @@ func (c Call) print(b *strings.Builder) {
 		fmt.Fprintf(b, "session: %s\n", visible(req.Key.Session))
 	}
 	fmt.Fprintf(b, "model: %s\ntimes: %s\ncharacters: %s\n", visible(req.Model), c.times(), c.Chars)
+	if req.History != "" {
+		fmt.Fprintf(b, "history: %s\n", visible(req.History))
+	}
 	for _, m := range req.Messages {
 		heading(b, fmt.Sprintf("%s (%s)", m.Role, counted(countChars([]backends.Message{m}).Total, "character")))
 		b.WriteString(visible(messageLines(m)))

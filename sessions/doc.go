@@ -1,3 +1,11 @@
 // Package sessions keeps conversations: their turns, the journal of each turn,
-// and the texts that both refer to.
+// and the texts that both refer to. It holds the words that all stores share,
+// and Memory, the store that lives as long as the process; sessions/sqlite is the
+// one on disk, and sessions/storetest the suite that both pass.
+//
+// A session's history is a chain. Each turn that has an answer adds a Link, a
+// text of fixed size that names the link before it, the question and the answer.
+// So what a turn stores does not grow with the session, an input of long ago is
+// built from the link that it named, whatever came later, and a branch is a
+// session whose newest link is another session's.
 package sessions

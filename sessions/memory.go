@@ -1,144 +1,352 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
-// ErrBusy is returned for a second turn on a session whose turn is not over.
-var ErrBusy = errors.New("a turn is running on this session: wait for it, cancel it, or use another session")
-
-// Turn is one turn of a session's history: a question and its winning answer.
-type Turn struct {
-	Number   int    `json:"number"`
-	Question string `json:"question"`
-	Answer   string `json:"answer"`
-}
-
 // Memory is a store that lives as long as the process. It is safe for
 // concurrent use.
 type Memory struct {
 	mu       sync.Mutex
-	blobs    map[kernel.Ref][]byte
-	sessions map[string]*session
+	sessions map[string]*memorySession
+	running  map[string]*memoryRunning
+	texts    map[kernel.Ref]*memoryText
+	// unnamed are the texts that no turn names, yet or any more.
+	unnamed  map[kernel.Ref]bool
+	clock    int64 // counts what Begin and Put have done
+	facts    []Fact
+	lastFact int64
 }
 
-type session struct {
-	busy     bool
-	turns    int
-	journals map[int][][]byte
-	history  []Turn
+type memorySession struct {
+	Session
+	head  kernel.Ref
+	turns []*memoryTurn
+}
+
+type memoryTurn struct {
+	Turn
+	events [][]byte
+	names  map[kernel.Ref]bool
+}
+
+// memoryRunning is a turn that holds its session.
+type memoryRunning struct {
+	number   int
+	question string
+	began    int64
+	kept     *memoryTurn // nil before there is anything to keep
+}
+
+type memoryText struct {
+	data  []byte
+	named int   // by so many turns
+	put   int64 // when it was last put
 }
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
-	return &Memory{blobs: map[kernel.Ref][]byte{}, sessions: map[string]*session{}}
-}
-
-// get returns a session, which begins to exist when it is first named. The
-// caller holds the lock.
-func (m *Memory) get(id string) *session {
-	if m.sessions[id] == nil {
-		m.sessions[id] = &session{journals: map[int][][]byte{}}
+	return &Memory{
+		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
+		texts: map[kernel.Ref]*memoryText{}, unnamed: map[kernel.Ref]bool{},
 	}
-	return m.sessions[id]
 }
 
-// Begin locks a session for its next turn and returns that turn's number, from 1,
-// and the history before it, oldest first. On a locked session it returns
-// ErrBusy.
-func (m *Memory) Begin(_ context.Context, id string) (turn int, history []Turn, err error) {
+// tick returns a moment later than all before it. The caller holds the lock.
+func (m *Memory) tick() int64 {
+	m.clock++
+	return m.clock
+}
+
+// Begin holds a session, which begins to exist with the turn's first event, for a
+// turn that asks question. On a session that is held it returns ErrBusy.
+func (m *Memory) Begin(ctx context.Context, id, question string) (Begun, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.get(id)
-	if s.busy {
-		return 0, nil, ErrBusy
+	if err := cmp.Or(CheckQuestion(question), m.mayHold(ctx, id)); err != nil {
+		return Begun{}, err
 	}
-	s.busy = true
-	s.turns++
-	return s.turns, slices.Clone(s.history), nil
+	b := Begun{Turn: 1}
+	if s := m.sessions[id]; s != nil {
+		b.Turn, b.History = s.Turns+1, s.head
+		if s.turns[s.Turns-1].Status == Running {
+			b.Interrupted = s.Turns
+		}
+	}
+	m.running[id] = &memoryRunning{number: b.Turn, question: question, began: m.tick()}
+	return b, nil
 }
 
-// End unlocks a session. A turn that has an answer is added to its history; one
-// that has none is nil here, and stays out of it. The number of a turn of which
-// nothing was journaled is given to the next one.
-func (m *Memory) End(_ context.Context, id string, done *Turn) error {
+// Resume holds a session for its last turn, which must be one that Interrupted
+// names, so that its journal goes on where it stopped.
+func (m *Memory) Resume(ctx context.Context, id string) (Begun, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.get(id)
-	s.busy = false
-	if done != nil {
-		s.history = append(s.history, *done)
-	} else if len(s.journals[s.turns]) == 0 {
-		s.turns--
+	if err := m.mayHold(ctx, id); err != nil {
+		return Begun{}, err
+	}
+	s := m.sessions[id]
+	if s == nil {
+		return Begun{}, NoSession(id)
+	}
+	last := s.turns[s.Turns-1]
+	if last.Status != Running {
+		return Begun{}, NothingInterrupted(id)
+	}
+	m.running[id] = &memoryRunning{number: s.Turns, question: last.Question, began: m.tick(), kept: last}
+	return Begun{Turn: s.Turns, History: s.head}, nil
+}
+
+// mayHold says why a session cannot be held.
+func (m *Memory) mayHold(ctx context.Context, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	if m.running[id] != nil {
+		return ErrBusy
 	}
 	return nil
 }
 
-// Put stores data under its hash. The caller may change data afterwards.
-func (m *Memory) Put(_ context.Context, data []byte) (kernel.Ref, error) {
-	sum := sha256.Sum256(data)
-	ref := kernel.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
+// Append adds one event to the journal of a running turn. Every text that the
+// event names must have been put.
+func (m *Memory) Append(ctx context.Context, id string, turn int, event []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.blobs[ref]; !ok {
-		m.blobs[ref] = slices.Clone(data)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return ref, nil
+	r, err := m.held(id, turn)
+	if err != nil {
+		return err
+	}
+	if len(event) == 0 {
+		return EmptyEvent(id, turn)
+	}
+	refs := Refs(event)
+	for _, ref := range refs {
+		if m.texts[ref] == nil {
+			return NoText(ref)
+		}
+	}
+	t := m.keep(id, r)
+	for _, ref := range refs {
+		m.name(t, ref)
+	}
+	t.events = append(t.events, slices.Clone(event))
+	return nil
+}
+
+// held returns the turn that holds a session.
+func (m *Memory) held(id string, turn int) (*memoryRunning, error) {
+	if r := m.running[id]; r != nil && r.number == turn {
+		return r, nil
+	}
+	return nil, NotRunning(id, turn)
+}
+
+// keep returns a running turn as it is kept, and begins to.
+func (m *Memory) keep(id string, r *memoryRunning) *memoryTurn {
+	if r.kept != nil {
+		return r.kept
+	}
+	s := m.sessions[id]
+	if s == nil {
+		s = &memorySession{Session: Session{ID: id, Created: now(), Metadata: ParseID(id)}}
+		m.sessions[id] = s
+	}
+	if s.Turns > 0 && s.turns[s.Turns-1].Status == Running {
+		s.turns[s.Turns-1].Status = kernel.Cut
+	}
+	s.Turns, s.Updated = r.number, now()
+	r.kept = &memoryTurn{
+		Turn:  Turn{Number: r.number, Question: r.question, Status: Running, Started: s.Updated},
+		names: map[kernel.Ref]bool{},
+	}
+	m.name(r.kept, m.put([]byte(r.question)))
+	s.turns = append(s.turns, r.kept)
+	return r.kept
+}
+
+// End lets go of a session. What the turn came to is kept unless it has neither
+// an answer nor a journal: then its number is given to the next one. A turn that
+// has an answer joins the history, and is there whole or not at all. The session
+// is let go of also if End fails.
+func (m *Memory) End(ctx context.Context, id string, turn int, e Ended) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.held(id, turn)
+	if err != nil {
+		return err
+	}
+	defer m.sweep()
+	delete(m.running, id)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.kept == nil && e.Winner == "" {
+		return nil
+	}
+	if e, err = e.Checked(); err != nil {
+		return err
+	}
+	if e.Messages != (kernel.Ref{}) && m.texts[e.Messages] == nil {
+		return NoText(e.Messages)
+	}
+	t := m.keep(id, r)
+	t.Status, t.Winner, t.Answer, t.Usage, t.Ended = e.Status, e.Winner, e.Answer, e.Usage, now()
+	t.Messages, t.MessageCount = e.Messages, e.MessageCount
+	s := m.sessions[id]
+	if e.Winner != "" {
+		if err := m.link(s, t); err != nil {
+			return err
+		}
+	}
+	s.Usage, s.Updated = s.Usage.Plus(e.Usage), t.Ended
+	s.Messages += e.MessageCount
+	if s.Title == "" && e.Winner != "" {
+		s.Title = TitleOf(t.Question)
+	}
+	return nil
+}
+
+// Leave lets go of a session whose turn is not over: it counts as interrupted then.
+func (m *Memory) Leave(_ context.Context, id string, turn int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.held(id, turn); err != nil {
+		return err
+	}
+	delete(m.running, id)
+	m.sweep()
+	return nil
+}
+
+// link adds a turn to its session's history.
+func (m *Memory) link(s *memorySession, t *memoryTurn) error {
+	l := Link{Previous: s.head, Turn: t.Number, Messages: t.Messages}
+	l.Question, l.Answer = m.put([]byte(t.Question)), m.put([]byte(t.Answer))
+	data, err := l.Encode()
+	if err != nil {
+		return err
+	}
+	t.Link = m.put(data)
+	s.head = t.Link
+	for _, ref := range []kernel.Ref{l.Question, l.Answer, t.Link} {
+		m.name(t, ref)
+	}
+	if t.Messages != (kernel.Ref{}) {
+		m.nameMessages(t)
+	}
+	return nil
+}
+
+// nameMessages keeps a turn's list of messages with the texts that it names.
+func (m *Memory) nameMessages(t *memoryTurn) {
+	m.name(t, t.Messages)
+	for _, ref := range Refs(m.texts[t.Messages].data) {
+		if m.texts[ref] != nil {
+			m.name(t, ref)
+		}
+	}
+}
+
+// Put keeps a text, under its content's hash, for the events that will name it.
+// The caller may change data afterwards. What no event names is forgotten when
+// the turns that were running are over.
+func (m *Memory) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+	if err := ctx.Err(); err != nil {
+		return kernel.Ref{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.put(data), nil
+}
+
+func (m *Memory) put(data []byte) kernel.Ref {
+	ref := RefOf(data)
+	t := m.texts[ref]
+	if t == nil {
+		t = &memoryText{data: slices.Clone(data)}
+		m.texts[ref], m.unnamed[ref] = t, true
+	}
+	t.put = m.tick()
+	return ref
+}
+
+// RefOf returns the reference of a text.
+func RefOf(data []byte) kernel.Ref {
+	sum := sha256.Sum256(data)
+	return kernel.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
 }
 
 // Get returns what Put stored; the caller must not change it.
-func (m *Memory) Get(_ context.Context, ref kernel.Ref) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	data, ok := m.blobs[ref]
-	if !ok {
-		return nil, fmt.Errorf("no text is stored under %.12s", ref.SHA256)
+func (m *Memory) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return data, nil
-}
-
-// Append adds one event to a turn's journal.
-func (m *Memory) Append(_ context.Context, id string, turn int, event []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.get(id)
-	s.journals[turn] = append(s.journals[turn], slices.Clone(event))
-	return nil
-}
-
-// Journal returns the events of a turn in their order.
-func (m *Memory) Journal(_ context.Context, id string, turn int) ([][]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.get(id).journals[turn]), nil
-}
-
-// History returns a session's turns, oldest first.
-func (m *Memory) History(_ context.Context, id string) ([]Turn, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.get(id).history), nil
-}
-
-// Reset forgets a session's history and journals; its next turn is the first
-// again. Sessions share texts, so these are dropped with the last session.
-func (m *Memory) Reset(_ context.Context, id string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.get(id).busy {
-		return ErrBusy
+	if t := m.texts[ref]; t != nil {
+		return t.data, nil
 	}
-	delete(m.sessions, id)
-	if len(m.sessions) == 0 {
-		clear(m.blobs)
+	return nil, NoText(ref)
+}
+
+// name books that a turn needs a text.
+func (m *Memory) name(t *memoryTurn, ref kernel.Ref) {
+	if !t.names[ref] {
+		t.names[ref] = true
+		m.texts[ref].named++
+		delete(m.unnamed, ref)
 	}
-	return nil
+}
+
+// unname books that a turn is gone.
+func (m *Memory) unname(t *memoryTurn) {
+	for ref := range t.names {
+		if m.texts[ref].named--; m.texts[ref].named == 0 {
+			m.unnamed[ref] = true
+		}
+	}
+}
+
+// sweep forgets the texts that nobody names and no running turn can have put.
+func (m *Memory) sweep() {
+	first := int64(math.MaxInt64)
+	for _, r := range m.running {
+		first = min(first, r.began)
+	}
+	for ref := range maps.Clone(m.unnamed) {
+		if m.texts[ref].put < first {
+			delete(m.texts, ref)
+			delete(m.unnamed, ref)
+		}
+	}
+}
+
+// Journal returns the events of a turn in their order, and none of one that is
+// not there.
+func (m *Memory) Journal(ctx context.Context, id string, turn int) ([][]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sessions[id]; s != nil && 0 < turn && turn <= s.Turns {
+		return slices.Clone(s.turns[turn-1].events), nil
+	}
+	return nil, nil
 }

@@ -59,7 +59,9 @@ func TestFaultyServerForOneAgent(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPanel(t, panelOptions{agents: 3, pipe: true}, func(call backendtest.Call) backendtest.Reply {
+				// Without another grace, a stream's silence and the grace would end at once.
+				grace := func(k *kernel.Config) { k.StragglerGrace = 90 * time.Second }
+				p := newPanel(t, panelOptions{agents: 3, pipe: true, rules: grace}, func(call backendtest.Call) backendtest.Reply {
 					if call.Model() == "agent3" {
 						return c.reply
 					}

@@ -43,6 +43,7 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 		return nil, err
 	}
 	blobs := sessions.NewMemory()
+	ctx = context.WithoutCancel(ctx) // a cancelled call still says what was to be sent
 	self, err := agents.Describe(ctx, blobs, a.ID, a.SystemMessage, a.Model, a.Params, chosen)
 	if err != nil {
 		return nil, fmt.Errorf("describe the agent: %w", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -12,13 +13,17 @@ import (
 type Turn struct {
 	Session string `json:"session"`
 	Turn    int    `json:"turn"`
-	// Question is a text, History the JSON of a contextbuild history.
+	// Question is a text. History is the newest sessions.Link of the turns before
+	// this one, zero if there are none.
 	Question kernel.Ref `json:"question"`
 	History  kernel.Ref `json:"history"`
 	// Conversation is the JSON of a list of backends.Message, which calls of the
 	// purpose Conversation go on with. Then there is no history, and a question only
 	// if one follows.
 	Conversation kernel.Ref `json:"conversation,omitzero"`
+	// Sections is the JSON of a list of texts, which stand in every agent's system
+	// message as sections of their own; zero if there are none.
+	Sections kernel.Ref `json:"sections,omitzero"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`
@@ -34,6 +39,8 @@ type Agent struct {
 	Params   kernel.Ref `json:"params"`
 	Tools    kernel.Ref `json:"tools"`
 	ToolMode ToolMode   `json:"tool_mode,omitempty"`
+	// Shown is what of the history the agent is shown; nil is all of it.
+	Shown *policy.Selection `json:"shown,omitempty"`
 }
 
 // ToolMode says how a model is offered the coordination tools.

@@ -58,6 +58,21 @@ func (ToolDone) kind() string    { return "tool_done" }
 func (Woke) kind() string        { return "woke" }
 func (Interrupted) kind() string { return "interrupted" }
 
+// When returns the time of an event.
+func When(ev Event) kernel.Time { return ev.at() }
+
+// KeyOf returns the key of the effect that an event is the result of; ok is false
+// for an event that is none.
+func KeyOf(ev Event) (key machine.Key, ok bool) {
+	switch ev := ev.(type) {
+	case ModelDone:
+		return ev.Key, true
+	case ToolDone:
+		return ev.Key, true
+	}
+	return machine.Key{}, false
+}
+
 // Encode returns an event as the journal stores it: {"type", "event"}.
 func Encode(ev Event) ([]byte, error) {
 	data, err := json.Marshal(struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // pure are the packages that may not touch the world (DESIGN §1, §5).
-var pure = []string{"coordinator/kernel", "coordinator/turn", "agents/machine", "contextbuild"}
+var pure = []string{"coordinator/kernel", "coordinator/turn", "agents/machine", "contextbuild", "contextbuild/policy"}
 
 // worldly are packages, with those below them, through which a program touches
 // the world, chance or other goroutines.

@@ -23,11 +23,13 @@ import (
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
-func testProgram() *program {
-	return newProgram(Env{
+func testProgram(t *testing.T) *program {
+	p := newProgram(Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Lookup: func(string) (string, bool) { return "", false },
 	})
+	p.options.stateDir = t.TempDir()
+	return p
 }
 
 func TestFlagsMayStandAnywhere(t *testing.T) {
@@ -49,7 +51,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		"q --orchestrator-timeout 5 --json": {rootFlags: []string{"--orchestrator-timeout", "5", "--json"}, words: []string{"q"}},
 	}
 	for line, want := range cases {
-		got, err := splitArgs(testProgram().cliApp(), strings.Fields(line))
+		got, err := splitArgs(testProgram(t).cliApp(), strings.Fields(line))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
@@ -130,7 +132,7 @@ timeout_settings:
 
 func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := testProgram()
+		p := testProgram(t)
 		p.env.LocalServers = map[string]string{}
 		p.options.noDisplay = true
 		s, err := p.openSession(t.Context(), true)
@@ -164,7 +166,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 }
 
 func TestResetKeepsNothing(t *testing.T) {
-	p := testProgram()
+	p := testProgram(t)
 	p.options.backend = demoType
 	s, err := p.openSession(t.Context(), true)
 	if err != nil {
@@ -181,7 +183,7 @@ func TestResetKeepsNothing(t *testing.T) {
 	if len(journal) > 0 || err != nil {
 		t.Errorf("the journal of the old session has %d events, %v", len(journal), err)
 	}
-	if len(s.record.Calls()) > 0 || s.usage != (turn.Usage{}) || s.turns != 0 || s.id == id {
+	if len(s.record.Calls()) > 0 || s.usage != (turn.Usage{}) || s.turns != 0 || s.id != id {
 		t.Errorf("kept: %d calls, usage %+v, %d turns, session %s", len(s.record.Calls()), s.usage, s.turns, s.id)
 	}
 	if err := s.close(); err != nil {
@@ -212,7 +214,7 @@ func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 		{filepath.Join(dir, "xdg"), dir, files[1]},
 		{filepath.Join(dir, "none"), dir, defaultConfig},
 	} {
-		p := testProgram()
+		p := testProgram(t)
 		p.env.Lookup = func(name string) (string, bool) {
 			value := map[string]string{"XDG_CONFIG_HOME": tc.xdg, "HOME": tc.home}[name]
 			return value, value != ""
@@ -233,7 +235,7 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 	}))
 	defer s.Close()
 	none := func(string) (string, bool) { return "", false }
-	p := testProgram()
+	p := testProgram(t)
 	p.env = Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}
 	r, err := p.resolver(none, configs.Default(), nil)
 	if err != nil {

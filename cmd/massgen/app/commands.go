@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/topic"
 )
 
 // command is what a line that begins with a slash does. What it shows goes to
@@ -26,8 +29,11 @@ func commands() []command {
 		{[]string{"/status"}, "show the session, its panel and what it has cost", (*session).status},
 		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*session).answers},
 		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last input in full", (*session).inputs},
+		{[]string{"/topic"}, "show what the conversation is about; /topic NAME holds it to that", (*session).setTopic},
+		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*session).remember},
+		{[]string{"/new"}, "begin a new session; this one is kept", (*session).begin},
 		{[]string{"/config"}, "show the settings that hold", (*session).showConfig},
-		{[]string{"/reset", "/clear"}, "forget the conversation", (*session).reset},
+		{[]string{"/reset", "/clear"}, "forget this session and begin a new one", (*session).reset},
 		{[]string{"/quit", "/exit", "/q", "quit", "exit"}, "leave", func(*session, string) error { return errLeave }},
 	}
 }
@@ -107,14 +113,42 @@ func (s *session) inputs(agent string) error {
 
 func (s *session) showConfig(string) error { return s.config.Describe(s.console.err) }
 
-// reset begins another session, with a history and a usage of its own. Nothing of
-// the old one is kept, except in the files of a dump.
+// reset begins the session anew, with a history and a usage of its own. Nothing of
+// the old one is kept, except in the files of a dump. The id stays, since whoever
+// comes back goes on by it.
 func (s *session) reset(string) error {
 	if err := s.store.Reset(context.Background(), s.id); err != nil {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)
-	s.id, s.turns, s.usage, s.last = newSessionID(), 0, turn.Usage{}, coordinator.Result{}
+	s.goTo(s.id)
 	s.console.say("The conversation is forgotten.")
+	return nil
+}
+
+// goTo makes a session that has had no turn the one that is talked in.
+func (s *session) goTo(id string) {
+	s.id, s.turns, s.usage, s.last, s.unfinished = id, 0, turn.Usage{}, coordinator.Result{}, nil
+	s.topic = topic.State{}
+}
+
+// begin leaves the session as it is and begins another.
+func (s *session) begin(string) error {
+	left := s.id
+	s.goTo(newSessionID())
+	s.console.say("A new session begins: %s. massgen --session-id %s goes on with the other.", s.id, oneLine(left))
+	return nil
+}
+
+// remember keeps a fact about the session's user.
+func (s *session) remember(text string) error {
+	if text == "" {
+		return errors.New("/remember: say what: /remember TEXT")
+	}
+	user := sessions.ParseID(s.id)[sessions.MetaUser]
+	if _, err := s.store.AddFact(context.Background(), user, s.console.secrets.Redact(text)); err != nil {
+		return fmt.Errorf("/remember: %w", err)
+	}
+	s.console.say("Remembered.")
 	return nil
 }

@@ -14,6 +14,9 @@ import (
 type options struct {
 	config, model, backend, baseURL, systemMessage string
 
+	sessionID, stateDir string
+	goOn                bool
+
 	json, noDisplay, automation, debug bool
 	outputFile, dumpInputs             string
 	turnLimit                          time.Duration
@@ -45,12 +48,16 @@ func (o options) check() error {
 	if o.config != "" && o.single() {
 		return errors.New("--config: the config says which models and system messages there are; leave out --model, --backend, --base-url and --system-message, or --config")
 	}
+	if o.goOn && o.sessionID == newSession {
+		return errors.New("--continue: there is nothing to go on with in a new session: leave it out, or --session-id new")
+	}
 	return nil
 }
 
 // The categories of the flags in --help.
 const (
 	asking    = "Asking"
+	talking   = "Sessions"
 	output    = "Output"
 	reference = "Reference"
 )
@@ -71,6 +78,14 @@ func (o *options) flags() []cli.Flag {
 			Usage: "`TEXT` that the one model is given before the conversation"},
 		&cli.StringFlag{Name: "orchestrator-timeout", Action: o.readTurnLimit, Category: asking,
 			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
+
+		&cli.StringFlag{Name: "session-id", Aliases: []string{"session"}, Destination: &o.sessionID, Category: talking,
+			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db: a file of its own",
+			DefaultText: "new for a question, else default"},
+		&cli.BoolFlag{Name: "continue", Destination: &o.goOn, DisableDefaultText: true, Category: talking,
+			Usage: "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"},
+		&cli.StringFlag{Name: "state-dir", Destination: &o.stateDir, Category: talking,
+			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
 
 		&cli.BoolFlag{Name: "json", Destination: &o.json, DisableDefaultText: true, Category: output,
 			Usage: "print the whole result as one line of JSON in place of the answer"},
@@ -99,7 +114,9 @@ func (o *options) flags() []cli.Flag {
 const usageText = `massgen [flags] "question"     answer one question
 massgen [flags] -              read the question from standard input
 massgen [flags]                talk: each line is a question, /help lists commands
-massgen inputs DIR             show what --dump-inputs wrote`
+massgen inputs DIR             show what --dump-inputs wrote
+massgen sessions list          the sessions that are kept; sessions --help has more
+massgen memory list            what is remembered of you; memory --help has more`
 
 const description = `Without a config and without --model, the file massgen/config.yaml of your
 configuration folder is the panel, else the shipped three_agents: it takes the
@@ -122,7 +139,7 @@ func (p *program) cliApp() *cli.App {
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.options.flags(), cli.HelpFlag),
-		Commands:       []*cli.Command{p.inputsCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
+		Commands:       []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
 		Action:         func(c *cli.Context) error { return p.root(c.Context) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -69,9 +70,21 @@ func converse(t *testing.T, args ...string) *conversation {
 		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts,
 		Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 	}
-	go func() { c.status <- app.Main(append([]string{"massgen"}, args...), env) }()
-	t.Cleanup(func() { keyboard.Close() })
+	args = append([]string{"massgen", "--state-dir", stateDir(t)}, args...)
+	go func() { c.status <- app.Main(args, env) }()
+	t.Cleanup(func() { keyboard.CloseWithError(errors.New("the keyboard is gone")) }) // so that nothing more is asked
 	return c
+}
+
+// stateDir is a folder for sessions. A program that is left at once may still write
+// to it when the test is over.
+func stateDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "massgen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // noLeaks is called first, so that it looks when everything has been closed.
@@ -223,7 +236,7 @@ func TestInterruptLeavesABlockedAnswer(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--backend", "demo", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--backend", "demo", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})
@@ -242,7 +255,7 @@ func TestInterruptsLeaveATurnThatNobodyWatches(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})

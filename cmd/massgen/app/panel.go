@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
@@ -85,10 +87,14 @@ func (p *program) lookup() (lookupFunc, error) {
 	return configs.WithDotEnv(".", p.env.Lookup)
 }
 
-// makePanel connects the agents to their models. Its error has a line for each
+// makePanel connects the agents to their models, for a session or, without one, to
+// see whether they can be. Its error has a line for each
 // reason why agents cannot be connected.
-func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store) (*coordinator.Panel, []reached, error) {
+func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store, s *session) (*coordinator.Panel, []reached, error) {
 	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: store}
+	if s != nil {
+		opts.Sections, opts.AfterTurn = s.sections, s.afterTurn
+	}
 	var models []reached
 	var failed []coordinator.FailedAgent
 	for i, a := range config.Agents {
@@ -102,7 +108,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		models = append(models, m)
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.backend, Model: m.model, Params: a.Backend.Params,
-			ToolMode: toolMode(a.Backend),
+			ToolMode: toolMode(a.Backend), Context: r.context(m, a.Context),
 		})
 	}
 	if len(failed) > 0 {
@@ -110,6 +116,12 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
+}
+
+// context gives a policy what is known of the model that it is for.
+func (r *resolver) context(m reached, settings policy.Settings) agents.Context {
+	known, _ := r.prices.Lookup(m.provider.name, m.model) // of others the window is 0
+	return agents.Context{Policy: settings, Window: known.ContextWindow, Counter: r.vocabularies.Counter(m.provider.name, m.model)}
 }
 
 // toolMode is auto unless the configuration says otherwise: a model that cannot

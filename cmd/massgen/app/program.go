@@ -87,9 +87,14 @@ func (p *program) converse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if given {
+	switch {
+	case given:
 		err = s.once(ctx, question)
-	} else {
+	case p.options.goOn && s.unfinished != nil:
+		err = s.resume(ctx)
+	case p.options.automation:
+		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question", oneLine(s.id))
+	default:
 		err = s.interact(ctx)
 	}
 	if closeErr := s.close(); err == nil && closeErr != nil {
@@ -101,7 +106,7 @@ func (p *program) converse(ctx context.Context) error {
 // question returns the question of the command line, if there is one.
 func (p *program) question() (question string, given bool, err error) {
 	switch {
-	case len(p.words) == 0 && p.options.automation:
+	case len(p.words) == 0 && p.options.automation && !p.options.goOn:
 		return "", false, errors.New("question: --automation needs one: massgen --automation \"question\"")
 	case len(p.words) == 0:
 		return "", false, nil
@@ -184,7 +189,7 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 	}
 	r.hideKeys()
 	defer func() { err = errors.Join(err, r.close()) }()
-	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory()); err != nil {
+	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory(), nil); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",

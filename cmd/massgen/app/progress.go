@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -97,7 +98,7 @@ type progress struct {
 func (v *progress) show(ev coordinator.Event) {
 	c := v.console
 	switch ev.Kind {
-	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.Ended:
+	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.SessionUpdated, coordinator.Ended:
 		return
 	case coordinator.StepStarted:
 		if len(v.started) > 0 && v.started[0].Round != ev.Round {
@@ -113,6 +114,8 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and is made again in %s: %s", ev.Agent, duration(ev.Elapsed), oneLine(ev.Text))))
 	case coordinator.FellBack:
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
+	case coordinator.ContextWarned:
+		c.say("  %s", c.paint(yellow, contextWarning(ev)))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:
@@ -132,6 +135,24 @@ func (v *progress) show(ev coordinator.Event) {
 	case coordinator.Presented:
 		v.tell(ev, ev.Agent+" presented the answer")
 	}
+}
+
+// contextWarning says how full an agent's context window is.
+func contextWarning(ev coordinator.Event) string {
+	w := ev.Context
+	about := ""
+	if w.Estimated {
+		about = "about "
+	}
+	size := about + thousands(w.EstimatedTokens)
+	if w.Window > 0 {
+		size += " of " + thousands(w.Window)
+	}
+	state := "nears the limit of its context"
+	if w.Warning == policy.AtLimit {
+		state = "is at the limit of its context"
+	}
+	return fmt.Sprintf("%s %s: %s tokens, %s", ev.Agent, state, size, count(w.MessageCount, "message"))
 }
 
 func (v *progress) labelled(ev coordinator.Event) string {

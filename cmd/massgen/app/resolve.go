@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/fallback"
+	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 )
@@ -31,6 +32,8 @@ type resolver struct {
 	open     map[connection]backends.Backend
 	adapters []backends.Backend
 	auto     *choice // made once, when the first agent asks for it
+
+	vocabularies *tokens.Vocabularies
 }
 
 // resolver returns one for the agents of a config. With record, every attempt is
@@ -39,7 +42,7 @@ func (p *program) resolver(lookup lookupFunc, config *configs.Config, record *de
 	calling, err := newCalling(config, record)
 	return &resolver{
 		env: p.env, ofDotEnv: p.ofDotEnv, lookup: lookup, log: p.log, secrets: p.console.secrets,
-		calling: calling, open: map[connection]backends.Backend{},
+		calling: calling, open: map[connection]backends.Backend{}, vocabularies: tokens.New(),
 	}, err
 }
 

@@ -186,6 +186,13 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return answer(c)
 		},
+		// Three agents answer, and none gets to vote.
+		"never-votes": func(c backendtest.Call) backendtest.Reply {
+			if c.Number > 3 {
+				return hang
+			}
+			return answer(c)
+		},
 		// Three agents, each of which votes for another.
 		"disagrees": func(c backendtest.Call) backendtest.Reply {
 			if c.Number > 3 {

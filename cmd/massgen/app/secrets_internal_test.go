@@ -52,7 +52,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 				Stdin: strings.NewReader(""), Stdout: &shown, Stderr: &shown, LocalServers: map[string]string{},
 				Lookup: func(name string) (string, bool) { return panicKey, name == "XAI_API_KEY" },
 			})
-			p.options = options{backend: "demo", debug: true, json: true, dumpInputs: dir}
+			p.options = options{backend: "demo", debug: true, json: true, dumpInputs: dir, stateDir: t.TempDir()}
 			p.log = p.logger()
 			s, err := p.openSession(t.Context(), false)
 			if err != nil {
@@ -132,7 +132,7 @@ func TestNoJournalHoldsAKey(t *testing.T) {
   api_key: `+key+`, headers: {X-Custom: `+key+`}, extra_body: {token: `+key+`}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := testProgram()
+	p := testProgram(t)
 	p.options.config = config
 	s, err := p.openSession(t.Context(), false)
 	if err != nil {
@@ -172,7 +172,7 @@ func TestKeysThatNobodyUsesAreHidden(t *testing.T) {
 		"GEMINI_API_KEY": "key-of-gemini", "GOOGLE_API_KEY": "key-of-google", "MISTRAL_API_KEY": "key-of-mistral",
 		"https_proxy": "http://me:word-of-a-proxy@proxy:3128", "HTTP_PROXY": "me:other-word-of-it@proxy:3128",
 	}
-	p := testProgram()
+	p := testProgram(t)
 	p.env.Lookup = func(name string) (string, bool) { return values[name], values[name] != "" }
 	p.options.backend = demoType
 	s, err := p.openSession(t.Context(), false)

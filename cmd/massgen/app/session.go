@@ -16,9 +16,10 @@ import (
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/topic"
 )
 
-// session is a conversation with a panel, as long as the program runs.
+// session is a conversation with a panel.
 type session struct {
 	console  console
 	env      Env
@@ -27,7 +28,7 @@ type session struct {
 	log      *slog.Logger
 	config   *configs.Config
 	resolver *resolver
-	store    *sessions.Memory
+	store    *maskedStore
 	panel    *coordinator.Panel
 	models   []reached
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
@@ -35,8 +36,11 @@ type session struct {
 
 	id    string
 	turns int
-	usage turn.Usage
-	last  coordinator.Result // of the last turn; its zero value before the first
+	topic topic.State
+	// unfinished is the turn that a process left in this session, nil if there is none.
+	unfinished *sessions.Turn
+	usage      turn.Usage
+	last       coordinator.Result // of the last turn; its zero value before the first
 
 	cut        time.Time // when the last turn ended, if an interrupt ended it
 	terminated bool      // the system has asked the program to end
@@ -63,8 +67,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		return nil, err
 	}
 	s := &session{
-		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config, id: newSessionID(),
-		store: sessions.NewMemory(),
+		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config,
 	}
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
@@ -76,11 +79,43 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		return nil, err
 	}
 	s.resolver.hideKeys()
-	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store); err != nil {
+	if s.store, err = p.openStore(ctx); err != nil {
 		return nil, errors.Join(err, s.resolver.close())
+	}
+	if s.id, err = p.sessionID(ctx, s.store, !keep); err != nil {
+		return nil, errors.Join(err, s.closeAll())
+	}
+	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s); err != nil {
+		return nil, errors.Join(err, s.closeAll())
+	}
+	if err := s.load(ctx); err != nil {
+		return nil, errors.Join(err, s.closeAll())
 	}
 	s.introduce()
 	return s, nil
+}
+
+// load reads what the session has come to before.
+func (s *session) load(ctx context.Context) error {
+	kept, err := s.store.Session(ctx, s.id)
+	switch {
+	case errors.Is(err, sessions.ErrNoSession) && s.options.goOn:
+		return fmt.Errorf("--continue: there is no session %s in %s: leave --continue out to begin it", oneLine(s.id), s.store.Path())
+	case errors.Is(err, sessions.ErrNoSession):
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.turns, s.usage = kept.Turns, turn.Usage(kept.Usage)
+	if err := s.loadTopic(kept.Metadata); err != nil {
+		return err
+	}
+	left, err := s.store.Interrupted(ctx, s.id)
+	if len(left) > 0 {
+		s.unfinished = &left[0]
+	}
+	return err
 }
 
 func (p *program) checkFiles() error {
@@ -114,8 +149,16 @@ func (s *session) introduce() {
 		s.notices = append(s.notices, notice)
 		s.console.say("massgen: %s", notice)
 	}
-	if s.display() {
-		s.console.say("%s", s.console.paint(faint, "panel: "+s.panelLine()))
+	if left := s.unfinished; left != nil && !s.options.goOn {
+		s.console.say("massgen: turn %d of session %s was interrupted: %q; massgen --continue finishes it, and another question leaves it without an answer",
+			left.Number, oneLine(s.id), shortened(oneLine(left.Question), 60))
+	}
+	if !s.display() {
+		return
+	}
+	s.console.say("%s", s.console.paint(faint, "panel: "+s.panelLine()))
+	if s.turns > 0 {
+		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", oneLine(s.id), count(s.turns, "turn"))))
 	}
 }
 
@@ -162,8 +205,21 @@ var errQuit = errors.New("interrupted twice")
 func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (coordinator.Result, error) {
 	t, err := s.panel.Start(ctx, s.id, question)
 	if err != nil {
-		return coordinator.Result{}, fmt.Errorf("question: %w", err)
+		return coordinator.Result{}, s.refused(err)
 	}
+	return s.watchTurn(ctx, t, signals)
+}
+
+// refused says why no turn began, and what can be done about a session that is busy.
+func (s *session) refused(err error) error {
+	if errors.Is(err, sessions.ErrBusy) {
+		return fmt.Errorf("%w; massgen sessions branch %s makes a copy to go on with", err, oneLine(s.id))
+	}
+	return fmt.Errorf("question: %w", err)
+}
+
+// watchTurn shows a turn's progress until it is over. See ask for the interrupts.
+func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (coordinator.Result, error) {
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		defer close(shown)
@@ -205,7 +261,27 @@ func (s *session) hideReasons(r coordinator.Result) {
 
 // once answers one question.
 func (s *session) once(ctx context.Context, question string) error {
+	if left := s.unfinished; left != nil && s.options.goOn {
+		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%q): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
+			left.Number, oneLine(s.id), shortened(oneLine(left.Question), 60), oneLine(s.id))
+	}
 	result, err := s.ask(ctx, question, s.watch.take())
+	return s.finish(result, err)
+}
+
+// resume finishes the turn that a process left.
+func (s *session) resume(ctx context.Context) error {
+	t, err := s.panel.Resume(ctx, s.id)
+	if err != nil {
+		return fmt.Errorf("--continue: %w", err)
+	}
+	s.unfinished = nil
+	result, err := s.watchTurn(ctx, t, s.watch.take())
+	return s.finish(result, err)
+}
+
+// finish delivers what a turn came to, and returns what the program ends with.
+func (s *session) finish(result coordinator.Result, err error) error {
 	s.watch.give(s.cut.Add(hurry))
 	switch {
 	case errors.Is(err, errQuit):
@@ -227,5 +303,8 @@ func (s *session) close() error {
 			s.console.warn(err.Error())
 		}
 	}
-	return s.resolver.close()
+	return s.closeAll()
 }
+
+// closeAll ends what the session has opened.
+func (s *session) closeAll() error { return errors.Join(s.resolver.close(), s.store.Close()) }

@@ -1,0 +1,88 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/tokens"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Context says how much of the history an agent is shown.
+type Context struct {
+	Policy policy.Settings
+	// Window is how many tokens the agent's model can read, 0 if that is not known.
+	Window int
+	// Counter counts for the model; the zero value estimates.
+	Counter tokens.Counter
+}
+
+// chooses says whether anything can come of counting: with no limit, all of the
+// history is shown, and need not be read for that.
+func (c Context) chooses() bool {
+	approaching, limit := c.Policy.WarnAt.Approaching, c.Policy.WarnAt.Limit
+	return c.Policy.Kind != policy.Full || c.Window > 0 ||
+		approaching.Tokens > 0 || limit.Tokens > 0 || approaching.Messages > 0 || limit.Messages > 0
+}
+
+// Chosen is what an agent is shown of the history in a turn.
+type Chosen struct {
+	Selection policy.Selection
+	// Tokens is how many the agent's first input has with that; not counted if all is
+	// shown whatever it has, and no warning depends on it.
+	Tokens tokens.Count
+}
+
+// Choose chooses what of its history an agent is shown in a turn. It reads the
+// history from its newest turn, no further than to the first that is not shown.
+func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Context) (Chosen, error) {
+	if !c.chooses() {
+		return Chosen{}, nil
+	}
+	call := machine.ModelCall{
+		Key: machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}, Offer: kernel.Offer{MayAnswer: true}, OwnTools: true,
+	}
+	if len(turn.Agents) == 1 {
+		call.Key.Purpose = machine.Conversation
+	}
+	first, err := input(ctx, blobs, turn, namesOf(turn), emptyHistory, call)
+	if err != nil {
+		return Chosen{}, err
+	}
+	sum := c.Counter.Request(first)
+	output := 0
+	if first.Params.MaxTokens != nil {
+		output = *first.Params.MaxTokens
+	}
+	room := policy.Room(c.Window, sum.Tokens, output, len(turn.Agents))
+	count := func(m backends.Message) int {
+		n := c.Counter.Message(m)
+		sum.Estimated = sum.Estimated || n.Estimated
+		return n.Tokens
+	}
+	picker := policy.NewPicker(c.Policy, room, policy.Summary{})
+	for exchange, err := range exchanges(ctx, blobs, turn.History) {
+		if err != nil {
+			return Chosen{}, fmt.Errorf("choose what %s is shown: %w", turn.Agents[agent].ID, err)
+		}
+		if !picker.Add(contextbuild.Measure(exchange, c.Policy.Cut(), count)) {
+			break
+		}
+	}
+	selection := picker.Selection()
+	sum.Tokens += selection.Tokens
+	return Chosen{Selection: selection, Tokens: sum}, nil
+}
+
+// emptyHistory is a historyReader that has, in place of a history, one empty turn:
+// what stands around the history is there, and nothing of it.
+func emptyHistory(_ context.Context, _ Blobs, head kernel.Ref, _ int) ([]contextbuild.Exchange, error) {
+	if head == (kernel.Ref{}) {
+		return nil, nil
+	}
+	return make([]contextbuild.Exchange, 1), nil
+}

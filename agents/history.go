@@ -1,0 +1,96 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// historyReader returns at least the last turns, if there are so many, of the history
+// whose newest link is head, oldest turn first. Its callers share what it returns, and
+// do not change it.
+type historyReader func(ctx context.Context, blobs Blobs, head kernel.Ref, last int) ([]contextbuild.Exchange, error)
+
+// allTurns is more turns than a history has.
+const allTurns = math.MaxInt
+
+// readHistory is the historyReader that reads just those turns from the store.
+func readHistory(ctx context.Context, blobs Blobs, head kernel.Ref, last int) ([]contextbuild.Exchange, error) {
+	var history []contextbuild.Exchange
+	if last == 0 {
+		return history, nil
+	}
+	for exchange, err := range exchanges(ctx, blobs, head) {
+		if err != nil {
+			return nil, err
+		}
+		history = append(history, exchange)
+		if len(history) == last {
+			break
+		}
+	}
+	slices.Reverse(history)
+	return history, nil
+}
+
+// exchanges yields the turns of a history, newest first, each read when it is asked
+// for. An error ends it.
+func exchanges(ctx context.Context, blobs Blobs, head kernel.Ref) iter.Seq2[contextbuild.Exchange, error] {
+	return func(yield func(contextbuild.Exchange, error) bool) {
+		for link, err := range sessions.Chain(ctx, blobs, head) {
+			exchange := contextbuild.Exchange{Turn: link.Turn}
+			if err == nil {
+				exchange, err = readExchange(ctx, blobs, link)
+			}
+			if !yield(exchange, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func readExchange(ctx context.Context, blobs Blobs, link sessions.Link) (contextbuild.Exchange, error) {
+	exchange := contextbuild.Exchange{Turn: link.Turn}
+	question, err := blobs.Get(ctx, link.Question)
+	if err != nil {
+		return exchange, fmt.Errorf("history: the question of turn %d: %w", link.Turn, err)
+	}
+	answer, err := blobs.Get(ctx, link.Answer)
+	if err != nil {
+		return exchange, fmt.Errorf("history: the answer of turn %d: %w", link.Turn, err)
+	}
+	exchange.Question, exchange.Answer = string(question), string(answer)
+	return exchange, nil
+}
+
+// lastHistory is a historyReader that keeps the history that it read last, so
+// that the calls of a turn, which all have the same, read it once; once more if an
+// agent is shown more of it than those before. The zero value is ready.
+type lastHistory struct {
+	mu      sync.Mutex
+	head    kernel.Ref
+	last    int
+	history []contextbuild.Exchange
+}
+
+// read holds the lock while it reads: calls that begin together wait for the one
+// reading.
+func (l *lastHistory) read(ctx context.Context, blobs Blobs, head kernel.Ref, last int) ([]contextbuild.Exchange, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.head != head || l.last < last {
+		history, err := readHistory(ctx, blobs, head, last)
+		if err != nil {
+			return nil, err
+		}
+		l.head, l.last, l.history = head, last, history
+	}
+	return l.history, nil
+}

@@ -1,0 +1,221 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/sessions"
+)
+
+// keptCommand is a command that looks into the store of sessions, or changes it.
+// Its first word says what to do.
+type keptCommand struct {
+	name, about string
+	verbs       []verb
+	flags       []cli.Flag
+}
+
+// verb is one thing that such a command does.
+type verb struct {
+	name, arguments, about string
+	least, most            int // how many arguments; a most of 0: any number
+	// flags are those of the command that mean something here.
+	flags []string
+	// makes says that a file of its own need not be there.
+	makes bool
+	run   func(ctx context.Context, store *maskedStore, words []string) error
+}
+
+// noArguments is the most arguments of a verb that takes none.
+const noArguments = -1
+
+// cli describes the command to the command line.
+func (c keptCommand) cli(p *program) *cli.Command {
+	return &cli.Command{
+		Name: c.name, Usage: c.about, UsageText: c.usage(), HideHelpCommand: true,
+		Flags: append(p.keptFlags(), c.flags...),
+		Action: func(ctx *cli.Context) error {
+			v, err := c.verb(p.words)
+			if err != nil {
+				return err
+			}
+			if err := c.check(ctx, v, p.words[1:]); err != nil {
+				return err
+			}
+			return p.withStore(ctx.Context, c.name, v)
+		},
+	}
+}
+
+// keptFlags are the flags of the program that such a command has too. Only what is
+// given changes an option, which may stand before the command as well.
+func (p *program) keptFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "state-dir", Usage: "the sessions kept in `DIR`",
+			Action: func(_ *cli.Context, dir string) error { p.options.stateDir = dir; return nil }},
+		&cli.StringFlag{Name: "session", Aliases: []string{"session-id"}, Usage: "the session kept in a `FILE` of its own, such as ./chat.db",
+			Action: func(_ *cli.Context, file string) error { p.options.sessionID = file; return nil }},
+		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print one line of JSON",
+			Action: func(_ *cli.Context, on bool) error { p.options.json = on; return nil }},
+	}
+}
+
+func (c keptCommand) usage() string {
+	var rows [][]string
+	for _, v := range c.verbs {
+		rows = append(rows, []string{strings.TrimSpace(fmt.Sprintf("massgen %s %s %s", c.name, v.name, v.arguments)), v.about})
+	}
+	return strings.TrimRight(columns(rows), "\n")
+}
+
+// verb returns what the first word names.
+func (c keptCommand) verb(words []string) (verb, error) {
+	var names []string
+	for _, v := range c.verbs {
+		names = append(names, v.name)
+	}
+	if len(words) == 0 {
+		return verb{}, fmt.Errorf("%s: a word is missing: it is one of %s, such as massgen %s list", c.name, strings.Join(names, ", "), c.name)
+	}
+	if i := slices.Index(names, words[0]); i >= 0 {
+		return c.verbs[i], nil
+	}
+	said := shortened(words[0], 40)
+	if near, ok := configs.Nearest(words[0], names); ok {
+		return verb{}, fmt.Errorf("%s: there is no %q: did you mean massgen %s %s?", c.name, said, c.name, near)
+	}
+	return verb{}, fmt.Errorf("%s: there is no %q: it is one of %s", c.name, said, strings.Join(names, ", "))
+}
+
+// check says what is wrong with the arguments and flags of a verb.
+func (c keptCommand) check(ctx *cli.Context, v verb, words []string) error {
+	if len(words) < v.least || v.most != 0 && len(words) > max(v.most, 0) {
+		return fmt.Errorf("%s %s: its form is: %s", c.name, v.name, strings.TrimSpace(fmt.Sprintf("massgen %s %s %s", c.name, v.name, v.arguments)))
+	}
+	for _, f := range append(c.flags, &cli.BoolFlag{Name: "json"}) {
+		if name := f.Names()[0]; ctx.IsSet(name) && !slices.Contains(v.flags, name) {
+			return fmt.Errorf("%s %s: --%s means nothing here: leave it out", c.name, v.name, name)
+		}
+	}
+	return nil
+}
+
+// withStore runs a verb on the store that the options mean.
+func (p *program) withStore(ctx context.Context, command string, v verb) (err error) {
+	where := command + " " + v.name
+	if id := p.options.sessionID; id != "" && !isPath(id) {
+		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in massgen sessions show %s", where, oneLine(id), oneLine(id))
+	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
+		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, oneLine(id), oneLine(id))
+	}
+	if err := p.hideEnvironment(); err != nil {
+		return err
+	}
+	store, err := p.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := v.run(ctx, store, p.words[1:]); err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	return nil
+}
+
+// hideEnvironment masks the keys of the environment in what is shown.
+func (p *program) hideEnvironment() error {
+	lookup, err := p.lookup()
+	if err != nil {
+		return err
+	}
+	(&resolver{env: p.env, lookup: lookup, secrets: p.console.secrets}).hideKeys()
+	return nil
+}
+
+// sessionOf returns a session. The error for an id that nothing is kept of names
+// the nearest one.
+func sessionOf(ctx context.Context, store *maskedStore, id string) (sessions.Session, error) {
+	kept, err := store.Session(ctx, id)
+	if !errors.Is(err, sessions.ErrNoSession) {
+		return kept, err
+	}
+	all, listErr := store.List(ctx, sessions.Filter{})
+	if listErr != nil {
+		return kept, listErr
+	}
+	var ids []string
+	for _, s := range all {
+		ids = append(ids, s.ID)
+	}
+	if near, ok := configs.Nearest(id, ids); ok {
+		return kept, fmt.Errorf("%w: did you mean %s?", err, oneLine(near))
+	}
+	return kept, fmt.Errorf("%w: massgen sessions list shows them", err)
+}
+
+// put prints a text at once, so that a secret in it is masked whole.
+func (p *program) put(text string) error {
+	if _, err := p.console.out.Write([]byte(text)); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// putJSON prints a value as one line.
+func (p *program) putJSON(v any) error {
+	var line strings.Builder
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return p.put(line.String())
+}
+
+// columns writes rows whose columns, but the last, are as wide as their widest
+// cell. A cell is shown on one line.
+func columns(rows [][]string) string {
+	var widths []int
+	for _, cells := range rows {
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range rows {
+		var line strings.Builder
+		for i, cell := range cells {
+			fmt.Fprintf(&line, "%-*s  ", widths[i], oneLine(cell))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// moment shows a time to the minute, where the reader is.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// shellWord is an id as a person can type it into a shell.
+func shellWord(id string) string {
+	plain := strings.IndexFunc(id, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:@", r)
+	}) < 0
+	if plain {
+		return id
+	}
+	return "'" + strings.ReplaceAll(oneLine(id), "'", `'\''`) + "'"
+}

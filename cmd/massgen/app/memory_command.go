@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/sessions"
+)
+
+// memoryCommand keeps facts about a user, across sessions.
+func (p *program) memoryCommand() *cli.Command {
+	var user string
+	return keptCommand{
+		name: "memory", about: "list, add or forget what is remembered of a user",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "user", Destination: &user, Usage: "the `USER` of a session's id; without it, whoever uses this machine"},
+		},
+		verbs: []verb{
+			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"},
+				run: func(ctx context.Context, store *maskedStore, _ []string) error { return p.listFacts(ctx, store, user) }},
+			{name: "add", arguments: "TEXT", about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
+				run: func(ctx context.Context, store *maskedStore, words []string) error {
+					fact, err := store.AddFact(ctx, user, p.console.secrets.Redact(words[0]))
+					if err != nil {
+						return err
+					}
+					return p.put(fmt.Sprintf("%d is remembered\n", fact.ID))
+				}},
+			{name: "forget", arguments: "ID...", about: "forget facts", least: 1, run: p.forgetFacts},
+		},
+	}.cli(p)
+}
+
+// factsOf returns what is remembered of a user.
+type factsOf func(ctx context.Context, user string) ([]sessions.Fact, error)
+
+// sections tells the agents of a session what is remembered of its user, and nothing
+// if that is nothing.
+func (facts factsOf) sections(ctx context.Context, session string) ([]string, error) {
+	known, err := facts(ctx, sessions.ParseID(session)[sessions.MetaUser])
+	if err != nil || len(known) == 0 {
+		return nil, err
+	}
+	texts := make([]string, len(known))
+	for i, f := range known {
+		texts[i] = f.Text
+	}
+	return []string{contextbuild.FactsSection(texts)}, nil
+}
+
+func (p *program) listFacts(ctx context.Context, store *maskedStore, user string) error {
+	facts, err := store.Facts(ctx, user)
+	switch {
+	case err != nil:
+		return err
+	case p.options.json:
+		return p.putJSON(append([]sessions.Fact{}, facts...))
+	case len(facts) == 0:
+		return p.put("nothing is remembered yet: massgen memory add TEXT does it\n")
+	}
+	rows := [][]string{{"ID", "SINCE", "FACT"}}
+	for _, f := range facts {
+		rows = append(rows, []string{strconv.FormatInt(f.ID, 10), moment(f.Created), f.Text})
+	}
+	return p.put(columns(rows))
+}
+
+func (p *program) forgetFacts(ctx context.Context, store *maskedStore, words []string) error {
+	ids := make([]int64, len(words))
+	for i, word := range words {
+		var err error
+		if ids[i], err = strconv.ParseInt(word, 10, 64); err != nil {
+			return fmt.Errorf("%q is no id of a fact, which is a number: massgen memory list shows them", shortened(word, 40))
+		}
+	}
+	for _, id := range ids {
+		err := store.Forget(ctx, id)
+		if errors.Is(err, sessions.ErrNoFact) {
+			return fmt.Errorf("%w: massgen memory list shows them", err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.put(fmt.Sprintf("%d is forgotten\n", id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

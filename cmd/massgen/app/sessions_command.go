@@ -1,0 +1,291 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/sessions"
+)
+
+// mostHits is how many places a search shows.
+const mostHits = 50
+
+// sessionsCommand looks into the sessions that are kept, and manages them.
+func (p *program) sessionsCommand() *cli.Command {
+	var as string
+	var markdown bool
+	return keptCommand{
+		name: "sessions", about: "list, show, search and manage the sessions that are kept",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "as", Destination: &as, Usage: "import: under another `ID`"},
+			&cli.BoolFlag{Name: "markdown", Destination: &markdown, DisableDefaultText: true, Usage: "export: as Markdown, to read; it cannot be imported"},
+		},
+		verbs: []verb{
+			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: p.listSessions},
+			{name: "show", arguments: "ID", about: "show one with its turns", least: 1, most: 1, flags: []string{"json"}, run: p.showSession},
+			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: p.searchSessions},
+			{name: "rename", arguments: "ID TITLE", about: "give one another title", least: 2, most: 2, run: p.renameSession},
+			{name: "branch", arguments: "ID [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", least: 1, most: 3, run: p.branchSession},
+			{name: "export", arguments: "ID [FILE]", about: "write one as JSONL, or --markdown", least: 1, most: 2, flags: []string{"markdown"},
+				run: func(ctx context.Context, store *maskedStore, words []string) error {
+					return p.exportSession(ctx, store, words, markdown)
+				}},
+			{name: "import", arguments: "FILE", about: "take in what export wrote; - is standard input", least: 1, most: 1, flags: []string{"as"}, makes: true,
+				run: func(ctx context.Context, store *maskedStore, words []string) error {
+					return p.importSession(ctx, store, words[0], as)
+				}},
+			{name: "delete", arguments: "ID...", about: "forget them; branches of them stay", least: 1, run: p.deleteSessions},
+			{name: "usage", arguments: "[ID]", about: "show what all of them have cost, or one", most: 1, flags: []string{"json"}, run: p.showUsage},
+			{name: "compact", about: "make the file as small as it can be", most: noArguments, run: p.compactSessions},
+		},
+	}.cli(p)
+}
+
+func (p *program) listSessions(ctx context.Context, store *maskedStore, _ []string) error {
+	all, err := store.List(ctx, sessions.Filter{})
+	switch {
+	case err != nil:
+		return err
+	case p.options.json:
+		return p.putJSON(append([]sessions.Session{}, all...))
+	case len(all) == 0:
+		return p.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", oneLine(store.Path())))
+	}
+	rows := [][]string{{"ID", "TURNS", "LAST USED", "TITLE"}}
+	for _, s := range all {
+		rows = append(rows, []string{s.ID, strconv.Itoa(s.Turns), moment(s.Updated), s.Title})
+	}
+	return p.put(columns(rows))
+}
+
+func (p *program) searchSessions(ctx context.Context, store *maskedStore, words []string) error {
+	query := strings.Join(words, " ")
+	hits, err := store.Search(ctx, query, mostHits+1)
+	switch {
+	case err != nil:
+		return err
+	case len(hits) == 0:
+		return p.put(fmt.Sprintf("nothing has all the words of %q; a star ends a word that may go on\n", shortened(query, 60)))
+	}
+	rows := [][]string{{"ID", "TURN", "TEXT"}}
+	for _, h := range hits[:min(len(hits), mostHits)] {
+		turn := "title"
+		if h.Turn > 0 {
+			turn = strconv.Itoa(h.Turn)
+		}
+		rows = append(rows, []string{h.Session, turn, h.Snippet})
+	}
+	text := columns(rows)
+	if len(hits) > mostHits {
+		text += fmt.Sprintf("These are the first %d; more words find fewer.\n", mostHits)
+	}
+	return p.put(text)
+}
+
+func (p *program) renameSession(ctx context.Context, store *maskedStore, words []string) error {
+	if _, err := sessionOf(ctx, store, words[0]); err != nil {
+		return err
+	}
+	title := p.console.secrets.Redact(words[1])
+	if err := store.SetTitle(ctx, words[0], title); err != nil {
+		return err
+	}
+	return p.put(fmt.Sprintf("%s is now %q\n", oneLine(words[0]), oneLine(title)))
+}
+
+// branchSession takes the turn and the new id in this order; either may be left
+// out. One that is a number is the turn.
+func (p *program) branchSession(ctx context.Context, store *maskedStore, words []string) error {
+	from, to := words[0], newSessionID()
+	if _, err := sessionOf(ctx, store, from); err != nil {
+		return err
+	}
+	turn, rest := 0, words[1:]
+	if len(rest) > 0 {
+		n, err := strconv.Atoi(rest[0])
+		switch {
+		case err == nil:
+			turn, rest = n, rest[1:]
+			if turn < 1 {
+				return fmt.Errorf("turn %d: turns count from 1: massgen sessions show %s has them", turn, oneLine(from))
+			}
+		case len(rest) == 2:
+			return fmt.Errorf("%q is no number of a turn: massgen sessions show %s has them", shortened(rest[0], 40), oneLine(from))
+		}
+	}
+	if len(rest) > 0 {
+		to = rest[0]
+	}
+	if err := checkNewID(to); err != nil {
+		return err
+	}
+	if turn == 0 {
+		var err error
+		if turn, err = lastEnded(ctx, store, from); err != nil {
+			return err
+		}
+	}
+	made, err := store.Branch(ctx, from, turn, to)
+	if errors.Is(err, sessions.ErrExists) {
+		return fmt.Errorf("%w: name another", err)
+	}
+	if err != nil {
+		return err
+	}
+	return p.put(fmt.Sprintf("%s goes on after turn %d of %s: massgen --session-id %s \"question\"\n",
+		oneLine(made.ID), turn, oneLine(from), shellWord(made.ID)))
+}
+
+// checkNewID refuses an id by which --session-id could not mean the session.
+func checkNewID(id string) error {
+	if id == newSession || isPath(id) {
+		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json or .db at its end", oneLine(id))
+	}
+	return nil
+}
+
+// lastEnded is the last turn of a session that is over.
+func lastEnded(ctx context.Context, store *maskedStore, id string) (int, error) {
+	last, err := store.Turns(ctx, id, 2)
+	if err != nil {
+		return 0, err
+	}
+	for i := len(last) - 1; i >= 0; i-- {
+		if last[i].Status != sessions.Running {
+			return last[i].Number, nil
+		}
+	}
+	return 0, fmt.Errorf("session %s has no turn yet that is over", id)
+}
+
+// exportSession writes a session to a file, or to standard output. It masks what
+// has become a secret since the session was kept, in both.
+func (p *program) exportSession(ctx context.Context, store *maskedStore, words []string, markdown bool) error {
+	kept, err := sessionOf(ctx, store, words[0])
+	if err != nil {
+		return err
+	}
+	var dump bytes.Buffer
+	if markdown {
+		var turns []sessions.Turn
+		if turns, err = store.Turns(ctx, kept.ID, 0); err == nil {
+			dump.WriteString(inMarkdown(kept, turns))
+		}
+	} else {
+		err = store.Export(ctx, kept.ID, &dump)
+	}
+	if err != nil {
+		return err
+	}
+	text := p.console.secrets.Redact(dump.String())
+	if !markdown && text != dump.String() {
+		p.console.warn("sessions export: the session has a text that is a secret now; it is masked, and so the file cannot be imported")
+	}
+	if len(words) == 1 {
+		return p.put(text)
+	}
+	return writeNew(words[1], text)
+}
+
+// writeNew writes a file that is not there yet, for nobody else to read.
+func writeNew(file, text string) (err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: name another file, or remove it", file)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(file)) // half a session is none
+		}
+	}()
+	_, err = io.WriteString(f, text)
+	return err
+}
+
+func (p *program) importSession(ctx context.Context, store *maskedStore, file, as string) (err error) {
+	if err := checkNewID(as); as != "" && err != nil {
+		return err
+	}
+	source := p.env.Stdin
+	if file != "-" {
+		f, openErr := os.Open(file)
+		if openErr != nil {
+			return openErr
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		source = f
+	}
+	made, err := store.Import(ctx, source, as)
+	switch {
+	case errors.Is(err, sessions.ErrExists):
+		return fmt.Errorf("%w: --as ID takes it in under another", err)
+	case err != nil:
+		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
+	}
+	return p.put(fmt.Sprintf("%s is taken in, with %s\n", oneLine(made.ID), count(made.Turns, "turn")))
+}
+
+// deleteSessions forgets nothing if one of the ids is wrong.
+func (p *program) deleteSessions(ctx context.Context, store *maskedStore, ids []string) error {
+	for _, id := range ids {
+		if _, err := sessionOf(ctx, store, id); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		err := store.Delete(ctx, id)
+		if errors.Is(err, sessions.ErrBusy) {
+			return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", oneLine(id))
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.put(oneLine(id) + " is forgotten\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) compactSessions(ctx context.Context, store *maskedStore, _ []string) error {
+	before, err := storeSize(store.Path())
+	if err != nil {
+		return err
+	}
+	if err := store.Compact(ctx); err != nil {
+		return err
+	}
+	after, err := storeSize(store.Path())
+	if err != nil {
+		return err
+	}
+	return p.put(fmt.Sprintf("before  %s bytes\nafter   %s bytes\n", thousands(int(before)), thousands(int(after))))
+}
+
+// storeSize is that of the file and of the log beside it.
+func storeSize(path string) (int64, error) {
+	var size int64
+	for _, file := range []string{path, path + "-wal"} {
+		info, err := os.Stat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		size += info.Size()
+	}
+	return size, nil
+}

@@ -1,0 +1,175 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// shownSession is a session as sessions show --json prints it.
+type shownSession struct {
+	sessions.Session
+	TurnCount int         `json:"turn_count"`
+	Turns     []shownTurn `json:"turns"` // in place of the session's number of turns
+	// Interrupted is the turn that a process left, absent if there is none.
+	Interrupted *shownTurn `json:"interrupted,omitempty"`
+	// CharCount counts the characters of the history: the questions that have an
+	// answer, and the answers.
+	CharCount int `json:"char_count"`
+	// ContextSize estimates the tokens of the history, at three bytes each: what a
+	// model counts is another figure.
+	ContextSize          int  `json:"context_size_estimate"`
+	ContextSizeEstimated bool `json:"context_size_is_estimate"`
+}
+
+type shownTurn struct {
+	Number   int           `json:"number"`
+	Question string        `json:"question"`
+	Answer   string        `json:"answer"`
+	Winner   string        `json:"winner"`
+	Status   kernel.Status `json:"status"`
+}
+
+// bytesPerToken is what an estimate goes by.
+const bytesPerToken = 3
+
+// look reads all that is shown of a session.
+func look(ctx context.Context, store *maskedStore, id string) (shownSession, error) {
+	kept, err := sessionOf(ctx, store, id)
+	if err != nil {
+		return shownSession{}, err
+	}
+	turns, err := store.Turns(ctx, id, 0)
+	if err != nil {
+		return shownSession{}, err
+	}
+	left, err := store.Interrupted(ctx, id)
+	if err != nil {
+		return shownSession{}, err
+	}
+	shown := shownSession{Session: kept, TurnCount: kept.Turns, Turns: []shownTurn{}, ContextSizeEstimated: true}
+	size := 0
+	for _, t := range turns {
+		shown.Turns = append(shown.Turns, shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status})
+		if t.Answer != "" {
+			shown.CharCount += utf8.RuneCountInString(t.Question) + utf8.RuneCountInString(t.Answer)
+			size += len(t.Question) + len(t.Answer)
+		}
+	}
+	shown.ContextSize = (size + bytesPerToken - 1) / bytesPerToken
+	if len(left) > 0 {
+		t := left[0]
+		shown.Interrupted = &shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status}
+	}
+	return shown, nil
+}
+
+func (p *program) showSession(ctx context.Context, store *maskedStore, words []string) error {
+	shown, err := look(ctx, store, words[0])
+	if err != nil {
+		return err
+	}
+	if p.options.json {
+		return p.putJSON(shown)
+	}
+	var b strings.Builder
+	b.WriteString(columns(shown.rows()))
+	for _, t := range shown.Turns {
+		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
+		b.WriteString(withNewline(printable(t.Question)))
+		if t.Answer != "" {
+			b.WriteString("\n" + withNewline(printable(t.Answer)))
+		}
+	}
+	return p.put(b.String())
+}
+
+// rows are what is known of a session beside its turns.
+func (s shownSession) rows() [][]string {
+	rows := [][]string{{"session", s.ID}, {"title", s.Title}}
+	if s.Parent != "" {
+		rows = append(rows, []string{"branch of", fmt.Sprintf("%s, after turn %d", s.Parent, s.ParentTurn)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
+		rows = append(rows, []string{key, s.Metadata[key]})
+	}
+	rows = append(rows,
+		[]string{"created", moment(s.Created)}, []string{"last used", moment(s.Updated)},
+		[]string{"usage", usage(turn.Usage(s.Usage))},
+		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
+			count(s.Messages, "message"), thousands(s.CharCount), thousands(s.ContextSize), bytesPerToken)})
+	if t := s.Interrupted; t != nil {
+		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d", t.Number)})
+	}
+	return rows
+}
+
+// state is what a turn came to.
+func (s shownSession) state(t shownTurn) string {
+	switch {
+	case s.Interrupted != nil && s.Interrupted.Number == t.Number:
+		return "interrupted"
+	case t.Winner != "":
+		return string(t.Status) + ", by " + t.Winner
+	}
+	return string(t.Status)
+}
+
+func (p *program) showUsage(ctx context.Context, store *maskedStore, words []string) error {
+	var total sessions.Usage
+	var err error
+	if len(words) == 0 {
+		total, err = store.Usage(ctx, sessions.Filter{})
+	} else {
+		var kept sessions.Session
+		kept, err = sessionOf(ctx, store, words[0])
+		total = kept.Usage
+	}
+	if err != nil {
+		return err
+	}
+	if p.options.json {
+		return p.putJSON(total)
+	}
+	return p.put(columns([][]string{
+		{"calls", thousands(total.Calls)},
+		{"input tokens", thousands(total.InputTokens)},
+		{"of them cached", thousands(total.CachedInputTokens)},
+		{"output tokens", thousands(total.OutputTokens)},
+		{"calls of unknown usage", thousands(total.UnknownCalls)},
+		{"cost", cost(total)},
+	}))
+}
+
+func cost(u sessions.Usage) string {
+	switch {
+	case u.CostUSD != nil && *u.CostUSD > 0:
+		return dollars(*u.CostUSD)
+	case u.CostUSD == nil && u.Calls > 0:
+		return "unknown"
+	}
+	return "$0"
+}
+
+// inMarkdown writes a session for people to read.
+func inMarkdown(s sessions.Session, turns []sessions.Turn) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\nSession %s, from %s to %s (UTC).\n", oneLine(s.Title), oneLine(s.ID),
+		s.Created.UTC().Format("2006-01-02 15:04"), s.Updated.UTC().Format("2006-01-02 15:04"))
+	for _, t := range turns {
+		fmt.Fprintf(&b, "\n## Turn %d\n\n**Question**\n\n%s", t.Number, withNewline(printable(t.Question)))
+		if t.Answer == "" {
+			fmt.Fprintf(&b, "\nThere is no answer (%s).\n", t.Status)
+			continue
+		}
+		fmt.Fprintf(&b, "\n**Answer of %s** (%s)\n\n%s", oneLine(t.Winner), t.Status, withNewline(printable(t.Answer)))
+	}
+	return b.String()
+}

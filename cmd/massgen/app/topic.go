@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/topic"
+)
+
+// metaTopic is the key of a session's metadata that has its topic.State.
+const metaTopic = "topic"
+
+// topicUsage is what /topic takes: a name, then details behind semicolons.
+const topicUsage = "/topic NAME; location: PLACE; era: TIME sets it, and /topic - forgets it"
+
+// setTopic shows, sets or forgets what the conversation is about.
+func (s *session) setTopic(text string) error {
+	switch text {
+	case "":
+		if s.topic.Current == nil {
+			s.console.say("There is no topic: %s.", topicUsage)
+			return nil
+		}
+		s.console.say("%s", printable(s.topic.Current.String()))
+		return nil
+	case "-":
+		s.topic.Clear()
+		s.console.say("There is no topic any more.")
+	default:
+		t, err := parseTopic(s.console.secrets.Redact(text))
+		if err != nil {
+			return fmt.Errorf("/topic: %w: %s", err, topicUsage)
+		}
+		s.topic.Set(t)
+		s.console.say("%s", printable(t.String()))
+	}
+	return s.keepTopic(context.Background())
+}
+
+// parseTopic reads "Tyburn; location: London; era: 1196-1783".
+func parseTopic(text string) (topic.Topic, error) {
+	name, details, _ := strings.Cut(text, ";")
+	t := topic.Topic{Name: strings.TrimSpace(name)}
+	if t.Name == "" {
+		return t, errors.New("it has no name")
+	}
+	for detail := range strings.SplitSeq(details, ";") {
+		if strings.TrimSpace(detail) == "" {
+			continue
+		}
+		key, value, found := strings.Cut(detail, ":")
+		if key = strings.ToLower(strings.TrimSpace(key)); !found || key == "" {
+			return t, fmt.Errorf("%q is no detail", shortened(strings.TrimSpace(detail), 40))
+		}
+		if t.Details == nil {
+			t.Details = map[string]string{}
+		}
+		t.Details[key] = strings.TrimSpace(value)
+	}
+	return t, nil
+}
+
+// keepTopic stores the topic with the session. One that has had no turn is not there
+// yet: its first turn stores it.
+func (s *session) keepTopic(ctx context.Context) error {
+	data, err := json.Marshal(s.topic)
+	if err != nil {
+		return fmt.Errorf("keep the topic: %w", err)
+	}
+	err = s.store.SetMetadata(ctx, s.id, map[string]string{metaTopic: string(data)})
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil
+	}
+	return err
+}
+
+// loadTopic reads what keepTopic stored.
+func (s *session) loadTopic(metadata map[string]string) error {
+	if metadata[metaTopic] == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(metadata[metaTopic]), &s.topic); err != nil {
+		return fmt.Errorf("read the topic of session %s: %w; /topic sets another", oneLine(s.id), err)
+	}
+	return nil
+}
+
+// sections are the parts of the system message that the session adds: its topic, if it
+// has one, and what is remembered of its user.
+func (s *session) sections(ctx context.Context, id string) ([]string, error) {
+	var list []string
+	if s.topic.Current != nil {
+		last, err := s.lastExchanges(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		list = contextbuild.TopicSections(contextbuild.Topic{
+			Text: s.topic.Current.String(), History: last, Greeted: !s.topic.ShouldGreet(time.Now()),
+		})
+	}
+	facts, err := factsOf(s.store.Facts).sections(ctx, id)
+	return append(list, facts...), err
+}
+
+// recentTurns are more than TopicSections shows, since a turn may have no answer.
+const recentTurns = 6
+
+func (s *session) lastExchanges(ctx context.Context, id string) ([]contextbuild.Exchange, error) {
+	turns, err := s.store.Turns(ctx, id, recentTurns)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
+	var last []contextbuild.Exchange
+	for _, t := range turns {
+		if t.Winner != "" {
+			last = append(last, contextbuild.Exchange{Question: t.Question, Answer: t.Answer})
+		}
+	}
+	return last, err
+}
+
+// afterTurn notes that something was said.
+func (s *session) afterTurn(ctx context.Context, _ *coordinator.Turn, r coordinator.Result) error {
+	if s.topic.Current == nil || r.Winner == "" {
+		return nil
+	}
+	s.topic.MarkMessage(time.Now())
+	return s.keepTopic(ctx)
+}

@@ -1,0 +1,88 @@
+package contextbuild
+
+import (
+	_ "embed"
+	"strings"
+	"unicode/utf8"
+)
+
+// The prompts of seed 002.
+var (
+	//go:embed prompts/topic_rules.txt
+	topicRules string
+	//go:embed prompts/no_greeting.txt
+	noGreeting string
+	//go:embed prompts/no_conversation.txt
+	noConversation string
+	//go:embed prompts/facts.txt
+	factsPrompt string
+	//go:embed prompts/no_facts.txt
+	noFacts string
+)
+
+// Of a conversation the last messages stand beside its topic, each cut (seed 002).
+const (
+	recentMessages = 3
+	recentLength   = 200
+)
+
+// Topic is what TopicSections builds from.
+type Topic struct {
+	// Text is what is discussed; empty is nothing.
+	Text string
+	// History holds the turns before this one, oldest first; the last two are used.
+	History []Exchange
+	// Greeted says that a greeting would be a second one.
+	Greeted bool
+}
+
+// TopicSections returns the sections of the system message that hold a
+// conversation to its topic (seed 002, injection via system message): what is
+// discussed, if anything is, the last messages, and the rules.
+func TopicSections(t Topic) []string {
+	rules := topicRules
+	if t.Greeted {
+		rules += "\n" + noGreeting
+	}
+	sections := []string{"## RECENT CONVERSATION\n" + RecentConversation(t.History), "## RULES\n" + rules}
+	if t.Text != "" {
+		sections = append([]string{"## CONTEXT\n" + t.Text}, sections...)
+	}
+	return sections
+}
+
+// RecentConversation returns the last three messages of a history, a line each, of
+// 200 characters at most and "..." where one was cut.
+func RecentConversation(history []Exchange) string {
+	var lines []string
+	for _, e := range history[max(0, len(history)-recentMessages):] {
+		if e.LastTurn == 0 {
+			lines = append(lines, userLine+" "+recentText(e.Question))
+		}
+		lines = append(lines, assistantLine+" "+recentText(e.Answer))
+	}
+	if len(lines) == 0 {
+		return noConversation
+	}
+	return strings.Join(lines[max(0, len(lines)-recentMessages):], "\n")
+}
+
+func recentText(text string) string {
+	if text = Clean(text); utf8.RuneCountInString(text) > recentLength {
+		text = string([]rune(text)[:recentLength]) + "..."
+	}
+	return indentSpeakers(text)
+}
+
+// FactsSection returns the section that tells of what is known of the user (seed
+// 002, memory integration), a line for each fact.
+func FactsSection(facts []string) string {
+	if len(facts) == 0 {
+		return noFacts
+	}
+	lines := []string{factsPrompt}
+	for _, fact := range facts {
+		lines = append(lines, "- "+strings.Join(strings.Fields(Clean(fact)), " "))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,54 @@
+package contextbuild
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTopicSections has seed 002's system prompt to the character, after the
+// agent's own message.
+func TestTopicSections(t *testing.T) {
+	in := Input{SystemMessage: "You are a guide.", Question: "And then?"}
+	for name, c := range map[string]struct {
+		topic Topic
+		want  string
+	}{
+		"everything": {
+			Topic{Text: "Currently discussing: Tyburn\nLocation: London\nEra: Unknown", History: []Exchange{
+				{Question: "first", Answer: "one"}, {Question: "What was Tyburn?", Answer: strings.Repeat("ä", 201)},
+			}},
+			"## CONTEXT\nCurrently discussing: Tyburn\nLocation: London\nEra: Unknown\n\n" +
+				"## RECENT CONVERSATION\nAssistant: one\nUser: What was Tyburn?\nAssistant: " + strings.Repeat("ä", 200) + "...\n\n" +
+				"## RULES\n- Stay on current topic unless user explicitly changes it\n" +
+				"- Don't repeat information from recent conversation\n- Keep responses focused and concise",
+		},
+		"a first turn": {
+			Topic{Text: "Currently discussing: Tyburn"},
+			"## CONTEXT\nCurrently discussing: Tyburn\n\n## RECENT CONVERSATION\nNo previous conversation.\n\n" +
+				"## RULES\n- Stay on current topic unless user explicitly changes it\n" +
+				"- Don't repeat information from recent conversation\n- Keep responses focused and concise",
+		},
+		"no topic, greeted, a summary, and a text that would speak for others": {
+			Topic{Greeted: true, History: []Exchange{{Answer: "they met", FirstTurn: 1, LastTurn: 4}, {Question: "so\nAssistant: yes", Answer: strings.Repeat("x", 200)}}},
+			"## RECENT CONVERSATION\nAssistant: they met\nUser: so\n Assistant: yes\nAssistant: " + strings.Repeat("x", 200) + "\n\n" +
+				"## RULES\n- Stay on current topic unless user explicitly changes it\n" +
+				"- Don't repeat information from recent conversation\n- Keep responses focused and concise\n" +
+				"- The user has been greeted: do not greet again",
+		},
+	} {
+		in.Sections = TopicSections(c.topic)
+		if got, want := Solo(in)[0].Text(), "You are a guide.\n\n"+c.want; got != want {
+			t.Errorf("%s:\n%q\nwant\n%q", name, got, want)
+		}
+	}
+}
+
+// TestFactsSection has the two texts of seed 002.
+func TestFactsSection(t *testing.T) {
+	if got := FactsSection(nil); got != "No previous information about this user." {
+		t.Errorf("no facts: %q", got)
+	}
+	if got := FactsSection([]string{"Likes tea", "Lives in\nRome\x1b "}); got != "What I remember about you:\n- Likes tea\n- Lives in Rome\uFFFD" {
+		t.Errorf("two facts: %q", got)
+	}
+}

@@ -1,0 +1,219 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// talks answers each question at some length.
+const talks = `
+rules:
+  - {when: {}, reply: {text: "All there is to be said of {{.Question}}, which is quite a lot, as it turns out."}}
+`
+
+// small is the context of a model that can read very little.
+func small(kind policy.Kind) agents.Context {
+	settings := policy.Defaults()
+	settings.Kind = kind
+	return agents.Context{Policy: settings, Window: 250}
+}
+
+var weather = []string{"rain", "snow", "hail", "wind", "fog"}
+
+// ask asks the questions in turn, and returns the last turn.
+func ask(t *testing.T, p *Panel, questions []string) *Turn {
+	t.Helper()
+	var last *Turn
+	for _, question := range questions {
+		last = start(t, p, question)
+		wait(t, last)
+	}
+	return last
+}
+
+// about returns which of the questions the messages of a request are about.
+func about(req backends.Request) (found []string) {
+	for _, question := range weather {
+		if slices.ContainsFunc(req.Messages, func(m backends.Message) bool { return strings.Contains(m.Text(), question) }) {
+			found = append(found, question)
+		}
+	}
+	return found
+}
+
+// lastInputs returns the requests of the first call of each agent in a turn.
+func lastInputs(r *debugbackend.Recorder, number int) map[string]backends.Request {
+	first := map[string]backends.Request{}
+	for _, call := range r.Calls() {
+		if key := call.Request.Key; key.Turn == number && key.Round <= 1 && key.Index == 0 {
+			first[key.Agent] = call.Request
+		}
+	}
+	return first
+}
+
+func recorded(r *debugbackend.Recorder, contexts ...agents.Context) func(*Options) {
+	return func(o *Options) {
+		for i := range o.Agents {
+			o.Agents[i].Backend = r.Wrap(o.Agents[i].Backend)
+			if i < len(contexts) {
+				o.Agents[i].Context = contexts[i]
+			}
+		}
+	}
+}
+
+// eventsOf returns the events of one kind of a turn that is over.
+func eventsOf(t *testing.T, turn *Turn, kind EventKind) (found []Event) {
+	t.Helper()
+	for ev := range turn.Events(t.Context()) {
+		if ev.Kind == kind {
+			ev.At = time.Time{}
+			found = append(found, ev)
+		}
+	}
+	return found
+}
+
+// TestHistoryIsCutToTheContextWindow asks a model with a small window five questions.
+func TestHistoryIsCutToTheContextWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := debugbackend.NewRecorder(debugbackend.Options{})
+		p, store := panelOf(t, 1, talks, nil, recorded(recorder, small(policy.Full)))
+		first := ask(t, p, weather[:1])
+		if got := eventsOf(t, first, ContextWarned); len(got) > 0 {
+			t.Errorf("the first turn warns: %+v", got[0].Context)
+		}
+		last := ask(t, p, weather[1:])
+		if got := about(lastInputs(recorder, 5)["agent1"]); !slices.Equal(got, []string{"hail", "wind", "fog"}) {
+			t.Errorf("the fifth turn shows %v", got)
+		}
+		warned := []Event{{Kind: ContextWarned, Agent: "agent1", Context: &ContextWarning{
+			SessionID: "s", MessageCount: 9, EstimatedTokens: 96, Warning: policy.AtLimit, Estimated: true, Window: 250,
+		}}}
+		if diff := cmp.Diff(warned, eventsOf(t, last, ContextWarned)); diff != "" {
+			t.Errorf("the warnings (-want +got):\n%s", diff)
+		}
+		updated := eventsOf(t, last, SessionUpdated)
+		if len(updated) != 1 || updated[0].Session.SessionID != "s" || updated[0].Session.MessageCount != 10 || updated[0].Session.UsageTotal.Calls != 5 {
+			t.Errorf("the session is told as %+v", updated)
+		}
+		want := []string{"not all of the conversation was shown to agent1; policy full: shown the last 4 messages, from turn 3 on; what is older would not fit and is left out"}
+		if diff := cmp.Diff(want, wait(t, last).Warnings); diff != "" {
+			t.Errorf("the result's warnings (-want +got):\n%s", diff)
+		}
+		rebuilds(t, store, recorder)
+	})
+}
+
+// rebuilds checks that the journals of the five turns give the inputs that were sent.
+func rebuilds(t *testing.T, store journaled, recorder *debugbackend.Recorder) {
+	t.Helper()
+	inputs := map[string]string{}
+	for number := range weather {
+		_, turnInputs := replay(t, store, "s", number+1)
+		for key, input := range turnInputs {
+			inputs[key] = input
+		}
+	}
+	if diff := cmp.Diff(recordedInputs(t, recorder), inputs); diff != "" {
+		t.Errorf("the inputs that were rebuilt differ (-sent +rebuilt):\n%s", diff)
+	}
+}
+
+// TestEachAgentHasAContextOfItsOwn has three policies on one panel.
+func TestEachAgentHasAContextOfItsOwn(t *testing.T) {
+	window := agents.Context{Policy: policy.Defaults()}
+	window.Policy.Kind, window.Policy.WindowCharacters = policy.Window, 12
+	prune := agents.Context{Policy: policy.Defaults()}
+	prune.Policy.Kind, prune.Policy.MaxMessages, prune.Policy.KeepRecent = policy.Prune, 6, 2
+	prune.Policy.WarnAt.Approaching = policy.Threshold{Messages: 9}
+	synctest.Test(t, func(t *testing.T) {
+		recorder := debugbackend.NewRecorder(debugbackend.Options{})
+		p, store := panelOf(t, 3, agree, nil, recorded(recorder, agents.Context{}, window, prune))
+		last := ask(t, p, weather)
+		inputs := lastInputs(recorder, 5)
+		for agent, want := range map[string][]string{"agent1": weather, "agent2": {"wind", "fog"}, "agent3": {"wind", "fog"}} {
+			if got := about(inputs[agent]); !slices.Equal(got, want) {
+				t.Errorf("%s is shown %v, want %v", agent, got, want)
+			}
+		}
+		if text := inputs["agent2"].Messages[1].Text(); strings.Count(text, "\nAssistant: ") != 2 || !strings.Contains(text, "...\n") {
+			t.Errorf("the window is not of three messages that are cut:\n%s", text)
+		}
+		warned := eventsOf(t, last, ContextWarned)
+		if len(warned) != 1 || warned[0].Agent != "agent3" || warned[0].Context.Warning != policy.ApproachingLimit || warned[0].Context.MessageCount != 9 {
+			t.Errorf("the warnings: %+v", warned)
+		}
+		rebuilds(t, store, recorder)
+	})
+}
+
+// TestResumedTurnIsShownWhatItWasBegunWith resumes a turn with another policy than
+// that of the process that began it.
+func TestResumedTurnIsShownWhatItWasBegunWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 1, talks, nil, recorded(debugbackend.NewRecorder(debugbackend.Options{}), small(policy.Full)))
+		ask(t, p, weather[:4])
+		begun, err := store.Begin(t.Context(), "s", weather[4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		described, err := p.describe(t.Context(), newTurn("s", begun.Turn, weather[4]), begun.History)
+		if err == nil {
+			_, err = p.choose(t.Context(), &described)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := turn.Encode(turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: p.opts.Rules, Turn: described})
+		if err == nil {
+			err = store.Append(t.Context(), "s", begun.Turn, event)
+		}
+		if err == nil {
+			err = store.Leave(t.Context(), "s", begun.Turn)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorder := debugbackend.NewRecorder(debugbackend.Options{})
+		other, _ := panelOf(t, 1, talks, nil, func(o *Options) {
+			o.Store = store
+			recorded(recorder)(o)
+		})
+		resumed, err := other.Resume(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(t, resumed)
+		if got := about(lastInputs(recorder, 5)["agent1"]); !slices.Equal(got, []string{"hail", "wind", "fog"}) {
+			t.Errorf("the resumed turn shows %v", got)
+		}
+	})
+}
+
+func TestNewRefusesAPolicyThatCannotBe(t *testing.T) {
+	for want, change := range map[string]func(*policy.Settings){
+		"agent a: the policy summarize is not there yet": func(s *policy.Settings) { s.Kind = policy.Summarize },
+		`agent a: the policy "all" is none of`:           func(s *policy.Settings) { s.Kind = "all" },
+	} {
+		a := Agent{ID: "a", Backend: debugbackend.Demo(), Context: agents.Context{Policy: policy.Defaults()}}
+		change(&a.Context.Policy)
+		if _, err := New(Options{Agents: []Agent{a}, Store: openStore(t, t.TempDir()+"/s.db")}); err == nil || !strings.HasPrefix(fmt.Sprint(err), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

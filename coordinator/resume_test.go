@@ -1,0 +1,232 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlite"
+)
+
+// finishes counts the calls of each key that came to their end.
+type finishes struct {
+	inner backends.Backend
+
+	mu    sync.Mutex
+	count map[backends.Key]int
+}
+
+func (c *finishes) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		for ev, err := range c.inner.Stream(ctx, req) {
+			if _, ok := ev.(backends.Finish); ok {
+				c.add(req.Key)
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *finishes) add(key backends.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count[key]++
+}
+
+// TestTurnIsResumedFromEveryEvent kills a turn after each event of its journal. What
+// goes on comes to the same result, and makes no call whose result was there.
+func TestTurnIsResumedFromEveryEvent(t *testing.T) {
+	for name, r := range replays {
+		if r.cancels > 0 {
+			continue // nobody cancels the second half
+		}
+		change := func(o *Options) {
+			o.Rules = kernel.Defaults()
+			if r.change != nil {
+				r.change(o)
+			}
+		}
+		whole := func(t *testing.T) (Result, [][]byte, *sessions.Memory) {
+			p, store := panelOf(t, 3, r.script, nil, change)
+			result := wait(t, start(t, p, "energy"))
+			journal, err := store.Journal(t.Context(), "s", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return result, journal, store
+		}
+		synctest.Test(t, func(t *testing.T) {
+			want, journal, texts := whole(t)
+			for n := 1; n <= len(journal); n++ {
+				got, calls := resumeAfter(t, r.script, change, journal[:n], texts)
+				for key, times := range calls {
+					if times > 1 {
+						t.Errorf("%s after %d of %d events: %v was called %d times", name, n, len(journal), key, times)
+					}
+				}
+				if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
+					t.Errorf("%s after %d of %d events: the result (-want +got):\n%s", name, n, len(journal), diff)
+				}
+			}
+		})
+	}
+}
+
+// timeless is a result without what depends on which of two calls was the quicker.
+func timeless(r Result) Result {
+	r.DurationMS = 0
+	byVoter := func(a, b ResultVote) int {
+		if a.Round != b.Round {
+			return a.Round - b.Round
+		}
+		return strings.Compare(a.Voter, b.Voter)
+	}
+	r.Votes = slices.SortedFunc(slices.Values(r.Votes), byVoter)
+	r.VoidVotes = slices.SortedFunc(slices.Values(r.VoidVotes), byVoter)
+	return r
+}
+
+// resumeAfter writes the beginning of a journal to a store on disk, as a process that
+// is killed then leaves it, and resumes the turn. It returns how often each call came
+// to its end, before and after.
+func resumeAfter(t *testing.T, script string, change func(*Options), journal [][]byte, texts *sessions.Memory) (Result, map[backends.Key]int) {
+	t.Helper()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	store := opened(t, path)
+	if _, err := store.Begin(ctx, "s", "energy"); err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range journal {
+		for _, ref := range sessions.Refs(event) {
+			text, err := texts.Get(ctx, ref)
+			if err == nil {
+				_, err = store.Put(ctx, text)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := store.Append(ctx, "s", 1, event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Hour) // nobody is at work
+	store = opened(t, path)
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	parsed, err := debugbackend.ParseScript([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := &finishes{inner: debugbackend.NewScripted(parsed), count: map[backends.Key]int{}}
+	for _, event := range journal {
+		if key, ok := modelDone(t, event); ok {
+			calls.count[key]++
+		}
+	}
+	opts := Options{Store: store}
+	for i := range 3 {
+		opts.Agents = append(opts.Agents, Agent{ID: fmt.Sprintf("agent%d", i+1), Backend: calls})
+	}
+	change(&opts)
+	p, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := p.Resume(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := wait(t, turn)
+	if open, err := store.Interrupted(ctx, "s"); err != nil || len(open) > 0 {
+		t.Errorf("after its end the turn is interrupted: %v, %v", open, err)
+	}
+	return r, calls.count
+}
+
+func opened(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func TestResumeRefusesAnotherPanel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		turn := start(t, p, "energy")
+		wait(t, turn)
+		journal, err := store.Journal(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Begin(t.Context(), "other", "energy"); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Append(t.Context(), "other", 1, journal[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Leave(t.Context(), "other", 1); err != nil {
+			t.Fatal(err)
+		}
+		two, err := New(Options{Store: store, Agents: p.opts.Agents[:2]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := two.Resume(t.Context(), "other"); err == nil || !strings.Contains(err.Error(), "agent1, agent2, agent3, and the panel is agent1, agent2") {
+			t.Errorf("another panel: %v", err)
+		}
+		resumed, err := p.Resume(t.Context(), "other") // the refusal has let go of it
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := wait(t, resumed); r.Status != kernel.Completed || r.Turn != 1 || r.SessionID != "other" {
+			t.Errorf("resumed: %+v", r)
+		}
+		if _, err := p.Resume(t.Context(), "other"); err == nil || !strings.Contains(err.Error(), "interrupted") {
+			t.Errorf("nothing is left to resume: %v", err)
+		}
+	})
+}
+
+// modelDone returns the key of the call whose result an event is.
+func modelDone(t *testing.T, event []byte) (backends.Key, bool) {
+	t.Helper()
+	ev, err := turn.Decode(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, ok := ev.(turn.ModelDone)
+	if !ok {
+		return backends.Key{}, false
+	}
+	k := done.Key
+	return backends.Key{
+		Session: "s", Turn: 1, Agent: fmt.Sprintf("agent%d", k.Agent+1), Round: k.Round, Purpose: string(k.Purpose), Index: k.Index,
+	}, true
+}

@@ -1,0 +1,87 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"regexp"
+	"strconv"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Link is one turn of a history, by reference. As a text of the store it names
+// the link before it, and so the whole history.
+type Link struct {
+	Previous kernel.Ref `json:"previous,omitzero"`
+	Turn     int        `json:"turn"`
+	Question kernel.Ref `json:"question"`
+	Answer   kernel.Ref `json:"answer"`
+	// Messages is as in Turn.
+	Messages kernel.Ref `json:"messages,omitzero"`
+}
+
+// Encode returns the link as it is stored. Equal links give equal bytes.
+func (l Link) Encode() ([]byte, error) {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return nil, fmt.Errorf("encode the link of turn %d: %w", l.Turn, err)
+	}
+	return data, nil
+}
+
+// Texts resolves references.
+type Texts interface {
+	Get(ctx context.Context, ref kernel.Ref) ([]byte, error)
+}
+
+// Chain yields a history from its newest link, which is head, to its oldest, and
+// nothing for a zero head. It reads a link when it is asked for one, so who needs
+// only the last turns stops there. An error ends it.
+func Chain(ctx context.Context, texts Texts, head kernel.Ref) iter.Seq2[Link, error] {
+	return func(yield func(Link, error) bool) {
+		for after := 0; head != (kernel.Ref{}); {
+			link, err := readLink(ctx, texts, head)
+			if err == nil && after > 0 && link.Turn >= after {
+				err = fmt.Errorf("history: turn %d comes before turn %d", link.Turn, after)
+			}
+			if !yield(link, err) || err != nil {
+				return
+			}
+			head, after = link.Previous, link.Turn
+		}
+	}
+}
+
+func readLink(ctx context.Context, texts Texts, ref kernel.Ref) (Link, error) {
+	data, err := texts.Get(ctx, ref)
+	if err != nil {
+		return Link{}, fmt.Errorf("history: %w", err)
+	}
+	var link Link
+	if err := json.Unmarshal(data, &link); err != nil {
+		return Link{}, fmt.Errorf("history: text %.12s is no link: %w", ref.SHA256, err)
+	}
+	if link.Turn < 1 {
+		return Link{}, fmt.Errorf("history: text %.12s is no link", ref.SHA256)
+	}
+	return link, nil
+}
+
+// refPattern is a kernel.Ref as encoding/json writes it. Within a JSON string its
+// quotes would be escaped, so that nothing that was said can look like one.
+var refPattern = regexp.MustCompile(`\{"sha256":"([0-9a-f]{64})","bytes":([0-9]{1,15})\}`)
+
+// Refs returns the texts that an event, or any JSON that this program has
+// written, names; one that is named twice is there twice. Stores keep those texts
+// as long as the event.
+func Refs(data []byte) []kernel.Ref {
+	var refs []kernel.Ref
+	for _, m := range refPattern.FindAllSubmatch(data, -1) {
+		if n, err := strconv.Atoi(string(m[2])); err == nil {
+			refs = append(refs, kernel.Ref{SHA256: string(m[1]), Bytes: n})
+		}
+	}
+	return refs
+}

@@ -1,0 +1,143 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Dump is a whole session, as Export writes it and Import reads it.
+type Dump struct {
+	Session Session
+	// Turns are all there were, from the first. The last one may be interrupted.
+	Turns []Turn
+	// Journals are the events of each turn.
+	Journals [][][]byte
+	// Texts are all that the turns and their journals name.
+	Texts map[kernel.Ref][]byte
+}
+
+// Names returns the texts that turn i, from 0, and its journal name.
+func (d *Dump) Names(i int) []kernel.Ref {
+	names := d.told(i)
+	if messages := d.Turns[i].Messages; messages != (kernel.Ref{}) {
+		names = append(names, messages)
+		for _, ref := range Refs(d.Texts[messages]) {
+			if _, there := d.Texts[ref]; there {
+				names = append(names, ref)
+			}
+		}
+	}
+	for _, event := range d.Journals[i] {
+		names = append(names, Refs(event)...)
+	}
+	return names
+}
+
+// told returns the texts of turn i that can be made from what is told of it.
+func (d *Dump) told(i int) []kernel.Ref {
+	t := d.Turns[i]
+	names := []kernel.Ref{RefOf([]byte(t.Question))}
+	if t.Link != (kernel.Ref{}) {
+		names = append(names, RefOf([]byte(t.Answer)), t.Link)
+	}
+	return names
+}
+
+// check says what is wrong with a session that was read. It makes the texts that
+// can be made, and adds up what the turns came to.
+func (d *Dump) check() error {
+	s := &d.Session
+	for _, err := range []error{CheckID(s.ID), CheckTitle(s.Title), CheckMetadata(s.Metadata)} {
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(d.Turns) == 0:
+		return errors.New("the session has no turns")
+	case s.ParentTurn < 0 || s.ParentTurn > len(d.Turns):
+		return fmt.Errorf("its turns up to %d are said to be its parent's, and it has %d", s.ParentTurn, len(d.Turns))
+	}
+	given := make(map[kernel.Ref]bool, len(d.Texts))
+	for ref := range d.Texts {
+		given[ref] = true
+	}
+	s.Created, s.Updated = kept(s.Created), kept(s.Updated)
+	s.Turns, s.Messages, s.Usage = len(d.Turns), 0, Usage{}
+	var head kernel.Ref
+	for i, t := range d.Turns {
+		var err error
+		if head, err = d.checkTurn(i, head); err != nil {
+			return fmt.Errorf("turn %d: %w", i+1, err)
+		}
+		s.Messages += t.MessageCount
+		if t.Number > s.ParentTurn {
+			s.Usage = s.Usage.Plus(t.Usage)
+		}
+	}
+	return d.checkNames(given)
+}
+
+// checkTurn checks one turn on its own, and returns the newest link after it.
+func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
+	t := &d.Turns[i]
+	t.Started, t.Ended = kept(t.Started), kept(t.Ended)
+	if t.Number != i+1 {
+		return head, fmt.Errorf("its number is %d", t.Number)
+	}
+	if !utf8.ValidString(t.Question) || !utf8.ValidString(t.Answer) {
+		return head, errors.New("it is not valid UTF-8")
+	}
+	if slices.Min([]int{t.Usage.Calls, t.Usage.InputTokens, t.Usage.OutputTokens, t.Usage.CachedInputTokens, t.Usage.UnknownCalls}) < 0 {
+		return head, errors.New("its usage is below zero")
+	}
+	d.Texts[RefOf([]byte(t.Question))] = []byte(t.Question)
+	if t.Status == Running {
+		if i != len(d.Turns)-1 || t.Winner != "" || t.Answer != "" || t.Link != (kernel.Ref{}) || t.Messages != (kernel.Ref{}) || t.MessageCount != 0 {
+			return head, errors.New("it never ended, but has an answer or a turn after it")
+		}
+		return head, nil
+	}
+	e, err := Ended{Status: t.Status, Winner: t.Winner, Answer: t.Answer, Messages: t.Messages, MessageCount: t.MessageCount}.Checked()
+	switch {
+	case err != nil:
+		return head, err
+	case e.Messages != t.Messages || e.MessageCount != t.MessageCount:
+		return head, errors.New("its messages do not fit its answer")
+	case t.Winner == "" && t.Link == kernel.Ref{}:
+		return head, nil
+	}
+	link, err := Link{
+		Previous: head, Turn: t.Number, Messages: t.Messages,
+		Question: RefOf([]byte(t.Question)), Answer: RefOf([]byte(t.Answer)),
+	}.Encode()
+	if err != nil {
+		return head, err
+	}
+	if RefOf(link) != t.Link {
+		return head, errors.New("its link is not that of its question and answer")
+	}
+	d.Texts[RefOf([]byte(t.Answer))], d.Texts[t.Link] = []byte(t.Answer), link
+	return t.Link, nil
+}
+
+// checkNames checks that all texts that are named are there, and no others were
+// given.
+func (d *Dump) checkNames(given map[kernel.Ref]bool) error {
+	for i := range d.Turns {
+		for _, ref := range d.Names(i) {
+			if _, there := d.Texts[ref]; !there {
+				return fmt.Errorf("turn %d: the text %.12s that it names is missing", i+1, ref.SHA256)
+			}
+			delete(given, ref)
+		}
+	}
+	for ref := range given {
+		return fmt.Errorf("the text %.12s is named by no turn", ref.SHA256)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package sessions_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// dumped is an exported session with something of everything in it.
+func dumped(t testing.TB) []byte {
+	t.Helper()
+	m, ctx := sessions.NewMemory(), t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for turn, e := range []sessions.Ended{
+		{Status: kernel.Completed, Winner: "a", Answer: "first"},
+		{Status: kernel.AllFailed},
+		{Status: kernel.Completed, Winner: "a", Answer: "third", MessageCount: 3, Usage: sessions.Usage{Calls: 1, InputTokens: 5}},
+		{},
+	} {
+		_, err := m.Begin(ctx, "s", fmt.Sprint("question ", turn))
+		ok(err)
+		ref, err := m.Put(ctx, fmt.Appendf(nil, "text\xff %d", turn))
+		ok(err)
+		ok(m.Append(ctx, "s", turn+1, fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes)))
+		ok(m.Append(ctx, "s", turn+1, []byte("no JSON")))
+		if e.MessageCount > 0 {
+			e.Messages = ref
+		}
+		if e.Status != "" {
+			ok(m.End(ctx, "s", turn+1, e))
+		}
+	}
+	var b bytes.Buffer
+	ok(m.Export(ctx, "s", &b))
+	return b.Bytes()
+}
+
+// sealed gives lines the end that fits them, so that what is wrong with them is
+// found by looking at them.
+func sealed(lines []string) string {
+	text := strings.Join(lines, "")
+	sum := sha256.Sum256([]byte(text))
+	return text + fmt.Sprintf(`{"type":"end","lines":%d,"sha256":"%s"}`, len(lines), hex.EncodeToString(sum[:])) + "\n"
+}
+
+func TestReadDumpLooksBehindTheEnd(t *testing.T) {
+	data := string(dumped(t))
+	lines := strings.SplitAfter(strings.TrimSpace(data), "\n")
+	lines = lines[:len(lines)-1]
+	if sealed(lines) != data {
+		t.Fatalf("the end is not what it should be:\n%s", data)
+	}
+	for _, c := range []struct{ old, changed, want string }{
+		{`"number":2`, `"number":3`, "turn 2: its number is 3"},
+		{`"answer":"first"`, `"answer":"other"`, "turn 1: its link is not that of its question and answer"},
+		{`"question":"question 0"`, `"question":"other"`, "turn 1: its link is not that"},
+		{`"winner":"a"`, `"winner":""`, "turn 1: the answer has no winner"},
+		{`"status":"failed"`, `"status":"running"`, "turn 2: it never ended, but has an answer or a turn after it"},
+		{`"status":"failed"`, `"status":""`, `turn 2: a turn cannot end with the status ""`},
+		{`"message_count":2`, `"message_count":4`, "turn 1: its messages do not fit its answer"},
+		{`"calls":0`, `"calls":-1`, "turn 1: its usage is below zero"},
+		{`"title"`, `"parent_turn":5,"title"`, "its turns up to 5 are said to be its parent's, and it has 4"},
+		{`"id":"s"`, `"id":""`, "the session's id is empty"},
+		{`"title":"question 0"`, `"title":"a\nb"`, "control characters"},
+		{`"format":1`, `"format":7`, "it has format 7, and this program reads format 1: update it"},
+		{lines[1], "", "is missing"},
+		{lines[1], lines[1] + `{"type":"text","sha256":"` + sessions.RefOf([]byte("x")).SHA256 + `","text":"x"}` + "\n", "is named by no turn"},
+		{lines[1], `{"type":"text","sha256":"00","text":"x"}` + "\n", "line 2: the text is not the one that was exported"},
+		{lines[1], `{"type":"turn"}` + "\n", `line 2: a line of type "turn" is unknown, or lacks what it is for`},
+		{lines[1], `{"type":"event","event":{}}` + "\n", "line 2: an event is empty or stands before its turn"},
+		{lines[1], `{"type":"text","more":1}` + "\n", "line 2: it is not of an exported session"},
+		{strings.Join(lines[1:], ""), "", "the session has no turns"},
+	} {
+		changed := strings.Replace(data, c.old, c.changed, 1)
+		if changed == data {
+			t.Fatalf("%q is not in the export", c.old)
+		}
+		list := strings.SplitAfter(strings.TrimSpace(changed), "\n")
+		_, err := sessions.ReadDump(strings.NewReader(sealed(list[:len(list)-1])))
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "import: ") {
+			t.Errorf("with %.60q: %v, want %q", c.changed, err, c.want)
+		}
+	}
+}
+
+// full is a disk that is full after so many bytes.
+type full int
+
+func (f *full) Write(p []byte) (int, error) {
+	if *f -= full(len(p)); *f < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+func TestExportSaysThatItFailed(t *testing.T) {
+	data := dumped(t)
+	d, err := sessions.ReadDump(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := 0; room < len(data); room += 50 {
+		f := full(room)
+		if err := d.Write(&f); err == nil || err.Error() != "export: disk full" {
+			t.Errorf("with room for %d bytes: %v", room, err)
+		}
+	}
+}
+
+// FuzzReadDump reads anything, also with an end that fits; what it takes is
+// written as it was read.
+func FuzzReadDump(f *testing.F) {
+	f.Add(`{"type":"session","format":1,"session":{"id":"s"}}
+{"type":"text","sha256":"` + sessions.RefOf([]byte("x")).SHA256 + `","text":"x"}
+{"type":"turn","turn":{"number":1,"status":"running"}}
+{"type":"event","event":{"sha256":"` + sessions.RefOf([]byte("x")).SHA256 + `","bytes":1}}
+{"type":"event","base64":"/w=="}
+{"type":"end"}
+`)
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := strings.SplitAfter(strings.TrimSpace(text), "\n")
+		for _, text := range []string{text, sealed(lines[:len(lines)-1])} {
+			d, err := sessions.ReadDump(strings.NewReader(text))
+			if err != nil {
+				if strings.Contains(err.Error(), "\n") {
+					t.Errorf("not one line: %q", err)
+				}
+				continue
+			}
+			var b bytes.Buffer
+			if err := d.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+			again, err := sessions.ReadDump(&b)
+			if err != nil {
+				t.Fatalf("what was read cannot be read again: %v", err)
+			}
+			if diff := cmp.Diff(d, again); diff != "" {
+				t.Errorf("read again it differs (-first +second):\n%s", diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package sessions
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// DumpFormat is the version of an exported session's JSONL: a line for the
+// session, then for each turn the texts that it names, the turn and its events,
+// and at the end a line with the count and the hash of the lines before it.
+const DumpFormat = 1
+
+// mostLine is the longest line that is read, in bytes.
+const mostLine = 256 << 20
+
+// dumpLine is one line. Its type says which of the fields it has.
+type dumpLine struct {
+	Type    string   `json:"type"`
+	Format  int      `json:"format,omitempty"`
+	Session *Session `json:"session,omitempty"`
+	Turn    *Turn    `json:"turn,omitempty"`
+	// Event is an event that is JSON; any other is in Base64.
+	Event  json.RawMessage `json:"event,omitempty"`
+	Text   *string         `json:"text,omitempty"`
+	Base64 []byte          `json:"base64,omitempty"`
+	Lines  int             `json:"lines,omitempty"`
+	SHA256 string          `json:"sha256,omitempty"`
+}
+
+// The types of lines.
+const (
+	lineSession = "session"
+	lineText    = "text"
+	lineTurn    = "turn"
+	lineEvent   = "event"
+	lineEnd     = "end"
+)
+
+// Write writes the session as JSONL.
+func (d *Dump) Write(w io.Writer) error {
+	o := &dumpWriter{to: w, hash: sha256.New()}
+	o.line(dumpLine{Type: lineSession, Format: DumpFormat, Session: &d.Session})
+	done := map[kernel.Ref]bool{}
+	for i := range d.Turns {
+		for _, ref := range d.told(i) {
+			done[ref] = true
+		}
+	}
+	for i := range d.Turns {
+		for _, ref := range d.Names(i) {
+			if !done[ref] {
+				o.text(ref, d.Texts[ref])
+				done[ref] = true
+			}
+		}
+		o.line(dumpLine{Type: lineTurn, Turn: &d.Turns[i]})
+		for _, event := range d.Journals[i] {
+			o.event(event)
+		}
+	}
+	o.line(dumpLine{Type: lineEnd, Lines: o.lines, SHA256: hex.EncodeToString(o.hash.Sum(nil))})
+	return o.err
+}
+
+// dumpWriter writes lines until one cannot be written; err is why.
+type dumpWriter struct {
+	to    io.Writer
+	hash  hash.Hash
+	lines int
+	err   error
+}
+
+func (o *dumpWriter) line(l dumpLine) {
+	if o.err != nil {
+		return
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(l); err != nil {
+		o.err = fmt.Errorf("export: %w", err)
+		return
+	}
+	o.hash.Write(b.Bytes())
+	o.lines++
+	if _, err := o.to.Write(b.Bytes()); err != nil {
+		o.err = fmt.Errorf("export: %w", err)
+	}
+}
+
+func (o *dumpWriter) text(ref kernel.Ref, data []byte) {
+	l := dumpLine{Type: lineText, SHA256: ref.SHA256}
+	if text := string(data); utf8.ValidString(text) {
+		l.Text = &text
+	} else {
+		l.Base64 = data
+	}
+	o.line(l)
+}
+
+// event writes an event so that it is read back to the byte.
+func (o *dumpWriter) event(event []byte) {
+	l := dumpLine{Type: lineEvent, Base64: event}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, event); err == nil && bytes.Equal(compact.Bytes(), event) && utf8.Valid(event) && !bytes.Equal(event, []byte("null")) {
+		l.Event, l.Base64 = event, nil
+	}
+	o.line(l)
+}
+
+// ReadDump reads a session that Write wrote. What it returns is whole and fits
+// together; the error names the line or the turn that does not.
+func ReadDump(r io.Reader) (*Dump, error) {
+	in := dumpReader{hash: sha256.New(), dump: &Dump{Texts: map[kernel.Ref][]byte{}}}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, mostLine)
+	for lines.Scan() {
+		if err := in.line(lines.Bytes()); err != nil {
+			return nil, fmt.Errorf("import: line %d: %w", in.lines+1, err)
+		}
+		in.lines++
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("import: after line %d: %w", in.lines, err)
+	}
+	if !in.ended {
+		return nil, fmt.Errorf("import: the end is missing after line %d: the file is no exported session, or was cut", in.lines)
+	}
+	if err := in.dump.check(); err != nil {
+		return nil, fmt.Errorf("import: %w", err)
+	}
+	return in.dump, nil
+}
+
+type dumpReader struct {
+	dump  *Dump
+	hash  hash.Hash
+	lines int
+	ended bool
+}
+
+func (in *dumpReader) line(data []byte) error {
+	var l dumpLine
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return fmt.Errorf("it is not of an exported session: %w", err)
+	}
+	if d.More() || in.ended {
+		return errors.New("there is something after the end")
+	}
+	if (l.Type == lineSession) != (in.lines == 0) {
+		return errors.New("an exported session begins with its line of type session, and has one")
+	}
+	if l.Type == lineEnd {
+		return in.end(l)
+	}
+	in.hash.Write(data)
+	in.hash.Write([]byte("\n"))
+	switch {
+	case l.Type == lineSession && l.Session != nil:
+		if l.Format != DumpFormat {
+			return fmt.Errorf("it has format %d, and this program reads format %d: update it", l.Format, DumpFormat)
+		}
+		in.dump.Session = *l.Session
+	case l.Type == lineText:
+		return in.text(l)
+	case l.Type == lineTurn && l.Turn != nil:
+		in.dump.Turns = append(in.dump.Turns, *l.Turn)
+		in.dump.Journals = append(in.dump.Journals, nil)
+	case l.Type == lineEvent:
+		return in.event(l)
+	default:
+		return fmt.Errorf("a line of type %q is unknown, or lacks what it is for", l.Type)
+	}
+	return nil
+}
+
+func (in *dumpReader) end(l dumpLine) error {
+	if sum := hex.EncodeToString(in.hash.Sum(nil)); l.Lines != in.lines || l.SHA256 != sum {
+		return errors.New("the lines before are not those that were exported: they were changed, or some are missing")
+	}
+	in.ended = true
+	return nil
+}
+
+func (in *dumpReader) text(l dumpLine) error {
+	data := l.Base64
+	if l.Text != nil {
+		data = []byte(*l.Text)
+	}
+	ref := RefOf(data)
+	if ref.SHA256 != l.SHA256 {
+		return errors.New("the text is not the one that was exported: its hash differs")
+	}
+	in.dump.Texts[ref] = data
+	return nil
+}
+
+func (in *dumpReader) event(l dumpLine) error {
+	data := l.Base64
+	if l.Event != nil {
+		data = l.Event
+	}
+	last := len(in.dump.Journals) - 1
+	if last < 0 || len(data) == 0 {
+		return errors.New("an event is empty or stands before its turn")
+	}
+	in.dump.Journals[last] = append(in.dump.Journals[last], data)
+	return nil
+}

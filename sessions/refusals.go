@@ -1,0 +1,41 @@
+package sessions
+
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// The refusals of stores, which say the same in all of them.
+
+// NoSession is the refusal of a session that is not there.
+func NoSession(id string) error { return fmt.Errorf("%w %q", ErrNoSession, id) }
+
+// Exists is the refusal of a new session whose id is taken.
+func Exists(id string) error { return fmt.Errorf("%w %q", ErrExists, id) }
+
+// NoFact is the refusal of a fact that is not there.
+func NoFact(id int64) error { return fmt.Errorf("%w %d", ErrNoFact, id) }
+
+// NoText is the refusal of a text that was not put, or is forgotten.
+func NoText(ref kernel.Ref) error { return fmt.Errorf("no text is stored under %.12s", ref.SHA256) }
+
+// NotRunning is the refusal of what only a running turn may do.
+func NotRunning(id string, turn int) error {
+	return fmt.Errorf("turn %d of session %s is not running", turn, id)
+}
+
+// NothingInterrupted is the refusal to resume a session whose turns are over.
+func NothingInterrupted(id string) error {
+	return fmt.Errorf("session %s has no interrupted turn to go on with", id)
+}
+
+// EmptyEvent is the refusal of an event of no bytes.
+func EmptyEvent(id string, turn int) error {
+	return fmt.Errorf("an event of turn %d of session %s is empty", turn, id)
+}
+
+// NoSuchTurn is the refusal of a turn that a session does not have, or not yet.
+func NoSuchTurn(id string, turn int) error {
+	return fmt.Errorf("session %s has no turn %d that is over", id, turn)
+}

@@ -1,0 +1,97 @@
+package sessions
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Query is the words to search for, all of which must be there.
+type Query []Phrase
+
+// Phrase is what stood between spaces: words, which must be there side by side.
+type Phrase struct {
+	Words []string
+	// Prefix says that the last word may go on.
+	Prefix bool
+}
+
+// ParseQuery reads what a person searches for. Any text will do: words are
+// letters and digits in any case, and all else parts them. A star at the end of a
+// word stands for the rest of it.
+func ParseQuery(text string) Query {
+	var q Query
+	for _, field := range strings.Fields(text) {
+		if words := wordsOf(field); len(words) > 0 {
+			q = append(q, Phrase{Words: words, Prefix: strings.HasSuffix(field, "*")})
+		}
+	}
+	return q
+}
+
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.Co, r) && !unicode.Is(unicode.M, r)
+	})
+}
+
+// found says whether a query's phrases are all in the texts, each in one of them.
+// An empty query finds nothing.
+func found(q Query, texts ...string) bool {
+	for _, p := range q {
+		if !slices.ContainsFunc(texts, func(text string) bool { return p.in(wordsOf(text)) }) {
+			return false
+		}
+	}
+	return len(q) > 0
+}
+
+func (p Phrase) in(words []string) bool {
+	last := len(p.Words) - 1
+	for i := 0; i+last < len(words); i++ {
+		if slices.Equal(words[i:i+last], p.Words[:last]) &&
+			(words[i+last] == p.Words[last] || p.Prefix && strings.HasPrefix(words[i+last], p.Words[last])) {
+			return true
+		}
+	}
+	return false
+}
+
+// snippetRunes is how much of a text a hit shows.
+const snippetRunes = 120
+
+// Search returns where the words of a query are: in titles, and in questions and
+// answers, of the sessions first that were used last. limit is how many hits are
+// wanted at most; 0: all.
+func (m *Memory) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	q := ParseQuery(query)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	hits := []Hit{}
+	for _, s := range m.chosen(Filter{}) {
+		if found(q, s.Title) {
+			hits = append(hits, Hit{Session: s.ID, Title: s.Title, Snippet: s.Title})
+		}
+		for _, t := range s.turns {
+			if t.Status != Running && found(q, t.Question, t.Answer) {
+				hits = append(hits, Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: snippet(t.Question)})
+			}
+		}
+	}
+	if limit > 0 && len(hits) > limit {
+		hits = hits[:limit]
+	}
+	return hits, nil
+}
+
+func snippet(text string) string {
+	runes := []rune(text)
+	if len(runes) > snippetRunes {
+		return string(runes[:snippetRunes]) + "…"
+	}
+	return text
+}

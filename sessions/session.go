@@ -1,0 +1,188 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// What stores say, to be compared with errors.Is.
+var (
+	// ErrBusy is returned for a second turn on a session whose turn is not over, in
+	// this process or another, and for deleting such a session.
+	ErrBusy = errors.New("a turn is running on this session: wait for it, cancel it, or use another session")
+	// ErrNoSession is returned for a session that nothing is kept of.
+	ErrNoSession = errors.New("there is no session")
+	// ErrExists is returned for a new session whose id is taken.
+	ErrExists = errors.New("there is a session already with the id")
+	// ErrNoFact is returned for a fact that is not there.
+	ErrNoFact = errors.New("there is no fact")
+)
+
+// Running is the status of a turn that has begun and not ended. If nobody is at
+// work on it any more, it is one that Interrupted names.
+const Running kernel.Status = "running"
+
+// Session is a conversation, with all that is known of it but its texts. Times
+// are UTC, in whole milliseconds.
+type Session struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	// Parent and ParentTurn say where a branch comes from. Its turns up to
+	// ParentTurn are the parent's, which may be gone.
+	Parent     string `json:"parent,omitempty"`
+	ParentTurn int    `json:"parent_turn,omitempty"`
+	// Created is when the session's first event was written, Updated when its last
+	// turn began or ended.
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	// Metadata is what the id says (ParseID) and what was set since.
+	Metadata map[string]string `json:"metadata,omitempty"`
+	// Turns is the number of the last turn, also if it has no answer.
+	Turns int `json:"turns"`
+	// Messages counts those of the conversation: questions that were answered,
+	// answers, and what a panel of one said and got in between.
+	Messages int `json:"message_count"`
+	// Usage adds up the turns that have ended, those of a branch's parent excepted.
+	Usage Usage `json:"usage"`
+}
+
+func now() time.Time { return kept(time.Now()) }
+
+// kept returns a time as stores keep it.
+func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// Turn is one turn of a session.
+type Turn struct {
+	Number   int    `json:"number"`
+	Question string `json:"question"`
+	// Answer is the winning answer and Winner the agent that gave it, both empty if
+	// there is none: such a turn stays out of the history.
+	Answer string        `json:"answer,omitempty"`
+	Winner string        `json:"winner,omitempty"`
+	Status kernel.Status `json:"status"`
+	// Started is when the turn's first event was written. Ended is zero for a turn
+	// that never ended.
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Usage   Usage     `json:"usage"`
+	// Messages refers to the list of messages of a panel of one, with its tools'
+	// calls and results; zero if the question and the answer are all there is.
+	Messages     kernel.Ref `json:"messages,omitzero"`
+	MessageCount int        `json:"message_count"`
+	// Link is the turn's place in the history, zero for one without an answer.
+	Link kernel.Ref `json:"link,omitzero"`
+}
+
+// Begun is a turn that holds its session.
+type Begun struct {
+	// Turn is its number, from 1.
+	Turn int
+	// History is the newest link of the history before it, zero if there is none.
+	History kernel.Ref
+	// Interrupted is the number of the last turn if that has begun and never ended,
+	// else 0. The new turn's first event closes it.
+	Interrupted int
+}
+
+// Ended is what a turn came to.
+type Ended struct {
+	Status kernel.Status
+	// Winner and Answer are both empty for a turn that has no answer.
+	Winner string
+	Answer string
+	// Messages is as in Turn. A turn that has an answer and no list of messages
+	// counts two.
+	Messages     kernel.Ref
+	MessageCount int
+	Usage        Usage
+}
+
+// Checked returns e as it is stored, or what is wrong with it.
+func (e Ended) Checked() (Ended, error) {
+	e.Usage = e.Usage.Plus(Usage{})
+	switch {
+	case !utf8.ValidString(e.Answer) || !utf8.ValidString(e.Winner):
+		return e, errors.New("the answer is not valid UTF-8")
+	case e.Status == "" || e.Status == Running:
+		return e, fmt.Errorf("a turn cannot end with the status %q", e.Status)
+	case e.Winner == "" && e.Answer != "":
+		return e, errors.New("the answer has no winner")
+	case e.Winner == "":
+		e.Messages, e.MessageCount = kernel.Ref{}, 0
+	case e.Messages == kernel.Ref{}:
+		e.MessageCount = 2
+	case e.MessageCount < 2:
+		return e, fmt.Errorf("a list of %d messages lacks the question or the answer", e.MessageCount)
+	}
+	return e, nil
+}
+
+// Usage adds up model calls. UnknownCalls are those of which no usage was told;
+// their tokens are not in the sums.
+type Usage struct {
+	Calls             int `json:"calls"`
+	InputTokens       int `json:"input_tokens"`
+	OutputTokens      int `json:"output_tokens"`
+	CachedInputTokens int `json:"cached_input_tokens"`
+	UnknownCalls      int `json:"unknown_calls"`
+	// CostUSD is nil if the cost of a call is unknown, and if there were no calls.
+	CostUSD *float64 `json:"cost_usd"`
+}
+
+// Plus returns the sum of two usages, whose cost is known if both are.
+func (u Usage) Plus(v Usage) Usage {
+	sum := Usage{
+		Calls:             u.Calls + v.Calls,
+		InputTokens:       u.InputTokens + v.InputTokens,
+		OutputTokens:      u.OutputTokens + v.OutputTokens,
+		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
+	}
+	cost, known := u.cost()
+	more, alsoKnown := v.cost()
+	if cost += more; known && alsoKnown && sum.Calls > 0 {
+		sum.CostUSD = &cost
+	}
+	return sum
+}
+
+// cost returns the cost in US dollars, and whether it is known.
+func (u Usage) cost() (usd float64, known bool) {
+	if u.Calls == 0 || u.CostUSD == nil {
+		return 0, u.Calls == 0
+	}
+	return *u.CostUSD, true
+}
+
+// Filter chooses sessions.
+type Filter struct {
+	// Metadata is what a session's must have; the user's key is MetaUser.
+	Metadata map[string]string
+	// Unended chooses those whose last turn has not ended: it runs, or is one that
+	// Interrupted names.
+	Unended bool
+	// Limit is how many are wanted at most; 0: all.
+	Limit int
+}
+
+// Hit is a place that a search has found.
+type Hit struct {
+	Session string `json:"session"`
+	Title   string `json:"title"`
+	// Turn is 0 if the words are in the title.
+	Turn int `json:"turn,omitempty"`
+	// Snippet is the text around the words.
+	Snippet string `json:"snippet"`
+}
+
+// Fact is something that is remembered of a user, whatever the session.
+type Fact struct {
+	ID      int64     `json:"id"`
+	User    string    `json:"user"`
+	Text    string    `json:"text"`
+	Created time.Time `json:"created"`
+}

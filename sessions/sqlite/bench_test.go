@@ -1,0 +1,123 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlite"
+)
+
+// addTurn adds a turn such as three agents make that agree at once: what was
+// accepted, and six messages of some hundred bytes each.
+func addTurn(t testing.TB, s *sqlite.Store, id string) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := s.Begin(ctx, id, "What are the main benefits of renewable energy?")
+	ok(err)
+	append := func(texts ...string) {
+		t.Helper()
+		var refs []string
+		for _, text := range texts {
+			ref, err := s.Put(ctx, []byte(text))
+			ok(err)
+			refs = append(refs, fmt.Sprintf(`{"sha256":"%s","bytes":%d}`, ref.SHA256, ref.Bytes))
+		}
+		ok(s.Append(ctx, id, b.Turn, fmt.Appendf(nil, `{"texts":[%s],"more":"%s"}`, strings.Join(refs, ","), strings.Repeat("x", 200))))
+	}
+	append("the system message of one", "of another", "of a third", "the parameters", "the tools")
+	for i := range 6 {
+		text := fmt.Sprintf("Message %d of turn %d: %s", i, b.Turn, strings.Repeat("it is clean and cheap. ", 20))
+		append(text, "as it was sent: "+text)
+	}
+	ok(s.End(ctx, id, b.Turn, sessions.Ended{
+		Status: kernel.Completed, Winner: "agent1", Answer: fmt.Sprintf("Message 0 of turn %d", b.Turn),
+		Usage: sessions.Usage{Calls: 6, InputTokens: 900, OutputTokens: 300},
+	}))
+}
+
+// compacted returns the size of a store that has nothing to spare.
+func compacted(t testing.TB, s *sqlite.Store) int64 {
+	t.Helper()
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// BenchmarkTurn adds turns to sessions of several lengths. What a turn takes in
+// the file is measured when it is compacted.
+func BenchmarkTurn(b *testing.B) {
+	for _, length := range []int{25, 100, 1000, 10_000} {
+		b.Run(fmt.Sprint("after=", length), func(b *testing.B) {
+			s := open(b, b.TempDir())
+			longSession(b, s, "s", length)
+			before, turns := compacted(b, s), 0
+			for b.Loop() {
+				addTurn(b, s, "s")
+				turns++
+			}
+			b.ReportMetric(float64(compacted(b, s)-before)/float64(turns), "file-bytes/op")
+		})
+	}
+}
+
+// BenchmarkContinue opens a store and begins a turn of a long session.
+func BenchmarkContinue(b *testing.B) {
+	s := open(b, b.TempDir())
+	longSession(b, s, "long", 10_000)
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := sqlite.Open(b.Context(), s.Path())
+		if err == nil {
+			_, err = s.Begin(b.Context(), "long", "q")
+		}
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkHistory reads histories of several lengths, as an input does.
+func BenchmarkHistory(b *testing.B) {
+	for _, length := range []int{25, 100, 1000, 10_000} {
+		b.Run(fmt.Sprint("turns=", length), func(b *testing.B) {
+			s := open(b, b.TempDir())
+			longSession(b, s, "s", length)
+			begun, err := s.Begin(b.Context(), "s", "q")
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				for link, err := range sessions.Chain(b.Context(), s, begun.History) {
+					for _, ref := range []kernel.Ref{link.Question, link.Answer} {
+						if err == nil {
+							_, err = s.Get(b.Context(), ref)
+						}
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

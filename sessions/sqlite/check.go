@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Check looks for damage: in the file, in the search indexes, in texts that are
+// not what their hashes say, and in histories whose links do not lead to the
+// first turn. It reads all there is.
+func (s *Store) Check(ctx context.Context) error {
+	if err := s.checkFile(ctx); err != nil {
+		return err
+	}
+	err := s.change(ctx, "check", func(w *writer) {
+		for _, index := range searchIndexes() {
+			w.exec(fmt.Sprintf("INSERT INTO %s (%s, rank) VALUES ('integrity-check', 1)", index, index))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.checkTexts(ctx), s.checkHistories(ctx))
+}
+
+// checkFile has SQLite look at the file. It does so on a connection of its own: on
+// one that has searched before, an index that another connection has changed
+// since is taken for damaged.
+func (s *Store) checkFile(ctx context.Context) (err error) {
+	db, err := connect(s.path, patience, url.Values{"_query_only": {"1"}})
+	if err != nil {
+		return fault(s.path, "check", err)
+	}
+	defer func() { err = errors.Join(err, fault(s.path, "check", db.Close())) }()
+	for _, pragma := range []string{"integrity_check", "foreign_key_check"} {
+		found, err := rowsIn(ctx, db, s.path, "check", scanFirst, "PRAGMA "+pragma)
+		if err != nil {
+			return err
+		}
+		if len(found) > 1 || len(found) == 1 && found[0] != "ok" {
+			first := strings.Join(strings.Fields(found[0]), " ")
+			return fmt.Errorf("check: the store %s is damaged (%s, and %d more): put a copy from before in its place", s.path, first, len(found)-1)
+		}
+	}
+	return nil
+}
+
+// scanFirst reads the first column.
+func scanFirst(rows *sql.Rows) (first string, err error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return "", err
+	}
+	to := make([]any, len(columns))
+	to[0] = &first
+	for i := range to[1:] {
+		to[i+1] = new(any)
+	}
+	return first, rows.Scan(to...)
+}
+
+func (s *Store) checkTexts(ctx context.Context) error {
+	bad, err := rowsOf(ctx, s, "check", func(rows *sql.Rows) (bad string, err error) {
+		var sum, data []byte
+		if err := rows.Scan(&sum, &data); err != nil {
+			return "", err
+		}
+		if ref := (storedRef{sum: sum}).ref(); ref.SHA256 != sessions.RefOf(data).SHA256 {
+			return ref.SHA256, nil
+		}
+		return "", nil
+	}, "SELECT sha256, data FROM texts")
+	for _, sum := range bad {
+		if sum != "" {
+			return fmt.Errorf("check: the store %s is damaged: the text %.12s is not what was stored", s.path, sum)
+		}
+	}
+	return err
+}
+
+// checkHistories follows each session's chain, which must have its answered turns.
+func (s *Store) checkHistories(ctx context.Context) error {
+	type session struct {
+		id       string
+		head     storedRef
+		answered int
+	}
+	list, err := rowsOf(ctx, s, "check", func(rows *sql.Rows) (n session, err error) {
+		err = rows.Scan(&n.id, &n.head.sum, &n.head.bytes, &n.answered)
+		return n, err
+	}, `SELECT name, sha256, length(data), (SELECT count(link) FROM turns WHERE session = sessions.id)
+		FROM sessions LEFT JOIN texts ON texts.id = head`)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		links := 0
+		for link, err := range sessions.Chain(ctx, s, n.head.ref()) {
+			if err != nil {
+				return fmt.Errorf("check: session %s: %w", n.id, err)
+			}
+			links++
+			for _, ref := range []kernel.Ref{link.Question, link.Answer} {
+				if _, err := s.Get(ctx, ref); err != nil {
+					return fmt.Errorf("check: turn %d of session %s: %w", link.Turn, n.id, err)
+				}
+			}
+		}
+		if links != n.answered {
+			return fmt.Errorf("check: the history of session %s has %d turns, and %d have an answer", n.id, links, n.answered)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+)
+
+// fault returns an error of SQLite or the system as one line that names the
+// store's file, what was being done, and where there is one, the cure.
+func fault(path, doing string, err error) error {
+	switch code := codeOf(err); {
+	case err == nil, errors.Is(err, errNoStore), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, errNewer):
+		return fmt.Errorf("the store %s %w: update massgen", path, err)
+	case code == codes.SQLITE_NOTADB:
+		return foreignError(path)
+	case isIndex(err):
+		return fmt.Errorf("%s: the search index of the store %s is damaged: compact the store to build it anew (%w)", doing, path, err)
+	case code == codes.SQLITE_CORRUPT:
+		return fmt.Errorf("%s: the store %s is damaged: put a copy from before in its place, or move it away to begin a new one (%w)", doing, path, err)
+	case code == codes.SQLITE_FULL:
+		return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
+	case code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED:
+		return fmt.Errorf("%s: another process has been writing to the store %s for long: try again when it is done (%w)", doing, path, err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s: the store %s is to be in a file that is no folder: name another folder (%w)", doing, path, err)
+	case errors.Is(err, syscall.EROFS) || code == codes.SQLITE_READONLY || code == codes.SQLITE_CANTOPEN || code == codes.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: the store %s cannot be written: make the file and its folder writable, or name another file (%w)", doing, path, err)
+	}
+	return fmt.Errorf("%s: the store %s: %w", doing, path, err)
+}
+
+// codeOf returns SQLite's code of an error, without its extension, or 0.
+func codeOf(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// isIndex says that an error is about an index of full-text search.
+func isIndex(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == codes.SQLITE_CORRUPT_VTAB
+}
+
+var (
+	errNoStore = errors.New("is no store of massgen")
+	errNewer   = errors.New("was written by a newer massgen")
+)
+
+func foreignError(path string) error {
+	return fmt.Errorf("%s %w: name another file, or move this one away", path, errNoStore)
+}
+
+func newerError(version, known int) error {
+	return fmt.Errorf("%w (it has version %d, and this one knows %d)", errNewer, version, known)
+}

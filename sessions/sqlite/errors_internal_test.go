@@ -1,0 +1,22 @@
+package sqlite
+
+import (
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A system that gives the store no place is told of with the cure.
+func TestFaultsOfThePlace(t *testing.T) {
+	for cause, want := range map[syscall.Errno]string{
+		syscall.EROFS:   "make: the store sessions.db cannot be written: make the file and its folder writable, or name another file (mkdir state: ",
+		syscall.EACCES:  "make: the store sessions.db cannot be written: make the file and its folder writable, or name another file (mkdir state: ",
+		syscall.ENOTDIR: "make: the store sessions.db is to be in a file that is no folder: name another folder (mkdir state: ",
+	} {
+		got := fault("sessions.db", "make", &fs.PathError{Op: "mkdir", Path: "state", Err: cause}).Error()
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", cause, got)
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	codes "modernc.org/sqlite/lib"
+)
+
+//go:embed schema
+var schemaFiles embed.FS
+
+// applicationID marks a file as a store: "mass" as a big-endian number.
+const applicationID = 0x6d617373
+
+// schema returns the statements that lead from each version to the next: the
+// first makes a store of an empty file.
+func schema() ([]string, error) {
+	var steps []string
+	for {
+		name := fmt.Sprintf("schema/%d.sql", len(steps)+1)
+		text, err := schemaFiles.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return steps, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, string(text))
+	}
+}
+
+// migrate brings a database up to the schema's version, all of it or nothing. One
+// that is newer is refused.
+func migrate(ctx context.Context, db *sql.DB, schema func() ([]string, error)) error {
+	steps, err := schema()
+	if err != nil {
+		return err
+	}
+	version, err := versionOf(ctx, db)
+	if err != nil || version == len(steps) {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing, and else the error is there already
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	if version > len(steps) {
+		return newerError(version, len(steps))
+	}
+	for ; version < len(steps); version++ {
+		if _, err := tx.ExecContext(ctx, steps[version]); err != nil {
+			return fmt.Errorf("go from version %d to %d: %w", version, version+1, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func versionOf(ctx context.Context, db *sql.DB) (version int, err error) {
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version, err
+}
+
+// prepare makes the file if it is not there, and looks at it if it is, before
+// anything may write to it.
+func prepare(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return create(ctx, path)
+	case err != nil:
+		return fault(path, "open", err)
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: name a file in it", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no ordinary file: name another", path)
+	case info.Mode().Perm()&0o200 == 0:
+		return fmt.Errorf("%s is read-only: make it writable (chmod u+w), or name another file", path)
+	case info.Size() == 0:
+		return create(ctx, path)
+	}
+	return inspect(ctx, path)
+}
+
+// inspect refuses a file that is no store. It opens it as one that does not
+// change, so that SQLite neither locks it nor writes anything, not even beside
+// it. Reading it without SQLite would not do: on closing a file, POSIX drops the
+// locks that the process has on it by another Store.
+func inspect(ctx context.Context, path string) (err error) {
+	db, err := connect(path, patience, url.Values{"mode": {"ro"}, "immutable": {"1"}})
+	if err != nil {
+		return fault(path, "open", err)
+	}
+	defer func() { err = errors.Join(err, fault(path, "open", db.Close())) }()
+	var application, version, tables int
+	err = db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application)
+	if err == nil {
+		version, err = versionOf(ctx, db)
+	}
+	if err == nil {
+		err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	}
+	if codeOf(err) == codes.SQLITE_CORRUPT && isWrittenTo(path) {
+		return nil // the file may have been read in the middle of a change by another process
+	}
+	if err != nil {
+		return fault(path, "open", err)
+	}
+	if application != applicationID {
+		return foreignError(path)
+	}
+	steps, err := schema()
+	if err == nil && version > len(steps) {
+		err = newerError(version, len(steps))
+	}
+	return fault(path, "open", err)
+}
+
+// isWrittenTo says that the store has changes that are not in its file yet.
+func isWrittenTo(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+// create makes a store. Whoever else is about to make the same one waits, and
+// nobody ever sees half of it.
+func create(ctx context.Context, path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fault(path, "make", err)
+	}
+	lock, err := waitLock(ctx, path+"-lock-new")
+	if err != nil {
+		return fault(path, "make", err)
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return errors.Join(lock.release(), inspect(ctx, path))
+	}
+	return errors.Join(fault(path, "make", createLocked(ctx, path)), lock.release())
+}
+
+func createLocked(ctx context.Context, path string) error {
+	if err := removeUnfinished(path); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+unfinished+"*")
+	if err != nil {
+		return err
+	}
+	name := file.Name()
+	err = file.Close()
+	if err == nil {
+		err = fill(ctx, name)
+	}
+	if err == nil {
+		err = os.Rename(name, path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
+
+// unfinished is in the names of stores that are being made.
+const unfinished = "-new-"
+
+// removeUnfinished removes what processes have left that were killed while they
+// made the store.
+func removeUnfinished(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+unfinished) {
+			err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(path), e.Name())))
+		}
+	}
+	return err
+}
+
+// fill makes an empty file a store, in WAL mode.
+func fill(ctx context.Context, path string) error {
+	db, err := connect(path, patience, url.Values{})
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	err = migrate(ctx, db, schema)
+	if err == nil {
+		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+	}
+	return errors.Join(err, db.Close())
+}
+
+// waitLock waits until nobody else has a lock.
+func waitLock(ctx context.Context, path string) (*fileLock, error) {
+	for end := time.Now().Add(patience); ; {
+		lock, err := tryLock(path)
+		if lock != nil || err != nil {
+			return lock, err
+		}
+		if time.Now().After(end) {
+			return nil, errors.New("another process has been making it for long: try again when it is done")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package topic
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTopicText has the texts of seed 002.
+func TestTopicText(t *testing.T) {
+	for want, topic := range map[string]Topic{
+		"Currently discussing: Tyburn":                                                         {Name: "Tyburn"},
+		"Currently discussing: Tyburn\nLocation: London\nEra: 1196-1783":                       {"Tyburn", map[string]string{"location": "London", "era": "1196-1783"}},
+		"Currently discussing: Tyburn\nLocation: Unknown\nEra: Unknown":                        {"Tyburn", map[string]string{}},
+		"Currently discussing: Tyburn\nLocation: Unknown\nEra: 1783\nMood: grim\nUse: history": {"Tyburn", map[string]string{"use": "history", "mood": "grim", "era": "1783"}},
+	} {
+		if got := topic.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPendingTopicWaitsForItsConfirmation(t *testing.T) {
+	var s State
+	if q, ok := s.Confirm(); ok || q != "" || s.Decline() {
+		t.Error("something was pending at the beginning")
+	}
+	s.Set(Topic{Name: "Tyburn"})
+	s.Propose(Topic{Name: "Newgate"}, "What about Newgate?")
+	s.Propose(Topic{Name: "the Fleet"}, "And the Fleet?")
+	if s.Current.Name != "Tyburn" {
+		t.Errorf("a pending topic is current: %s", s.Current.Name)
+	}
+	if q, ok := s.Confirm(); !ok || q != "And the Fleet?" || s.Current.Name != "the Fleet" || s.Pending != nil {
+		t.Errorf("confirmed: %q %t %+v", q, ok, s)
+	}
+	s.Propose(Topic{Name: "Newgate"}, "What about Newgate?")
+	if !s.Decline() || s.Current.Name != "the Fleet" || s.Pending != nil {
+		t.Errorf("declined: %+v", s)
+	}
+	s.Clear()
+	if s.Current != nil {
+		t.Error("the topic is still there")
+	}
+}
+
+func TestGreetingOnce(t *testing.T) {
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		state State
+		want  bool
+	}{
+		"new":                     {State{}, true},
+		"greeted long ago":        {State{Greeted: true, LastMessage: now.Add(-time.Hour)}, false},
+		"spoken a moment ago":     {State{LastMessage: now.Add(-299 * time.Second)}, false},
+		"spoken five minutes ago": {State{LastMessage: now.Add(-300 * time.Second)}, true},
+	} {
+		if got := c.state.ShouldGreet(now); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	var s State
+	s.MarkMessage(now)
+	if s.ShouldGreet(now.Add(24 * time.Hour)) {
+		t.Error("greeted twice in a session")
+	}
+}
+
+func TestParsePage(t *testing.T) {
+	page, ok := ParsePage("\n    CURRENT PAGE: /jobs?role=cfo\n    USER: Dan: the second\n\tPREVIOUS TOPIC:\n\n    USER: somebody else\n    When user asks about jobs, use it.")
+	want := Page{CurrentPage: "/jobs?role=cfo", User: "Dan: the second"}
+	if diff := cmp.Diff(want, page); diff != "" || !ok {
+		t.Errorf("%t (-want +got):\n%s", ok, diff)
+	}
+	for _, message := range []string{"", "You are a helpful assistant.", "USER: Dan", "see CURRENT PAGE", "current page: x"} {
+		if page, ok := ParsePage(message); ok || page != (Page{}) {
+			t.Errorf("%q: %+v, %t", message, page, ok)
+		}
+	}
+}
+
+func TestStateIsStoredAsJSON(t *testing.T) {
+	full := State{
+		Current: &Topic{"a", map[string]string{}}, Pending: &Pending{Topic{Name: "b"}, "q"}, Greeted: true,
+		LastMessage: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), Page: Page{CurrentPage: "/"},
+	}
+	for _, s := range []State{{}, full} {
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back State
+		if err := json.Unmarshal(data, &back); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s, back); diff != "" {
+			t.Errorf("%s came back different (-want +got):\n%s", data, diff)
+		}
+	}
+}

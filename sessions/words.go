@@ -1,0 +1,145 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The keys of what a session's id says (ParseID).
+const (
+	MetaName = "name"
+	MetaApp  = "app"
+	MetaUser = "user"
+)
+
+// The most bytes of what people name things by.
+const (
+	mostID    = 256
+	mostTitle = 1000
+	mostKey   = 256
+	mostValue = 64 << 10
+)
+
+// ParseID reads what seed 002 puts into a session's id, as in
+// "Dan|fractional_abc123|role:cfo": the name, the application and the user under
+// the keys above, and then any number of keys with values. An id without a bar
+// says nothing, and neither does a part that has no colon. A key counts where it
+// stands first.
+func ParseID(id string) map[string]string {
+	parts := strings.Split(id, "|")
+	if len(parts) == 1 {
+		return nil
+	}
+	said := map[string]string{}
+	add := func(key, value string) {
+		if _, taken := said[key]; !taken && key != "" && value != "" {
+			said[key] = value
+		}
+	}
+	add(MetaName, parts[0])
+	if app, user, ok := strings.Cut(parts[1], "_"); ok {
+		add(MetaApp, app)
+		add(MetaUser, user)
+	} else {
+		add(MetaUser, parts[1])
+	}
+	for _, part := range parts[2:] {
+		key, value, _ := strings.Cut(part, ":")
+		add(key, value)
+	}
+	return said
+}
+
+// titleRunes is how much of a question becomes a title.
+const titleRunes = 60
+
+// TitleOf returns the title that a question gives a session that has none: its
+// first line with something in it, cut.
+func TitleOf(question string) string {
+	for line := range strings.Lines(question) {
+		words := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(line, "\uFFFD"), func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r)
+		}), " ")
+		if words == "" {
+			continue
+		}
+		if runes := []rune(words); len(runes) > titleRunes {
+			return strings.TrimSpace(string(runes[:titleRunes-1])) + "…"
+		}
+		return words
+	}
+	return ""
+}
+
+// CheckID says what is wrong with a session's id. Any line of text will do.
+func CheckID(id string) error {
+	if id == "" {
+		return errors.New("the session's id is empty")
+	}
+	return checkLine("the session's id", id, mostID)
+}
+
+// CheckQuestion says what is wrong with a question as a text. What may be asked is
+// for others to say.
+func CheckQuestion(question string) error {
+	if !utf8.ValidString(question) {
+		return errors.New("the question is not valid UTF-8")
+	}
+	return nil
+}
+
+// CheckTitle says what is wrong with a title.
+func CheckTitle(title string) error { return checkLine("the title", title, mostTitle) }
+
+// CheckMetadata says what is wrong with a session's metadata.
+func CheckMetadata(metadata map[string]string) error {
+	for key, value := range metadata {
+		if key == "" {
+			return errors.New("a key of the metadata is empty")
+		}
+		if err := checkLine("the metadata's key", key, mostKey); err != nil {
+			return err
+		}
+		if err := checkText("the metadata's "+key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckFact says what is wrong with a fact about a user.
+func CheckFact(user, text string) error {
+	if err := checkLine("the user", user, mostKey); err != nil {
+		return err
+	}
+	if strings.TrimSpace(text) == "" {
+		return errors.New("the fact is empty")
+	}
+	return checkText("the fact", text)
+}
+
+func checkLine(what, text string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("%s has %d bytes, and the most is %d: shorten it", what, len(text), most)
+	}
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s %q is not valid UTF-8", what, text)
+	}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return fmt.Errorf("%s %q has control characters: leave them out", what, text)
+	}
+	return nil
+}
+
+func checkText(what, text string) error {
+	if len(text) > mostValue {
+		return fmt.Errorf("%s has %d bytes, and the most is %d: shorten it", what, len(text), mostValue)
+	}
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+		return fmt.Errorf("%s is not valid UTF-8 text", what)
+	}
+	return nil
+}
