@@ -61,7 +61,7 @@ func interrupted(w world, reopen func() world) {
 	_, err = w.Resume(ctx, "s")
 	w.ok(err)
 	w.ok(w.Leave(ctx, "s", 2))
-	w.interrupted("s", "two")
+	w.interrupted("two\x00words")
 	if err := w.Leave(ctx, "s", 2); err == nil {
 		w.Error("a turn that nobody holds was let go of")
 	}
