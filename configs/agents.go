@@ -18,15 +18,7 @@ import (
 )
 
 func (r *reader) agents(at string, n *yaml.Node, c *Config) {
-	n = deref(n)
-	if isNull(n) {
-		return
-	}
-	if n.Kind != yaml.SequenceNode {
-		r.fail(n, "%s is %s; it must be a list of agents, each with a leading dash", at, kindName(n))
-		return
-	}
-	for i, item := range n.Content {
+	for i, item := range r.list(at, n, "a list of agents, each with a leading dash") {
 		r.oneAgent(fmt.Sprintf("%s[%d]", at, i), item, c)
 	}
 }

@@ -19,6 +19,24 @@ import (
 // Describe writes the settings that hold, the defaults among them, for people.
 // Secrets are masked.
 func (c *Config) Describe(w io.Writer) error {
+	if _, err := io.WriteString(w, c.text()); err != nil {
+		return fmt.Errorf("describe the config: %w", err)
+	}
+	return nil
+}
+
+// Format writes what Describe does, whatever the verb: a Config may be logged.
+func (c Config) Format(f fmt.State, _ rune) { tell(f, c.text()) }
+
+// tell gives a text to package fmt, which keeps it in memory and writes down a panic
+// of a Format method in the place of what it would have said.
+func tell(f fmt.State, text string) {
+	if _, err := io.WriteString(f, text); err != nil {
+		panic(err)
+	}
+}
+
+func (c *Config) text() string {
 	var d description
 	if c.File != "" {
 		d.head("config " + oneLine(c.File))
@@ -37,15 +55,7 @@ func (c *Config) Describe(w io.Writer) error {
 	}
 	d.providers(c.Providers)
 	d.prices(c.Prices)
-	if _, err := io.WriteString(w, d.String()); err != nil {
-		return fmt.Errorf("describe the config: %w", err)
-	}
-	return nil
-}
-
-// Format writes what Describe does, whatever the verb: a Config may be logged.
-func (c Config) Format(f fmt.State, _ rune) {
-	_ = c.Describe(f) // fmt keeps what it is told, and has no place for an error
+	return d.String()
 }
 
 type description struct{ strings.Builder }
@@ -67,9 +77,7 @@ func agentLine(a Agent, context policy.Settings) string {
 
 // Format writes the settings without secrets, whatever the verb: what holds a Backend
 // may be logged.
-func (b Backend) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, strings.Join(b.parts(), ", ")) // fmt keeps what it is told, and has no place for an error
-}
+func (b Backend) Format(f fmt.State, _ rune) { tell(f, strings.Join(b.parts(), ", ")) }
 
 func (b Backend) parts() []string {
 	var parts []string

@@ -52,15 +52,7 @@ func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 // fallback takes a list of models, each as a mapping, or as a text: TYPE/MODEL, TYPE
 // or MODEL.
 func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
-	n = deref(n)
-	if isNull(n) {
-		return
-	}
-	if n.Kind != yaml.SequenceNode {
-		r.fail(n, "%s is %s; it must be a list of models, each TYPE/MODEL or a mapping with type and model", at, kindName(n))
-		return
-	}
-	for i, item := range n.Content {
+	for i, item := range r.list(at, n, "a list of models, each TYPE/MODEL or a mapping with type and model") {
 		path, before := fmt.Sprintf("%s[%d]", at, i), len(r.issues)
 		var choice Backend
 		if deref(item).Kind == yaml.MappingNode {

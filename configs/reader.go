@@ -186,6 +186,20 @@ func orRoot(at string) string {
 	return at
 }
 
+// list returns the items of a list. Null is an empty one; wanted tells people what
+// else must be there.
+func (r *reader) list(at string, n *yaml.Node, wanted string) []*yaml.Node {
+	n = deref(n)
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.fail(n, "%s is %s; it must be %s", at, kindName(n), wanted)
+		return nil
+	}
+	return n.Content
+}
+
 // deref follows an alias to the node that it names.
 func deref(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {

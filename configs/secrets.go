@@ -2,7 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"sync"
 
@@ -53,6 +52,4 @@ func (s *Secrets) Redact(text string) string {
 }
 
 // Format writes a mask, whatever the verb.
-func (s *Secrets) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, secrets.Mask) // fmt keeps what it is told, and has no place for an error
-}
+func (s *Secrets) Format(f fmt.State, _ rune) { tell(f, secrets.Mask) }

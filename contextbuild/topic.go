@@ -3,7 +3,6 @@ package contextbuild
 import (
 	_ "embed"
 	"strings"
-	"unicode/utf8"
 )
 
 // The prompts of seed 002.
@@ -67,12 +66,7 @@ func RecentConversation(history []Exchange) string {
 	return strings.Join(lines[max(0, len(lines)-recentMessages):], "\n")
 }
 
-func recentText(text string) string {
-	if text = Clean(text); utf8.RuneCountInString(text) > recentLength {
-		text = string([]rune(text)[:recentLength]) + "..."
-	}
-	return indentSpeakers(text)
-}
+func recentText(text string) string { return indentSpeakers(cut(Clean(text), recentLength)) }
 
 // FactsSection returns the section that tells of what is known of the user (seed
 // 002, memory integration), a line for each fact.

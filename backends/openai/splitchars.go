@@ -62,7 +62,7 @@ func escape(raw []byte) (size int, half rune) {
 	if !ok {
 		return min(2, len(raw)), 0
 	}
-	const unitSize = len(`\uXXXX`)
+	const unitSize = len(`\u0000`)
 	if !utf16.IsSurrogate(first) {
 		return unitSize, 0
 	}
@@ -72,7 +72,7 @@ func escape(raw []byte) (size int, half rune) {
 	return unitSize, first
 }
 
-// escapedUnit reads \uXXXX.
+// escapedUnit reads \u with the four digits of a unit of UTF-16.
 func escapedUnit(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false

@@ -49,9 +49,12 @@ func tryLock(path string) (*fileLock, error) {
 
 // release lets go of the lock, and takes its file away.
 func (l *fileLock) release() error {
+	removed := os.Remove(l.file.Path())
+	if err := l.file.Unlock(); err != nil {
+		return errors.Join(err, removed)
+	}
 	// Where an open file cannot be removed, it stays: empty, and of no harm.
-	_ = os.Remove(l.file.Path())
-	return l.file.Unlock()
+	return nil
 }
 
 // Whoever looks whether a session is held holds it for a moment, so that Begin
