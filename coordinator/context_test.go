@@ -172,9 +172,10 @@ func TestResumedTurnIsShownWhatItWasBegunWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		described, err := p.describe(t.Context(), newTurn("s", begun.Turn, weather[4]), begun.History)
+		begins := newTurn("s", begun.Turn, weather[4])
+		described, err := p.describe(t.Context(), begins, begun.History)
 		if err == nil {
-			_, err = p.choose(t.Context(), &described)
+			err = p.choose(t.Context(), begins, &described)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +208,7 @@ func TestResumedTurnIsShownWhatItWasBegunWith(t *testing.T) {
 
 func TestNewRefusesAPolicyThatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*policy.Settings){
-		"agent a: the policy summarize is not there yet": func(s *policy.Settings) { s.Kind = policy.Summarize },
+		"agent a: the policy summarize needs a summarizer": func(s *policy.Settings) { s.Kind = policy.Summarize },
 		`agent a: the policy "all" is none of`:           func(s *policy.Settings) { s.Kind = "all" },
 	} {
 		a := Agent{ID: "a", Backend: debugbackend.Demo(), Context: agents.Context{Policy: policy.Defaults()}}
