@@ -90,8 +90,7 @@ func (e *engine) apply(ev turn.Event) error {
 	return nil
 }
 
-// do carries out commands, and returns the effects that they ask for, which are to be
-// started: after the others, so that one which is cancelled at once never begins.
+// do carries out commands but for the effects, which it returns.
 func (e *engine) do(commands []turn.Command) (effects []machine.Effect) {
 	for _, c := range commands {
 		if run, ok := c.(turn.Run); ok {

@@ -46,9 +46,16 @@ type Unfinished interface {
 	Leave(ctx context.Context, session string, turn int) error
 }
 
-// Sessions keeps the conversations. Session tells what one has come to, and SetMetadata
-// changes what is noted of it.
+// Sessions keeps the conversations.
 type Sessions interface {
+	Turns
+	Unfinished
+	Notes
+}
+
+// Notes are what is known of sessions. Session tells what one has come to, and
+// SetMetadata changes what is noted of it.
+type Notes interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
 }
@@ -59,8 +66,6 @@ type Sessions interface {
 type Store interface {
 	agents.Blobs
 	Journal
-	Turns
-	Unfinished
 	Sessions
 }
 
@@ -249,19 +254,9 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 			return fmt.Errorf("before turn %d: %w", t.number, err)
 		}
 	}
-	described, err := p.describe(ctx, t, history)
-	if err != nil {
-		return fmt.Errorf("store turn %d: %w", t.number, err)
-	}
-	if err := p.choose(ctx, t, &described); err != nil {
-		return fmt.Errorf("choose the history of turn %d: %w", t.number, err)
-	}
-	topic, ok, err := p.describeAside(ctx, machine.TopicDetection, p.opts.Topic, AsideTurn{Session: t.session, Question: t.question})
+	described, err := p.prepare(ctx, t, history)
 	if err != nil {
 		return err
-	}
-	if ok {
-		described.Asides = append(described.Asides, topic)
 	}
 	e := newEngine(ctx, p, t)
 	if err := e.accept(p.opts.Rules, described); err != nil {
@@ -269,6 +264,22 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	}
 	p.run(ctx, e)
 	return nil
+}
+
+// prepare fixes all that the turn is played by.
+func (p *Panel) prepare(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
+	described, err := p.describe(ctx, t, history)
+	if err != nil {
+		return described, fmt.Errorf("store turn %d: %w", t.number, err)
+	}
+	if err := p.choose(ctx, t, &described); err != nil {
+		return described, fmt.Errorf("choose the history of turn %d: %w", t.number, err)
+	}
+	topic, ok, err := p.describeAside(ctx, machine.TopicDetection, p.opts.Topic, AsideTurn{Session: t.session, Question: t.question})
+	if ok {
+		described.Asides = append(described.Asides, topic)
+	}
+	return described, err
 }
 
 // run sets an engine going.

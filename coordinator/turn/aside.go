@@ -113,7 +113,28 @@ func (m *Machine) beginRounds(at kernel.Time) error {
 	if err := m.decide(kernel.Accepted{At: at}); err != nil || !m.s.Asides.Interrupted {
 		return err
 	}
-	return m.decide(kernel.Interrupted{At: at})
+	if err := m.decide(kernel.Interrupted{At: at}); err != nil {
+		return err
+	}
+	return m.callOff(at)
+}
+
+// callOff takes back the calls that were asked for and not made yet.
+func (m *Machine) callOff(at kernel.Time) error {
+	asked := m.out
+	m.out = nil
+	for _, c := range asked {
+		run, ok := c.(Run)
+		if !ok {
+			m.out = append(m.out, c)
+			continue
+		}
+		reply := machine.ModelReply{Failure: &machine.Failure{Kind: "cancelled", Message: "it was not begun"}}
+		if err := m.stepEvent(at, run.Effect.EffectKey().Agent, reply); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // interrupted passes an interrupt on to the kernel. One that comes while asides are

@@ -19,10 +19,15 @@ type Store interface {
 
 // Working is what a turn needs.
 type Working interface {
-	Turns
-	Unfinished
+	Holding
 	Journals
 	Texts
+}
+
+// Holding is what holds a session, and lets go of it.
+type Holding interface {
+	Turns
+	Unfinished
 }
 
 // Turns begin and end.
