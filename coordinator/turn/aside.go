@@ -14,8 +14,10 @@ import (
 type asides struct {
 	// Waiting are those that are out.
 	Waiting []machine.Aside `json:"waiting,omitempty"`
-	// Interrupted says that the turn is to end as soon as those before round 1 are back.
+	// Interrupted says that the turn is to end as soon as those before round 1 are back,
+	// Committed that those after its end were asked for.
 	Interrupted bool `json:"interrupted,omitempty"`
+	Committed   bool `json:"committed,omitempty"`
 	// Usage is that of the calls before round 1, Following that of those after the end.
 	Usage     Usage          `json:"usage,omitzero"`
 	Following Usage          `json:"following,omitzero"`
@@ -74,9 +76,13 @@ func (m *Machine) ask(list []machine.Aside) {
 }
 
 func (m *Machine) committed(ev Committed) error {
-	if !m.Over() || m.s.Kernel.Result().Winner == nil {
+	switch {
+	case !m.Over() || m.s.Kernel.Result().Winner == nil:
 		return errors.New("the turn has no winner")
+	case m.s.Asides.Committed:
+		return errors.New("the turn was committed already")
 	}
+	m.s.Asides.Committed = true
 	m.ask(ev.Asides)
 	return nil
 }
@@ -121,16 +127,17 @@ func (m *Machine) beginRounds(at kernel.Time) error {
 
 // callOff takes back the calls that were asked for and not made yet.
 func (m *Machine) callOff(at kernel.Time) error {
-	asked := m.out
-	m.out = nil
-	for _, c := range asked {
+	var calledOff []int
+	m.out = slices.DeleteFunc(m.out, func(c Command) bool {
 		run, ok := c.(Run)
-		if !ok {
-			m.out = append(m.out, c)
-			continue
+		if ok {
+			calledOff = append(calledOff, run.Effect.EffectKey().Agent)
 		}
+		return ok
+	})
+	for _, agent := range calledOff {
 		reply := machine.ModelReply{Failure: &machine.Failure{Kind: "cancelled", Message: "it was not begun"}}
-		if err := m.stepEvent(at, run.Effect.EffectKey().Agent, reply); err != nil {
+		if err := m.stepEvent(at, agent, reply); err != nil {
 			return err
 		}
 	}
