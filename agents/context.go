@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -35,6 +36,9 @@ type Chosen struct {
 	// Tokens is how many the agent's first input has with that; not counted if all is
 	// shown whatever it has, and no warning depends on it.
 	Tokens tokens.Count
+	// NewSummary are the turns that a new summary is to stand for; zero if none is
+	// needed.
+	NewSummary policy.Range
 }
 
 // Choose chooses what of its history an agent is shown in a turn. It reads the
@@ -64,7 +68,11 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 		sum.Estimated = sum.Estimated || n.Estimated
 		return n.Tokens
 	}
-	picker := policy.NewPicker(c.Policy, room, policy.Summary{})
+	summary, err := measuredSummary(ctx, blobs, turn, count)
+	if err != nil {
+		return Chosen{}, err
+	}
+	picker := policy.NewPicker(c.Policy, room, summary)
 	for exchange, err := range exchanges(ctx, blobs, turn.History) {
 		if err != nil {
 			return Chosen{}, fmt.Errorf("choose what %s is shown: %w", turn.Agents[agent].ID, err)
@@ -75,7 +83,41 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 	}
 	selection := picker.Selection()
 	sum.Tokens += selection.Tokens
-	return Chosen{Selection: selection, Tokens: sum}, nil
+	chosen := Chosen{Selection: selection, Tokens: sum}
+	chosen.NewSummary, _ = picker.NewSummary()
+	return chosen, nil
+}
+
+// measuredSummary is the turn's summary by its size, zero if there is none.
+func measuredSummary(ctx context.Context, blobs Blobs, turn machine.Turn, count contextbuild.Counter) (policy.Summary, error) {
+	if turn.Summary == nil {
+		return policy.Summary{}, nil
+	}
+	exchange, err := readSummary(ctx, blobs, *turn.Summary)
+	return policy.Summary{Range: turn.Summary.Range, Tokens: contextbuild.Measure(exchange, 0, count).Tokens()}, err
+}
+
+// Unsummarized returns the turn's summary, zero if there is none, and the turns of its
+// history after that up to number last, oldest first.
+func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int) (earlier contextbuild.Exchange, turns []contextbuild.Exchange, err error) {
+	if turn.Summary != nil {
+		if earlier, err = readSummary(ctx, blobs, *turn.Summary); err != nil {
+			return earlier, nil, err
+		}
+	}
+	for exchange, err := range exchanges(ctx, blobs, turn.History) {
+		if err != nil {
+			return earlier, nil, err
+		}
+		if exchange.Turn <= earlier.LastTurn {
+			break
+		}
+		if exchange.Turn <= last {
+			turns = append(turns, exchange)
+		}
+	}
+	slices.Reverse(turns)
+	return earlier, turns, nil
 }
 
 // emptyHistory is a historyReader that has, in place of a history, one empty turn:

@@ -37,6 +37,8 @@ type Doer struct {
 	Blobs Blobs
 	// Members stand in the config's order.
 	Members []Member
+	// Asides are those to whom the calls go that belong to no agent.
+	Asides map[machine.Purpose]Aside
 	// Observe is shown what a model streams, as it comes. It may be nil.
 	Observe func(machine.Key, backends.Event)
 	// Panicked is told of an effect that panicked, with its stack. It may be nil.
@@ -52,6 +54,9 @@ type Doer struct {
 func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
+		if e.Aside != nil {
+			return d.callAside(ctx, turn, e)
+		}
 		return d.callModel(ctx, turn, e)
 	case machine.ToolCall:
 		return d.callTool(ctx, e)
@@ -66,17 +71,8 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil {
 		return nil, err
 	}
-	var observe func(backends.Event)
-	if d.Observe != nil {
-		observe = func(ev backends.Event) { d.Observe(call.Key, ev) }
-	}
-	member := d.Members[call.Key.Agent]
-	req.Params.Headers, req.Params.ExtraBody = member.Headers, member.ExtraBody
-	var reply machine.ModelReply
-	resp, err := backends.Collect(member.Backend.Stream(notingFallback(ctx, &reply), req), observe)
-	reply.Usage = usage(resp.Usage, err)
-	if err != nil {
-		reply.Failure = failure(ctx, err)
+	resp, reply := d.send(ctx, d.Members[call.Key.Agent], call.Key, req)
+	if reply.Failure != nil {
 		return reply, nil
 	}
 	// A reply that has come and was paid for is kept, even if the call was
@@ -84,6 +80,21 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	reader := d.reader(stored, turn, names, call)
 	err = reader.read(resp, &reply)
 	return reply, err
+}
+
+// send makes a call, and books what it cost and why it failed, if it did.
+func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backends.Request) (resp backends.Response, reply machine.ModelReply) {
+	var observe func(backends.Event)
+	if d.Observe != nil {
+		observe = func(ev backends.Event) { d.Observe(key, ev) }
+	}
+	req.Params.Headers, req.Params.ExtraBody = to.Headers, to.ExtraBody
+	resp, err := backends.Collect(to.Backend.Stream(notingFallback(ctx, &reply), req), observe)
+	reply.Usage = usage(resp.Usage, err)
+	if err != nil {
+		reply.Failure = failure(ctx, err)
+	}
+	return resp, reply
 }
 
 // Read returns what Do would if the model replied to the call with message.

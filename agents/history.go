@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -68,6 +69,14 @@ func readExchange(ctx context.Context, blobs Blobs, link sessions.Link) (context
 	}
 	exchange.Question, exchange.Answer = string(question), string(answer)
 	return exchange, nil
+}
+
+func readSummary(ctx context.Context, blobs Blobs, s machine.Summary) (contextbuild.Exchange, error) {
+	text, err := blobs.Get(ctx, s.Text)
+	if err != nil {
+		return contextbuild.Exchange{}, fmt.Errorf("history: the summary of turns %d to %d: %w", s.First, s.Last, err)
+	}
+	return contextbuild.Exchange{FirstTurn: s.First, LastTurn: s.Last, Answer: string(text)}, nil
 }
 
 // lastHistory is a historyReader that keeps the history that it read last, so

@@ -29,7 +29,12 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, turn, names, call)
 	b.history = history
-	req := b.request(call)
+	var req backends.Request
+	if call.Aside != nil {
+		req = b.asideRequest(*call.Aside)
+	} else {
+		req = b.request(call)
+	}
 	if b.err != nil {
 		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
 	}
@@ -140,9 +145,23 @@ func (b *inputBuilder) shownHistory() []contextbuild.Exchange {
 		return nil
 	}
 	if shown != nil {
-		return contextbuild.Select(history, contextbuild.Exchange{}, *shown)
+		return contextbuild.Select(history, b.summary(), *shown)
 	}
 	return history
+}
+
+// summary is what stands for the older turns, zero if nothing does.
+func (b *inputBuilder) summary() contextbuild.Exchange {
+	s := b.turn.Summary
+	if s == nil {
+		return contextbuild.Exchange{}
+	}
+	if b.err != nil {
+		return contextbuild.Exchange{}
+	}
+	exchange, err := readSummary(b.ctx, b.blobs, *s)
+	b.err = err
+	return exchange
 }
 
 func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCall) []backends.Message {

@@ -45,7 +45,11 @@ type Key struct {
 	Index   int    `json:"index"`
 }
 
+// String names the call for people. One that belongs to no agent has a purpose only.
 func (k Key) String() string {
+	if k.Agent == "" {
+		return fmt.Sprintf("turn %d, %s", k.Turn, k.Purpose)
+	}
 	return fmt.Sprintf("turn %d, %s, round %d, %s %d", k.Turn, k.Agent, k.Round, k.Purpose, k.Index)
 }
 

@@ -15,47 +15,92 @@ import (
 
 // checkContext returns the agent with the default policy if it has none, or what is
 // wrong with the one that it has.
-func checkContext(a Agent) (Agent, error) {
+func checkContext(a Agent, summarizer *Summarizer) (Agent, error) {
 	if a.Context.Policy == (policy.Settings{}) {
 		a.Context.Policy = policy.Defaults()
 	}
 	if err := a.Context.Policy.Validate(); err != nil {
 		return a, fmt.Errorf("agent %s: %w", a.ID, err)
 	}
-	if a.Context.Policy.Kind == policy.Summarize {
-		return a, fmt.Errorf("agent %s: the policy %s is not there yet", a.ID, policy.Summarize)
+	if a.Context.Policy.Kind == policy.Summarize && summarizer == nil {
+		return a, fmt.Errorf("agent %s: the policy %s needs a summarizer", a.ID, policy.Summarize)
 	}
 	return a, nil
 }
 
-// choose fixes what of the history each agent is shown in the turn, and returns the
-// warnings of context windows that are nearly full.
-func (p *Panel) choose(ctx context.Context, d *machine.Turn) ([]Event, error) {
+// choose fixes what of the history each agent is shown in the turn, tells of context
+// windows that are nearly full, and asks for a summary if an agent needs a new one.
+func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error) {
+	if p.summarizes() && d.History != (kernel.Ref{}) {
+		if d.Summary, err = p.summary(ctx, d); err != nil {
+			return err
+		}
+	}
+	var covers policy.Range
+	var warnings []Event
+	for i := range p.opts.Agents {
+		chosen, err := p.chooseFor(ctx, d, i)
+		if err != nil {
+			return err
+		}
+		d.Agents[i].Shown = chosen.shown()
+		if chosen.NewSummary.Last > covers.Last {
+			covers = chosen.NewSummary
+		}
+		if chosen.warning != nil {
+			warnings = append(warnings, *chosen.warning)
+		}
+	}
+	if covers.Last > 0 {
+		aside, err := p.describeSummary(ctx, d, covers)
+		d.Asides = append(d.Asides, aside)
+		return err // the warnings are told when it is known what there is room for beside the summary
+	}
+	for _, warning := range warnings {
+		t.events.add(warning)
+	}
+	return nil
+}
+
+// summarizes says whether an agent may be shown a summary.
+func (p *Panel) summarizes() bool {
+	return slices.ContainsFunc(p.opts.Agents, func(a Agent) bool { return a.Context.Policy.Kind == policy.Summarize })
+}
+
+// chosen is what an agent is shown of the history.
+type chosen struct {
+	agents.Chosen
+	warning *Event // nil if there is none
+}
+
+// shown is what is journaled of it: nil is all of the history.
+func (c chosen) shown() *policy.Selection {
+	if c.Selection.Everything() {
+		return nil
+	}
+	return &c.Selection
+}
+
+func (p *Panel) chooseFor(ctx context.Context, d *machine.Turn, agent int) (chosen, error) {
+	a := p.opts.Agents[agent]
 	messages, err := p.messages(ctx, d)
 	if err != nil {
-		return nil, err
+		return chosen{}, err
 	}
-	var warnings []Event
-	for i, a := range p.opts.Agents {
-		chosen, err := agents.Choose(ctx, p.opts.Store, *d, i, a.Context)
-		if err != nil {
-			return nil, err
-		}
-		if !chosen.Selection.Everything() {
-			d.Agents[i].Shown = &chosen.Selection
-		}
-		warning := a.Context.Policy.WarnAt.Warning(policy.Use{
-			Tokens: chosen.Tokens.Tokens, Window: a.Context.Window, Messages: messages, NoRoom: chosen.Selection.NoRoom,
-		})
-		if warning == policy.NoWarning {
-			continue
-		}
-		warnings = append(warnings, Event{Kind: ContextWarned, Agent: a.ID, Context: &ContextWarning{
-			SessionID: d.Session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,
+	c := chosen{}
+	if c.Chosen, err = agents.Choose(ctx, p.opts.Store, *d, agent, a.Context); err != nil {
+		return c, err
+	}
+	warning := a.Context.Policy.WarnAt.Warning(policy.Use{
+		Tokens: c.Tokens.Tokens, Window: a.Context.Window, Messages: messages, NoRoom: c.Selection.NoRoom,
+	})
+	if warning != policy.NoWarning {
+		c.warning = &Event{Kind: ContextWarned, Agent: a.ID, Context: &ContextWarning{
+			SessionID: d.Session, MessageCount: messages, EstimatedTokens: c.Tokens.Tokens, Estimated: c.Tokens.Estimated,
 			Window: a.Context.Window, Warning: warning,
-		}})
+		}}
 	}
-	return warnings, nil
+	return c, nil
 }
 
 // messages counts those of the conversation, with the question that is asked.

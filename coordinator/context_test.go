@@ -115,15 +115,15 @@ func TestHistoryIsCutToTheContextWindow(t *testing.T) {
 		if diff := cmp.Diff(want, wait(t, last).Warnings); diff != "" {
 			t.Errorf("the result's warnings (-want +got):\n%s", diff)
 		}
-		rebuilds(t, store, recorder)
+		rebuilds(t, store, recorder, len(weather))
 	})
 }
 
-// rebuilds checks that the journals of the five turns give the inputs that were sent.
-func rebuilds(t *testing.T, store journaled, recorder *debugbackend.Recorder) {
+// rebuilds checks that the journals of the turns give the inputs that were sent.
+func rebuilds(t *testing.T, store journaled, recorder *debugbackend.Recorder, turns int) {
 	t.Helper()
 	inputs := map[string]string{}
-	for number := range weather {
+	for number := range turns {
 		_, turnInputs := replay(t, store, "s", number+1)
 		for key, input := range turnInputs {
 			inputs[key] = input
@@ -158,7 +158,7 @@ func TestEachAgentHasAContextOfItsOwn(t *testing.T) {
 		if len(warned) != 1 || warned[0].Agent != "agent3" || warned[0].Context.Warning != policy.ApproachingLimit || warned[0].Context.MessageCount != 9 {
 			t.Errorf("the warnings: %+v", warned)
 		}
-		rebuilds(t, store, recorder)
+		rebuilds(t, store, recorder, len(weather))
 	})
 }
 
@@ -172,10 +172,8 @@ func TestResumedTurnIsShownWhatItWasBegunWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		described, err := p.describe(t.Context(), newTurn("s", begun.Turn, weather[4]), begun.History)
-		if err == nil {
-			_, err = p.choose(t.Context(), &described)
-		}
+		begins := newTurn("s", begun.Turn, weather[4])
+		described, err := p.prepare(t.Context(), begins, begun.History)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,8 +205,8 @@ func TestResumedTurnIsShownWhatItWasBegunWith(t *testing.T) {
 
 func TestNewRefusesAPolicyThatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*policy.Settings){
-		"agent a: the policy summarize is not there yet": func(s *policy.Settings) { s.Kind = policy.Summarize },
-		`agent a: the policy "all" is none of`:           func(s *policy.Settings) { s.Kind = "all" },
+		"agent a: the policy summarize needs a summarizer": func(s *policy.Settings) { s.Kind = policy.Summarize },
+		`agent a: the policy "all" is none of`:             func(s *policy.Settings) { s.Kind = "all" },
 	} {
 		a := Agent{ID: "a", Backend: debugbackend.Demo(), Context: agents.Context{Policy: policy.Defaults()}}
 		change(&a.Context.Policy)

@@ -32,8 +32,11 @@ type engine struct {
 	base   context.Context
 	ctx    []context.Context
 	cancel []context.CancelFunc
-	timer  *time.Timer
-	over   bool
+	// aside is the context of the calls that belong to no agent, nil before the first.
+	aside       context.Context
+	asideCancel context.CancelFunc
+	timer       *time.Timer
+	over        bool
 	// slept is how long a turn that was resumed had nobody at work on it: that time
 	// is none of the turn's (DESIGN §6).
 	slept time.Duration
@@ -54,7 +57,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 		timer: time.NewTimer(time.Hour),
 	}
 	e.timer.Stop()
-	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Observe: e.observe, Panicked: e.panicked}
+	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 
@@ -81,17 +84,31 @@ func (e *engine) apply(ev turn.Event) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range commands {
-		e.do(c)
+	for _, effect := range e.do(commands) {
+		e.start(effect)
 	}
 	return nil
 }
 
-func (e *engine) do(c turn.Command) {
+// do carries out commands but for the effects, which it returns.
+func (e *engine) do(commands []turn.Command) (effects []machine.Effect) {
+	for _, c := range commands {
+		if run, ok := c.(turn.Run); ok {
+			effects = append(effects, run.Effect)
+			continue
+		}
+		e.carry(c)
+	}
+	return effects
+}
+
+func (e *engine) carry(c turn.Command) {
 	switch c := c.(type) {
-	case turn.Run:
-		e.start(c.Effect)
 	case turn.Cancel:
+		if c.Agent == machine.NoAgent {
+			e.cancelAsides()
+			return
+		}
 		e.cancel[c.Agent]()
 	case turn.Wake:
 		e.timer.Reset(time.Until(e.clock(c.At)))
@@ -104,15 +121,34 @@ func (e *engine) do(c turn.Command) {
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
 	case turn.StepEnded:
 		e.tellEnd(c)
+	case turn.AsideStarted:
+		e.turn.events.add(Event{Kind: AsideStarted, Label: string(c.Aside.Purpose)})
+	case turn.AsideEnded:
+		e.tellAside(c)
 	}
 }
 
 func (e *engine) id(agent int) string { return e.panel.opts.Agents[agent].ID }
 
+// who names whose call it is: an agent's, or one for a purpose.
+func (e *engine) who(key machine.Key) string {
+	if key.Agent == machine.NoAgent {
+		return string(key.Purpose)
+	}
+	return e.id(key.Agent)
+}
+
 // start runs an effect in the group; its result comes to the loop exactly once.
 func (e *engine) start(effect machine.Effect) {
 	e.out++
-	ctx := backends.WithTrace(e.ctx[effect.EffectKey().Agent], e.trace(effect.EffectKey()))
+	key := effect.EffectKey()
+	var ctx context.Context
+	if key.Agent == machine.NoAgent {
+		ctx = e.asideContext()
+	} else {
+		ctx = e.ctx[key.Agent]
+	}
+	ctx = backends.WithTrace(ctx, e.trace(key))
 	described := e.machine.Turn()
 	e.group.Go(func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
@@ -124,8 +160,17 @@ func (e *engine) start(effect machine.Effect) {
 // run is the loop of the turn. It returns when the result is there and every
 // effect has come back or was abandoned.
 func (e *engine) run(ctx context.Context) {
-	err := e.loop(ctx)
-	for _, cancel := range e.cancel {
+	err := errors.Join(e.loop(ctx), e.drain())
+	if following := e.end(err); len(following) > 0 {
+		e.follow(ctx, following)
+	}
+	e.timer.Stop()
+	e.turn.events.close()
+}
+
+// drain ends all effects that are out, and waits for them.
+func (e *engine) drain() error {
+	for _, cancel := range append(e.cancel, e.asideCancel) {
 		if cancel != nil {
 			cancel()
 		}
@@ -136,9 +181,7 @@ func (e *engine) run(ctx context.Context) {
 	}
 	// The effects have all reported, so this only waits for their goroutines to
 	// return; none of them returns an error.
-	err = errors.Join(err, e.group.Wait())
-	e.timer.Stop()
-	e.end(err)
+	return e.group.Wait()
 }
 
 func (e *engine) loop(ctx context.Context) error {
@@ -169,25 +212,35 @@ func (e *engine) loop(ctx context.Context) error {
 func (e *engine) took(r result) error {
 	key := r.effect.EffectKey()
 	if r.err != nil {
-		return fmt.Errorf("%s, %s: %w", e.id(key.Agent), key.Purpose, r.err)
+		return fmt.Errorf("%s, %s: %w", e.who(key), key.Purpose, r.err)
 	}
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
-		return e.apply(turn.ModelDone{At: e.now(), Key: key, Reply: ev})
+		done := turn.ModelDone{At: e.now(), Key: key, Reply: ev}
+		if err := e.apply(done); err != nil {
+			return err
+		}
+		return e.keep(done)
 	case machine.ToolReply:
 		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
 	}
-	return fmt.Errorf("%s: an effect ended with %T", e.id(key.Agent), r.event)
+	return fmt.Errorf("%s: an effect ended with %T", e.who(key), r.event)
 }
 
-// end makes the result final and lets everybody know.
-func (e *engine) end(err error) {
+// end makes the result final, lets everybody know, and returns the calls that are to
+// follow it: then the session is still held.
+func (e *engine) end(err error) []machine.Aside {
 	t := e.turn
 	t.ended = time.Now()
 	var resultErr error
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
-	if endErr := e.panel.opts.Store.End(e.base, t.session, t.number, e.ended(err)); endErr != nil {
+	var following []machine.Aside
+	if err == nil {
+		following, err = e.following(t.result)
+	}
+	if endErr := e.commit(e.ended(err), len(following) > 0); endErr != nil {
+		following = nil
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	} else {
 		err = errors.Join(err, e.tellSession())
@@ -197,8 +250,17 @@ func (e *engine) end(err error) {
 	}
 	t.err = err
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
-	t.events.close()
 	close(t.done)
+	return following
+}
+
+// commit keeps what the turn came to, and goes on holding the session if calls follow.
+func (e *engine) commit(ended sessions.Ended, held bool) error {
+	keep := e.panel.opts.Store.End
+	if held {
+		keep = e.panel.opts.Store.Commit
+	}
+	return keep(e.base, e.turn.session, e.turn.number, ended)
 }
 
 // ended is what the store keeps of the result. A turn whose store failed has no
@@ -214,22 +276,30 @@ func (e *engine) ended(err error) sessions.Ended {
 	return kept
 }
 
-// afterTurn runs the hook. A panic in it must not end the program: the turn is
-// over, and its result is to be had.
-func (e *engine) afterTurn() (err error) {
+// afterTurn runs the hook.
+func (e *engine) afterTurn() error {
 	if e.panel.opts.AfterTurn == nil {
 		return nil
 	}
+	return guarded("the hook", func() error { return e.panel.opts.AfterTurn(e.base, e.turn, e.turn.result) })
+}
+
+// guarded runs a function of the panel's user. A panic in it must not end the program:
+// other turns run, and the result of this one is to be had.
+func guarded(what string, run func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the hook panicked: %v", r)
+			err = fmt.Errorf("%s panicked: %v", what, r)
 		}
 	}()
-	return e.panel.opts.AfterTurn(e.base, e.turn, e.turn.result)
+	return run()
 }
 
 // observe tells of what streams in. It is called from the effects' goroutines.
 func (e *engine) observe(key machine.Key, ev backends.Event) {
+	if key.Agent == machine.NoAgent {
+		return
+	}
 	told := Event{Agent: e.id(key.Agent), Round: key.Round}
 	switch ev := ev.(type) {
 	case backends.TextDelta:
@@ -246,12 +316,12 @@ func (e *engine) observe(key machine.Key, ev backends.Event) {
 
 // panicked tells of an effect that panicked, as observe does of what streams in.
 func (e *engine) panicked(key machine.Key, stack []byte) {
-	e.turn.events.add(Event{Kind: Panicked, Agent: e.id(key.Agent), Text: string(stack)})
+	e.turn.events.add(Event{Kind: Panicked, Agent: e.who(key), Text: string(stack)})
 }
 
 // trace tells of attempts that have failed, as observe does of those that have not.
 func (e *engine) trace(key machine.Key) *backends.Trace {
-	told := Event{Agent: e.id(key.Agent), Round: key.Round}
+	told := Event{Agent: e.who(key), Round: key.Round}
 	return &backends.Trace{
 		Retry: func(info backends.RetryInfo) {
 			ev := told

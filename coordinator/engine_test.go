@@ -23,8 +23,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // agree is three agents that answer and then vote for agent2, one second a call.
-const agree = `
-rules:
+const agree = "rules:\n" + agreement
+
+const agreement = `
   - {when: {round: 1}, reply: {delay: 1s, new_answer: "{{.Agent}} on {{.Question}}"}}
   - {when: {}, reply: {delay: 1s, vote: {agent: agent2, reason: "it is short"}}}
 `

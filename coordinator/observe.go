@@ -82,7 +82,12 @@ const (
 	// context window is nearly full.
 	SessionUpdated EventKind = "session_updated"
 	ContextWarned  EventKind = "context_warning"
-	Ended          EventKind = "ended"
+	// AsideStarted, AsideEnded and AsideFailed tell of a call that belongs to no agent,
+	// whose purpose is the Label; it failed for the reason in Text. It may follow Ended.
+	AsideStarted EventKind = "aside_started"
+	AsideEnded   EventKind = "aside_ended"
+	AsideFailed  EventKind = "aside_failed"
+	Ended        EventKind = "ended"
 )
 
 // eventLog keeps a turn's events for whoever comes, early or late.

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,27 +23,41 @@ import (
 const MaxQuestion = 1 << 20
 
 // Journal takes the events of a turn before they are applied, and has them for
-// whoever resumes it. Leave lets go of a turn that is not over, and leaves its
-// journal as it is.
+// whoever resumes it.
 type Journal interface {
 	Append(ctx context.Context, session string, turn int, event []byte) error
 	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
-	Leave(ctx context.Context, session string, turn int) error
 }
 
-// Turns are those of the conversations. Begin holds a session for a turn, Resume for its
-// last one, which has no end and which nobody is at work on; End lets go of it, and
-// adds the turn to the history if it has an answer.
+// Turns are those of the conversations. Begin holds a session for a turn; End lets go
+// of it, and adds the turn to the history if it has an answer. Commit does the same and
+// goes on holding the session, for calls that follow the answer: End then adds their
+// usage to what is kept.
 type Turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
-	Resume(ctx context.Context, session string) (sessions.Begun, error)
+	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
-// Sessions keeps the conversations. Session tells what one has come to.
+// Unfinished are the turns that have no end. Resume holds a session for its last one,
+// at which nobody is at work; Leave lets go of one, and leaves its journal as it is.
+type Unfinished interface {
+	Resume(ctx context.Context, session string) (sessions.Begun, error)
+	Leave(ctx context.Context, session string, turn int) error
+}
+
+// Sessions keeps the conversations.
 type Sessions interface {
 	Turns
+	Unfinished
+	Notes
+}
+
+// Notes are what is known of sessions. Session tells what one has come to, and
+// SetMetadata changes what is noted of it.
+type Notes interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
+	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
@@ -87,6 +102,13 @@ type Options struct {
 	// and the coordination's, such as what is known of the user; nil adds nothing. It
 	// is called for turns of several sessions at once.
 	Sections func(ctx context.Context, session string) ([]string, error)
+	// Topic, if it is not nil, finds out what a question is about before round 1, and
+	// Facts what is to be remembered of the user when the winner is committed. Until
+	// that is done the session is busy, while Wait has the result already.
+	Topic, Facts *Aside
+	// Summarizer makes the summaries of older turns, which agents need whose policy is
+	// policy.Summarize.
+	Summarizer *Summarizer
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,
@@ -132,9 +154,12 @@ func New(opts Options) (*Panel, error) {
 	if opts.Store == nil {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
+	if err := cmp.Or(opts.Topic.check("topic"), opts.Facts.check("facts"), opts.Summarizer.check()); err != nil {
+		return nil, err
+	}
 	opts.Agents = slices.Clone(opts.Agents)
 	for i, a := range opts.Agents {
-		if opts.Agents[i], err = checkContext(a); err != nil {
+		if opts.Agents[i], err = checkContext(a, opts.Summarizer); err != nil {
 			return nil, err
 		}
 	}
@@ -229,16 +254,9 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 			return fmt.Errorf("before turn %d: %w", t.number, err)
 		}
 	}
-	described, err := p.describe(ctx, t, history)
+	described, err := p.prepare(ctx, t, history)
 	if err != nil {
-		return fmt.Errorf("store turn %d: %w", t.number, err)
-	}
-	warnings, err := p.choose(ctx, &described)
-	if err != nil {
-		return fmt.Errorf("choose the history of turn %d: %w", t.number, err)
-	}
-	for _, warning := range warnings {
-		t.events.add(warning)
+		return err
 	}
 	e := newEngine(ctx, p, t)
 	if err := e.accept(p.opts.Rules, described); err != nil {
@@ -246,6 +264,22 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	}
 	p.run(ctx, e)
 	return nil
+}
+
+// prepare fixes all that the turn is played by.
+func (p *Panel) prepare(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
+	described, err := p.describe(ctx, t, history)
+	if err != nil {
+		return described, fmt.Errorf("store turn %d: %w", t.number, err)
+	}
+	if err := p.choose(ctx, t, &described); err != nil {
+		return described, fmt.Errorf("choose the history of turn %d: %w", t.number, err)
+	}
+	topic, ok, err := p.describeAside(ctx, machine.TopicDetection, p.opts.Topic, AsideTurn{Session: t.session, Question: t.question})
+	if ok {
+		described.Asides = append(described.Asides, topic)
+	}
+	return described, err
 }
 
 // run sets an engine going.

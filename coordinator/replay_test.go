@@ -52,6 +52,9 @@ rules:
 `, change: func(o *Options) { o.Rules.Pace = kernel.PaceEager }},
 	"presentation": {script: agree + "  - {when: {}, reply: {text: \"\"}}\n", change: func(o *Options) { o.Rules.Final = kernel.WinnerPresent }},
 	"cancelled":    {script: agree, cancels: 1500 * time.Millisecond},
+	"topic and facts": {script: asides, change: func(o *Options) {
+		o.Topic, o.Facts = sun(o.Agents[0].Backend), sun(o.Agents[0].Backend)
+	}},
 	"failed": {script: `
 rules:
   - {when: {}, reply: {delay: 1s, error: {kind: auth, message: "wrong key"}}}
@@ -70,6 +73,11 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 					}
 					for i := range o.Agents {
 						o.Agents[i].Backend = recorder.Wrap(o.Agents[i].Backend)
+					}
+					for _, aside := range []*Aside{o.Topic, o.Facts} {
+						if aside != nil {
+							aside.Backend = recorder.Wrap(aside.Backend)
+						}
 					}
 				})
 				live := runTurn(t, p, run.cancels)
@@ -100,7 +108,7 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
 		t.Fatal(err)
 	}
 	handle := newTurn("s", begun.Turn, "energy")
-	described, err := p.describe(t.Context(), handle, begun.History)
+	described, err := p.prepare(t.Context(), handle, begun.History)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -70,7 +71,7 @@ type FailedAgent struct {
 }
 
 func (e *engine) usage() turn.Usage {
-	var sum turn.Usage
+	sum := e.machine.AsidesUsage()
 	for _, u := range e.machine.Usage() {
 		sum = sum.Plus(u)
 	}
@@ -137,9 +138,21 @@ func (e *engine) warnings(k kernel.Result) []string {
 		list = append(list, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))
 	}
 	for _, f := range e.machine.Fallbacks() {
-		list = append(list, fmt.Sprintf("%s of %s went to %s, because %s could not be used: %s", calls(f.Calls), e.id(f.Agent), f.To, f.From, f.Reason))
+		list = append(list, fallbackWarning(calls(f.Calls), e.id(f.Agent), f.Fallback))
+	}
+	for _, o := range e.machine.AsideOutcomes() {
+		if o.Fallback != nil {
+			list = append(list, fallbackWarning(calls(1), "the "+string(o.Purpose), *o.Fallback))
+		}
+		if o.Failure != "" {
+			list = append(list, fmt.Sprintf("the call for the %s came to nothing: %s", o.Purpose, o.Failure))
+		}
 	}
 	return list
+}
+
+func fallbackWarning(calls, of string, f machine.Fallback) string {
+	return fmt.Sprintf("%s of %s went to %s, because %s could not be used: %s", calls, of, f.To, f.From, f.Reason)
 }
 
 func calls(n int) string {

@@ -95,12 +95,9 @@ func (e *engine) replay(events []turn.Event) (out []machine.Effect, err error) {
 		if key, ok := turn.KeyOf(ev); ok {
 			out = slices.DeleteFunc(out, func(effect machine.Effect) bool { return effect.EffectKey() == key })
 		}
-		for _, c := range commands {
-			if run, ok := c.(turn.Run); ok {
-				out = append(out, run.Effect)
-				continue
-			}
-			e.do(c)
+		out = append(out, e.do(commands)...)
+		if err := e.keep(ev); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -45,6 +45,8 @@ type memoryRunning struct {
 	question string
 	began    int64
 	kept     *memoryTurn // nil before there is anything to keep
+	// committed says that only usage may be added.
+	committed bool
 }
 
 type memoryText struct {
@@ -180,10 +182,32 @@ func (m *Memory) keep(id string, r *memoryRunning) *memoryTurn {
 	return r.kept
 }
 
+// Commit keeps what a turn came to, as End does, and goes on holding its session, for
+// calls that follow the answer: their events may be appended until End, whose usage is
+// added to this one. The session is let go of if Commit fails.
+func (m *Memory) Commit(ctx context.Context, id string, turn int, e Ended) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.held(id, turn)
+	if err != nil {
+		return err
+	}
+	if r.committed {
+		return NotRunning(id, turn)
+	}
+	if err := m.end(ctx, id, r, e); err != nil {
+		m.letGo(id)
+		return err
+	}
+	r.committed = true
+	return nil
+}
+
 // End lets go of a session. What the turn came to is kept unless it has neither
 // an answer nor a journal: then its number is given to the next one. A turn that
-// has an answer joins the history, and is there whole or not at all. The session
-// is let go of also if End fails.
+// has an answer joins the history, and is there whole or not at all. Of a turn that was
+// committed, only the usage is kept, in addition. The session is let go of also if End
+// fails.
 func (m *Memory) End(ctx context.Context, id string, turn int, e Ended) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,8 +215,25 @@ func (m *Memory) End(ctx context.Context, id string, turn int, e Ended) error {
 	if err != nil {
 		return err
 	}
-	defer m.sweep()
+	defer m.letGo(id)
+	if !r.committed {
+		return m.end(ctx, id, r, e)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.kept.Usage = r.kept.Usage.Plus(e.Usage)
+	s := m.sessions[id]
+	s.Usage = s.Usage.Plus(e.Usage)
+	return nil
+}
+
+func (m *Memory) letGo(id string) {
 	delete(m.running, id)
+	m.sweep()
+}
+
+func (m *Memory) end(ctx context.Context, id string, r *memoryRunning, e Ended) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -222,15 +263,15 @@ func (m *Memory) End(ctx context.Context, id string, turn int, e Ended) error {
 	return nil
 }
 
-// Leave lets go of a session whose turn is not over: it counts as interrupted then.
+// Leave lets go of a session whose turn is not over: it counts as interrupted then,
+// unless it was committed.
 func (m *Memory) Leave(_ context.Context, id string, turn int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.held(id, turn); err != nil {
 		return err
 	}
-	delete(m.running, id)
-	m.sweep()
+	m.letGo(id)
 	return nil
 }
 

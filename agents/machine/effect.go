@@ -27,6 +27,11 @@ type Turn struct {
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`
+	// Summary is what stands for the older turns, for the agents whose Shown has one;
+	// nil if there is none.
+	Summary *Summary `json:"summary,omitempty"`
+	// Asides are the calls that come before round 1.
+	Asides []Aside `json:"asides,omitempty"`
 }
 
 // Agent is what an agent's calls have in common.
@@ -110,6 +115,9 @@ type Effect interface{ EffectKey() Key }
 // the turn, the offer and the transcript, and from nothing else.
 type ModelCall struct {
 	Key Key `json:"key"`
+	// Aside is what is sent for a call that belongs to no agent; the fields below are
+	// zero then.
+	Aside *Aside `json:"aside,omitempty"`
 	// Offer is that of the step's start, which the first messages are built from;
 	// a newer one stands in the transcript.
 	Offer kernel.Offer `json:"offer"`

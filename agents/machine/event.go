@@ -20,6 +20,8 @@ type ModelReply struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 	// Truncated says that the message ended at the most tokens it might have.
 	Truncated bool `json:"truncated,omitempty"`
+	// Change is what the reply to an aside changes.
+	Change Change `json:"change,omitzero"`
 	// Failure is why there is no message.
 	Failure *Failure `json:"failure,omitempty"`
 }

@@ -105,6 +105,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[Woke](head.Event)
 	case Interrupted{}.kind():
 		return decode[Interrupted](head.Event)
+	case Committed{}.kind():
+		return decode[Committed](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }
@@ -118,14 +120,14 @@ func decode[E Event](data []byte) (Event, error) {
 }
 
 // Command is what the machine wants done. The set is closed: Run, Cancel, Wake
-// and Finish touch the world, StepStarted and StepEnded only tell of it.
+// and Finish touch the world, the others only tell of it.
 type Command interface{ command() }
 
 // Run asks for one effect. Its result is one ModelDone or ToolDone.
 type Run struct{ Effect machine.Effect }
 
 // Cancel asks that the effects of an agent that are out come back soon, each
-// still with its one result.
+// still with its one result; for machine.NoAgent those that belong to none.
 type Cancel struct{ Agent int }
 
 // Wake asks for a Woke event at a moment; it replaces the one before it.

@@ -31,6 +31,7 @@ type state struct {
 	// Truncated has the agents of which a message was cut at its most tokens.
 	Truncated []int      `json:"truncated,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
+	Asides    asides     `json:"asides,omitzero"`
 }
 
 // Fallback tells of an agent's calls that went to another model than its own.
@@ -132,7 +133,9 @@ func (m *Machine) apply(ev Event) error {
 	case Woke:
 		return m.decide(kernel.Woke{At: ev.At})
 	case Interrupted:
-		return m.decide(kernel.Interrupted{At: ev.At})
+		return m.interrupted(ev)
+	case Committed:
+		return m.committed(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }
@@ -150,10 +153,17 @@ func (m *Machine) accept(ev Accepted) error {
 		return fmt.Errorf("%d agents have rules and %d have calls", n, len(ev.Turn.Agents))
 	}
 	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]Usage, n)}
-	return m.decide(kernel.Accepted{At: ev.At})
+	if len(ev.Turn.Asides) > 0 {
+		m.ask(ev.Turn.Asides)
+		return nil
+	}
+	return m.beginRounds(ev.At)
 }
 
 func (m *Machine) modelDone(ev ModelDone) error {
+	if ev.Key.Agent == machine.NoAgent {
+		return m.asideDone(ev)
+	}
 	if err := m.checkOut(ev.Key); err != nil {
 		return err
 	}

@@ -43,6 +43,12 @@ func playTurn(t *rapid.T, twins bool) *play {
 	for len(p.out) > 0 || !p.finished {
 		p.apply(p.drawEvent())
 	}
+	if p.m.Result().Winner != nil && rapid.Bool().Draw(t, "facts") {
+		p.apply(turn.Committed{At: p.now, Asides: []machine.Aside{{Purpose: machine.FactExtraction}}})
+	}
+	for len(p.out) > 0 {
+		p.apply(p.drawEvent())
+	}
 	return p
 }
 
@@ -62,6 +68,7 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
 		Session: "s", Turn: 1, Agents: make([]machine.Agent, len(ids)),
 		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2},
+		Asides: []machine.Aside{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
 }
 
@@ -160,13 +167,16 @@ func (p *play) took(c turn.Command) {
 		if p.keys[key] {
 			p.t.Fatalf("two effects have the key %s", key)
 		}
-		if _, ok := p.steps[key.Agent]; !ok || p.finished {
+		if _, ok := p.steps[key.Agent]; key.Agent != machine.NoAgent && (!ok || p.finished) {
 			p.t.Fatalf("%s runs outside of a step, finished=%t", key, p.finished)
+		}
+		if key.Agent == machine.NoAgent && len(p.steps) > 0 {
+			p.t.Fatalf("%s runs beside agents", key)
 		}
 		p.keys[key] = true
 		p.out = append(p.out, c.Effect)
 	case turn.Cancel:
-		if _, ok := p.steps[c.Agent]; !ok {
+		if _, ok := p.steps[c.Agent]; !ok && c.Agent != machine.NoAgent {
 			p.t.Fatalf("agent %d is cancelled and idle", c.Agent)
 		}
 	case turn.Wake:
@@ -196,7 +206,8 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
 	}
-	if c.Elapsed < 0 || c.Usage.Calls < 1 {
+	notBegun := c.Outcome.Kind == machine.Stopped && c.Elapsed == 0
+	if c.Elapsed < 0 || c.Usage.Calls < 1 && !notBegun {
 		p.t.Fatalf("a step took %d ms and %d calls", c.Elapsed, c.Usage.Calls)
 	}
 }
@@ -211,6 +222,10 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 			if diff := cmp.Diff(p.usage[agent], usage); diff != "" {
 				t.Fatalf("agent %d: its usage differs (-want +got):\n%s", agent, diff)
 			}
+		}
+		asides := p.m.AsidesUsage().Plus(p.m.FollowingUsage())
+		if diff := cmp.Diff(p.usage[machine.NoAgent], asides); diff != "" {
+			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
 		}
 		r := p.m.Result()
 		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {

@@ -18,12 +18,14 @@ import (
 
 // TestScripts plays the turns of testdata/scripts, one topic a file. The commands:
 //
-//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts=
+//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
-//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | usage INPUT OUTPUT
+//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | usage INPUT OUTPUT | question WORDS
+//	       The purpose of an aside stands in the agent's place.
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
 //	woke | interrupt
+//	commit asides=(facts)                  after the end
 //	outcome                                prints the result and the usage
 //
 // Each takes at=SECONDS; time stands still without it. A reply answers the
@@ -91,6 +93,8 @@ func (s *script) event() turn.Event {
 		return turn.Woke{At: s.at}
 	case "interrupt":
 		return turn.Interrupted{At: s.at}
+	case "commit":
+		return turn.Committed{At: s.at, Asides: s.asides()}
 	}
 	s.d.Fatalf(s.t, "unknown command")
 	return nil
@@ -114,15 +118,32 @@ func (s *script) accepted() turn.Accepted {
 	described := machine.Turn{Session: "s", Turn: 1, Question: ref("q"), Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3}}
 	s.d.MaybeScanArgs(s.t, "max_turns", &described.Limits.MaxTurns)
 	s.d.MaybeScanArgs(s.t, "max_attempts", &described.Limits.MaxAttempts)
-	described.Agents = make([]machine.Agent, len(s.ids))
+	described.Agents, described.Asides = make([]machine.Agent, len(s.ids)), s.asides()
 	if s.d.HasArg("agents_missing") {
 		described.Agents = nil
 	}
 	return turn.Accepted{At: s.at, Rules: rules, Turn: described}
 }
 
+func (s *script) asides() (list []machine.Aside) {
+	if !s.d.HasArg("asides") {
+		return nil
+	}
+	for _, purpose := range s.arg("asides") {
+		list = append(list, machine.Aside{Purpose: machine.Purpose(purpose)})
+	}
+	return list
+}
+
+func isAside(id string) bool {
+	return slices.Contains([]machine.Purpose{machine.TopicDetection, machine.Summarizing, machine.FactExtraction}, machine.Purpose(id))
+}
+
 func (s *script) key() machine.Key {
 	id := s.d.CmdArgs[0].Key
+	if isAside(id) {
+		return machine.Aside{Purpose: machine.Purpose(id)}.Key()
+	}
 	agent := slices.Index(s.ids, id)
 	if agent < 0 {
 		agent = s.number(id)
@@ -152,6 +173,8 @@ func (s *script) reply() machine.ModelReply {
 			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: slices.Index(s.ids, first), Reason: words})
 		case "tool":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
+		case "question":
+			r.Change.Question = ref(rest)
 		case "usage":
 			r.Usage = &machine.Usage{InputTokens: s.number(first), OutputTokens: s.number(words), CachedInputTokens: 1}
 		default:
@@ -211,18 +234,30 @@ func (s *script) told(commands []turn.Command) string {
 		switch c := c.(type) {
 		case turn.Run:
 			key := c.Effect.EffectKey()
+			if key.Agent == machine.NoAgent {
+				fmt.Fprintf(&b, "run %s\n", key.Purpose)
+				continue
+			}
 			if _, isModel := c.Effect.(machine.ModelCall); isModel {
 				s.out[key.Agent] = key
 			}
 			fmt.Fprintf(&b, "run %s %s round=%d\n", s.ids[key.Agent], describeEffect(c.Effect), key.Round)
 		case turn.Cancel:
-			fmt.Fprintf(&b, "cancel %s\n", s.ids[c.Agent])
+			who := "asides"
+			if c.Agent != machine.NoAgent {
+				who = s.ids[c.Agent]
+			}
+			fmt.Fprintf(&b, "cancel %s\n", who)
 		case turn.Wake:
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
 		case turn.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:
 			fmt.Fprintf(&b, "start %s %s round=%d\n", s.ids[c.Agent], c.Purpose, c.Round)
+		case turn.AsideStarted:
+			fmt.Fprintf(&b, "start %s\n", c.Aside.Purpose)
+		case turn.AsideEnded:
+			fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("end %s: %s %s", c.Outcome.Purpose, describeUsage(c.Usage), c.Outcome.Failure)))
 		case turn.StepEnded:
 			fmt.Fprintf(&b, "end %s %s round=%d: %s\n", s.ids[c.Agent], c.Purpose, c.Round, describeEnd(c))
 		}
@@ -278,6 +313,10 @@ func (s *script) outcome() string {
 	fmt.Fprintf(&b, " votes=%d void=%d abandoned=%v\n", len(r.Votes), len(r.Void), s.m.Abandoned())
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	if outcomes := s.m.AsideOutcomes(); len(outcomes) > 0 {
+		fmt.Fprintf(&b, "asides: %d, %s, then %s, question=%q\n", len(outcomes),
+			describeUsage(s.m.AsidesUsage()), describeUsage(s.m.FollowingUsage()), s.m.Turn().Question.SHA256)
 	}
 	for i, u := range s.m.Usage() {
 		fmt.Fprintf(&b, "%s: %s, %s\n", s.ids[i], r.Agents[i].State, describeUsage(u))

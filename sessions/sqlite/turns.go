@@ -19,9 +19,10 @@ type running struct {
 	began    int64
 	lock     *fileLock
 
-	mu   sync.Mutex // one change of the turn at a time
-	row  rows       // zero before there is anything to keep
-	over bool
+	mu        sync.Mutex // one change of the turn at a time
+	row       rows       // zero before there is anything to keep
+	committed bool
+	over      bool
 }
 
 // rows are the ids of a session and a turn of it.
@@ -193,10 +194,33 @@ func (w *writer) newTurn(session int64, t sessions.Turn) int64 {
 	return id
 }
 
+// Commit keeps what a turn came to, as End does, and goes on holding its session, for
+// calls that follow the answer: their events may be appended until End, whose usage is
+// added to this one. If the process ends before that, the turn is none that was
+// interrupted. The session is let go of if Commit fails.
+func (s *Store) Commit(ctx context.Context, id string, turn int, e sessions.Ended) error {
+	r, err := s.held(id, turn)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.committed {
+		return sessions.NotRunning(id, turn)
+	}
+	if err := s.end(ctx, id, r, e); err != nil {
+		r.over = true
+		return errors.Join(err, s.letGo(id, r))
+	}
+	r.committed = true
+	return nil
+}
+
 // End lets go of a session. What the turn came to is kept unless it has neither
 // an answer nor a journal: then its number is given to the next one. A turn that
 // has an answer joins the history in one transaction, so that it is there whole
-// or not at all. The session is let go of also if End fails.
+// or not at all. Of a turn that was committed, only the usage is kept, in addition.
+// The session is let go of also if End fails.
 func (s *Store) End(ctx context.Context, id string, turn int, e sessions.Ended) error {
 	r, err := s.held(id, turn)
 	if err != nil {
@@ -208,11 +232,28 @@ func (s *Store) End(ctx context.Context, id string, turn int, e sessions.Ended) 
 		return sessions.NotRunning(id, turn)
 	}
 	r.over = true
-	return errors.Join(s.end(ctx, id, r, e), s.letGo(id, r))
+	keep := s.end
+	if r.committed {
+		keep = s.addUsage
+	}
+	return errors.Join(keep(ctx, id, r, e), s.letGo(id, r))
+}
+
+// addUsage adds what followed the answer of a turn that was committed.
+func (s *Store) addUsage(ctx context.Context, id string, r *running, e sessions.Ended) error {
+	return s.change(ctx, "add to the usage of session "+id, func(w *writer) {
+		u := e.Usage
+		w.exec(`
+			UPDATE turns SET calls = calls + ?, input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
+				cached_tokens = cached_tokens + ?, unknown_calls = unknown_calls + ?, cost_usd = cost_usd + ?
+			WHERE id = ?`,
+			u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls, cost(u), r.row.turn)
+		w.addUp(r.row.session, sessions.Turn{Usage: u})
+	})
 }
 
 // Leave lets go of a session whose turn is not over: it counts as interrupted then,
-// as if its process had ended.
+// as if its process had ended, unless it was committed.
 func (s *Store) Leave(_ context.Context, id string, turn int) error {
 	r, err := s.held(id, turn)
 	if err != nil {

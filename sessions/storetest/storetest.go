@@ -19,15 +19,21 @@ type Store interface {
 
 // Working is what a turn needs.
 type Working interface {
-	Turns
+	Holding
 	Journals
 	Texts
+}
+
+// Holding is what holds a session, and lets go of it.
+type Holding interface {
+	Turns
+	Unfinished
 }
 
 // Turns begin and end.
 type Turns interface {
 	Begin(ctx context.Context, id, question string) (sessions.Begun, error)
-	Resume(ctx context.Context, id string) (sessions.Begun, error)
+	Commit(ctx context.Context, id string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, id string, turn int, ended sessions.Ended) error
 }
 
@@ -35,6 +41,11 @@ type Turns interface {
 type Journals interface {
 	Append(ctx context.Context, id string, turn int, event []byte) error
 	Journal(ctx context.Context, id string, turn int) ([][]byte, error)
+}
+
+// Unfinished are turns that have no end.
+type Unfinished interface {
+	Resume(ctx context.Context, id string) (sessions.Begun, error)
 	Leave(ctx context.Context, id string, turn int) error
 }
 
@@ -142,6 +153,7 @@ func suite() map[string]func(world) {
 		"order of the journal":       journalOrder,
 		"events name texts":          eventsNameTexts,
 		"turns without an answer":    noAnswer,
+		"committed turns":            committed,
 		"the chain of a history":     chain,
 		"messages of a panel of one": messages,
 		"usage":                      usage,

@@ -74,6 +74,45 @@ func oneTurn(w world) {
 	w.same("the second turn", sessions.Begun{Turn: 2, History: want.Link}, w.begin("s", "And?"))
 }
 
+func committed(w world) {
+	w.begin("s", "q")
+	w.event("s", 1, "one")
+	w.ok(w.Commit(w.Context(), "s", 1, answered("a")))
+	w.same("the history with a committed turn", []string{"q -> a"}, w.history("s"))
+	_, err := w.Begin(w.Context(), "s", "next")
+	w.is(err, sessions.ErrBusy)
+	w.says(w.Commit(w.Context(), "s", 1, answered("another")), "is not running")
+	w.event("s", 1, "two")
+	journal, err := w.Journal(w.Context(), "s", 1)
+	w.ok(err)
+	w.same("events of a committed turn", 2, len(journal))
+
+	more := answered("not this")
+	w.ok(w.End(w.Context(), "s", 1, more))
+	turns, err := w.Turns(w.Context(), "s", 0)
+	w.ok(err)
+	w.same("the answer of a committed turn", "a", turns[0].Answer)
+	w.same("its usage", more.Usage.Plus(more.Usage), turns[0].Usage)
+	w.same("that of its session", turns[0].Usage, w.session("s").Usage)
+	w.same("its messages", 2, w.session("s").Messages)
+
+	w.begin("s", "left")
+	w.event("s", 2, "three")
+	w.ok(w.Commit(w.Context(), "s", 2, answered("b")))
+	w.ok(w.Leave(w.Context(), "s", 2))
+	none, err := w.Interrupted(w.Context(), "s")
+	w.ok(err)
+	w.same("interrupted turns after a committed one was left", 0, len(none))
+	w.same("the number of the turn after it", 3, w.begin("s", "third").Turn)
+
+	w.begin("t", "q")
+	w.event("t", 1, "one")
+	if err := w.Commit(w.Context(), "t", 1, sessions.Ended{Status: sessions.Running}); err == nil {
+		w.Error("a turn that runs on was committed")
+	}
+	w.begin("t", "q") // the session was let go of
+}
+
 func numbers(w world) {
 	for range 2 { // nothing is journaled: the number is free again
 		w.same("the first turn's number", 1, w.begin("s", "q").Turn)

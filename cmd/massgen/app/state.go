@@ -86,6 +86,19 @@ func (s *maskedStore) Begin(ctx context.Context, id, question string) (sessions.
 	return s.Store.Begin(ctx, id, s.redact(question))
 }
 
+func (s *maskedStore) Commit(ctx context.Context, id string, turn int, ended sessions.Ended) error {
+	ended.Answer = s.redact(ended.Answer)
+	return s.Store.Commit(ctx, id, turn, ended)
+}
+
+func (s *maskedStore) SetMetadata(ctx context.Context, id string, metadata map[string]string) error {
+	masked := make(map[string]string, len(metadata))
+	for key, value := range metadata {
+		masked[key] = s.redact(value)
+	}
+	return s.Store.SetMetadata(ctx, id, masked)
+}
+
 func (s *maskedStore) End(ctx context.Context, id string, turn int, ended sessions.Ended) error {
 	ended.Answer = s.redact(ended.Answer)
 	return s.Store.End(ctx, id, turn, ended)

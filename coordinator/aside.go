@@ -1,0 +1,214 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Helper is a model to which calls go that belong to no agent (DESIGN §1).
+type Helper struct {
+	Backend backends.Backend
+	Model   string
+	Params  backends.Params
+}
+
+func (h Helper) member() agents.Member {
+	return agents.Member{Backend: h.Backend, Headers: h.Params.Headers, ExtraBody: h.Params.ExtraBody}
+}
+
+// Aside is a call that belongs to no agent and that the panel makes for its user, once
+// in a turn: before round 1 for Options.Topic, after the winner is committed for
+// Options.Facts. Its functions are called for turns of several sessions at once. If it
+// comes to nothing, the turn goes on without, with a warning.
+type Aside struct {
+	Helper
+	// Ask returns what the call is sent; no messages mean that none is needed.
+	Ask func(ctx context.Context, t AsideTurn) (messages []backends.Message, tools []backends.Tool, err error)
+	// Read reads the reply. It changes nothing: after a kill it may be called again.
+	Read func(ctx context.Context, t AsideTurn, reply backends.Message) (AsideReply, error)
+	// Keep keeps what Read has returned to be kept. It is called when the reply is in
+	// the journal, and once more for a turn that is resumed.
+	Keep func(ctx context.Context, session string, kept []byte) error
+}
+
+// AsideTurn is the turn that an aside belongs to. There is no answer before round 1.
+type AsideTurn struct{ Session, Question, Answer string }
+
+// AsideReply is what a reply comes to. What is zero changes nothing.
+type AsideReply struct {
+	// Question takes the place of the question that the agents are asked, and Sections
+	// that of what Options.Sections has said.
+	Question string
+	Sections []string
+	Kept     []byte
+}
+
+// asideLimit is how long an aside may hold up a turn.
+const asideLimit = 2 * time.Minute
+
+func (a *Aside) check(name string) error {
+	if a != nil && (a.Backend == nil || a.Ask == nil || a.Read == nil || a.Keep == nil) {
+		return fmt.Errorf("%s: an aside needs a backend and all of its functions", name)
+	}
+	return nil
+}
+
+// describeAside stores what an aside is sent; ok is false if no call is needed.
+func (p *Panel) describeAside(ctx context.Context, purpose machine.Purpose, a *Aside, t AsideTurn) (described machine.Aside, ok bool, err error) {
+	if a == nil {
+		return machine.Aside{}, false, nil
+	}
+	messages, tools, err := a.Ask(ctx, t)
+	if err == nil && len(messages) > 0 {
+		described, err = agents.DescribeAside(ctx, p.opts.Store, purpose, a.Model, a.Params, messages, tools)
+	}
+	if err != nil {
+		return described, false, fmt.Errorf("ask for the %s: %w", purpose, err)
+	}
+	return described, len(messages) > 0, nil
+}
+
+// reader reads the replies to an aside.
+func (p *Panel) reader(a *Aside, answer string) agents.Aside {
+	store := p.opts.Store
+	read := func(ctx context.Context, t machine.Turn, _ machine.Aside, reply backends.Message) (change machine.Change, err error) {
+		question, err := store.Get(ctx, t.Question)
+		if err != nil {
+			return change, err
+		}
+		read, err := a.Read(ctx, AsideTurn{t.Session, string(question), answer}, reply)
+		if err != nil {
+			return change, err
+		}
+		if read.Question != "" {
+			if change.Question, err = store.Put(ctx, []byte(read.Question)); err != nil {
+				return change, err
+			}
+		}
+		if read.Sections != nil {
+			if change.Sections, err = agents.PutJSON(ctx, store, read.Sections); err != nil {
+				return change, err
+			}
+		}
+		if len(read.Kept) > 0 {
+			change.Kept, err = store.Put(ctx, read.Kept)
+		}
+		return change, err
+	}
+	return agents.Aside{Member: a.member(), Read: read}
+}
+
+// asides are those who make the calls before round 1.
+func (e *engine) asides() map[machine.Purpose]agents.Aside {
+	opts := e.panel.opts
+	list := map[machine.Purpose]agents.Aside{}
+	if opts.Topic != nil {
+		list[machine.TopicDetection] = e.panel.reader(opts.Topic, "")
+	}
+	if opts.Summarizer != nil {
+		list[machine.Summarizing] = agents.Aside{Member: opts.Summarizer.member(), Read: e.readSummary}
+	}
+	return list
+}
+
+// asideContext is that of an aside's call. They share one, which ends all of them.
+func (e *engine) asideContext() context.Context {
+	if e.aside == nil {
+		e.aside, e.asideCancel = context.WithTimeout(e.base, asideLimit)
+	}
+	return e.aside
+}
+
+// cancelAsides ends those that are out, and those that begin later.
+func (e *engine) cancelAsides() {
+	e.asideContext()
+	e.asideCancel()
+}
+
+// keep hands what an aside came to to whoever keeps it beyond the turn.
+func (e *engine) keep(ev turn.Event) error {
+	done, ok := ev.(turn.ModelDone)
+	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (kernel.Ref{}) {
+		return nil
+	}
+	kept, err := e.panel.opts.Store.Get(e.base, done.Reply.Change.Kept)
+	if err == nil {
+		err = guarded("its keeper", func() error { return e.keeper(done.Key.Purpose)(e.base, e.turn.session, kept) })
+	}
+	if err != nil {
+		return fmt.Errorf("keep the %s: %w", done.Key.Purpose, err)
+	}
+	return nil
+}
+
+func (e *engine) keeper(purpose machine.Purpose) func(context.Context, string, []byte) error {
+	opts := e.panel.opts
+	switch {
+	case purpose == machine.Summarizing:
+		return e.panel.keepSummary
+	case purpose == machine.TopicDetection && opts.Topic != nil:
+		return opts.Topic.Keep
+	case purpose == machine.FactExtraction && opts.Facts != nil:
+		return opts.Facts.Keep
+	}
+	return func(context.Context, string, []byte) error { return nil } // who asked is not there any more
+}
+
+// following returns the asides that follow a winner. A turn that was interrupted has
+// none: whoever interrupts does not want to wait.
+func (e *engine) following(r Result) ([]machine.Aside, error) {
+	facts := e.panel.opts.Facts
+	if facts == nil || r.Winner == "" || r.Status == kernel.Cut {
+		return nil, nil
+	}
+	about := AsideTurn{r.SessionID, e.turn.question, r.Answer}
+	var aside machine.Aside
+	var ok bool
+	err := guarded("who asks", func() (err error) {
+		aside, ok, err = e.panel.describeAside(e.base, machine.FactExtraction, facts, about)
+		return err
+	})
+	if err != nil || !ok {
+		return nil, err
+	}
+	e.doer.Asides[machine.FactExtraction] = e.panel.reader(facts, r.Answer)
+	return []machine.Aside{aside}, nil
+}
+
+// follow makes the calls that follow the committed winner, and lets go of the session.
+// The result is out already, so what goes wrong is told as an event.
+func (e *engine) follow(ctx context.Context, list []machine.Aside) {
+	e.aside, e.asideCancel = nil, nil // those before round 1 had their own
+	err := e.apply(turn.Committed{At: e.now(), Asides: list})
+	if err == nil {
+		err = e.loop(ctx)
+	}
+	err = errors.Join(err, e.drain())
+	ended := e.ended(nil)
+	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
+	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))
+	if err == nil {
+		err = e.tellSession()
+	}
+	if err != nil {
+		e.turn.events.add(Event{Kind: AsideFailed, Text: err.Error()})
+	}
+}
+
+// tellAside tells what an aside came to.
+func (e *engine) tellAside(c turn.AsideEnded) {
+	told := Event{Kind: AsideEnded, Label: string(c.Outcome.Purpose), Text: c.Outcome.Failure, Usage: c.Usage}
+	if told.Text != "" {
+		told.Kind = AsideFailed
+	}
+	e.turn.events.add(told)
+}

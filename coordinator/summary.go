@@ -1,0 +1,126 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/tokens"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Summarizer makes the summaries of older turns.
+type Summarizer struct {
+	Helper
+	// Window is how many tokens its model can read, 0 if that is not known, and Counter
+	// counts them.
+	Window  int
+	Counter tokens.Counter
+}
+
+func (s *Summarizer) check() error {
+	if s != nil && s.Backend == nil {
+		return errors.New("the summarizer has no backend")
+	}
+	return nil
+}
+
+// MetaSummary is the key of a session's metadata that has its newest summary, as JSON:
+// the turns that it stands for, and its text. The turns themselves stay in the store.
+const MetaSummary = "summary"
+
+// keptSummary is a summary as a session keeps it.
+type keptSummary struct {
+	policy.Range
+	Text string `json:"text"`
+}
+
+func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) error {
+	return p.opts.Store.SetMetadata(ctx, session, map[string]string{MetaSummary: string(kept)})
+}
+
+// summary is the newest summary of the turns before this one, nil if there is none. That
+// of a session from which this one was branched off earlier is none: it tells of turns
+// that have not been.
+func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
+	session, err := p.opts.Store.Session(ctx, d.Session)
+	if err != nil {
+		return nil, err
+	}
+	data := session.Metadata[MetaSummary]
+	if data == "" {
+		return nil, nil
+	}
+	var kept keptSummary
+	if err := json.Unmarshal([]byte(data), &kept); err != nil {
+		return nil, fmt.Errorf("read the summary of session %s: %w", d.Session, err)
+	}
+	for newest, err := range sessions.Chain(ctx, p.opts.Store, d.History) {
+		if err != nil {
+			return nil, err
+		}
+		if kept.Last > newest.Turn {
+			return nil, nil
+		}
+		break
+	}
+	text, err := p.opts.Store.Put(ctx, []byte(kept.Text))
+	return &machine.Summary{Range: kept.Range, Text: text}, err
+}
+
+// describeSummary stores what the call for a new summary is sent, of the turns from the
+// earlier summary on up to a turn, or as many of them as its model can read.
+func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers policy.Range) (machine.Aside, error) {
+	s := p.opts.Summarizer
+	count := func(m backends.Message) int { return s.Counter.Message(m).Tokens }
+	earlier, turns, err := agents.Unsummarized(ctx, p.opts.Store, *d, covers.Last)
+	if err != nil {
+		return machine.Aside{}, err
+	}
+	output := 0
+	if s.Params.MaxTokens != nil {
+		output = *s.Params.MaxTokens
+	}
+	room := policy.Room(s.Window, 0, output, 1)
+	messages, covered := contextbuild.SummaryCall(earlier, turns, policy.SummaryWords(room), room, count)
+	aside, err := agents.DescribeAside(ctx, p.opts.Store, machine.Summarizing, s.Model, s.Params, messages, nil)
+	aside.Covers = policy.Range{First: 1, Last: turns[covered-1].Turn}
+	return aside, err
+}
+
+// readSummary reads the reply to that call, and chooses what each agent is shown with
+// the new summary.
+func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.Aside, reply backends.Message) (change machine.Change, err error) {
+	text := strings.TrimSpace(contextbuild.Clean(reply.Text()))
+	if text == "" {
+		return change, errors.New("the summary is empty")
+	}
+	store := e.panel.opts.Store
+	summary := machine.Summary{Range: aside.Covers}
+	if summary.Text, err = store.Put(ctx, []byte(text)); err != nil {
+		return change, err
+	}
+	if change.Kept, err = agents.PutJSON(ctx, store, keptSummary{summary.Range, text}); err != nil {
+		return change, err
+	}
+	change.Summary = &summary
+	t = t.Changed(change)
+	for i := range t.Agents {
+		chosen, err := e.panel.chooseFor(ctx, &t, i)
+		if err != nil {
+			return change, err
+		}
+		change.Shown = append(change.Shown, chosen.shown())
+		if chosen.warning != nil {
+			e.turn.events.add(*chosen.warning)
+		}
+	}
+	return change, nil
+}

@@ -1,0 +1,148 @@
+package coordinator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// summing answers each question, and sums up what it is asked to.
+const summing = `
+rules:
+  - {when: {purpose: summary, turn: 4}, reply: {text: "They spoke of the weather."}}
+  - {when: {purpose: summary}, reply: {text: "They spoke of more weather."}}
+  - {when: {round: 1}, reply: {new_answer: "All of {{.Question}}."}}
+  - {when: {}, reply: {vote: {agent: agent1, reason: "good"}}}
+`
+
+// summed are the settings of a panel that sums up all but the last turn as soon as there
+// are more than two.
+func summed() agents.Context {
+	settings := policy.Defaults()
+	settings.Kind, settings.MaxMessages, settings.KeepRecent = policy.Summarize, 5, 2
+	return agents.Context{Policy: settings}
+}
+
+func summingPanel(t *testing.T, n int, script string, r *debugbackend.Recorder) (*Panel, *sessions.Memory) {
+	return panelOf(t, n, script, nil, func(o *Options) {
+		recorded(r, summed(), summed(), summed())(o)
+		o.Summarizer = &Summarizer{Helper: Helper{Backend: o.Agents[0].Backend, Model: "small"}}
+	})
+}
+
+// summaries returns the requests for summaries.
+func summaries(r *debugbackend.Recorder) (found []backends.Request) {
+	for _, call := range r.Calls() {
+		if call.Request.Key.Purpose == "summary" {
+			found = append(found, call.Request)
+		}
+	}
+	slices.SortFunc(found, func(a, b backends.Request) int { return a.Key.Turn - b.Key.Turn })
+	return found
+}
+
+// TestOlderTurnsAreSummarized, each in one summary, whatever the number of agents.
+func TestOlderTurnsAreSummarized(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			recorder := debugbackend.NewRecorder(debugbackend.Options{})
+			script := summing
+			if n == 1 {
+				script = strings.Replace(script, "new_answer", "text", 1)
+			}
+			p, store := summingPanel(t, n, script, recorder)
+			shown := [][]string{{"rain"}, {"rain", "snow"}, {"rain", "snow", "hail"}, {"hail", "wind"}, {"hail", "wind", "fog"}}
+			for i, question := range weather {
+				wait(t, start(t, p, question))
+				for agent, req := range lastInputs(recorder, i+1) {
+					if agent != "" && !slices.Equal(about(req), shown[i]) {
+						t.Errorf("%d agents: %s is shown %q in turn %d, want %q", n, agent, about(req), i+1, shown[i])
+					}
+					isSummary := func(m backends.Message) bool {
+						return strings.Contains(m.Text(), "Summary of turns 1 to 2: They spoke of the weather.")
+					}
+					if agent != "" && slices.ContainsFunc(req.Messages, isSummary) != (i >= 3) {
+						t.Errorf("%d agents: %s in turn %d: %v", n, agent, i+1, req.Messages)
+					}
+				}
+			}
+			asked := summaries(recorder)
+			if len(asked) != 1 || !slices.Equal(about(asked[0]), []string{"rain", "snow"}) || asked[0].Model != "small" {
+				t.Errorf("%d agents: asked for the summaries %v", n, asked)
+			}
+			wait(t, start(t, p, "storm"))
+			again := summaries(recorder)
+			if len(again) != 2 || !strings.Contains(again[1].Messages[1].Text(), "They spoke of the weather.") || !slices.Equal(about(again[1]), []string{"hail", "wind"}) {
+				t.Errorf("%d agents: asked for the second summary with %v", n, again)
+			}
+			history, err := store.History(t.Context(), "s")
+			if err != nil || len(history) != 6 || history[0].Answer != "All of rain." {
+				t.Errorf("%d agents: the store has %+v, %v", n, history, err)
+			}
+			session, err := store.Session(t.Context(), "s")
+			if want := `{"first_turn":1,"last_turn":4,"text":"They spoke of more weather."}`; err != nil || session.Metadata[MetaSummary] != want {
+				t.Errorf("%d agents: the session keeps %q, %v; want %s", n, session.Metadata[MetaSummary], err, want)
+			}
+			rebuilds(t, store, recorder, 6)
+		})
+	}
+}
+
+// TestSummaryThatFails leaves the newest turns, and says so.
+func TestSummaryThatFails(t *testing.T) {
+	for name, reply := range map[string]string{"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`} {
+		synctest.Test(t, func(t *testing.T) {
+			recorder := debugbackend.NewRecorder(debugbackend.Options{})
+			script := strings.Replace(summing, `{text: "They spoke of the weather."}`, reply, 1)
+			p, _ := summingPanel(t, 3, script, recorder)
+			ask(t, p, weather[:3])
+			r := wait(t, start(t, p, weather[3]))
+			if len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "not all of the conversation was shown to agent1, agent2, agent3; policy summarize") ||
+				!strings.Contains(r.Warnings[1], "the call for the summary came to nothing") {
+				t.Errorf("%s: the warnings are %q", name, r.Warnings)
+			}
+			if got := about(lastInputs(recorder, 4)["agent2"]); !slices.Equal(got, []string{"snow", "hail", "wind"}) {
+				t.Errorf("%s: shown %q", name, got)
+			}
+			// The next turn asks again.
+			if wait(t, start(t, p, weather[4])); len(summaries(recorder)) != 2 {
+				t.Errorf("%s: asked for %d summaries", name, len(summaries(recorder)))
+			}
+		})
+	}
+}
+
+// TestSummaryOfTurnsThatABranchHasNot is not used in the branch.
+func TestSummaryOfTurnsThatABranchHasNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := debugbackend.NewRecorder(debugbackend.Options{})
+		p, store := summingPanel(t, 3, summing, recorder)
+		ask(t, p, weather[:4])
+		if _, err := store.Branch(t.Context(), "s", 1, "early"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Branch(t.Context(), "s", 4, "late"); err != nil {
+			t.Fatal(err)
+		}
+		for session, want := range map[string][]string{"early": {"rain", "fog"}, "late": {"hail", "wind", "fog"}} {
+			turn, err := p.Start(t.Context(), session, weather[4])
+			if err != nil {
+				t.Fatal(err)
+			}
+			wait(t, turn)
+			for _, call := range recorder.Calls() {
+				key := call.Request.Key
+				if key.Session == session && key.Round == 1 && !slices.Equal(about(call.Request), want) {
+					t.Errorf("%s: %s is shown %q, want %q", session, key.Agent, about(call.Request), want)
+				}
+			}
+		}
+	})
+}
