@@ -18,6 +18,8 @@ var (
 	ErrNoSession = errors.New("there is no session")
 	// ErrExists is returned for a new session whose id is taken.
 	ErrExists = errors.New("there is a session already with the id")
+	// ErrNoText is returned for a text that is not there.
+	ErrNoText = errors.New("no text is stored under")
 	// ErrNoFact is returned for a fact that is not there.
 	ErrNoFact = errors.New("there is no fact")
 )
@@ -69,8 +71,9 @@ type Turn struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Usage   Usage     `json:"usage"`
-	// Messages refers to the list of messages of a panel of one, with its tools'
-	// calls and results; zero if the question and the answer are all there is.
+	// Messages refers to a list of what a panel of one said and its tools returned
+	// between the question and the answer, which package agents writes and reads; zero
+	// if the question and the answer are all there is. MessageCount counts all of them.
 	Messages     kernel.Ref `json:"messages,omitzero"`
 	MessageCount int        `json:"message_count"`
 	// Link is the turn's place in the history, zero for one without an answer.
