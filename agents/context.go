@@ -65,7 +65,7 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 		return n.Tokens
 	}
 	picker := policy.NewPicker(c.Policy, room, policy.Summary{})
-	for exchange, err := range exchanges(ctx, blobs, turn.History) {
+	for exchange, err := range exchanges(ctx, blobs, turn, noteNothing) {
 		if err != nil {
 			return Chosen{}, fmt.Errorf("choose what %s is shown: %w", turn.Agents[agent].ID, err)
 		}
@@ -80,8 +80,8 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 
 // emptyHistory is a historyReader that has, in place of a history, one empty turn:
 // what stands around the history is there, and nothing of it.
-func emptyHistory(_ context.Context, _ Blobs, head kernel.Ref, _ int) ([]contextbuild.Exchange, error) {
-	if head == (kernel.Ref{}) {
+func emptyHistory(_ context.Context, _ Blobs, turn machine.Turn, _ int) ([]contextbuild.Exchange, error) {
+	if turn.History == (kernel.Ref{}) {
 		return nil, nil
 	}
 	return make([]contextbuild.Exchange, 1), nil

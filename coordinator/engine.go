@@ -34,6 +34,8 @@ type engine struct {
 	cancel []context.CancelFunc
 	timer  *time.Timer
 	over   bool
+	// said is the transcript of the step that ended last: a panel of one has no other.
+	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
 	// is none of the turn's (DESIGN §6).
 	slept time.Duration
@@ -103,6 +105,7 @@ func (e *engine) do(c turn.Command) {
 	case turn.WentToJSON:
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
 	case turn.StepEnded:
+		e.said = c.Transcript
 		e.tellEnd(c)
 	}
 }
@@ -187,7 +190,9 @@ func (e *engine) end(err error) {
 	var resultErr error
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
-	if endErr := e.panel.opts.Store.End(e.base, t.session, t.number, e.ended(err)); endErr != nil {
+	kept := e.ended(err)
+	err = errors.Join(err, e.addMessages(&kept))
+	if endErr := e.panel.opts.Store.End(e.base, t.session, t.number, kept); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	} else {
 		err = errors.Join(err, e.tellSession())
