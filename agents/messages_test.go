@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -245,6 +246,12 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 	notes := d.Repairs()
 	if len(notes) != 2 || !strings.HasPrefix(notes[0], "turn 1 ") || !strings.HasPrefix(notes[1], "turn 2 ") {
 		t.Errorf("%q", notes)
+	}
+	larger := w.turn
+	larger.Agents = append(larger.Agents, w.describe("another", ""))
+	d = agents.Doer{Blobs: w.store, Members: slices.Repeat(d.Members, 2)}
+	if _, err := d.Do(t.Context(), larger, w.call(0, machine.Coordination)); err != nil || len(d.Repairs()) > 0 {
+		t.Errorf("a larger panel, which is not shown them: %v, %q", err, d.Repairs())
 	}
 }
 
