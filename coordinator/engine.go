@@ -34,7 +34,7 @@ type engine struct {
 	cancel []context.CancelFunc
 	timer  *time.Timer
 	over   bool
-	// said is the transcript of the step that ended last: a panel of one has no other.
+	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
 	// is none of the turn's (DESIGN §6).
@@ -105,7 +105,7 @@ func (e *engine) do(c turn.Command) {
 	case turn.WentToJSON:
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
 	case turn.StepEnded:
-		e.said = c.Transcript
+		e.noteSaid(c)
 		e.tellEnd(c)
 	}
 }

@@ -2,8 +2,17 @@ package coordinator
 
 import (
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
+
+// noteSaid keeps what was said in the step of a panel of one.
+func (e *engine) noteSaid(c turn.StepEnded) {
+	if c.Purpose == machine.Conversation {
+		e.said = c.Transcript
+	}
+}
 
 // addMessages adds to what a turn came to the list of the messages of a panel of one,
 // which sends them again in later turns. A larger panel, and one without an answer, has

@@ -73,7 +73,7 @@ type Turn struct {
 	Usage   Usage     `json:"usage"`
 	// Messages refers to a list of what a panel of one said and its tools returned
 	// between the question and the answer, which package agents writes and reads; zero
-	// if the question and the answer are all there is. MessageCount counts all of them.
+	// if these are all there is. MessageCount counts the question and the answer too.
 	Messages     kernel.Ref `json:"messages,omitzero"`
 	MessageCount int        `json:"message_count"`
 	// Link is the turn's place in the history, zero for one without an answer.
