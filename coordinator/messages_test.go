@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -262,4 +263,35 @@ func TestPoliciesPartNoCallFromItsResult(t *testing.T) {
 			})
 		})
 	}
+}
+
+// listless is a store that takes no list of messages.
+type listless struct{ *sessions.Memory }
+
+func (s listless) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+	if strings.HasPrefix(string(data), `[{"kind":`) {
+		return kernel.Ref{}, errors.New("the disk is full")
+	}
+	return s.Memory.Put(ctx, data)
+}
+
+// TestAnswerIsKeptWithoutItsMessages: an answer that was paid for is not lost with the
+// list of what led to it.
+func TestAnswerIsKeptWithoutItsMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := debugbackend.NewRecorder(debugbackend.Options{})
+		p, _ := panelOf(t, 1, measures, nil, func(o *Options) {
+			withGauge(recorder, agents.Context{})(o)
+			o.Store = listless{sessions.NewMemory()}
+		})
+		if _, err := start(t, p, "rain").Wait(t.Context()); err == nil || err.Error() != "store the messages of the turn: the disk is full" {
+			t.Errorf("error %v", err)
+		}
+		if _, err := start(t, p, "snow").Wait(t.Context()); err == nil {
+			t.Error("the second turn tells no error")
+		}
+		if diff := cmp.Diff([]string{"user: rain", "assistant: There is rain.", "user: snow"}, firstInput(recorder, 2)); diff != "" {
+			t.Errorf("the second turn is sent (-want +got):\n%s", diff)
+		}
+	})
 }
