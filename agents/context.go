@@ -73,7 +73,7 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 		return Chosen{}, err
 	}
 	picker := policy.NewPicker(c.Policy, room, summary)
-	for exchange, err := range exchanges(ctx, blobs, turn.History) {
+	for exchange, err := range exchanges(ctx, blobs, turn, noteNothing) {
 		if err != nil {
 			return Chosen{}, fmt.Errorf("choose what %s is shown: %w", turn.Agents[agent].ID, err)
 		}
@@ -105,7 +105,7 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int)
 			return earlier, nil, err
 		}
 	}
-	for exchange, err := range exchanges(ctx, blobs, turn.History) {
+	for exchange, err := range exchanges(ctx, blobs, turn, noteNothing) {
 		if err != nil {
 			return earlier, nil, err
 		}
@@ -122,8 +122,8 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int)
 
 // emptyHistory is a historyReader that has, in place of a history, one empty turn:
 // what stands around the history is there, and nothing of it.
-func emptyHistory(_ context.Context, _ Blobs, head kernel.Ref, _ int) ([]contextbuild.Exchange, error) {
-	if head == (kernel.Ref{}) {
+func emptyHistory(_ context.Context, _ Blobs, turn machine.Turn, _ int) ([]contextbuild.Exchange, error) {
+	if turn.History == (kernel.Ref{}) {
 		return nil, nil
 	}
 	return make([]contextbuild.Exchange, 1), nil

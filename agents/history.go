@@ -15,20 +15,25 @@ import (
 )
 
 // historyReader returns at least the last turns, if there are so many, of the history
-// whose newest link is head, oldest turn first. Its callers share what it returns, and
-// do not change it.
-type historyReader func(ctx context.Context, blobs Blobs, head kernel.Ref, last int) ([]contextbuild.Exchange, error)
+// of a turn, oldest turn first. Its callers share what it returns, and do not change
+// it.
+type historyReader func(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error)
 
 // allTurns is more turns than a history has.
 const allTurns = math.MaxInt
 
 // readHistory is the historyReader that reads just those turns from the store.
-func readHistory(ctx context.Context, blobs Blobs, head kernel.Ref, last int) ([]contextbuild.Exchange, error) {
+func readHistory(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
+	return readNoting(ctx, blobs, turn, last, noteNothing)
+}
+
+// readNoting is readHistory that notes what it had to repair.
+func readNoting(ctx context.Context, blobs Blobs, turn machine.Turn, last int, note func(string)) ([]contextbuild.Exchange, error) {
 	var history []contextbuild.Exchange
 	if last == 0 {
 		return history, nil
 	}
-	for exchange, err := range exchanges(ctx, blobs, head) {
+	for exchange, err := range exchanges(ctx, blobs, turn, note) {
 		if err != nil {
 			return nil, err
 		}
@@ -41,14 +46,21 @@ func readHistory(ctx context.Context, blobs Blobs, head kernel.Ref, last int) ([
 	return history, nil
 }
 
-// exchanges yields the turns of a history, newest first, each read when it is asked
-// for. An error ends it.
-func exchanges(ctx context.Context, blobs Blobs, head kernel.Ref) iter.Seq2[contextbuild.Exchange, error] {
+func noteNothing(string) {}
+
+// exchanges yields the turns of the history of a turn, newest first, each read when it
+// is asked for, and notes what had to be repaired in them. A panel of one is shown what
+// was said between a question and its answer, a larger one the two alone. An error ends
+// it.
+func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
 	return func(yield func(contextbuild.Exchange, error) bool) {
-		for link, err := range sessions.Chain(ctx, blobs, head) {
+		for link, err := range sessions.Chain(ctx, blobs, turn.History) {
 			exchange := contextbuild.Exchange{Turn: link.Turn}
 			if err == nil {
 				exchange, err = readExchange(ctx, blobs, link)
+			}
+			if err == nil && len(turn.Agents) == 1 && link.Messages != (kernel.Ref{}) {
+				err = addMessages(ctx, blobs, link, &exchange, note)
 			}
 			if !yield(exchange, err) || err != nil {
 				return
@@ -87,19 +99,32 @@ type lastHistory struct {
 	head    kernel.Ref
 	last    int
 	history []contextbuild.Exchange
+	// repairs are what had to be repaired in it, newest turn first.
+	repairs []string
 }
 
 // read holds the lock while it reads: calls that begin together wait for the one
 // reading.
-func (l *lastHistory) read(ctx context.Context, blobs Blobs, head kernel.Ref, last int) ([]contextbuild.Exchange, error) {
+func (l *lastHistory) read(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.head != head || l.last < last {
-		history, err := readHistory(ctx, blobs, head, last)
+	if l.head != turn.History || l.last < last {
+		var repairs []string
+		history, err := readNoting(ctx, blobs, turn, last, func(note string) { repairs = append(repairs, note) })
 		if err != nil {
 			return nil, err
 		}
-		l.head, l.last, l.history = head, last, history
+		l.head, l.last, l.history, l.repairs = turn.History, last, history, repairs
 	}
 	return l.history, nil
+}
+
+// Repairs returns what had to be repaired in the history that the doer's calls have
+// read, a line for people for each turn of it, oldest first.
+func (d *Doer) Repairs() []string {
+	d.history.mu.Lock()
+	defer d.history.mu.Unlock()
+	lines := slices.Clone(d.history.repairs)
+	slices.Reverse(lines)
+	return lines
 }

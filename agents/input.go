@@ -139,7 +139,7 @@ func (b *inputBuilder) shownHistory() []contextbuild.Exchange {
 	if shown != nil {
 		last = shown.Turns
 	}
-	history, err := b.history(b.ctx, b.blobs, b.turn.History, last)
+	history, err := b.history(b.ctx, b.blobs, b.turn, last)
 	if err != nil {
 		b.err = err
 		return nil

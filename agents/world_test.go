@@ -171,6 +171,8 @@ func render(req backends.Request) string {
 				fmt.Fprintf(&b, "-- call %s: %s %s\n", p.ID, p.Name, p.Arguments)
 			case backends.ToolResult:
 				fmt.Fprintf(&b, "-- result of %s: %s, error=%t\n%s\n", p.CallID, p.Name, p.IsError, p.Content)
+			case backends.Opaque:
+				fmt.Fprintf(&b, "-- opaque, of %s's %s: %s\n", p.Provider, p.Model, p.Data)
 			default:
 				fmt.Fprintf(&b, "%#v\n", p)
 			}

@@ -165,23 +165,26 @@ func (e *engine) keeper(purpose machine.Purpose) func(context.Context, string, [
 
 // following returns the asides that follow a winner. A turn that was interrupted has
 // none: whoever interrupts does not want to wait.
-func (e *engine) following(r Result) ([]machine.Aside, error) {
+func (e *engine) following(turn sessions.Ended) []machine.Aside {
 	facts := e.panel.opts.Facts
-	if facts == nil || r.Winner == "" || r.Status == kernel.Cut {
-		return nil, nil
+	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
+		return nil
 	}
-	about := AsideTurn{r.SessionID, e.turn.question, r.Answer}
+	about := AsideTurn{e.turn.session, turn.Question, turn.Answer}
 	var aside machine.Aside
 	var ok bool
 	err := guarded("who asks", func() (err error) {
 		aside, ok, err = e.panel.describeAside(e.base, machine.FactExtraction, facts, about)
 		return err
 	})
-	if err != nil || !ok {
-		return nil, err
+	if err != nil {
+		e.turn.events.add(Event{Kind: AsideFailed, Label: string(machine.FactExtraction), Text: err.Error()})
 	}
-	e.doer.Asides[machine.FactExtraction] = e.panel.reader(facts, r.Answer)
-	return []machine.Aside{aside}, nil
+	if err != nil || !ok {
+		return nil
+	}
+	e.doer.Asides[machine.FactExtraction] = e.panel.reader(facts, turn.Answer)
+	return []machine.Aside{aside}
 }
 
 // follow makes the calls that follow the committed winner, and lets go of the session.

@@ -84,7 +84,7 @@ func TestTopicComesBeforeRoundOne(t *testing.T) {
 		if r.Status != kernel.Completed || r.Usage.InputTokens != agents+7 || r.Usage.Calls != len(calls) {
 			t.Errorf("%s with %+v, of which the agents have %d input tokens, in %d calls", r.Status, r.Usage, agents, len(calls))
 		}
-		if turns, err := store.Turns(t.Context(), "s", 0); err != nil || turns[0].Question != "energy" {
+		if turns, err := store.Turns(t.Context(), "s", 0); err != nil || turns[0].Question != "energy of the sun" {
 			t.Errorf("the turn is kept as %+v, %v", turns, err)
 		}
 	})

@@ -37,6 +37,8 @@ type engine struct {
 	asideCancel context.CancelFunc
 	timer       *time.Timer
 	over        bool
+	// said is the transcript of the step of a panel of one.
+	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
 	// is none of the turn's (DESIGN §6).
 	slept time.Duration
@@ -120,6 +122,7 @@ func (e *engine) carry(c turn.Command) {
 	case turn.WentToJSON:
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
 	case turn.StepEnded:
+		e.noteSaid(c)
 		e.tellEnd(c)
 	case turn.AsideStarted:
 		e.turn.events.add(Event{Kind: AsideStarted, Label: string(c.Aside.Purpose)})
@@ -235,11 +238,18 @@ func (e *engine) end(err error) []machine.Aside {
 	var resultErr error
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
+	kept := e.ended(err)
+	if asked, askedErr := e.asked(); askedErr == nil {
+		kept.Question = asked
+	} else {
+		err = errors.Join(err, askedErr)
+	}
+	err = errors.Join(err, e.addMessages(&kept))
 	var following []machine.Aside
 	if err == nil {
-		following, err = e.following(t.result)
+		following = e.following(kept)
 	}
-	if endErr := e.commit(e.ended(err), len(following) > 0); endErr != nil {
+	if endErr := e.commit(kept, len(following) > 0); endErr != nil {
 		following = nil
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	} else {
@@ -261,6 +271,19 @@ func (e *engine) commit(ended sessions.Ended, held bool) error {
 		keep = e.panel.opts.Store.Commit
 	}
 	return keep(e.base, e.turn.session, e.turn.number, ended)
+}
+
+// asked is the question that the agents were asked, "" if none were.
+func (e *engine) asked() (string, error) {
+	ref := e.machine.Turn().Question
+	if ref == (kernel.Ref{}) {
+		return "", nil
+	}
+	text, err := e.panel.opts.Store.Get(e.base, ref)
+	if err != nil {
+		return "", fmt.Errorf("read the question of turn %s: %w", e.turn.ID(), err)
+	}
+	return string(text), nil
 }
 
 // ended is what the store keeps of the result. A turn whose store failed has no

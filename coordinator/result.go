@@ -126,6 +126,7 @@ func (e *engine) warnings(k kernel.Result) []string {
 		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
 	}
 	list = append(list, e.leftOut()...)
+	list = append(list, e.doer.Repairs()...)
 	var without []string
 	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {
 		without = append(without, e.id(agent))

@@ -247,6 +247,10 @@ func (m *Memory) end(ctx context.Context, id string, r *memoryRunning, e Ended) 
 		return NoText(e.Messages)
 	}
 	t := m.keep(id, r)
+	if e.Question != "" {
+		t.Question = e.Question
+		m.name(t, m.put([]byte(t.Question)))
+	}
 	t.Status, t.Winner, t.Answer, t.Usage, t.Ended = e.Status, e.Winner, e.Answer, e.Usage, now()
 	t.Messages, t.MessageCount = e.Messages, e.MessageCount
 	s := m.sessions[id]

@@ -18,7 +18,7 @@ func Exists(id string) error { return fmt.Errorf("%w %q", ErrExists, id) }
 func NoFact(id int64) error { return fmt.Errorf("%w %d", ErrNoFact, id) }
 
 // NoText is the refusal of a text that was not put, or is forgotten.
-func NoText(ref kernel.Ref) error { return fmt.Errorf("no text is stored under %.12s", ref.SHA256) }
+func NoText(ref kernel.Ref) error { return fmt.Errorf("%w %.12s", ErrNoText, ref.SHA256) }
 
 // NotRunning is the refusal of what only a running turn may do.
 func NotRunning(id string, turn int) error {

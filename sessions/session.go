@@ -18,6 +18,8 @@ var (
 	ErrNoSession = errors.New("there is no session")
 	// ErrExists is returned for a new session whose id is taken.
 	ErrExists = errors.New("there is a session already with the id")
+	// ErrNoText is returned for a text that is not there.
+	ErrNoText = errors.New("no text is stored under")
 	// ErrNoFact is returned for a fact that is not there.
 	ErrNoFact = errors.New("there is no fact")
 )
@@ -69,8 +71,9 @@ type Turn struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Usage   Usage     `json:"usage"`
-	// Messages refers to the list of messages of a panel of one, with its tools'
-	// calls and results; zero if the question and the answer are all there is.
+	// Messages refers to a list of what a panel of one said and its tools returned
+	// between the question and the answer, which package agents writes and reads; zero
+	// if these are all there is. MessageCount counts the question and the answer too.
 	Messages     kernel.Ref `json:"messages,omitzero"`
 	MessageCount int        `json:"message_count"`
 	// Link is the turn's place in the history, zero for one without an answer.
@@ -91,6 +94,9 @@ type Begun struct {
 // Ended is what a turn came to.
 type Ended struct {
 	Status kernel.Status
+	// Question is what was asked in the end, empty if that is what the turn began with:
+	// whoever says "yes" may be asking a question that waited for it.
+	Question string
 	// Winner and Answer are both empty for a turn that has no answer.
 	Winner string
 	Answer string
@@ -107,6 +113,8 @@ func (e Ended) Checked() (Ended, error) {
 	switch {
 	case !utf8.ValidString(e.Answer) || !utf8.ValidString(e.Winner):
 		return e, errors.New("the answer is not valid UTF-8")
+	case CheckQuestion(e.Question) != nil:
+		return e, CheckQuestion(e.Question)
 	case e.Status == "" || e.Status == Running:
 		return e, fmt.Errorf("a turn cannot end with the status %q", e.Status)
 	case e.Winner == "" && e.Answer != "":

@@ -96,6 +96,10 @@ func Begin(task Task) (*Step, []Effect) {
 // Outcome returns how the step ended; its Kind is empty while it goes on.
 func (s *Step) Outcome() Outcome { return s.s.Outcome }
 
+// Transcript returns what the step has added to its first input, with its last
+// message.
+func (s *Step) Transcript() []Entry { return slices.Clone(s.s.Transcript) }
+
 // JSON says whether the step asks for acts as JSON objects, from its start or since.
 func (s *Step) JSON() bool { return s.s.JSON }
 
@@ -187,6 +191,7 @@ func (s *Step) endConversation(r ModelReply) []Effect {
 	if r.Text == (kernel.Ref{}) {
 		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
 	}
+	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
 	return s.end(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
 }
 

@@ -156,6 +156,8 @@ type StepEnded struct {
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       Usage
+	// Transcript is what was said in the step, with its last message.
+	Transcript []machine.Entry
 }
 
 func (Run) command()         {}

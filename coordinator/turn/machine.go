@@ -354,7 +354,7 @@ func isFinalAnswer(p machine.Purpose) bool {
 func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
 	told := StepEnded{
 		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,
-		Elapsed: at - s.Started, Usage: s.Usage,
+		Elapsed: at - s.Started, Usage: s.Usage, Transcript: s.Step.Transcript(),
 	}
 	switch {
 	case isFinalAnswer(s.Purpose): // it has no label, and nothing can make it void

@@ -291,8 +291,11 @@ func (s *Store) end(ctx context.Context, id string, r *running, e sessions.Ended
 	return s.change(ctx, "end a turn of session "+id, func(w *writer) {
 		row := w.keep(id, r)
 		t := sessions.Turn{
-			Number: r.number, Question: r.question, Answer: e.Answer, Winner: e.Winner, Status: e.Status,
+			Number: r.number, Question: cmp.Or(e.Question, r.question), Answer: e.Answer, Winner: e.Winner, Status: e.Status,
 			Ended: time.Now(), Usage: e.Usage, Messages: e.Messages, MessageCount: e.MessageCount,
+		}
+		if e.Question != "" {
+			w.exec("UPDATE turns SET question = ? WHERE id = ?", w.newText(row.turn, []byte(e.Question)), row.turn)
 		}
 		if t.Winner != "" {
 			w.link(row, t, s.putBefore(e.Messages), s.putBefore)

@@ -88,10 +88,12 @@ func committed(w world) {
 	w.same("events of a committed turn", 2, len(journal))
 
 	more := answered("not this")
+	more.Question = "nor this"
 	w.ok(w.End(w.Context(), "s", 1, more))
 	turns, err := w.Turns(w.Context(), "s", 0)
 	w.ok(err)
 	w.same("the answer of a committed turn", "a", turns[0].Answer)
+	w.same("its question", "q", turns[0].Question)
 	w.same("its usage", more.Usage.Plus(more.Usage), turns[0].Usage)
 	w.same("that of its session", turns[0].Usage, w.session("s").Usage)
 	w.same("its messages", 2, w.session("s").Messages)
@@ -111,6 +113,16 @@ func committed(w world) {
 		w.Error("a turn that runs on was committed")
 	}
 	w.begin("t", "q") // the session was let go of
+
+	asked := answered("b")
+	asked.Question = "what was asked in the end"
+	w.begin("u", "yes")
+	w.event("u", 1, "one")
+	w.ok(w.End(w.Context(), "u", 1, asked))
+	w.same("the history with another question", []string{asked.Question + " -> b"}, w.history("u"))
+	hits, err := w.Search(w.Context(), "asked", 0)
+	w.ok(err)
+	w.same("what is found of the other question", 1, len(hits))
 }
 
 func numbers(w world) {

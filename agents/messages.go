@@ -1,0 +1,127 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// PutMessages stores what the agent of a panel of one said and its tools returned in
+// the step that ended with answer, as the history reads it back in later turns: the
+// JSON of the transcript, which refers to the texts that the journal has. It returns
+// the list and how many messages the turn has with it, its question among them. A
+// step that called no tools has no list: the question and the answer are all.
+func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []machine.Entry, answer string) (list kernel.Ref, count int, err error) {
+	isResult := func(e machine.Entry) bool { return e.Kind == machine.Result }
+	if !slices.ContainsFunc(said, isResult) {
+		return kernel.Ref{}, 2, nil
+	}
+	b := newInputBuilder(ctx, blobs, turn, namesOf(turn), machine.ModelCall{})
+	kept := slices.Clone(said)
+	for i := range kept {
+		b.settle(&kept[i])
+	}
+	messages, _ := closed(b.transcript(kept), b.text(turn.Question), answer)
+	if b.err == nil {
+		list, b.err = PutJSON(ctx, blobs, kept)
+	}
+	if b.err != nil {
+		return kernel.Ref{}, 0, fmt.Errorf("store the messages of the turn: %w", b.err)
+	}
+	return list, len(messages), nil
+}
+
+// settle makes of an entry what is to be kept: a notice is kept with its words of
+// today, and the word that a turn is the last one was said for that turn alone.
+func (b *inputBuilder) settle(e *machine.Entry) {
+	e.Final = false
+	if e.Notice == nil || b.err != nil {
+		return
+	}
+	told := b.result(*e)
+	e.Notice, e.Error = nil, told.IsError
+	e.Text, b.err = b.blobs.Put(b.ctx, []byte(told.Content))
+}
+
+// addMessages adds to an exchange the messages of its turn, as every provider accepts
+// them. What had to be repaired for that is noted in a line. A list that cannot be
+// read is left out, so that the session can be used: only a store that does not work
+// is an error.
+func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contextbuild.Exchange, note func(string)) error {
+	store := &watchedBlobs{Blobs: blobs}
+	said, err := readMessages(ctx, store, link.Messages)
+	switch {
+	case store.fault != nil:
+		return fmt.Errorf("history: the messages of turn %d: %w", e.Turn, store.fault)
+	case err != nil:
+		note(fmt.Sprintf("turn %d is shown without what its tools were asked and returned, which cannot be read: %s", e.Turn, err))
+		return nil
+	}
+	var repairs []string
+	if e.Messages, repairs = closed(said, e.Question, e.Answer); len(repairs) > 0 {
+		note(fmt.Sprintf("turn %d was repaired before it was shown: %s", e.Turn, strings.Join(repairs, "; ")))
+	}
+	return nil
+}
+
+// watchedBlobs notes why a store does not work. That it lacks a text is no such reason.
+type watchedBlobs struct {
+	Blobs
+	fault error
+}
+
+func (w *watchedBlobs) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+	data, err := w.Blobs.Get(ctx, ref)
+	if err != nil && !errors.Is(err, sessions.ErrNoText) {
+		w.fault = err
+	}
+	return data, err
+}
+
+// readMessages reads a list that PutMessages wrote, or that came with an import: of
+// such a one, nothing but what models say and tools return is believed.
+func readMessages(ctx context.Context, blobs Blobs, list kernel.Ref) ([]backends.Message, error) {
+	b := inputBuilder{ctx: ctx, blobs: blobs}
+	var kept []machine.Entry
+	b.decode(list, &kept)
+	for i, e := range kept {
+		if e.Kind != machine.Assistant && e.Kind != machine.Result {
+			return nil, fmt.Errorf("entry %d is of the kind %q", i+1, e.Kind)
+		}
+		kept[i] = machine.Entry{Kind: e.Kind, Text: e.Text, CallID: e.CallID, Name: e.Name, Error: e.Error}
+	}
+	messages := b.transcript(kept)
+	for i, m := range messages {
+		if m.Role != backends.RoleAssistant && m.Role != backends.RoleTool {
+			return nil, fmt.Errorf("message %d is of the role %q", i+1, m.Role)
+		}
+	}
+	return messages, b.err
+}
+
+// closed returns the messages of a turn, from its question to its answer, in the form
+// of backends.Repair, and what had to be repaired for that. The answer is the one
+// that the session has, whatever the model said last.
+func closed(said []backends.Message, question, answer string) (messages []backends.Message, repairs []string) {
+	messages = append([]backends.Message{backends.User(question)}, said...)
+	last := len(messages) - 1
+	isWord := messages[last].Role == backends.RoleAssistant && len(messages[last].ToolCalls()) == 0
+	if isWord && contextbuild.Clean(messages[last].Text()) == answer {
+		return backends.RepairNoting(messages)
+	}
+	var notes []string
+	if isWord {
+		messages = messages[:last]
+		notes = []string{fmt.Sprintf("message %d was not the answer, which stands in its place", last+1)}
+	}
+	messages, repairs = backends.RepairNoting(append(messages, backends.Assistant(answer)))
+	return messages, append(repairs, notes...)
+}
