@@ -122,7 +122,7 @@ func committed(w world) {
 	w.same("the history with another question", []string{asked.Question + " -> b"}, w.history("u"))
 	hits, err := w.Search(w.Context(), "asked", 0)
 	w.ok(err)
-	w.same("what is found of the other question", 1, len(hits))
+	w.same("turns and titles that are found by the other question", 2, len(hits))
 }
 
 func numbers(w world) {
