@@ -5,6 +5,15 @@ import "fmt"
 // BackendPlace is FILE:LINE:COLUMN of a key in the backend of an agent, which is
 // counted from 0; it is empty if the file has no such key.
 func (c *Config) BackendPlace(agent int, key string) string {
+	if place := c.CallPlace(fmt.Sprintf("agents[%d]", agent), key); place != "" {
+		return place
+	}
+	return c.CallPlace("agent", key)
+}
+
+// CallPlace is BackendPlace for the backend that stands in a section, such as
+// "context.summarize", "topic" or "memory".
+func (c *Config) CallPlace(section, key string) string {
 	names := []string{key}
 	switch key {
 	case "reasoning_effort":
@@ -12,11 +21,9 @@ func (c *Config) BackendPlace(agent int, key string) string {
 	case "headers":
 		names = append(names, "extra_headers")
 	}
-	for _, at := range []string{fmt.Sprintf("agents[%d]", agent), "agent"} {
-		for _, name := range names {
-			if issue, ok := c.places[at+".backend."+name]; ok {
-				return issue.place()
-			}
+	for _, name := range names {
+		if issue, ok := c.places[section+".backend."+name]; ok {
+			return issue.place()
 		}
 	}
 	return ""
