@@ -210,8 +210,13 @@ agents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := single.CallPlace("topic", "headers"), "config:2:28"; got != want {
-		t.Errorf("headers of topic: %q, want %q", got, want)
+	for section, want := range map[string]string{"topic": "config:2:28", "memory": "", "context.summarize": ""} {
+		if got := single.CallPlace(section, "headers"); got != want {
+			t.Errorf("headers of %s: %q, want %q", section, got, want)
+		}
+	}
+	if got, want := single.CallPlace("memory", "seed"), "config:1:28"; got != want {
+		t.Errorf("seed of the first agent: %q, want %q", got, want)
 	}
 	for _, c := range []struct {
 		config *Config

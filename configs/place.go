@@ -5,15 +5,22 @@ import "fmt"
 // BackendPlace is FILE:LINE:COLUMN of a key in the backend of an agent, which is
 // counted from 0; it is empty if the file has no such key.
 func (c *Config) BackendPlace(agent int, key string) string {
-	if place := c.CallPlace(fmt.Sprintf("agents[%d]", agent), key); place != "" {
+	if place := c.placeIn(fmt.Sprintf("agents[%d]", agent), key); place != "" {
 		return place
 	}
-	return c.CallPlace("agent", key)
+	return c.placeIn("agent", key)
 }
 
-// CallPlace is BackendPlace for the backend that stands in a section, such as
-// "context.summarize", "topic" or "memory".
+// CallPlace is BackendPlace for the backend of a call that belongs to no agent, by the
+// section that has it: "context.summarize", "topic" or "memory".
 func (c *Config) CallPlace(section, key string) string {
+	if c.placeIn(section, "type") == "" && c.placeIn(section, "model") == "" {
+		return c.BackendPlace(0, key)
+	}
+	return c.placeIn(section, key)
+}
+
+func (c *Config) placeIn(section, key string) string {
 	names := []string{key}
 	switch key {
 	case "reasoning_effort":
