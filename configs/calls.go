@@ -17,13 +17,13 @@ func (c *Config) Summarizes() bool {
 func (r *reader) callBackend(at string, n *yaml.Node, b *Backend) {
 	before := len(r.issues)
 	readSection(r, at, n, callBackendSection(), b)
-	if len(r.issues) == before && !isNull(n) && !names(*b) {
+	if len(r.issues) == before && !isNull(n) && !namesModel(*b) {
 		r.fail(n, "%s names no model; add a type, such as auto, or a model, or leave it out to mean the first agent's", at)
 	}
 }
 
-// names says whether a backend names something that could be called.
-func names(b Backend) bool { return b.Type != "" || b.Model != "" }
+// namesModel says whether a backend names something that could be called.
+func namesModel(b Backend) bool { return b.Type != "" || b.Model != "" }
 
 // callBackends fills in the backends of calls that belong to no agent, where the file
 // does not name them.
@@ -32,14 +32,14 @@ func (r *reader) callBackends(c *Config) {
 		return
 	}
 	first := c.Agents[0]
-	if c.Topic.Detect && !names(c.Topic.Backend) {
+	if c.Topic.Detect && !namesModel(c.Topic.Backend) {
 		r.checkCallsTools("topic.detect", first)
 	}
-	if c.Memory.Extract && !names(c.Memory.Backend) {
+	if c.Memory.Extract && !namesModel(c.Memory.Backend) {
 		r.checkCallsTools("memory.extract", first)
 	}
 	for _, b := range []*Backend{&c.Summary, &c.Topic.Backend, &c.Memory.Backend} {
-		if !names(*b) {
+		if !namesModel(*b) {
 			*b = first.Backend
 			b.ToolMode = ""
 		}

@@ -2,6 +2,7 @@ package contextbuild
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,7 +54,7 @@ func argumentsOf(call backends.ToolCall, known ...string) (arguments, error) {
 	}
 	var args arguments
 	if err := json.Unmarshal([]byte(call.Arguments), &args); err != nil {
-		return nil, fmt.Errorf("its arguments are no JSON object: %w", err)
+		return nil, errors.New("its arguments are no JSON object")
 	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if !slices.Contains(known, name) {

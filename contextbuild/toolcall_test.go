@@ -110,7 +110,8 @@ func TestReadTopicCall(t *testing.T) {
 		{in: first, message: calling("set_topic", `{"name":7}`), fault: `the model called "set_topic": its name is no text`},
 		{in: first, message: calling("set_topic", `{"name":"x","era":["now"]}`), fault: `the model called "set_topic": its era is no text`},
 		{in: first, message: calling("set_topic", `{"name":"`+long+`u"}`), fault: `the model called "set_topic": its name has 201 characters, more than 200`},
-		{in: first, message: calling("set_topic", `"x"`), fault: `the model called "set_topic": its arguments are no JSON object: json: cannot unmarshal string into Go value of type contextbuild.arguments`},
+		{in: first, message: calling("set_topic", `"x"`), fault: `the model called "set_topic": its arguments are no JSON object`},
+		{in: first, message: calling("set_topic", `{"name":`), fault: `the model called "set_topic": its arguments are no JSON object`},
 		{in: first, message: calling("forget\n", `{}`), fault: `the model called "forget\n": there is no such tool`},
 		{in: pending, message: calling("confirm_topic", `{}`, "set_topic", `{"name":"x"}`), fault: `the model called 2 tools ("confirm_topic", "set_topic"), and may call one`},
 	} {

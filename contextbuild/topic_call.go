@@ -1,6 +1,7 @@
 package contextbuild
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -59,16 +60,11 @@ const (
 // is shown the first 8,000 characters of each text. A tool without sense, as things
 // stand, is not among the tools.
 func TopicCall(in TopicQuestion) (messages []backends.Message, tools []backends.Tool) {
-	sections := []string{callSection("RECENT CONVERSATION", RecentConversation(in.History)), callSection("QUESTION", in.Question)}
+	sections := []string{callSection("CURRENT TOPIC", cmp.Or(in.Current, "None."))}
 	if in.Pending != "" {
-		pending := callSection("PENDING TOPIC", in.Pending)
-		sections = append([]string{pending, callSection("QUESTION OF THE PENDING TOPIC", in.PendingQuestion)}, sections...)
+		sections = append(sections, callSection("PENDING TOPIC", in.Pending), callSection("QUESTION OF THE PENDING TOPIC", in.PendingQuestion))
 	}
-	current := in.Current
-	if current == "" {
-		current = "None."
-	}
-	sections = append([]string{callSection("CURRENT TOPIC", current)}, sections...)
+	sections = append(sections, callSection("RECENT CONVERSATION", RecentConversation(in.History)), callSection("QUESTION", in.Question))
 	return []backends.Message{backends.System(topicCallPrompt), backends.User(joinSections(sections...))}, topicTools(in)
 }
 

@@ -29,8 +29,9 @@ type Reply struct {
 // the model's message at its end. Without a conversation only text comes back.
 //
 // If the call fails, the error has a *backends.Error in its chain, and the reply's
-// conversation is what was sent, so that it can be sent again with no prompt. A
-// request that cannot be sent is an error too, and leaves the conversation as it was.
+// conversation is the request's with what was asked at its end, so that it can be sent
+// again with no prompt. A request that cannot be sent is an error too, and leaves the
+// conversation as it was.
 func (a Agent) Think(ctx context.Context, req Request) (Reply, error) {
 	x, err := a.thinking(ctx, req)
 	if err != nil {
