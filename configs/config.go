@@ -25,6 +25,12 @@ type Config struct {
 	// people are warned that it nears the end of a model's context window. It holds
 	// for agents that do not say otherwise.
 	Context policy.Settings
+	// Summary is the backend that sums up older turns for agents whose policy is
+	// summarize. It is the first agent's if the file names none, and so are those of
+	// Topic and Memory. None of them has a ToolMode.
+	Summary Backend
+	Topic   Topic
+	Memory  Memory
 	// Providers are by backend type.
 	Providers map[string]Provider
 	// Prices are by "TYPE/MODEL", and add to the table of package prices.
@@ -113,6 +119,19 @@ type Provider struct {
 	// how long the answer may be silent after it.
 	FirstByteTimeout time.Duration
 	IdleTimeout      time.Duration
+}
+
+// Topic says whether a model finds out what each question does to the topic of its
+// conversation, and which.
+type Topic struct {
+	Detect  bool
+	Backend Backend
+}
+
+// Memory says whether a model finds facts about the user in what was said, and which.
+type Memory struct {
+	Extract bool
+	Backend Backend
 }
 
 // Orchestrator holds the rules of coordination.

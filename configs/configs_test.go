@@ -106,7 +106,7 @@ agents:
       base_url: http://127.0.0.1:1/v1
       api_key: ${KEY}
       api_version: "2024-10-21"
-      tool_mode: json
+      tool_mode: native
       temperature: 0
       top_p: 0.5
       max_tokens: 10
@@ -144,6 +144,9 @@ context:
   keep_system: no
   window: {messages: 8, shown: 4, characters: 0}
   warn_at: {approaching_limit: "75.5 %", at_limit: 100_000 tokens}
+  summarize: {backend: {type: openai, model: small, api_key: "${KEY}", temperature: 0.5}}
+topic: {detect: yes, backend: {model: gpt-5-mini, fallback: [gpt-5]}}
+memory: {extract: on}
 `
 
 func TestParsedValues(t *testing.T) {
@@ -161,7 +164,7 @@ func TestParsedValues(t *testing.T) {
 		File: "f.yaml",
 		Agents: []Agent{
 			{ID: "a", SystemMessage: "  Be brief.\n", Backend: Backend{
-				Type: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", APIKey: "sk-12345678", APIVersion: "2024-10-21", ToolMode: "json",
+				Type: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", APIKey: "sk-12345678", APIVersion: "2024-10-21", ToolMode: "native",
 				Params: backends.Params{
 					Temperature: new(float64), TopP: new(0.5), MaxTokens: new(10), Seed: new(int64(-1)),
 					Stop: []string{"END", "$"}, ReasoningEffort: "low",
@@ -179,7 +182,12 @@ func TestParsedValues(t *testing.T) {
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
 		UI:       UI{DisplayType: "silent"},
 		Context:  context,
+		Summary:  Backend{Type: "openai", Model: "small", APIKey: "sk-12345678", Params: backends.Params{Temperature: new(0.5)}},
+		Topic:    Topic{Detect: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
+		Memory:   Memory{Extract: true},
 	}
+	want.Memory.Backend = want.Agents[0].Backend
+	want.Memory.Backend.ToolMode = ""
 	ignored := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "secrets" || p.String() == "places" }, cmp.Ignore())
 	if diff := cmp.Diff(want, got, ignored); diff != "" {
 		t.Error(diff)
@@ -198,9 +206,17 @@ agents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	single, err := Parse("", []byte("agent: {backend: {type: a, seed: 1}}"), Options{})
+	single, err := Parse("", []byte("agent: {backend: {type: a, seed: 1}}\ntopic: {backend: {type: b, headers: {}}}"), Options{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for section, want := range map[string]string{"topic": "config:2:28", "memory": "", "context.summarize": ""} {
+		if got := single.CallPlace(section, "headers"); got != want {
+			t.Errorf("headers of %s: %q, want %q", section, got, want)
+		}
+	}
+	if got, want := single.CallPlace("memory", "seed"), "config:1:28"; got != want {
+		t.Errorf("seed of the first agent: %q, want %q", got, want)
 	}
 	for _, c := range []struct {
 		config *Config
@@ -262,7 +278,9 @@ func TestSectionNames(t *testing.T) {
 	check("orchestrator", orchestratorSection().names(), orchestratorSection().ignored)
 	check("timeout_settings", timeoutSection().names(), timeoutSection().ignored)
 	check("ui", uiSection().names(), uiSection().ignored)
-	check("context", contextSection().names(), contextSection().ignored)
+	check("context", commonContextSection().names(), commonContextSection().ignored)
+	check("topic", topicSection().names(), topicSection().ignored)
+	check("memory", memorySection().names(), memorySection().ignored)
 }
 
 // TestIssueIsFound shows how a caller gets at the place of the first error.

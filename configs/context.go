@@ -39,9 +39,6 @@ func (r *reader) checkContext(at string, c policy.Settings) {
 	if err := c.Validate(); err != nil {
 		r.fail(place, "%s: %s", at, err)
 	}
-	if c.Kind == policy.Summarize {
-		r.fail(place, "%s: the policy summarize is not there yet; set policy to full, window or prune", at)
-	}
 }
 
 // threshold reads the forms that policy.Threshold is printed in.

@@ -53,6 +53,13 @@ func (c *Config) text() string {
 	for _, s := range contextSettings(c.Context) {
 		d.row(s.name, oneLine(c.secrets.Redact(s.value)))
 	}
+	d.call(c, "summarize backend", c.Summary, c.Summarizes())
+	d.head("topic")
+	d.row("detect", c.Topic.Detect)
+	d.call(c, "backend", c.Topic.Backend, c.Topic.Detect)
+	d.head("memory")
+	d.row("extract", c.Memory.Extract)
+	d.call(c, "backend", c.Memory.Backend, c.Memory.Extract)
 	d.providers(c.Providers)
 	d.prices(c.Prices)
 	return d.String()
@@ -150,6 +157,13 @@ func maskedURL(s string) string {
 		u.RawQuery = secrets.Mask
 	}
 	return u.String()
+}
+
+// call tells of the backend of a call that belongs to no agent, if it is made.
+func (d *description) call(c *Config, name string, b Backend, made bool) {
+	if made {
+		d.row(name, oneLine(c.secrets.Redact(fmt.Sprint(b))))
+	}
 }
 
 func (d *description) orchestrator(o Orchestrator) {

@@ -40,11 +40,13 @@ func topSection() section[Config] {
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
-			{"context", mapping(contextSection, func(c *Config) *policy.Settings { return &c.Context })},
+			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
+			{"topic", mapping(topicSection, func(c *Config) *Topic { return &c.Topic })},
+			{"memory", mapping(memorySection, func(c *Config) *Memory { return &c.Memory })},
 			{"providers", (*reader).providers},
 			{"prices", (*reader).prices},
 		},
-		ignored: ignore("memory filesystem_memory hooks checkpoint logging display"),
+		ignored: ignore("filesystem_memory hooks checkpoint logging display"),
 	}
 }
 
@@ -59,6 +61,7 @@ func agentSection() section[Agent] {
 		ignored: append(
 			ignore("voting_sensitivity subtask subagent_agents main_agent"),
 			ignoredKey{"append_system_prompt", "system_message"},
+			ignoredKey{"memory", "memory at the top level"},
 		),
 	}
 }
@@ -125,6 +128,50 @@ func priceSection() section[prices.Override] {
 		{"context_window", tokens(func(o *prices.Override) **int { return &o.ContextWindow })},
 		{"max_output", tokens(func(o *prices.Override) **int { return &o.MaxOutput })},
 	}}
+}
+
+// commonContextSection has what agents may have too, and what there is only once.
+func commonContextSection() section[Config] {
+	sec := section[Config]{keys: []key[Config]{
+		{"summarize", mapping(summarizeSection, func(c *Config) *Backend { return &c.Summary })},
+	}}
+	for _, k := range contextSection().keys {
+		sec.keys = append(sec.keys, key[Config]{k.name, func(r *reader, at string, n *yaml.Node, c *Config) { k.set(r, at, n, &c.Context) }})
+	}
+	return sec
+}
+
+func summarizeSection() section[Backend] {
+	return section[Backend]{keys: []key[Backend]{{"backend", (*reader).callBackend}}}
+}
+
+func topicSection() section[Topic] {
+	return section[Topic]{keys: []key[Topic]{
+		{"detect", value(boolean(), func(t *Topic) *bool { return &t.Detect })},
+		{"backend", func(r *reader, at string, n *yaml.Node, t *Topic) { r.callBackend(at, n, &t.Backend) }},
+	}}
+}
+
+func memorySection() section[Memory] {
+	return section[Memory]{
+		keys: []key[Memory]{
+			{"extract", value(boolean(), func(m *Memory) *bool { return &m.Extract })},
+			{"backend", func(r *reader, at string, n *yaml.Node, m *Memory) { r.callBackend(at, n, &m.Backend) }},
+		},
+		ignored: slices.Concat(
+			ignoreFor("extract", "enabled persistent_memory"),
+			ignoreFor("context at the top level", "conversation_memory compression"),
+			ignore("recording retrieval"),
+		),
+	}
+}
+
+// callBackendSection has no tool_mode: calls that belong to no agent have no
+// coordination tools.
+func callBackendSection() section[Backend] {
+	sec := backendSection()
+	sec.keys = slices.DeleteFunc(sec.keys, func(k key[Backend]) bool { return k.name == "tool_mode" })
+	return sec
 }
 
 func contextSection() section[policy.Settings] {

@@ -114,6 +114,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		readSection(r, "", root, topSection(), config)
 		r.agentContexts(config)
 		r.checkPanel(root, config)
+		r.callBackends(config)
 		r.checkEfforts()
 	}
 	if len(r.issues) > 0 {

@@ -88,7 +88,7 @@ func TestAllSettings(t *testing.T) {
 	data, _ := ReadExample("all_settings")
 	names := slices.Concat(topSection().names(), agentSection().names(), backendSection().names(), reasoningSection().names(),
 		orchestratorSection().names(), timeoutSection().names(), uiSection().names(), providerSection().names(), priceSection().names(),
-		contextSection().names(), windowSection().names(), warnSection().names())
+		commonContextSection().names(), windowSection().names(), warnSection().names(), summarizeSection().names(), topicSection().names(), memorySection().names())
 	for _, name := range names {
 		if name == "agent" || name == "headers" {
 			continue // other names of agents and extra_headers
@@ -103,7 +103,7 @@ func TestAllSettings(t *testing.T) {
 	}
 	defaults := Default()
 	if !reflect.DeepEqual(config.Orchestrator, defaults.Orchestrator) || config.Timeouts != defaults.Timeouts || config.UI != defaults.UI ||
-		config.Context != defaults.Context {
+		config.Context != defaults.Context || config.Topic.Detect != defaults.Topic.Detect || config.Memory.Extract != defaults.Memory.Extract {
 		t.Errorf("all_settings.yaml states other defaults: %+v", config)
 	}
 }

@@ -5,6 +5,22 @@ import "fmt"
 // BackendPlace is FILE:LINE:COLUMN of a key in the backend of an agent, which is
 // counted from 0; it is empty if the file has no such key.
 func (c *Config) BackendPlace(agent int, key string) string {
+	if place := c.placeIn(fmt.Sprintf("agents[%d]", agent), key); place != "" {
+		return place
+	}
+	return c.placeIn("agent", key)
+}
+
+// CallPlace is BackendPlace for the backend of a call that belongs to no agent, by the
+// section that has it: "context.summarize", "topic" or "memory".
+func (c *Config) CallPlace(section, key string) string {
+	if c.placeIn(section, "type") == "" && c.placeIn(section, "model") == "" {
+		return c.BackendPlace(0, key)
+	}
+	return c.placeIn(section, key)
+}
+
+func (c *Config) placeIn(section, key string) string {
 	names := []string{key}
 	switch key {
 	case "reasoning_effort":
@@ -12,11 +28,9 @@ func (c *Config) BackendPlace(agent int, key string) string {
 	case "headers":
 		names = append(names, "extra_headers")
 	}
-	for _, at := range []string{fmt.Sprintf("agents[%d]", agent), "agent"} {
-		for _, name := range names {
-			if issue, ok := c.places[at+".backend."+name]; ok {
-				return issue.place()
-			}
+	for _, name := range names {
+		if issue, ok := c.places[section+".backend."+name]; ok {
+			return issue.place()
 		}
 	}
 	return ""

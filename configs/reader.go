@@ -90,12 +90,15 @@ func homeOf(name string) (string, bool) {
 		{"in timeout_settings", timeoutSection().names()},
 		{"in ui", uiSection().names()},
 		{"in context", contextSection().names()},
+		{"in the context at the top level", commonContextSection().names()},
 		{"in context.window", windowSection().names()},
 		{"in context.warn_at", warnSection().names()},
 		{"in providers, under a backend type", providerSection().names()},
 		{"in prices, under TYPE/MODEL", priceSection().names()},
 		{"in an agent's backend", backendSection().names()},
 		{"in an agent", agentSection().names()},
+		{"in topic", topicSection().names()},
+		{"in memory", memorySection().names()},
 		{"at the top level", topSection().names()},
 	}
 	for _, home := range homes {

@@ -8,6 +8,7 @@
 package contextbuild
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -104,10 +105,18 @@ func soloHistory(history []Exchange) []backends.Message {
 	for _, e := range history {
 		messages = append(messages, soloMessages(e)...)
 	}
-	if len(messages) > 0 && messages[0].Role == backends.RoleAssistant {
-		return append([]backends.Message{backends.User(leftOut)}, messages...)
+	return NoteLeftOut(messages)
+}
+
+// NoteLeftOut returns messages of which earlier ones are left out with a word about
+// that, where they would begin with an answer, system messages aside: some providers
+// want the roles to alternate.
+func NoteLeftOut(messages []backends.Message) []backends.Message {
+	first := slices.IndexFunc(messages, func(m backends.Message) bool { return m.Role != backends.RoleSystem })
+	if first < 0 || messages[first].Role != backends.RoleAssistant {
+		return messages
 	}
-	return messages
+	return slices.Insert(slices.Clone(messages), first, backends.User(leftOut))
 }
 
 func soloMessages(e Exchange) []backends.Message {

@@ -270,16 +270,20 @@ func TestPrompts(t *testing.T) {
 		"summarize.user":     summarize[1].Text(),
 		"summary":            historySection([]Exchange{{Answer: "Of suns.", FirstTurn: 1, LastTurn: 4}}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join("testdata", "golden", name+".txt")
-			if *updateGolden {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(readFile(t, path), got); diff != "" {
-				t.Errorf("text differs from %s (-want +got):\n%s", path, diff)
-			}
-		})
+		t.Run(name, func(t *testing.T) { checkGolden(t, name, got) })
+	}
+}
+
+// checkGolden compares a text with the golden file of that name.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name+".txt")
+	if *updateGolden {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(readFile(t, path), got); diff != "" {
+		t.Errorf("text differs from %s (-want +got):\n%s", path, diff)
 	}
 }

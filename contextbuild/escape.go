@@ -106,11 +106,14 @@ func escapeHistory(text string) string { return indentSpeakers(escape(text)) }
 
 // indentSpeakers gives one more leading space to each line that begins like one of
 // those which say who speaks.
-func indentSpeakers(text string) string {
+func indentSpeakers(text string) string { return indentLines(text, namesSpeaker) }
+
+// indentLines gives one more leading space to each line that is one of the kind.
+func indentLines(text string, kind func(line string) bool) string {
 	var out strings.Builder
 	lineBegins := true
 	for i, r := range text {
-		if lineBegins && namesSpeaker(text[i:]) {
+		if lineBegins && kind(text[i:]) {
 			out.WriteByte(' ')
 		}
 		out.WriteRune(r)
@@ -132,8 +135,12 @@ func indentSummary(answer string) string {
 // namesSpeaker says whether line begins, after any spaces, like the builder's own
 // lines do.
 func namesSpeaker(line string) bool {
-	line = strings.TrimLeftFunc(line, func(r rune) bool { return r == '\t' || unicode.Is(unicode.Zs, r) })
+	line = afterSpaces(line)
 	return strings.HasPrefix(line, userLine) || strings.HasPrefix(line, assistantLine)
+}
+
+func afterSpaces(line string) string {
+	return strings.TrimLeftFunc(line, func(r rune) bool { return r == '\t' || unicode.Is(unicode.Zs, r) })
 }
 
 // escapeSection escapes a further section of the system message. There, an

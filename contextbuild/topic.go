@@ -74,9 +74,13 @@ func FactsSection(facts []string) string {
 	if len(facts) == 0 {
 		return noFacts
 	}
-	lines := []string{factsPrompt}
-	for _, fact := range facts {
-		lines = append(lines, "- "+strings.Join(strings.Fields(Clean(fact)), " "))
+	return factsPrompt + "\n" + factLines(facts)
+}
+
+func factLines(facts []string) string {
+	lines := make([]string, len(facts))
+	for i, fact := range facts {
+		lines[i] = "- " + oneLine(fact)
 	}
 	return strings.Join(lines, "\n")
 }

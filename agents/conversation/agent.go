@@ -24,6 +24,9 @@ type Agent struct {
 	Params        backends.Params
 	// Tools are those that a call may choose from, by name.
 	Tools []agents.Tool
+	// Context says how much of a conversation is sent; its zero value is all of it. The
+	// conversation that comes back is whole whatever was sent.
+	Context agents.Context
 }
 
 // Request is what Think and Exec are asked for.

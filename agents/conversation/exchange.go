@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/massgen/massgen/agents"
@@ -19,8 +20,8 @@ import (
 type exchange struct {
 	doer agents.Doer
 	turn machine.Turn
-	// said is what the first call goes on with. call is the newest one, whose transcript
-	// has what was said since, and reply what it came to.
+	// said is what the first call goes on with, of which it may be shown a part. call is
+	// the newest one, whose transcript has what was said since, and reply what it came to.
 	said  Messages
 	call  machine.ModelCall
 	reply machine.ModelReply
@@ -48,10 +49,18 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 	if err != nil {
 		return nil, fmt.Errorf("describe the agent: %w", err)
 	}
+	shown, selection, err := a.shown(said, chosen)
+	if err != nil {
+		return nil, err
+	}
+	if !selection.Everything() {
+		self.Shown = &selection
+		warnings = append(slices.Clip(warnings), fmt.Sprintf("not all of the conversation was sent; policy %s", selection))
+	}
 	x := &exchange{said: said, warnings: warnings, turn: machine.Turn{Agents: []machine.Agent{self}}}
 	member := agents.Member{Backend: a.Backend, Tools: chosen, Headers: a.Params.Headers}
 	x.doer = agents.Doer{Blobs: blobs, Members: []agents.Member{member}}
-	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(said)); err != nil {
+	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(shown)); err != nil {
 		return nil, fmt.Errorf("store the conversation: %w", err)
 	}
 	for _, m := range said {

@@ -33,8 +33,8 @@ type Result struct {
 	// call in it has its result.
 	Conversation Messages   `json:"conversation"`
 	Usage        turn.Usage `json:"usage"`
-	// Warnings say what was repaired in the conversation (Messages.Repaired), and
-	// which messages were cut.
+	// Warnings say what was repaired in the conversation (Messages.Repaired), what of it
+	// was not sent, and which messages were cut.
 	Warnings []string `json:"warnings,omitempty"`
 	// Error says why the status is Failed.
 	Error string `json:"error,omitempty"`

@@ -19,18 +19,19 @@ type Reply struct {
 	ToolCalls    []ToolCall `json:"tool_calls,omitempty"`
 	HasToolCalls bool       `json:"has_tool_calls"`
 	Usage        turn.Usage `json:"usage"`
-	// Warnings say what was repaired in the conversation (Messages.Repaired), and
-	// whether the message was cut.
+	// Warnings say what was repaired in the conversation (Messages.Repaired), what of it
+	// was not sent, and whether the message was cut.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Think makes one model call. It appends the request's tool results and then its
-// prompt to the conversation, sends all of it, and returns it with the model's
-// message at its end. Without a conversation only text comes back.
+// prompt to the conversation, sends it as far as Agent.Context says, and returns it with
+// the model's message at its end. Without a conversation only text comes back.
 //
 // If the call fails, the error has a *backends.Error in its chain, and the reply's
-// conversation is what was sent, so that it can be sent again with no prompt. A
-// request that cannot be sent is an error too, and leaves the conversation as it was.
+// conversation is the request's with what was asked at its end, so that it can be sent
+// again with no prompt. A request that cannot be sent is an error too, and leaves the
+// conversation as it was.
 func (a Agent) Think(ctx context.Context, req Request) (Reply, error) {
 	x, err := a.thinking(ctx, req)
 	if err != nil {

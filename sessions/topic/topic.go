@@ -66,7 +66,24 @@ type State struct {
 	// message was.
 	Greeted     bool      `json:"greeted"`
 	LastMessage time.Time `json:"last_message,omitzero"`
-	Page        Page      `json:"page,omitzero"`
+	// Page is what the newest system message with page context has said.
+	Page Page `json:"page,omitzero"`
+}
+
+// TakeSystem takes a client's system message for what it says of the page. Its previous
+// topic becomes the current one if there is none. ok is false for a message without
+// page context, which changes nothing. Nor does one with the page that the state has
+// already: the same message may be taken before every turn.
+func (s *State) TakeSystem(message string) (ok bool) {
+	page, ok := ParsePage(message)
+	if !ok || page == s.Page {
+		return ok
+	}
+	s.Page = page
+	if s.Current == nil && page.PreviousTopic != "" {
+		s.Set(Topic{Name: page.PreviousTopic})
+	}
+	return true
 }
 
 // Set makes t the current topic. What was pending stays so.

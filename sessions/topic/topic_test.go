@@ -81,6 +81,31 @@ func TestParsePage(t *testing.T) {
 	}
 }
 
+func TestTakeSystem(t *testing.T) {
+	const message = "You help people find jobs.\nCURRENT PAGE: /jobs\nUSER: Dan\nPREVIOUS TOPIC: the CFO role"
+	page := Page{CurrentPage: "/jobs", User: "Dan", PreviousTopic: "the CFO role"}
+	previous, tyburn := &Topic{Name: "the CFO role"}, &Topic{Name: "Tyburn"}
+	for name, c := range map[string]struct {
+		state   State
+		message string
+		ok      bool
+		want    State
+	}{
+		"no page context":                   {State{Current: tyburn, Page: page}, "USER: Ann", false, State{Current: tyburn, Page: page}},
+		"a new session":                     {State{}, message, true, State{Current: previous, Page: page}},
+		"a session with a topic":            {State{Current: tyburn}, message, true, State{Current: tyburn, Page: page}},
+		"a topic is pending":                {State{Pending: &Pending{Question: "q"}}, message, true, State{Current: previous, Pending: &Pending{Question: "q"}, Page: page}},
+		"the topic of that page is gone":    {State{Page: page}, message, true, State{Page: page}},
+		"another page, without a topic":     {State{Current: tyburn, Page: page}, "CURRENT PAGE: /", true, State{Current: tyburn, Page: Page{CurrentPage: "/"}}},
+		"another page, and no topic so far": {State{Page: Page{CurrentPage: "/"}}, message, true, State{Current: previous, Page: page}},
+	} {
+		ok := c.state.TakeSystem(c.message)
+		if diff := cmp.Diff(c.want, c.state); diff != "" || ok != c.ok {
+			t.Errorf("%s: %t (-want +got)\n%s", name, ok, diff)
+		}
+	}
+}
+
 func TestStateIsStoredAsJSON(t *testing.T) {
 	full := State{
 		Current: &Topic{"a", map[string]string{}}, Pending: &Pending{Topic{Name: "b"}, "q"}, Greeted: true,

@@ -100,7 +100,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	for i, a := range config.Agents {
 		m, faults := r.resolve(ctx, a.Backend)
 		for _, err := range faults {
-			failed = append(failed, coordinator.FailedAgent{Agent: a.ID, Error: placed(config, i, err)})
+			failed = append(failed, coordinator.FailedAgent{Agent: a.ID, Error: placed(func(key string) string { return config.BackendPlace(i, key) }, err)})
 		}
 		if len(faults) > 0 {
 			continue
@@ -111,7 +111,8 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 			ToolMode: toolMode(a.Backend), Context: r.context(m, a.Context),
 		})
 	}
-	if len(failed) > 0 {
+	_, faults := r.helpers(ctx, config)
+	if failed = append(failed, faults...); len(failed) > 0 {
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
 	panel, err := coordinator.New(opts)

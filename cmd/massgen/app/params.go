@@ -23,12 +23,12 @@ func checkParams(p provider, c connection, b configs.Backend) error {
 	return fmt.Errorf("type %s: %w", p.name, err)
 }
 
-// placed is the text of an error about an agent's backend, with the place in the
-// configuration before it if one key is at fault.
-func placed(config *configs.Config, agent int, err error) string {
+// placed is the text of an error about a backend, with the place in the configuration
+// before it if one key is at fault.
+func placed(placeOf func(key string) string, err error) string {
 	var param *backends.ParamError
 	if errors.As(err, &param) {
-		if place := config.BackendPlace(agent, param.Param); place != "" {
+		if place := placeOf(param.Param); place != "" {
 			return place + ": " + err.Error()
 		}
 	}

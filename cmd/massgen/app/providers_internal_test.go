@@ -64,7 +64,7 @@ func TestShippedConfigsUseKnownTypes(t *testing.T) {
 				}
 				c := connection{provider: p.name, baseURL: cmp.Or(b.BaseURL, p.baseURL), apiVersion: b.APIVersion, model: cmp.Or(b.Model, p.model)}
 				if err := checkParams(p, c, standIn(a.Backend, b)); err != nil {
-					t.Error(placed(config, i, err))
+					t.Error(placed(func(key string) string { return config.BackendPlace(i, key) }, err))
 				}
 			}
 		}

@@ -95,6 +95,7 @@ func (s *session) loadTopic(metadata map[string]string) error {
 // sections are the parts of the system message that the session adds: its topic, if it
 // has one, and what is remembered of its user.
 func (s *session) sections(ctx context.Context, id string) ([]string, error) {
+	s.takePage()
 	var list []string
 	if s.topic.Current != nil {
 		last, err := s.lastExchanges(ctx, id)
@@ -107,6 +108,16 @@ func (s *session) sections(ctx context.Context, id string) ([]string, error) {
 	}
 	facts, err := factsOf(s.store.Facts).sections(ctx, id)
 	return append(list, facts...), err
+}
+
+// takePage takes page context from the agents' system messages, which stand for a
+// client's. The first that has some counts.
+func (s *session) takePage() {
+	for _, a := range s.config.Agents {
+		if s.topic.TakeSystem(s.console.secrets.Redact(a.SystemMessage)) {
+			return
+		}
+	}
 }
 
 // recentTurns are more than TopicSections shows, since a turn may have no answer.
@@ -128,7 +139,7 @@ func (s *session) lastExchanges(ctx context.Context, id string) ([]contextbuild.
 
 // afterTurn notes that something was said.
 func (s *session) afterTurn(ctx context.Context, _ *coordinator.Turn, r coordinator.Result) error {
-	if s.topic.Current == nil || r.Winner == "" {
+	if s.topic.Current == nil && s.topic.Page == (topic.Page{}) || r.Winner == "" {
 		return nil
 	}
 	s.topic.MarkMessage(time.Now())

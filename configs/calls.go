@@ -1,0 +1,55 @@
+package configs
+
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/contextbuild/policy"
+)
+
+// Summarizes says whether there are agents whose policy is summarize.
+func (c *Config) Summarizes() bool {
+	return slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Context.Kind == policy.Summarize })
+}
+
+// callBackend reads the backend of a call that belongs to no agent.
+func (r *reader) callBackend(at string, n *yaml.Node, b *Backend) {
+	before := len(r.issues)
+	readSection(r, at, n, callBackendSection(), b)
+	if len(r.issues) == before && !isNull(n) && !namesModel(*b) {
+		r.fail(n, "%s names no model; add a type, such as auto, or a model, or leave it out to mean the first agent's", at)
+	}
+}
+
+// namesModel says whether a backend names something that could be called.
+func namesModel(b Backend) bool { return b.Type != "" || b.Model != "" }
+
+// callBackends fills in the backends of calls that belong to no agent, where the file
+// does not name them.
+func (r *reader) callBackends(c *Config) {
+	if len(c.Agents) == 0 {
+		return
+	}
+	first := c.Agents[0]
+	if c.Topic.Detect && !namesModel(c.Topic.Backend) {
+		r.checkCallsTools("topic.detect", first)
+	}
+	if c.Memory.Extract && !namesModel(c.Memory.Backend) {
+		r.checkCallsTools("memory.extract", first)
+	}
+	for _, b := range []*Backend{&c.Summary, &c.Topic.Backend, &c.Memory.Backend} {
+		if !namesModel(*b) {
+			*b = first.Backend
+			b.ToolMode = ""
+		}
+	}
+}
+
+// checkCallsTools refuses to have an agent's model asked for a tool call that it does
+// not make.
+func (r *reader) checkCallsTools(at string, a Agent) {
+	if a.Backend.ToolMode == "json" {
+		r.fail(r.places[at], "%s needs a model that calls tools, and tool_mode json says that %s's does not; give it a backend of its own", at, a.ID)
+	}
+}

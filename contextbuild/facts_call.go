@@ -1,0 +1,107 @@
+package contextbuild
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+)
+
+//go:embed prompts/facts_call.txt
+var factsCallPrompt string
+
+// mostFacts is how many facts are taken from a turn.
+const mostFacts = 10
+
+const rememberTool = "remember"
+
+const rememberSchema = `{"type":"object","properties":{"facts":{"type":"array","items":{"type":"string"},` +
+	`"description":"Facts about the user, each a short sentence."}},"required":["facts"],"additionalProperties":false}`
+
+// FactsCall returns the messages and the tool of the call in which a model finds what
+// a turn tells of its user that is worth keeping over conversations and not known yet
+// (seed 002, memory integration). The model is shown the first 8,000 characters of
+// each text. Texts need not be cleaned before.
+func FactsCall(known []string, question, answer string) (messages []backends.Message, tools []backends.Tool) {
+	prompt := strings.NewReplacer("{facts}", strconv.Itoa(mostFacts), "{characters}", strconv.Itoa(lineLength)).Replace(factsCallPrompt)
+	list := "Nothing."
+	if len(known) > 0 {
+		list = factLines(known)
+	}
+	sections := []string{callSection("KNOWN", list), callSection("QUESTION", question), callSection("ANSWER", answer)}
+	return []backends.Message{backends.System(prompt), backends.User(joinSections(sections...))}, []backends.Tool{{
+		Name: rememberTool, Description: "Keep facts about the user for later conversations.", Schema: json.RawMessage(rememberSchema),
+	}}
+}
+
+// ReadFactsCall reads the reply to a FactsCall with the same known facts. It returns
+// the new ones, each one line of at most 200 characters and at most ten: without those
+// that are known, or that stand there twice, however their letters are cased and
+// their words are spaced. A message without a tool call has none. One that breaks
+// these rules is an error that says how, and nothing should be kept of it.
+func ReadFactsCall(known []string, message backends.Message) ([]string, error) {
+	call, ok, err := soleCall(message)
+	if err != nil {
+		return nil, fmt.Errorf("find facts: %w", err)
+	}
+	if !ok {
+		return nil, nil
+	}
+	facts, err := readFacts(call)
+	if err != nil {
+		return nil, fmt.Errorf("find facts: the model called %q: %w", call.Name, err)
+	}
+	return newFacts(known, facts), nil
+}
+
+func readFacts(call backends.ToolCall) ([]string, error) {
+	if call.Name != rememberTool {
+		return nil, errors.New("there is no such tool")
+	}
+	args, err := argumentsOf(call, "facts")
+	if err != nil {
+		return nil, err
+	}
+	var facts []string
+	raw, ok := args["facts"]
+	if !ok {
+		return nil, errors.New("its facts are missing")
+	}
+	if err := json.Unmarshal(raw, &facts); err != nil {
+		return nil, errors.New("its facts are no list of texts")
+	}
+	if len(facts) > mostFacts {
+		return nil, fmt.Errorf("it has %d facts, more than %d", len(facts), mostFacts)
+	}
+	for i, fact := range facts {
+		if facts[i], err = shortLine(fact); err != nil {
+			return nil, fmt.Errorf("its fact %d %w", i+1, err)
+		}
+		if facts[i] == "" {
+			return nil, fmt.Errorf("its fact %d is empty", i+1)
+		}
+	}
+	return facts, nil
+}
+
+// newFacts leaves out facts that are known or were there before.
+func newFacts(known, facts []string) []string {
+	seen := map[string]bool{}
+	for _, fact := range known {
+		seen[factKey(fact)] = true
+	}
+	var added []string
+	for _, fact := range facts {
+		if key := factKey(fact); !seen[key] {
+			seen[key] = true
+			added = append(added, fact)
+		}
+	}
+	return added
+}
+
+func factKey(fact string) string { return strings.ToLower(oneLine(fact)) }

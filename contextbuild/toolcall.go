@@ -1,0 +1,98 @@
+package contextbuild
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// The calls that belong to no agent are told of the conversation in a message of
+// sections, and reply with one tool call or none.
+
+// callText is how many characters of each text such a call is shown. It is made in
+// every turn, and what matters to it stands near the beginning.
+const callText = 8000
+
+// callSection is a section of such a call's message. No text in it begins a section,
+// or a line like one that does.
+func callSection(title, text string) string {
+	return "## " + title + "\n" + indentLines(escapeSection(cut(text, callText)), isHeading)
+}
+
+func isHeading(line string) bool { return strings.HasPrefix(afterSpaces(line), "#") }
+
+// soleCall returns the only tool call of a message; ok is false if it has none.
+func soleCall(message backends.Message) (call backends.ToolCall, ok bool, err error) {
+	calls := message.ToolCalls()
+	switch len(calls) {
+	case 0:
+		return call, false, nil
+	case 1:
+		return calls[0], true, nil
+	}
+	var names []string
+	for _, c := range calls {
+		names = append(names, fmt.Sprintf("%q", c.Name))
+	}
+	return call, false, fmt.Errorf("the model called %d tools (%s), and may call one", len(calls), strings.Join(names, ", "))
+}
+
+// arguments are those of a tool call, by their exact names.
+type arguments map[string]json.RawMessage
+
+// argumentsOf reads the arguments of a call, of which there are no others than known.
+// Where none is given, some services send no object.
+func argumentsOf(call backends.ToolCall, known ...string) (arguments, error) {
+	if strings.TrimSpace(call.Arguments) == "" {
+		return nil, nil
+	}
+	var args arguments
+	if err := json.Unmarshal([]byte(call.Arguments), &args); err != nil {
+		return nil, errors.New("its arguments are no JSON object")
+	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("its argument %q is unknown", name)
+		}
+	}
+	return args, nil
+}
+
+// line returns an argument that is a text, as one line; it is empty if it is not there.
+func (a arguments) line(name string) (string, error) {
+	raw, ok := a[name]
+	if !ok || string(raw) == "null" {
+		return "", nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return "", fmt.Errorf("its %s is no text", name)
+	}
+	line, err := shortLine(text)
+	if err != nil {
+		return "", fmt.Errorf("its %s %w", name, err)
+	}
+	return line, nil
+}
+
+// lineLength is how many characters a topic, a detail of it, or a fact has at most.
+// They stand in each system message.
+const lineLength = 200
+
+// shortLine returns a text as one line, or an error that says what is wrong with it.
+func shortLine(text string) (string, error) {
+	line := oneLine(text)
+	if n := utf8.RuneCountInString(line); n > lineLength {
+		return "", fmt.Errorf("has %d characters, more than %d", n, lineLength)
+	}
+	return line, nil
+}
+
+// oneLine returns a text, cleaned, with single spaces between its words.
+func oneLine(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
