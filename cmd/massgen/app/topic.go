@@ -101,9 +101,9 @@ func (s *session) sections(ctx context.Context, id string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = contextbuild.TopicSections(contextbuild.Topic{
-			Text: s.topic.Current.String(), History: last, Greeted: !s.topic.ShouldGreet(time.Now()),
-		})
+		// Who was answered before there was a topic has had that greeting.
+		greeted := len(last) > 0 || !s.topic.ShouldGreet(time.Now())
+		list = contextbuild.TopicSections(contextbuild.Topic{Text: s.topic.Current.String(), History: last, Greeted: greeted})
 	}
 	facts, err := factsOf(s.store.Facts).sections(ctx, id)
 	return append(list, facts...), err
