@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/sessions/sqlite"
 )
 
-// TestFileThatOthersMayWrite opens a file that its owner alone, root, may write to: the
-// first thing to say of it is that, and nothing is left beside it.
+// TestFileThatOthersMayWrite opens a file that its owner alone, root, may write to. That
+// is found out before SQLite opens it, which would leave its log beside it.
 func TestFileThatOthersMayWrite(t *testing.T) {
 	said := make(chan error)
 	go func() {

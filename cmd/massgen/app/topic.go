@@ -116,7 +116,7 @@ func (s *session) topicSections(ctx context.Context, id string) ([]string, error
 	if s.topic.Current == nil {
 		return nil, nil
 	}
-	// Who was answered before there was a topic has had that greeting.
+	// An answer from before there was a topic was a greeting too.
 	greeted := len(last) > 0 || !s.topic.ShouldGreet(time.Now())
 	return contextbuild.TopicSections(contextbuild.Topic{Text: s.topic.Current.String(), History: last, Greeted: greeted}), nil
 }
