@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,6 +250,32 @@ func TestSessionTakesOneTurnAtATime(t *testing.T) {
 			t.Errorf("the next turn has number %d", next.Number())
 		}
 		p.Wait()
+	})
+}
+
+// TestSessionsNeedNoName has the choices of seed 000: none, a new one, and one by its id.
+func TestSessionsNeedNoName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 1, `rules: [{when: {}, reply: {text: "{{.Question}}!"}}]`, nil, nil)
+		for _, c := range []struct {
+			session string
+			number  int
+		}{{"", 1}, {sessions.NewID(), 1}, {sessions.Default, 2}, {sessions.NewID(), 1}, {"", 3}} {
+			turn, err := p.Start(t.Context(), c.session, "energy")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := cmp.Or(c.session, "default"); turn.Session() != want || turn.Number() != c.number {
+				t.Errorf("a turn of session %q has the id %s, want %s/%d", c.session, turn.ID(), want, c.number)
+			}
+			wait(t, turn)
+		}
+		if _, err := store.Begin(t.Context(), sessions.Default, "what was left"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Resume(t.Context(), ""); !errors.Is(err, sessions.ErrBusy) {
+			t.Errorf("resuming the default session, which is busy: %v", err)
+		}
 	})
 }
 

@@ -2,10 +2,13 @@ package coordinator
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -34,4 +37,34 @@ func TestSessionEventsAsJSON(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+}
+
+// TestEventsOfAStep has what seed 000 asks to be told of while a turn runs.
+func TestEventsOfAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := panelOf(t, 1, `
+rules:
+  - {when: {last: tool}, reply: {reasoning: "So far.", text: "it is one", chunks: 3, usage: {input_tokens: 9, output_tokens: 3}}}
+  - {when: {}, reply: {tool_calls: [{name: count, arguments: {}}], usage: {input_tokens: 5, output_tokens: 2}}}
+`, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{&counter{}} })
+		texts := map[EventKind][]string{}
+		var used turn.Usage
+		for ev := range start(t, p, "how many?").Events(t.Context()) {
+			texts[ev.Kind] = append(texts[ev.Kind], ev.Text)
+			if ev.Kind == Answered {
+				used = ev.Usage
+			}
+		}
+		if got := strings.Join(texts[TextDelta], ""); got != "it is one" || len(texts[TextDelta]) != 3 {
+			t.Errorf("the text was told as %q", texts[TextDelta])
+		}
+		for kind, want := range map[EventKind]string{Thinking: "So far.", ToolCalled: "count", Ended: "completed"} {
+			if diff := cmp.Diff([]string{want}, texts[kind]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", kind, diff)
+			}
+		}
+		if used.Calls != 2 || used.InputTokens != 14 || used.OutputTokens != 5 {
+			t.Errorf("the step's usage was told as %+v", used)
+		}
+	})
 }

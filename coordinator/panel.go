@@ -214,10 +214,12 @@ func (p *Panel) count(turns int) {
 }
 
 // Start begins the next turn of a session, which begins to exist when it is first
-// named. It returns as soon as the turn is accepted. Cancelling ctx ends the turn
-// as Cancel does. The error is sessions.ErrBusy for a session whose turn is not
-// over, and otherwise says what is wrong with the question or the store.
+// named; "" is sessions.Default, and sessions.NewID names a new one. It returns as
+// soon as the turn is accepted. Cancelling ctx ends the turn as Cancel does. The error
+// is sessions.ErrBusy for a session whose turn is not over, and otherwise says what is
+// wrong with the question or the store.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
+	session = cmp.Or(session, sessions.Default)
 	question = contextbuild.Clean(question)
 	if err := CheckQuestion(question); err != nil {
 		return nil, err

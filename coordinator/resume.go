@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Resume goes on with the last turn of a session, which a process began and did not
@@ -18,6 +20,7 @@ import (
 // same agents in the same order, and gives them their backends and tools. For the
 // rest it is as Start.
 func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
+	session = cmp.Or(session, sessions.Default)
 	begun, err := p.opts.Store.Resume(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("resume session %s: %w", session, err)

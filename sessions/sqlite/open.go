@@ -95,6 +95,9 @@ func prepare(ctx context.Context, path string) error {
 	case info.Size() == 0:
 		return create(ctx, path)
 	}
+	if err := mayWrite(path); err != nil {
+		return fault(path, "open", err)
+	}
 	return inspect(ctx, path)
 }
 

@@ -135,7 +135,7 @@ func (s *session) goTo(id string) {
 // begin leaves the session as it is and begins another.
 func (s *session) begin(string) error {
 	left := s.id
-	s.goTo(newSessionID())
+	s.goTo(sessions.NewID())
 	s.console.say("A new session begins: %s. massgen --session-id %s goes on with the other.", s.id, oneLine(left))
 	return nil
 }

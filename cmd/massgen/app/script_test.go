@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
-			"calls": cmdCalls, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies,
+			"calls": cmdCalls, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
 		},
 		RequireUniqueNames: true,
 	})
@@ -168,6 +168,45 @@ func cmdSameBodies(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// sent DIRS TURN ROUND ROLE FILE… checks what the dumps, which commas part, say that
+// every agent was sent in a round of a turn, or in all of its rounds (*): one message
+// of the role, with the texts of the files one after the other, and without their last
+// newline.
+func cmdSent(ts *testscript.TestScript, _ bool, args []string) {
+	turn, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var want strings.Builder
+	for _, file := range args[4:] {
+		want.WriteString(ts.ReadFile(file))
+	}
+	for dir := range strings.SplitSeq(args[0], ",") {
+		calls, err := debugbackend.LoadDir(ts.MkAbs(dir))
+		ts.Check(err)
+		calls = slices.DeleteFunc(calls, func(c debugbackend.Call) bool {
+			key := c.Request.Key
+			return key.Turn != turn || args[2] != "*" && args[2] != strconv.Itoa(key.Round)
+		})
+		if len(calls) == 0 {
+			ts.Fatalf("%s has no call of turn %d, round %s", dir, turn, args[2])
+		}
+		for _, c := range calls {
+			if got := textsOf(c.Request.Messages, args[3]); len(got) != 1 || got[0]+"\n" != want.String() {
+				ts.Fatalf("%s, %s was sent as %s\n%q\nwant\n%q", dir, c.Request.Key, args[3], got, want.String())
+			}
+		}
+	}
+}
+
+func textsOf(messages []backends.Message, role string) []string {
+	var texts []string
+	for _, m := range messages {
+		if string(m.Role) == role {
+			texts = append(texts, m.Text())
+		}
+	}
+	return texts
+}
+
 // behaviours are what a server of a script can do.
 func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	hang := backendtest.Reply{Fault: backendtest.HangBefore}
@@ -185,6 +224,17 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 				return hang
 			}
 			return answer(c)
+		},
+		// Agents that each have an answer of their own; that of agent2 is the best.
+		"knows": func(c backendtest.Call) backendtest.Reply {
+			if !isBlind(c) {
+				return voteFor("agent2")
+			}
+			_, question, _ := strings.Cut(c.User(), "<ORIGINAL MESSAGE> ")
+			question, _, _ = strings.Cut(question, " <END OF")
+			return backendtest.Reply{ToolCalls: []backends.ToolCall{{
+				ID: "a", Name: "new_answer", Arguments: fmt.Sprintf(`{"content":%q}`, "What the "+c.Model()+" knows of: "+question),
+			}}}
 		},
 		// Three agents answer, and none gets to vote.
 		"never-votes": func(c backendtest.Call) backendtest.Reply {

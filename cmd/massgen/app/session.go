@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -128,10 +127,6 @@ func (p *program) checkFiles() error {
 		return debugbackend.CheckDir(dir)
 	}
 	return nil
-}
-
-func newSessionID() string {
-	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
 }
 
 // display says whether progress is shown.

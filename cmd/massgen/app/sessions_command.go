@@ -105,7 +105,7 @@ func (p *program) renameSession(ctx context.Context, store *maskedStore, words [
 // branchSession takes the turn and the new id in this order; either may be left
 // out. One that is a number is the turn.
 func (p *program) branchSession(ctx context.Context, store *maskedStore, words []string) error {
-	from, to := words[0], newSessionID()
+	from, to := words[0], sessions.NewID()
 	if _, err := sessionOf(ctx, store, from); err != nil {
 		return err
 	}

@@ -13,11 +13,8 @@ import (
 	"github.com/massgen/massgen/sessions/sqlite"
 )
 
-// The ids that mean something to --session-id, beside those of sessions.
-const (
-	newSession     = "new"
-	defaultSession = "default"
-)
+// newSession is what --session-id takes in place of an id.
+const newSession = "new"
 
 // storeFile is the store's name in the state folder.
 const storeFile = "sessions.db"
@@ -127,16 +124,16 @@ func (p *program) sessionID(ctx context.Context, store *maskedStore, question bo
 		}
 		return last[0].ID, nil
 	case id == newSession:
-		return newSessionID(), nil
+		return sessions.NewID(), nil
 	case isPath(id):
-		return defaultSession, nil
+		return sessions.Default, nil
 	case id != "":
 		if err := sessions.CheckID(id); err != nil {
 			return "", fmt.Errorf("--session-id: %w", err)
 		}
 		return id, nil
 	case question:
-		return newSessionID(), nil
+		return sessions.NewID(), nil
 	}
-	return defaultSession, nil
+	return sessions.Default, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -96,15 +97,9 @@ func (s *session) loadTopic(metadata map[string]string) error {
 // has one, and what is remembered of its user.
 func (s *session) sections(ctx context.Context, id string) ([]string, error) {
 	s.takePage()
-	var list []string
-	if s.topic.Current != nil {
-		last, err := s.lastExchanges(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		list = contextbuild.TopicSections(contextbuild.Topic{
-			Text: s.topic.Current.String(), History: last, Greeted: !s.topic.ShouldGreet(time.Now()),
-		})
+	list, err := s.topicSections(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	facts, err := factsOf(s.store.Facts).sections(ctx, id)
 	return append(list, facts...), err
@@ -118,6 +113,35 @@ func (s *session) takePage() {
 			return
 		}
 	}
+}
+
+func (s *session) topicSections(ctx context.Context, id string) ([]string, error) {
+	if s.topic.Current == nil && !s.log.Enabled(ctx, slog.LevelDebug) {
+		return nil, nil
+	}
+	last, err := s.lastExchanges(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s.logContext(last)
+	if s.topic.Current == nil {
+		return nil, nil
+	}
+	// An answer from before there was a topic was a greeting too.
+	greeted := len(last) > 0 || !s.topic.ShouldGreet(time.Now())
+	return contextbuild.TopicSections(contextbuild.Topic{Text: s.topic.Current.String(), History: last, Greeted: greeted}), nil
+}
+
+// logContext logs what the next turn goes by (seed 002, log context in prompts).
+func (s *session) logContext(last []contextbuild.Exchange) {
+	var current, pending string
+	if t := s.topic.Current; t != nil {
+		current = t.String()
+	}
+	if p := s.topic.Pending; p != nil {
+		pending = p.Topic.String()
+	}
+	s.log.Debug("context", "topic", current, "history", contextbuild.RecentConversation(last), "pending", pending)
 }
 
 // recentTurns are more than TopicSections shows, since a turn may have no answer.
