@@ -73,9 +73,9 @@ func (e *engine) tellSession() error {
 	if err != nil {
 		return fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
 	}
-	e.turn.events.add(Event{Kind: SessionUpdated, Session: &SessionUpdate{
-		SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage)),
-	}})
+	update := SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage))}
+	e.turn.result.Session = &update
+	e.turn.events.add(Event{Kind: SessionUpdated, Session: &update})
 	return nil
 }
 

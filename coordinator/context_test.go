@@ -112,8 +112,15 @@ func TestHistoryIsCutToTheContextWindow(t *testing.T) {
 			t.Errorf("the session is told as %+v", updated)
 		}
 		want := []string{"not all of the conversation was shown to agent1; policy full: shown the last 4 messages, from turn 3 on; what is older would not fit and is left out"}
-		if diff := cmp.Diff(want, wait(t, last).Warnings); diff != "" {
+		r := wait(t, last)
+		if diff := cmp.Diff(want, r.Warnings); diff != "" {
 			t.Errorf("the result's warnings (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]AgentContextWarning{{"agent1", *warned[0].Context}}, r.ContextWarnings); diff != "" {
+			t.Errorf("the result's warnings of the context (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(updated[0].Session, r.Session); diff != "" {
+			t.Errorf("the result's session (-want +got):\n%s", diff)
 		}
 		rebuilds(t, store, recorder)
 	})

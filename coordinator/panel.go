@@ -239,6 +239,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	}
 	for _, warning := range warnings {
 		t.events.add(warning)
+		t.contextWarnings = append(t.contextWarnings, AgentContextWarning{warning.Agent, *warning.Context})
 	}
 	e := newEngine(ctx, p, t)
 	if err := e.accept(p.opts.Rules, described); err != nil {
