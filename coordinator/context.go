@@ -44,18 +44,23 @@ func (p *Panel) choose(ctx context.Context, d *machine.Turn) ([]Event, error) {
 		if !chosen.Selection.Everything() {
 			d.Agents[i].Shown = &chosen.Selection
 		}
-		warning := a.Context.Policy.WarnAt.Warning(policy.Use{
-			Tokens: chosen.Tokens.Tokens, Window: a.Context.Window, Messages: messages, NoRoom: chosen.Selection.NoRoom,
-		})
-		if warning == policy.NoWarning {
-			continue
+		warning := contextWarning(d.Session, messages, a.Context, chosen)
+		if warning.Warning != policy.NoWarning {
+			warnings = append(warnings, Event{Kind: ContextWarned, Agent: a.ID, Context: &warning})
 		}
-		warnings = append(warnings, Event{Kind: ContextWarned, Agent: a.ID, Context: &ContextWarning{
-			SessionID: d.Session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,
-			Window: a.Context.Window, Warning: warning,
-		}})
 	}
 	return warnings, nil
+}
+
+// contextWarning says how near an agent is to what its model can read, which may be
+// no warning.
+func contextWarning(session string, messages int, c agents.Context, chosen agents.Chosen) ContextWarning {
+	return ContextWarning{
+		SessionID: session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,
+		Window: c.Window, Warning: c.Policy.WarnAt.Warning(policy.Use{
+			Tokens: chosen.Tokens.Tokens, Window: c.Window, Messages: messages, NoRoom: chosen.Selection.NoRoom,
+		}),
+	}
 }
 
 // messages counts those of the conversation, with the question that is asked.
