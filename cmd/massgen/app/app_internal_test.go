@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
 )
 
 func testProgram(t *testing.T) *program {
@@ -145,17 +146,22 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(before.Plus(r.Usage), s.usage); diff != "" {
+			kept, err := s.store.Session(t.Context(), s.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := turn.Usage(kept.Usage)
+			if diff := cmp.Diff(before.Plus(r.Usage), total); diff != "" {
 				t.Errorf("the session's usage (-want +got)\n%s", diff)
 			}
-			before = s.usage
+			before = total
 			want := turn.Usage{CostUSD: new(float64)} // the demo is free
 			for _, c := range s.record.Calls() {
 				want.Calls++
 				want.InputTokens += c.Response.Usage.InputTokens
 				want.OutputTokens += c.Response.Usage.OutputTokens
 			}
-			if diff := cmp.Diff(want, s.usage); diff != "" || r.Usage.Calls < 6 {
+			if diff := cmp.Diff(want, total); diff != "" || r.Usage.Calls < 6 {
 				t.Errorf("the usage of %d calls, by the calls (-want +got)\n%s", r.Usage.Calls, diff)
 			}
 		}
@@ -183,8 +189,11 @@ func TestResetKeepsNothing(t *testing.T) {
 	if len(journal) > 0 || err != nil {
 		t.Errorf("the journal of the old session has %d events, %v", len(journal), err)
 	}
-	if len(s.record.Calls()) > 0 || s.usage != (turn.Usage{}) || s.turns != 0 || s.id != id {
-		t.Errorf("kept: %d calls, usage %+v, %d turns, session %s", len(s.record.Calls()), s.usage, s.turns, s.id)
+	if _, err := s.store.Session(t.Context(), id); !errors.Is(err, sessions.ErrNoSession) {
+		t.Errorf("the old session: %v", err)
+	}
+	if diff := cmp.Diff(place{id: id}, s.place, cmp.AllowUnexported(place{})); diff != "" || len(s.record.Calls()) > 0 {
+		t.Errorf("kept: %d calls, and (-want +got)\n%s", len(s.record.Calls()), diff)
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)
