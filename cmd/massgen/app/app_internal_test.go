@@ -200,6 +200,33 @@ func TestResetKeepsNothing(t *testing.T) {
 	}
 }
 
+// TestTopicThatCannotBeReadIsAWarning has a session whose metadata somebody else wrote.
+func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
+	var shown strings.Builder
+	p := testProgram(t)
+	p.console.err = &shown
+	p.options.backend = demoType
+	s, err := p.openSession(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ask(t.Context(), "question", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{metaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.moveTo(s.id); err != nil || s.topic.Current != nil || s.turns != 1 {
+		t.Errorf("the session after %d turns, topic %v, %v", s.turns, s.topic.Current, err)
+	}
+	if !strings.Contains(shown.String(), "warning: read the topic of session default: ") {
+		t.Errorf("shown is\n%s", shown.String())
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -57,14 +57,18 @@ func (s *session) moveTo(id string) error {
 // begin leaves the session as it is and begins another.
 func (s *session) begin(string) error {
 	left := s.id
-	s.place = place{id: newSessionID()}
 	_, err := s.store.Session(context.Background(), left)
-	if errors.Is(err, sessions.ErrNoSession) { // nothing was asked in it
-		s.console.say("A new session begins: %s.", s.id)
-		return nil
+	empty := errors.Is(err, sessions.ErrNoSession)
+	if err != nil && !empty {
+		return fmt.Errorf("/new: %w", err)
 	}
-	s.console.say("A new session begins: %s. /session %s goes back.", s.id, oneLine(left))
-	return err
+	s.place = place{id: newSessionID()}
+	back := ""
+	if !empty {
+		back = fmt.Sprintf(" /session %s goes back.", oneLine(left))
+	}
+	s.console.say("A new session begins: %s.%s", s.id, back)
+	return nil
 }
 
 // branch makes a copy of the session and goes on in that.
