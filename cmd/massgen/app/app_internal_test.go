@@ -227,6 +227,46 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	}
 }
 
+// TestTurnThatAnotherResumesIsBusy has two processes that both found a turn left.
+func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
+	ctx := t.Context()
+	p := testProgram(t)
+	p.options.backend = demoType
+	first, err := p.openSession(ctx, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.ask(ctx, "question", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.store.Begin(ctx, first.id, "another"); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.store.Append(ctx, first.id, 2, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.store.Leave(ctx, first.id, 2); err != nil {
+		t.Fatal(err)
+	}
+	p.options.goOn = true
+	second, err := p.openSession(ctx, true)
+	if err != nil || second.unfinished == nil {
+		t.Fatalf("the turn that was left: %v", err)
+	}
+	if _, err := first.store.Resume(ctx, first.id); err != nil {
+		t.Fatal(err)
+	}
+	err = second.resume(ctx)
+	var end exitError
+	if !errors.As(err, &end) || end.code != ExitFailed || !strings.HasPrefix(err.Error(), "--continue: ") ||
+		!strings.HasSuffix(err.Error(), "; massgen sessions branch default makes a copy to go on with") {
+		t.Errorf("it came to %v", err)
+	}
+	if err := errors.Join(first.close(), second.close()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
