@@ -47,6 +47,11 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 	if !c.chooses() {
 		return Chosen{}, nil
 	}
+	return Count(ctx, blobs, turn, agent, c)
+}
+
+// Count is Choose that counts in any case.
+func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Context) (Chosen, error) {
 	call := machine.ModelCall{
 		Key: machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}, Offer: kernel.Offer{MayAnswer: true}, OwnTools: true,
 	}
@@ -118,6 +123,17 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int)
 	}
 	slices.Reverse(turns)
 	return earlier, turns, nil
+}
+
+// ShownHistory returns what an agent is shown of the history in a turn, oldest first.
+func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int) ([]contextbuild.Exchange, error) {
+	b := newInputBuilder(ctx, blobs, turn, namesOf(turn), machine.ModelCall{Key: machine.Key{Agent: agent}})
+	b.history = readHistory
+	shown := b.shownHistory()
+	if b.err != nil {
+		return nil, fmt.Errorf("read what %s is shown: %w", turn.Agents[agent].ID, b.err)
+	}
+	return shown, nil
 }
 
 // emptyHistory is a historyReader that has, in place of a history, one empty turn:

@@ -188,13 +188,15 @@ const (
 // question and the current answers.
 func questionSections(in Input) []string {
 	return []string{
-		historySection(in.History),
+		HistorySection(in.History),
 		questionOpen + " " + escape(in.Question) + " " + questionClose,
 		answersSection(newPanel(in.Participants), in.Answers),
 	}
 }
 
-func historySection(history []Exchange) string {
+// HistorySection returns the section of the user message that has the turns before
+// this one, oldest first, as a panel reads them; it is empty without any.
+func HistorySection(history []Exchange) string {
 	if len(history) == 0 {
 		return ""
 	}

@@ -268,7 +268,7 @@ func TestPrompts(t *testing.T) {
 		"present_one.user":   first.User,
 		"summarize.system":   summarize[0].Text(),
 		"summarize.user":     summarize[1].Text(),
-		"summary":            historySection([]Exchange{{Answer: "Of suns.", FirstTurn: 1, LastTurn: 4}}),
+		"summary":            HistorySection([]Exchange{{Answer: "Of suns.", FirstTurn: 1, LastTurn: 4}}),
 	} {
 		t.Run(name, func(t *testing.T) { checkGolden(t, name, got) })
 	}

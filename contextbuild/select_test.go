@@ -70,7 +70,7 @@ func TestSelectGolden(t *testing.T) {
 			shown, selection := choose(history, summary, s, room, estimate)
 			out := selection.String() + "\n"
 			if d.Cmd == "select" {
-				return out + historySection(shown)
+				return out + HistorySection(shown)
 			}
 			for _, m := range soloHistory(shown) {
 				line, err := json.Marshal(m)

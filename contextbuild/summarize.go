@@ -39,7 +39,7 @@ func SummaryCall(earlier Exchange, turns []Exchange, words, room int, count Coun
 
 func summaryCall(prompt string, history []Exchange, last int) []backends.Message {
 	request := fillTurns(summaryQuestion, Exchange{FirstTurn: 1, LastTurn: last})
-	return []backends.Message{backends.System(prompt), backends.User(joinSections(historySection(history), request))}
+	return []backends.Message{backends.System(prompt), backends.User(joinSections(HistorySection(history), request))}
 }
 
 func messageTokens(messages []backends.Message, count Counter) int {

@@ -31,13 +31,11 @@ func checkContext(a Agent, summarizer *Summarizer) (Agent, error) {
 // choose fixes what of the history each agent is shown in the turn, tells of context
 // windows that are nearly full, and asks for a summary if an agent needs a new one.
 func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error) {
-	if p.summarizes() && d.History != (kernel.Ref{}) {
-		if d.Summary, err = p.summary(ctx, d); err != nil {
-			return err
-		}
+	if d.Summary, err = p.summary(ctx, d); err != nil {
+		return err
 	}
 	var covers policy.Range
-	var warnings []Event
+	var warnings []AgentContextWarning
 	for i := range p.opts.Agents {
 		chosen, err := p.chooseFor(ctx, d, i)
 		if err != nil {
@@ -57,9 +55,15 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 		return err // the warnings are told when it is known what there is room for beside the summary
 	}
 	for _, warning := range warnings {
-		t.events.add(warning)
+		t.warnOfContext(warning)
 	}
 	return nil
+}
+
+// warnOfContext tells of a context window that is nearly full.
+func (t *Turn) warnOfContext(w AgentContextWarning) {
+	t.events.add(Event{Kind: ContextWarned, Agent: w.Agent, Context: &w.ContextWarning})
+	t.contextWarnings = append(t.contextWarnings, w)
 }
 
 // summarizes says whether an agent may be shown a summary.
@@ -70,7 +74,7 @@ func (p *Panel) summarizes() bool {
 // chosen is what an agent is shown of the history.
 type chosen struct {
 	agents.Chosen
-	warning *Event // nil if there is none
+	warning *AgentContextWarning // nil if there is none
 }
 
 // shown is what is journaled of it: nil is all of the history.
@@ -91,16 +95,21 @@ func (p *Panel) chooseFor(ctx context.Context, d *machine.Turn, agent int) (chos
 	if c.Chosen, err = agents.Choose(ctx, p.opts.Store, *d, agent, a.Context); err != nil {
 		return c, err
 	}
-	warning := a.Context.Policy.WarnAt.Warning(policy.Use{
-		Tokens: c.Tokens.Tokens, Window: a.Context.Window, Messages: messages, NoRoom: c.Selection.NoRoom,
-	})
-	if warning != policy.NoWarning {
-		c.warning = &Event{Kind: ContextWarned, Agent: a.ID, Context: &ContextWarning{
-			SessionID: d.Session, MessageCount: messages, EstimatedTokens: c.Tokens.Tokens, Estimated: c.Tokens.Estimated,
-			Window: a.Context.Window, Warning: warning,
-		}}
+	if warning := contextWarning(d.Session, messages, a.Context, c.Chosen); warning.Warning != policy.NoWarning {
+		c.warning = &AgentContextWarning{a.ID, warning}
 	}
 	return c, nil
+}
+
+// contextWarning says how near an agent is to what its model can read, which may be
+// no warning.
+func contextWarning(session string, messages int, c agents.Context, chosen agents.Chosen) ContextWarning {
+	return ContextWarning{
+		SessionID: session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,
+		Window: c.Window, Warning: c.Policy.WarnAt.Warning(policy.Use{
+			Tokens: chosen.Tokens.Tokens, Window: c.Window, Messages: messages, NoRoom: chosen.Selection.NoRoom,
+		}),
+	}
 }
 
 // messages counts those of the conversation, with the question that is asked.
@@ -118,9 +127,9 @@ func (e *engine) tellSession() error {
 	if err != nil {
 		return fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
 	}
-	e.turn.events.add(Event{Kind: SessionUpdated, Session: &SessionUpdate{
-		SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage)),
-	}})
+	update := SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage))}
+	e.turn.result.Session = &update
+	e.turn.events.add(Event{Kind: SessionUpdated, Session: &update})
 	return nil
 }
 

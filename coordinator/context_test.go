@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -112,8 +113,15 @@ func TestHistoryIsCutToTheContextWindow(t *testing.T) {
 			t.Errorf("the session is told as %+v", updated)
 		}
 		want := []string{"not all of the conversation was shown to agent1; policy full: shown the last 4 messages, from turn 3 on; what is older would not fit and is left out"}
-		if diff := cmp.Diff(want, wait(t, last).Warnings); diff != "" {
+		r := wait(t, last)
+		if diff := cmp.Diff(want, r.Warnings); diff != "" {
 			t.Errorf("the result's warnings (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]AgentContextWarning{{"agent1", *warned[0].Context}}, r.ContextWarnings); diff != "" {
+			t.Errorf("the result's warnings of the context (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(updated[0].Session, r.Session); diff != "" {
+			t.Errorf("the result's session (-want +got):\n%s", diff)
 		}
 		rebuilds(t, store, recorder, len(weather))
 	})
@@ -134,16 +142,57 @@ func rebuilds(t *testing.T, store journaled, recorder *debugbackend.Recorder, tu
 	}
 }
 
-// TestEachAgentHasAContextOfItsOwn has three policies on one panel.
-func TestEachAgentHasAContextOfItsOwn(t *testing.T) {
+// threeContexts are of three policies.
+func threeContexts() []agents.Context {
 	window := agents.Context{Policy: policy.Defaults()}
 	window.Policy.Kind, window.Policy.WindowCharacters = policy.Window, 12
 	prune := agents.Context{Policy: policy.Defaults()}
 	prune.Policy.Kind, prune.Policy.MaxMessages, prune.Policy.KeepRecent = policy.Prune, 6, 2
 	prune.Policy.WarnAt.Approaching = policy.Threshold{Messages: 9}
+	return []agents.Context{{}, window, prune}
+}
+
+// TestPreviewIsWhatTheNextTurnIsShown looks before each question at what the turn is
+// shown then.
+func TestPreviewIsWhatTheNextTurnIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
-		p, store := panelOf(t, 3, agree, nil, recorded(recorder, agents.Context{}, window, prune))
+		p, store := panelOf(t, 3, agree, nil, recorded(recorder, threeContexts()...))
+		var head kernel.Ref
+		for i, question := range weather {
+			previews, err := p.Preview(t.Context(), "s", head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := ask(t, p, []string{question})
+			warned := map[string]policy.Warning{}
+			for _, ev := range eventsOf(t, last, ContextWarned) {
+				warned[ev.Agent] = ev.Context.Warning
+			}
+			inputs := lastInputs(recorder, i+1)
+			for _, v := range previews {
+				sent := inputs[v.Agent]
+				if section := contextbuild.HistorySection(v.History); !strings.HasPrefix(sent.Messages[1].Text(), section) || (section == "") != (i == 0) {
+					t.Errorf("turn %d: %s was sent\n%s\nand foretold\n%s", i+1, v.Agent, sent.Messages[1].Text(), section)
+				}
+				if v.Shown.String() != sent.History || v.Context.Warning != warned[v.Agent] || v.Context.EstimatedTokens < 100 {
+					t.Errorf("turn %d: %s is foretold %q, %+v; it is %q, %q", i+1, v.Agent, v.Shown, v.Context, sent.History, warned[v.Agent])
+				}
+			}
+			turns, err := store.Turns(t.Context(), "s", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head = turns[0].Link
+		}
+	})
+}
+
+// TestEachAgentHasAContextOfItsOwn has three policies on one panel.
+func TestEachAgentHasAContextOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := debugbackend.NewRecorder(debugbackend.Options{})
+		p, store := panelOf(t, 3, agree, nil, recorded(recorder, threeContexts()...))
 		last := ask(t, p, weather)
 		inputs := lastInputs(recorder, 5)
 		for agent, want := range map[string][]string{"agent1": weather, "agent2": {"wind", "fog"}, "agent3": {"wind", "fog"}} {

@@ -21,6 +21,8 @@ type Turn struct {
 	question string
 	started  time.Time
 
+	contextWarnings []AgentContextWarning
+
 	events    eventLog
 	interrupt chan struct{} // closed by Cancel
 	cancelled sync.Once

@@ -26,6 +26,9 @@ type Event struct {
 	Void    string        `json:"void,omitempty"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Usage   turn.Usage    `json:"usage,omitzero"`
+	// Replayed says that it happened before the turn was resumed; At is when it was
+	// read from the journal.
+	Replayed bool `json:"replayed,omitempty"`
 	// Session is there with SessionUpdated, Context with ContextWarned, whose Agent
 	// is the one whose model the warning is about.
 	Session *SessionUpdate  `json:"session,omitempty"`
@@ -96,6 +99,8 @@ type eventLog struct {
 	events  []Event
 	closed  bool
 	changed chan struct{} // closed, and replaced, when there is more
+	// replaying marks what is added as Replayed.
+	replaying bool
 }
 
 // add takes one event; after close it is dropped, which befalls only what an
@@ -106,9 +111,16 @@ func (l *eventLog) add(ev Event) {
 	if l.closed {
 		return
 	}
-	ev.At = time.Now()
+	ev.At, ev.Replayed = time.Now(), l.replaying
 	l.events = append(l.events, ev)
 	l.broadcast()
+}
+
+// replay says whether what is added from now on comes from a journal.
+func (l *eventLog) replay(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.replaying = on
 }
 
 func (l *eventLog) close() {

@@ -23,14 +23,19 @@ type Result struct {
 	Turn      int           `json:"turn"`
 	Status    kernel.Status `json:"status"`
 	// Winner is the agent whose answer won, "" when there is none.
-	Winner     string         `json:"winner"`
-	Answer     string         `json:"answer"`
-	Answers    []ResultAnswer `json:"answers"`
-	Votes      []ResultVote   `json:"votes"`
-	VoidVotes  []ResultVote   `json:"void_votes"`
-	Agents     []ResultAgent  `json:"agents"`
-	Failed     []FailedAgent  `json:"failed"`
-	Warnings   []string       `json:"warnings"`
+	Winner    string         `json:"winner"`
+	Answer    string         `json:"answer"`
+	Answers   []ResultAnswer `json:"answers"`
+	Votes     []ResultVote   `json:"votes"`
+	VoidVotes []ResultVote   `json:"void_votes"`
+	Agents    []ResultAgent  `json:"agents"`
+	Failed    []FailedAgent  `json:"failed"`
+	Warnings  []string       `json:"warnings"`
+	// ContextWarnings are those that the turn began with, in the order of the agents;
+	// none in a turn that was resumed.
+	ContextWarnings []AgentContextWarning `json:"context_warnings"`
+	// Session is what the session has come to, nil if the store failed.
+	Session    *SessionUpdate `json:"session"`
 	Rounds     int            `json:"rounds"`
 	Usage      turn.Usage     `json:"usage"`
 	DurationMS int64          `json:"duration_ms"`
@@ -61,6 +66,12 @@ type ResultAgent struct {
 	State kernel.Act `json:"state"`
 	Error string     `json:"error"`
 	Usage turn.Usage `json:"usage"`
+}
+
+// AgentContextWarning is a warning about the context of an agent's model.
+type AgentContextWarning struct {
+	Agent string `json:"agent"`
+	ContextWarning
 }
 
 // FailedAgent is an agent that gave no answer and no vote because its calls did
@@ -99,7 +110,8 @@ func (e *engine) result() (Result, error) {
 		Format: ResultFormat, SessionID: e.turn.session, Turn: e.turn.number, Status: k.Status,
 		Answers: []ResultAnswer{}, Votes: e.votes(k.Votes), VoidVotes: e.votes(k.Void),
 		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: e.warnings(k),
-		Rounds: k.Rounds, Usage: e.usage(),
+		ContextWarnings: append([]AgentContextWarning{}, e.turn.contextWarnings...),
+		Rounds:          k.Rounds, Usage: e.usage(),
 		DurationMS: e.turn.ended.Sub(e.turn.started).Milliseconds(),
 	}
 	if r.Status == "" { // the store failed before there was a result

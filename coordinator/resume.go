@@ -56,7 +56,9 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 	last := events[len(events)-1]
 	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
 	t.started = e.clock(turn.When(accepted))
+	t.events.replay(true)
 	out, err := e.replay(events)
+	t.events.replay(false)
 	if err != nil {
 		return nil, err
 	}

@@ -216,6 +216,51 @@ func TestResumeRefusesAnotherPanel(t *testing.T) {
 	})
 }
 
+// TestReplayedEventsAreMarked resumes a turn in which all have answered and nobody has
+// voted.
+func TestReplayedEventsAreMarked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		journal, err := store.Journal(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Begin(t.Context(), "other", "energy"); err != nil {
+			t.Fatal(err)
+		}
+		for done, i := 0, 0; done < 3; i++ {
+			if err := store.Append(t.Context(), "other", 1, journal[i]); err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := modelDone(t, journal[i]); ok {
+				done++
+			}
+		}
+		if err := store.Leave(t.Context(), "other", 1); err != nil {
+			t.Fatal(err)
+		}
+		resumed, err := p.Resume(t.Context(), "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(t, resumed)
+		marked := map[bool][]EventKind{}
+		for ev := range resumed.Events(t.Context()) {
+			if ev.Kind == StepStarted || ev.Kind == Answered || ev.Kind == Voted || ev.Kind == Ended {
+				marked[ev.Replayed] = append(marked[ev.Replayed], ev.Kind)
+			}
+		}
+		want := map[bool][]EventKind{
+			true:  {StepStarted, StepStarted, StepStarted, Answered, Answered, Answered, StepStarted, StepStarted, StepStarted},
+			false: {Voted, Voted, Voted, Ended},
+		}
+		if diff := cmp.Diff(want, marked); diff != "" {
+			t.Errorf("the events by whether they are replayed (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // modelDone returns the key of the call whose result an event is.
 func modelDone(t *testing.T, event []byte) (backends.Key, bool) {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -50,6 +51,9 @@ func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) er
 // of a session from which this one was branched off earlier is none: it tells of turns
 // that have not been.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
+	if !p.summarizes() || d.History == (kernel.Ref{}) {
+		return nil, nil
+	}
 	session, err := p.opts.Store.Session(ctx, d.Session)
 	if err != nil {
 		return nil, err
@@ -119,7 +123,7 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 		}
 		change.Shown = append(change.Shown, chosen.shown())
 		if chosen.warning != nil {
-			e.turn.events.add(*chosen.warning)
+			e.turn.warnOfContext(*chosen.warning)
 		}
 	}
 	return change, nil

@@ -74,10 +74,16 @@ func TitleOf(question string) string {
 	return ""
 }
 
-// CheckID says what is wrong with a session's id. Any line of text will do.
+// CheckID says what is wrong with a session's id. Any line of text will do but "."
+// and "..", which people take for folders, and white space alone, which nobody sees.
 func CheckID(id string) error {
-	if id == "" {
+	switch {
+	case id == "":
 		return errors.New("the session's id is empty")
+	case id == "." || id == "..":
+		return fmt.Errorf("the session's id %q is the name of a folder: name another", id)
+	case strings.TrimSpace(id) == "":
+		return fmt.Errorf("the session's id %q is white space alone: name another", id)
 	}
 	return checkLine("the session's id", id, mostID)
 }

@@ -72,6 +72,9 @@ func invalid(w world) {
 	ctx := w.Context()
 	for id, words := range map[string]string{
 		"":                       "empty",
+		".":                      "name of a folder",
+		"..":                     "name of a folder",
+		" \u2003":                "white space alone",
 		"a\nb":                   "control characters",
 		"a\xff":                  "UTF-8",
 		strings.Repeat("x", 257): "the most is 256",

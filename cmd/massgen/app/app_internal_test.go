@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
 )
 
 func testProgram(t *testing.T) *program {
@@ -145,17 +146,22 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(before.Plus(r.Usage), s.usage); diff != "" {
+			kept, err := s.store.Session(t.Context(), s.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := turn.Usage(kept.Usage)
+			if diff := cmp.Diff(before.Plus(r.Usage), total); diff != "" {
 				t.Errorf("the session's usage (-want +got)\n%s", diff)
 			}
-			before = s.usage
+			before = total
 			want := turn.Usage{CostUSD: new(float64)} // the demo is free
 			for _, c := range s.record.Calls() {
 				want.Calls++
 				want.InputTokens += c.Response.Usage.InputTokens
 				want.OutputTokens += c.Response.Usage.OutputTokens
 			}
-			if diff := cmp.Diff(want, s.usage); diff != "" || r.Usage.Calls < 6 {
+			if diff := cmp.Diff(want, total); diff != "" || r.Usage.Calls < 6 {
 				t.Errorf("the usage of %d calls, by the calls (-want +got)\n%s", r.Usage.Calls, diff)
 			}
 		}
@@ -183,10 +189,80 @@ func TestResetKeepsNothing(t *testing.T) {
 	if len(journal) > 0 || err != nil {
 		t.Errorf("the journal of the old session has %d events, %v", len(journal), err)
 	}
-	if len(s.record.Calls()) > 0 || s.usage != (turn.Usage{}) || s.turns != 0 || s.id != id {
-		t.Errorf("kept: %d calls, usage %+v, %d turns, session %s", len(s.record.Calls()), s.usage, s.turns, s.id)
+	if _, err := s.store.Session(t.Context(), id); !errors.Is(err, sessions.ErrNoSession) {
+		t.Errorf("the old session: %v", err)
+	}
+	if diff := cmp.Diff(place{id: id}, s.place, cmp.AllowUnexported(place{})); diff != "" || len(s.record.Calls()) > 0 {
+		t.Errorf("kept: %d calls, and (-want +got)\n%s", len(s.record.Calls()), diff)
 	}
 	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTopicThatCannotBeReadIsAWarning has a session whose metadata somebody else wrote.
+func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
+	var shown strings.Builder
+	p := testProgram(t)
+	p.console.err = &shown
+	p.options.backend = demoType
+	s, err := p.openSession(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ask(t.Context(), "question", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{metaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.moveTo(s.id); err != nil || s.topic.Current != nil || s.turns != 1 {
+		t.Errorf("the session after %d turns, topic %v, %v", s.turns, s.topic.Current, err)
+	}
+	if !strings.Contains(shown.String(), "warning: read the topic of session default: ") {
+		t.Errorf("shown is\n%s", shown.String())
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTurnThatAnotherResumesIsBusy has two processes that both found a turn left.
+func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
+	ctx := t.Context()
+	p := testProgram(t)
+	p.options.backend = demoType
+	first, err := p.openSession(ctx, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.ask(ctx, "question", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.store.Begin(ctx, first.id, "another"); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.store.Append(ctx, first.id, 2, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.store.Leave(ctx, first.id, 2); err != nil {
+		t.Fatal(err)
+	}
+	p.options.goOn = true
+	second, err := p.openSession(ctx, true)
+	if err != nil || second.unfinished == nil {
+		t.Fatalf("the turn that was left: %v", err)
+	}
+	if _, err := first.store.Resume(ctx, first.id); err != nil {
+		t.Fatal(err)
+	}
+	err = second.resume(ctx)
+	var end exitError
+	if !errors.As(err, &end) || end.code != ExitFailed || !strings.HasPrefix(err.Error(), "--continue: ") ||
+		!strings.HasSuffix(err.Error(), "; massgen sessions branch default makes a copy to go on with") {
+		t.Errorf("it came to %v", err)
+	}
+	if err := errors.Join(first.close(), second.close()); err != nil {
 		t.Error(err)
 	}
 }

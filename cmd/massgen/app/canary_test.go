@@ -25,7 +25,7 @@ func faces() []face {
 		{args: append([]string{"--debug", "question"}, dump...)},
 		{args: append([]string{"--json", "--no-display", "question"}, dump...)},
 		{args: append([]string{"--automation", "question"}, dump...)},
-		{args: []string{"--debug"}, stdin: "question\n/answers\n/inputs\n/inputs a\n/inputs agent1\n/config\n/status\nquestion\n/reset\n/quit\n"},
+		{args: []string{"--debug"}, stdin: "question\n/answers\n/inputs\n/inputs a\n/inputs agent1\n/config\n/status\n/context\n/usage\n/sessions\n/branch\nquestion\n/reset\n/quit\n"},
 	}
 }
 
@@ -34,6 +34,7 @@ func readers(flags []string) []face {
 	all := []face{
 		{args: []string{"inputs", "dump"}}, {args: []string{"inputs", "dump", "--table", "--calls"}},
 		{args: []string{"inputs", "dump", "--diff", "turn-001/a/call-001", "turn-001/a/call-001"}},
+		{args: []string{"sessions", "show", "default", "--json", "--config", "panel.yaml"}}, {args: []string{"sessions", "list"}},
 		{args: []string{"--list-backends"}}, {args: []string{"--validate", "panel.yaml"}},
 	}
 	if len(flags) > 0 {

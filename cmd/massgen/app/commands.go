@@ -8,11 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/topic"
 )
 
 // command is what a line that begins with a slash does. What it shows goes to
@@ -26,12 +23,17 @@ type command struct {
 func commands() []command {
 	return []command{
 		{[]string{"/help", "/h"}, "list the commands", (*session).help},
-		{[]string{"/status"}, "show the session, its panel and what it has cost", (*session).status},
+		{[]string{"/status"}, "show the session, its panel, whether a turn is open and what it has cost", (*session).status},
+		{[]string{"/context"}, "show what each agent would be shown in the next turn, and how full its context is", (*session).showContext},
+		{[]string{"/usage"}, "show what the last turns of this session have cost", (*session).showUsage},
 		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*session).answers},
 		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last input in full", (*session).inputs},
 		{[]string{"/topic"}, "show what the conversation is about; /topic NAME holds it to that", (*session).setTopic},
 		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*session).remember},
+		{[]string{"/sessions"}, "list the sessions that were used last", (*session).listSessions},
+		{[]string{"/session"}, "go on with another session: /session ID", (*session).goOnWith},
 		{[]string{"/new"}, "begin a new session; this one is kept", (*session).begin},
+		{[]string{"/branch"}, "go on in a copy of this session; /branch TURN: as it was after that turn", (*session).branch},
 		{[]string{"/config"}, "show the settings that hold", (*session).showConfig},
 		{[]string{"/reset", "/clear"}, "forget this session and begin a new one", (*session).reset},
 		{[]string{"/quit", "/exit", "/q", "quit", "exit"}, "leave", func(*session, string) error { return errLeave }},
@@ -58,14 +60,6 @@ func (s *session) help(string) error {
 		s.console.say("%-10s%s", c.names[0], c.about)
 	}
 	s.console.say("Every other line is a question. Ctrl+C ends a turn, twice the program; Ctrl+D leaves.")
-	return nil
-}
-
-func (s *session) status(string) error {
-	s.console.say("session  %s", s.id)
-	s.console.say("panel    %s", s.panelLine())
-	s.console.say("turns    %d", s.turns)
-	s.console.say("usage    %s", usage(s.usage))
 	return nil
 }
 
@@ -97,9 +91,9 @@ func (s *session) answers(string) error {
 }
 
 func (s *session) inputs(agent string) error {
-	calls := s.record.Calls()
+	calls := slices.DeleteFunc(s.record.Calls(), func(c debugbackend.Call) bool { return c.Request.Key.Session != s.id })
 	if len(calls) == 0 {
-		return fmt.Errorf("/inputs: there are none yet: ask a question first")
+		return errors.New("/inputs: there are none yet: ask a question first")
 	}
 	if agent == "" {
 		return debugbackend.Table(s.console.err, calls)
@@ -121,22 +115,8 @@ func (s *session) reset(string) error {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)
-	s.goTo(s.id)
+	s.place = place{id: s.id}
 	s.console.say("The conversation is forgotten.")
-	return nil
-}
-
-// goTo makes a session that has had no turn the one that is talked in.
-func (s *session) goTo(id string) {
-	s.id, s.turns, s.usage, s.last, s.unfinished = id, 0, turn.Usage{}, coordinator.Result{}, nil
-	s.topic = topic.State{}
-}
-
-// begin leaves the session as it is and begins another.
-func (s *session) begin(string) error {
-	left := s.id
-	s.goTo(sessions.NewID())
-	s.console.say("A new session begins: %s. massgen --session-id %s goes on with the other.", s.id, oneLine(left))
 	return nil
 }
 
@@ -146,7 +126,7 @@ func (s *session) remember(text string) error {
 		return errors.New("/remember: say what: /remember TEXT")
 	}
 	user := sessions.ParseID(s.id)[sessions.MetaUser]
-	if _, err := s.store.AddFact(context.Background(), user, s.console.secrets.Redact(text)); err != nil {
+	if _, err := s.store.AddFact(context.Background(), user, text); err != nil {
 		return fmt.Errorf("/remember: %w", err)
 	}
 	s.console.say("Remembered.")

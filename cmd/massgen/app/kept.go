@@ -86,7 +86,8 @@ func (c keptCommand) verb(words []string) (verb, error) {
 		names = append(names, v.name)
 	}
 	if len(words) == 0 {
-		return verb{}, fmt.Errorf("%s: a word is missing: it is one of %s, such as massgen %s list", c.name, strings.Join(names, ", "), c.name)
+		return verb{}, fmt.Errorf("%s: a word is missing: it is one of %s, such as massgen %s list; a question that is this one word needs -- before it: massgen -- %s",
+			c.name, strings.Join(names, ", "), c.name, c.name)
 	}
 	if i := slices.Index(names, words[0]); i >= 0 {
 		return c.verbs[i], nil
@@ -115,16 +116,20 @@ func (c keptCommand) check(ctx *cli.Context, v verb, words []string) error {
 func (p *program) withStore(ctx context.Context, command string, v verb) (err error) {
 	where := command + " " + v.name
 	if id := p.options.sessionID; id != "" && !isPath(id) {
-		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in massgen sessions show %s", where, oneLine(id), oneLine(id))
+		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in massgen sessions show %s", where, shellWord(id), shellWord(id))
 	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
-		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, oneLine(id), oneLine(id))
+		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, oneLine(id), shellWord(id))
 	}
 	if err := p.hideEnvironment(); err != nil {
 		return err
 	}
-	store, err := p.openStore(ctx)
+	open := p.storeIfThere
+	if v.makes {
+		open = p.openStore
+	}
+	store, err := open(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", where, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if err := v.run(ctx, store, p.words[1:]); err != nil {
@@ -159,7 +164,7 @@ func sessionOf(ctx context.Context, store *maskedStore, id string) (sessions.Ses
 		ids = append(ids, s.ID)
 	}
 	if near, ok := configs.Nearest(id, ids); ok {
-		return kept, fmt.Errorf("%w: did you mean %s?", err, oneLine(near))
+		return kept, fmt.Errorf("%w: did you mean %s?", err, shellWord(near))
 	}
 	return kept, fmt.Errorf("%w: massgen sessions list shows them", err)
 }
@@ -212,7 +217,7 @@ func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 // shellWord is an id as a person can type it into a shell.
 func shellWord(id string) string {
 	plain := strings.IndexFunc(id, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:@", r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:@/", r)
 	}) < 0
 	if plain {
 		return id

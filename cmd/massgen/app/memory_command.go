@@ -25,7 +25,7 @@ func (p *program) memoryCommand() *cli.Command {
 				run: func(ctx context.Context, store *maskedStore, _ []string) error { return p.listFacts(ctx, store, user) }},
 			{name: "add", arguments: "TEXT", about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
 				run: func(ctx context.Context, store *maskedStore, words []string) error {
-					fact, err := store.AddFact(ctx, user, p.console.secrets.Redact(words[0]))
+					fact, err := store.AddFact(ctx, user, words[0])
 					if err != nil {
 						return err
 					}

@@ -29,7 +29,7 @@ func (p *program) config(lookup lookupFunc) (*configs.Config, error) {
 	if o.single() {
 		c := configs.Default()
 		c.Agents = []configs.Agent{{
-			ID: "agent1", SystemMessage: o.systemMessage,
+			ID: "agent1", SystemMessage: o.systemMessage, Context: c.Context,
 			Backend: configs.Backend{Type: o.backend, Model: o.model, BaseURL: o.baseURL},
 		}}
 		return c, nil
@@ -121,8 +121,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 
 // context gives a policy what is known of the model that it is for.
 func (r *resolver) context(m reached, settings policy.Settings) agents.Context {
-	known, _ := r.prices.Lookup(m.provider.name, m.model) // of others the window is 0
-	return agents.Context{Policy: settings, Window: known.ContextWindow, Counter: r.vocabularies.Counter(m.provider.name, m.model)}
+	return agents.Context{Policy: settings, Window: m.window, Counter: r.vocabularies.Counter(m.provider.name, m.model)}
 }
 
 // toolMode is auto unless the configuration says otherwise: a model that cannot

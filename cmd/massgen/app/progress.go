@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,15 @@ func (s *session) logEvent(ev coordinator.Event) {
 		return
 	}
 	s.log.Debug(string(ev.Kind), "agent", ev.Agent, "round", ev.Round, "label", ev.Label, "text", ev.Text, "void", ev.Void,
-		"elapsed", ev.Elapsed, "calls", ev.Usage.Calls, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens)
+		"elapsed", ev.Elapsed, "calls", ev.Usage.Calls, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens,
+		"replayed", ev.Replayed)
+	if u := ev.Session; u != nil {
+		s.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
+			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
+	}
+	if w := ev.Context; w != nil {
+		s.log.Debug("the agent's context", "agent", ev.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "warning", w.Warning)
+	}
 }
 
 // progress writes a few calm lines about a turn.
@@ -96,14 +105,15 @@ type progress struct {
 }
 
 func (v *progress) show(ev coordinator.Event) {
+	if ev.Replayed {
+		v.recall(ev)
+		return
+	}
 	c := v.console
 	switch ev.Kind {
 	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.SessionUpdated, coordinator.Ended:
 		return
 	case coordinator.StepStarted:
-		if len(v.started) > 0 && v.started[0].Round != ev.Round {
-			v.flush()
-		}
 		v.started = append(v.started, ev)
 		v.soon = time.After(startsWithin)
 		return
@@ -115,7 +125,7 @@ func (v *progress) show(ev coordinator.Event) {
 	case coordinator.FellBack:
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.ContextWarned:
-		c.say("  %s", c.paint(yellow, contextWarning(ev)))
+		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:
@@ -137,9 +147,20 @@ func (v *progress) show(ev coordinator.Event) {
 	}
 }
 
+// recall takes what happened before the turn was resumed, which was told then: of all
+// that, only the steps that have not ended are told again.
+func (v *progress) recall(ev coordinator.Event) {
+	switch ev.Kind {
+	case coordinator.StepStarted:
+		v.started = append(v.started, ev)
+		v.soon = time.After(startsWithin)
+	case coordinator.Answered, coordinator.Voted, coordinator.Abstained, coordinator.Failed, coordinator.Cancelled, coordinator.Presented:
+		v.started = slices.DeleteFunc(v.started, func(s coordinator.Event) bool { return s.Agent == ev.Agent })
+	}
+}
+
 // contextWarning says how full an agent's context window is.
-func contextWarning(ev coordinator.Event) string {
-	w := ev.Context
+func contextWarning(agent string, w coordinator.ContextWarning) string {
 	about := ""
 	if w.Estimated {
 		about = "about "
@@ -152,7 +173,7 @@ func contextWarning(ev coordinator.Event) string {
 	if w.Warning == policy.AtLimit {
 		state = "is at the limit of its context"
 	}
-	return fmt.Sprintf("%s %s: %s tokens, %s", ev.Agent, state, size, count(w.MessageCount, "message"))
+	return fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
 }
 
 func (v *progress) labelled(ev coordinator.Event) string {
@@ -174,17 +195,26 @@ func (v *progress) tell(ev coordinator.Event, text string) {
 	v.console.say("  %s %s", text, v.console.paint(faint, "· "+duration(ev.Elapsed)+" · "+usage(ev.Usage)))
 }
 
-// flush tells of the steps that have started.
+// flush tells of the steps that have started, in a line for each round.
 func (v *progress) flush() {
-	if len(v.started) == 0 {
-		return
+	for len(v.started) > 0 {
+		n := slices.IndexFunc(v.started, func(ev coordinator.Event) bool { return ev.Round != v.started[0].Round })
+		if n < 0 {
+			n = len(v.started)
+		}
+		v.tellStarted(v.started[:n])
+		v.started = v.started[n:]
 	}
-	first := v.started[0]
-	names := make([]string, len(v.started))
-	for i, ev := range v.started {
+	v.soon = nil
+}
+
+// tellStarted tells of the steps of one round.
+func (v *progress) tellStarted(started []coordinator.Event) {
+	first := started[0]
+	names := make([]string, len(started))
+	for i, ev := range started {
 		names[i] = ev.Agent
 	}
-	v.started, v.soon = nil, nil
 	is := " is"
 	if len(names) > 1 {
 		is = " are"
@@ -199,12 +229,22 @@ func (v *progress) flush() {
 	v.console.say("%s", line)
 }
 
-// summarise writes the line of the winner.
+// summarise writes the line of the winner, and that of the session.
 func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	r, err := t.Wait(ctx)
-	if err != nil || !s.display() || len(s.models) == 1 {
+	if err != nil || !s.display() {
 		return // an error is told by whoever asked
 	}
+	if len(s.models) > 1 {
+		s.tellWinner(r)
+	}
+	if u := r.Session; u != nil {
+		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, %s · %s",
+			oneLine(u.SessionID), count(u.MessageCount, "message"), usage(u.UsageTotal))))
+	}
+}
+
+func (s *session) tellWinner(r coordinator.Result) {
 	totals := fmt.Sprintf("%s · %s · %s", count(r.Rounds, "round"), usage(r.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
 		s.console.say("%s · %s", s.console.paint(red, "no winner"), totals)

@@ -60,6 +60,9 @@ type reached struct {
 	backend  backends.Backend
 	provider provider
 	model    string
+	// window is the smallest context window, in tokens, of the model and of those that
+	// stand in for it; 0 if none is known.
+	window int
 }
 
 // model finds the provider, the address, the key and the model of a backend.
@@ -93,7 +96,8 @@ func (r *resolver) model(ctx context.Context, b configs.Backend) (reached, error
 		return reached{}, err
 	}
 	backend, err := r.connect(p, c, keyVar)
-	return reached{backend, p, c.model}, err
+	known, _ := r.prices.Lookup(p.name, c.model) // of others the window is 0
+	return reached{backend, p, c.model, known.ContextWindow}, err
 }
 
 // resolve makes an agent's backend: its model, with those that stand in for it. Its
@@ -115,6 +119,9 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, []e
 			Provider: other.provider.name, Backend: other.backend, Model: other.model,
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
+		if m.window == 0 || other.window > 0 && other.window < m.window {
+			m.window = other.window
+		}
 	}
 	switch {
 	case len(faults) > 0:

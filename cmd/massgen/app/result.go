@@ -17,6 +17,11 @@ func (s *session) deliver(r coordinator.Result) (int, error) {
 	for _, w := range r.Warnings[len(s.notices):] {
 		s.console.warn(w)
 	}
+	if !s.display() {
+		for _, w := range r.ContextWarnings {
+			s.console.warn(contextWarning(w.Agent, w.ContextWarning))
+		}
+	}
 	if !s.display() && r.Winner != "" {
 		for _, f := range r.Failed {
 			s.console.warn(f.Agent + " failed: " + f.Error)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/topic"
@@ -20,6 +19,7 @@ import (
 
 // session is a conversation with a panel.
 type session struct {
+	place
 	console  console
 	env      Env
 	watch    *watch
@@ -33,16 +33,20 @@ type session struct {
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
 	notices  []string               // what every result is to be read with
 
-	id    string
-	turns int
-	topic topic.State
-	// unfinished is the turn that a process left in this session, nil if there is none.
-	unfinished *sessions.Turn
-	usage      turn.Usage
-	last       coordinator.Result // of the last turn; its zero value before the first
-
 	cut        time.Time // when the last turn ended, if an interrupt ended it
 	terminated bool      // the system has asked the program to end
+}
+
+// place is where a conversation is: in which session, and what of that is known.
+type place struct {
+	id    string
+	turns int // that were over when the program came to the session
+	topic topic.State
+	// unfinished is the turn that a process left in this session, nil if there is none;
+	// busy says that one is running, in another process.
+	unfinished *sessions.Turn
+	busy       bool
+	last       coordinator.Result // of the last turn; its zero value before the first
 }
 
 // keptCalls is how many calls /inputs can show, unless one turn has more.
@@ -78,8 +82,13 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		return nil, err
 	}
 	s.resolver.hideKeys()
-	if s.store, err = p.openStore(ctx); err != nil {
+	var notice string
+	if s.store, notice, err = p.storeToAsk(ctx); err != nil {
 		return nil, errors.Join(err, s.resolver.close())
+	}
+	if notice != "" {
+		s.notices = append(s.notices, notice)
+		s.console.warn(notice)
 	}
 	if s.id, err = p.sessionID(ctx, s.store, !keep); err != nil {
 		return nil, errors.Join(err, s.closeAll())
@@ -87,7 +96,10 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	if err := s.load(ctx); err != nil {
+	if err = s.load(ctx); err == nil {
+		err = s.checkContinue(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	s.introduce()
@@ -98,23 +110,53 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 func (s *session) load(ctx context.Context) error {
 	kept, err := s.store.Session(ctx, s.id)
 	switch {
-	case errors.Is(err, sessions.ErrNoSession) && s.options.goOn:
-		return fmt.Errorf("--continue: there is no session %s in %s: leave --continue out to begin it", oneLine(s.id), s.store.Path())
 	case errors.Is(err, sessions.ErrNoSession):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	s.turns, s.usage = kept.Turns, turn.Usage(kept.Usage)
 	if err := s.loadTopic(kept.Metadata); err != nil {
+		s.topic = topic.State{}
+		s.console.warn(err.Error())
+	}
+	s.turns = kept.Turns
+	last, left, err := lastTurn(ctx, s.store, s.id)
+	switch {
+	case err != nil || last.Status != sessions.Running:
 		return err
+	case left:
+		s.unfinished = &last
+	default:
+		s.busy = true
 	}
-	left, err := s.store.Interrupted(ctx, s.id)
-	if len(left) > 0 {
-		s.unfinished = &left[0]
+	s.turns--
+	return nil
+}
+
+// checkContinue says why --continue has nothing to go on with, or must not.
+func (s *session) checkContinue(ctx context.Context) error {
+	switch {
+	case !s.options.goOn:
+	case s.busy:
+		return exitError{ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", sessions.ErrBusy))}
+	case s.turns == 0 && s.unfinished == nil:
+		return fmt.Errorf("--continue: there is no session %s in %s: leave --continue out to begin it", oneLine(s.id), s.store.Path())
 	}
-	return err
+	return nil
+}
+
+// lastTurn returns a session's last turn. One that has not ended is either left, by a
+// process that is gone, or running.
+func lastTurn(ctx context.Context, store *maskedStore, id string) (last sessions.Turn, left bool, err error) {
+	turns, err := store.Interrupted(ctx, id)
+	left = len(turns) > 0
+	if err == nil && !left {
+		turns, err = store.Turns(ctx, id, 1)
+	}
+	if err != nil || len(turns) == 0 {
+		return sessions.Turn{}, false, err
+	}
+	return turns[0], left, nil
 }
 
 func (p *program) checkFiles() error {
@@ -144,9 +186,8 @@ func (s *session) introduce() {
 		s.notices = append(s.notices, notice)
 		s.console.say("massgen: %s", notice)
 	}
-	if left := s.unfinished; left != nil && !s.options.goOn {
-		s.console.say("massgen: turn %d of session %s was interrupted: %q; massgen --continue finishes it, and another question leaves it without an answer",
-			left.Number, oneLine(s.id), shortened(oneLine(left.Question), 60))
+	if !s.options.goOn {
+		s.tellUnended()
 	}
 	if !s.display() {
 		return
@@ -156,6 +197,20 @@ func (s *session) introduce() {
 		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", oneLine(s.id), count(s.turns, "turn"))))
 	}
 }
+
+// tellUnended says that the session's last turn has not ended.
+func (s *session) tellUnended() {
+	switch left := s.unfinished; {
+	case left != nil:
+		s.console.say("massgen: turn %d of session %s was interrupted: %s; massgen --session-id %s --continue finishes it, and another question leaves it without an answer",
+			left.Number, oneLine(s.id), quoted(left.Question), shellWord(s.id))
+	case s.busy:
+		s.console.say("massgen: a turn is running on session %s in another process: until it is over no other can begin", oneLine(s.id))
+	}
+}
+
+// quoted is the beginning of a question, for a line of its own.
+func quoted(question string) string { return fmt.Sprintf("%q", shortened(oneLine(question), 60)) }
 
 // panelLine names the agents with their models.
 func (s *session) panelLine() string {
@@ -200,17 +255,20 @@ var errQuit = errors.New("interrupted twice")
 func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (coordinator.Result, error) {
 	t, err := s.panel.Start(ctx, s.id, question)
 	if err != nil {
-		return coordinator.Result{}, s.refused(err)
+		return coordinator.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
 	return s.watchTurn(ctx, t, signals)
 }
 
-// refused says why no turn began, and what can be done about a session that is busy.
-func (s *session) refused(err error) error {
-	if errors.Is(err, sessions.ErrBusy) {
-		return fmt.Errorf("%w; massgen sessions branch %s makes a copy to go on with", err, oneLine(s.id))
+// refused adds to why no turn began what can be done about a session that is busy.
+func (s *session) refused(ctx context.Context, err error) error {
+	if !errors.Is(err, sessions.ErrBusy) {
+		return err
 	}
-	return fmt.Errorf("question: %w", err)
+	if _, noTurn := lastEnded(ctx, s.store, s.id); noTurn != nil {
+		return err // there is nothing to make a copy of
+	}
+	return fmt.Errorf("%w; massgen sessions branch %s makes a copy to go on with", err, shellWord(s.id))
 }
 
 // watchTurn shows a turn's progress until it is over. See ask for the interrupts.
@@ -225,12 +283,12 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		select {
 		case <-shown:
 			r, err := t.Wait(ctx)
-			s.turns, s.cut = t.Number(), time.Time{}
+			s.cut = time.Time{}
 			if interrupted {
 				s.cut = time.Now()
 			}
 			s.hideReasons(r)
-			s.usage, s.last = s.usage.Plus(r.Usage), r
+			s.last, s.unfinished, s.busy = r, nil, false
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
 		case signal := <-signals:
@@ -257,8 +315,8 @@ func (s *session) hideReasons(r coordinator.Result) {
 // once answers one question.
 func (s *session) once(ctx context.Context, question string) error {
 	if left := s.unfinished; left != nil && s.options.goOn {
-		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%q): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
-			left.Number, oneLine(s.id), shortened(oneLine(left.Question), 60), oneLine(s.id))
+		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
+			left.Number, oneLine(s.id), quoted(left.Question), shellWord(s.id))
 	}
 	result, err := s.ask(ctx, question, s.watch.take())
 	return s.finish(result, err)
@@ -267,10 +325,15 @@ func (s *session) once(ctx context.Context, question string) error {
 // resume finishes the turn that a process left.
 func (s *session) resume(ctx context.Context) error {
 	t, err := s.panel.Resume(ctx, s.id)
+	if errors.Is(err, sessions.ErrBusy) { // another process came first
+		return exitError{ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", err))}
+	}
 	if err != nil {
 		return fmt.Errorf("--continue: %w", err)
 	}
-	s.unfinished = nil
+	if s.display() {
+		s.console.say("turn %d goes on: %s", t.Number(), quoted(t.Question()))
+	}
 	result, err := s.watchTurn(ctx, t, s.watch.take())
 	return s.finish(result, err)
 }

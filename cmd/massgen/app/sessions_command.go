@@ -27,11 +27,14 @@ func (p *program) sessionsCommand() *cli.Command {
 		name: "sessions", about: "list, show, search and manage the sessions that are kept",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "as", Destination: &as, Usage: "import: under another `ID`"},
+			&cli.StringFlag{Name: "config", Usage: "show: what the agents of the panel in `FILE` would be shown in the next turn, and how full their contexts are",
+				Action: func(_ *cli.Context, file string) error { p.options.config = file; return nil }},
 			&cli.BoolFlag{Name: "markdown", Destination: &markdown, DisableDefaultText: true, Usage: "export: as Markdown, to read; it cannot be imported"},
 		},
 		verbs: []verb{
 			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: p.listSessions},
-			{name: "show", arguments: "ID", about: "show one with its turns", least: 1, most: 1, flags: []string{"json"}, run: p.showSession},
+			{name: "show", arguments: "ID", about: "show one with its turns; --json: the history too, as the next turn has it under the policy full", least: 1, most: 1,
+				flags: []string{"json", "config"}, run: p.showSession},
 			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: p.searchSessions},
 			{name: "rename", arguments: "ID TITLE", about: "give one another title", least: 2, most: 2, run: p.renameSession},
 			{name: "branch", arguments: "ID [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", least: 1, most: 3, run: p.branchSession},
@@ -60,11 +63,16 @@ func (p *program) listSessions(ctx context.Context, store *maskedStore, _ []stri
 	case len(all) == 0:
 		return p.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", oneLine(store.Path())))
 	}
+	return p.put(columns(sessionTable(all)))
+}
+
+// sessionTable has a row for each session.
+func sessionTable(list []sessions.Session) [][]string {
 	rows := [][]string{{"ID", "TURNS", "LAST USED", "TITLE"}}
-	for _, s := range all {
+	for _, s := range list {
 		rows = append(rows, []string{s.ID, strconv.Itoa(s.Turns), moment(s.Updated), s.Title})
 	}
-	return p.put(columns(rows))
+	return rows
 }
 
 func (p *program) searchSessions(ctx context.Context, store *maskedStore, words []string) error {
@@ -116,10 +124,10 @@ func (p *program) branchSession(ctx context.Context, store *maskedStore, words [
 		case err == nil:
 			turn, rest = n, rest[1:]
 			if turn < 1 {
-				return fmt.Errorf("turn %d: turns count from 1: massgen sessions show %s has them", turn, oneLine(from))
+				return fmt.Errorf("turn %d: turns count from 1: massgen sessions show %s has them", turn, shellWord(from))
 			}
 		case len(rest) == 2:
-			return fmt.Errorf("%q is no number of a turn: massgen sessions show %s has them", shortened(rest[0], 40), oneLine(from))
+			return fmt.Errorf("%q is no number of a turn: massgen sessions show %s has them", shortened(rest[0], 40), shellWord(from))
 		}
 	}
 	if len(rest) > 0 {
@@ -147,6 +155,9 @@ func (p *program) branchSession(ctx context.Context, store *maskedStore, words [
 
 // checkNewID refuses an id by which --session-id could not mean the session.
 func checkNewID(id string) error {
+	if err := sessions.CheckID(id); err != nil {
+		return err
+	}
 	if id == newSession || isPath(id) {
 		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json or .db at its end", oneLine(id))
 	}
@@ -164,7 +175,7 @@ func lastEnded(ctx context.Context, store *maskedStore, id string) (int, error) 
 			return last[i].Number, nil
 		}
 	}
-	return 0, fmt.Errorf("session %s has no turn yet that is over", id)
+	return 0, fmt.Errorf("session %s has no turn yet that is over", oneLine(id))
 }
 
 // exportSession writes a session to a file, or to standard output. It masks what
@@ -214,6 +225,9 @@ func writeNew(file, text string) (err error) {
 	return err
 }
 
+// importSession takes in what export wrote. A secret in it cannot be masked, since
+// hashes hold the texts together, and as it stands it would be sent to models with the
+// history: a file that has one is refused.
 func (p *program) importSession(ctx context.Context, store *maskedStore, file, as string) (err error) {
 	if err := checkNewID(as); as != "" && err != nil {
 		return err
@@ -227,7 +241,14 @@ func (p *program) importSession(ctx context.Context, store *maskedStore, file, a
 		defer func() { err = errors.Join(err, f.Close()) }()
 		source = f
 	}
-	made, err := store.Import(ctx, source, as)
+	data, err := io.ReadAll(source)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	if line := p.secretLine(string(data)); line > 0 {
+		return fmt.Errorf("%s: line %d has a text that is a secret here, such as a key in the environment, and models are sent what is stored: nothing was taken in; unset the secret to take it in as it is", file, line)
+	}
+	made, err := store.Import(ctx, bytes.NewReader(data), as)
 	switch {
 	case errors.Is(err, sessions.ErrExists):
 		return fmt.Errorf("%w: --as ID takes it in under another", err)
@@ -235,6 +256,18 @@ func (p *program) importSession(ctx context.Context, store *maskedStore, file, a
 		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
 	}
 	return p.put(fmt.Sprintf("%s is taken in, with %s\n", oneLine(made.ID), count(made.Turns, "turn")))
+}
+
+// secretLine returns the number of the first line that has a secret, 0 for none.
+func (p *program) secretLine(text string) int {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		if p.console.secrets.Redact(line) != line {
+			return number
+		}
+	}
+	return 0
 }
 
 // deleteSessions forgets nothing if one of the ids is wrong.

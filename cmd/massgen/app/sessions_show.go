@@ -6,11 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/topic"
 )
 
 // shownSession is a session as sessions show --json prints it.
@@ -20,6 +23,15 @@ type shownSession struct {
 	Turns     []shownTurn `json:"turns"` // in place of the session's number of turns
 	// Interrupted is the turn that a process left, absent if there is none.
 	Interrupted *shownTurn `json:"interrupted,omitempty"`
+	// State is the session's topics, greeting and page (seed 002), which are not among
+	// its metadata here. ShouldGreet says whether a greeting would be in place now.
+	topic.State
+	ShouldGreet bool `json:"should_greet"`
+	// History is the section that the next turn's inputs have of all turns before it, as
+	// the policy full puts it; empty without any. Agents with another policy, or whose
+	// context is full, are shown less, as Agents says; an agent alone is shown the same
+	// as messages.
+	History string `json:"history"`
 	// CharCount counts the characters of the history: the questions that have an
 	// answer, and the answers.
 	CharCount int `json:"char_count"`
@@ -27,6 +39,13 @@ type shownSession struct {
 	// model counts is another figure.
 	ContextSize          int  `json:"context_size_estimate"`
 	ContextSizeEstimated bool `json:"context_size_is_estimate"`
+	// ContextWarning is the worst of the agents' warnings. Without a config no agent is
+	// known, and it is none.
+	ContextWarning string `json:"context_warning"`
+	// Agents are those of the config, absent without one.
+	Agents []shownAgent `json:"agents,omitempty"`
+
+	link kernel.Ref // the newest of the history
 }
 
 type shownTurn struct {
@@ -41,7 +60,7 @@ type shownTurn struct {
 const bytesPerToken = 3
 
 // look reads all that is shown of a session.
-func look(ctx context.Context, store *maskedStore, id string) (shownSession, error) {
+func (p *program) look(ctx context.Context, store *maskedStore, id string) (shownSession, error) {
 	kept, err := sessionOf(ctx, store, id)
 	if err != nil {
 		return shownSession{}, err
@@ -54,25 +73,46 @@ func look(ctx context.Context, store *maskedStore, id string) (shownSession, err
 	if err != nil {
 		return shownSession{}, err
 	}
-	shown := shownSession{Session: kept, TurnCount: kept.Turns, Turns: []shownTurn{}, ContextSizeEstimated: true}
-	size := 0
+	shown := shownSession{
+		Session: kept, TurnCount: kept.Turns, Turns: []shownTurn{}, ContextSizeEstimated: true,
+		ContextWarning: noWarning, link: newestLink(turns),
+	}
 	for _, t := range turns {
 		shown.Turns = append(shown.Turns, shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status})
-		if t.Answer != "" {
-			shown.CharCount += utf8.RuneCountInString(t.Question) + utf8.RuneCountInString(t.Answer)
-			size += len(t.Question) + len(t.Answer)
-		}
 	}
-	shown.ContextSize = (size + bytesPerToken - 1) / bytesPerToken
+	shown.measure(turns)
 	if len(left) > 0 {
 		t := left[0]
 		shown.Interrupted = &shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status}
 	}
-	return shown, nil
+	at := session{place: place{id: id}}
+	if err := at.loadTopic(kept.Metadata); err != nil {
+		p.console.warn(err.Error())
+	} else {
+		shown.State = at.topic
+		delete(shown.Metadata, metaTopic)
+	}
+	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
+	return shown, p.lookAtAgents(ctx, store, &shown)
+}
+
+// measure builds the history of the turns that have an answer, and measures it.
+func (s *shownSession) measure(turns []sessions.Turn) {
+	var history []contextbuild.Exchange
+	size := 0
+	for _, t := range turns {
+		if t.Winner != "" {
+			history = append(history, contextbuild.Exchange{Turn: t.Number, Question: t.Question, Answer: t.Answer})
+			s.CharCount += utf8.RuneCountInString(t.Question) + utf8.RuneCountInString(t.Answer)
+			size += len(t.Question) + len(t.Answer)
+		}
+	}
+	s.History = contextbuild.HistorySection(history)
+	s.ContextSize = (size + bytesPerToken - 1) / bytesPerToken
 }
 
 func (p *program) showSession(ctx context.Context, store *maskedStore, words []string) error {
-	shown, err := look(ctx, store, words[0])
+	shown, err := p.look(ctx, store, words[0])
 	if err != nil {
 		return err
 	}
@@ -81,6 +121,9 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 	}
 	var b strings.Builder
 	b.WriteString(columns(shown.rows()))
+	if len(shown.Agents) > 0 {
+		b.WriteString("\n" + columns(contextTable(shown.Agents)))
+	}
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
 		b.WriteString(withNewline(printable(t.Question)))
@@ -100,13 +143,41 @@ func (s shownSession) rows() [][]string {
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
 		rows = append(rows, []string{key, s.Metadata[key]})
 	}
+	rows = append(rows, []string{"created", moment(s.Created)}, []string{"last used", moment(s.Updated)})
+	rows = append(rows, s.stateRows()...)
 	rows = append(rows,
-		[]string{"created", moment(s.Created)}, []string{"last used", moment(s.Updated)},
 		[]string{"usage", usage(turn.Usage(s.Usage))},
 		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
 			count(s.Messages, "message"), thousands(s.CharCount), thousands(s.ContextSize), bytesPerToken)})
+	if len(s.Agents) > 0 {
+		rows = append(rows, []string{"context warning", s.ContextWarning})
+	}
 	if t := s.Interrupted; t != nil {
 		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d", t.Number)})
+	}
+	return rows
+}
+
+// stateRows are what is known of the topics, the greeting and the page.
+func (s shownSession) stateRows() (rows [][]string) {
+	if s.Current != nil {
+		rows = append(rows, []string{"topic", strings.ReplaceAll(s.Current.String(), "\n", " · ")})
+	}
+	if s.Pending != nil {
+		rows = append(rows, []string{"pending topic", fmt.Sprintf("%s, for the question %s", s.Pending.Topic.Name, quoted(s.Pending.Question))})
+	}
+	greeting := "not given"
+	if s.Greeted {
+		greeting = "given"
+	}
+	if !s.LastMessage.IsZero() {
+		greeting += ", last message " + moment(s.LastMessage)
+	}
+	rows = append(rows, []string{"greeting", greeting})
+	for _, part := range [][]string{{"page", s.Page.CurrentPage}, {"page's user", s.Page.User}, {"previous topic", s.Page.PreviousTopic}} {
+		if part[1] != "" {
+			rows = append(rows, part)
+		}
 	}
 	return rows
 }

@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/sqlite"
 )
 
 // newSession is what --session-id takes in place of an id.
@@ -46,10 +44,13 @@ func (p *program) statePath() (string, error) {
 		folder = filepath.Join(home, ".local", "state")
 	}
 	if !filepath.IsAbs(folder) {
-		return "", errors.New("there is no home folder to keep sessions in: name a folder with --state-dir")
+		return "", errNoHome
 	}
 	return filepath.Join(folder, "massgen", storeFile), nil
 }
+
+// errNoHome says that nothing tells where sessions are to be kept.
+var errNoHome = errors.New("there is no home folder to keep sessions in: --state-dir names a folder")
 
 // isPath tells a file from an id: it has a folder in it, or the ending of a file.
 func isPath(session string) bool {
@@ -57,56 +58,6 @@ func isPath(session string) bool {
 		return false
 	}
 	return strings.ContainsAny(session, `/\`) || strings.HasSuffix(session, ".json") || strings.HasSuffix(session, ".db")
-}
-
-// openStore opens the store of sessions, which is made if it is not there.
-func (p *program) openStore(ctx context.Context) (*maskedStore, error) {
-	path, err := p.statePath()
-	if err != nil {
-		return nil, err
-	}
-	store, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &maskedStore{store, p.console.secrets.Redact}, nil
-}
-
-// maskedStore keeps no secret: what a model was told of one is masked before it is
-// stored. What is sent is built from what is stored.
-type maskedStore struct {
-	*sqlite.Store
-	redact func(string) string
-}
-
-func (s *maskedStore) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
-	return s.Store.Begin(ctx, id, s.redact(question))
-}
-
-func (s *maskedStore) Commit(ctx context.Context, id string, turn int, ended sessions.Ended) error {
-	ended.Answer = s.redact(ended.Answer)
-	return s.Store.Commit(ctx, id, turn, ended)
-}
-
-func (s *maskedStore) SetMetadata(ctx context.Context, id string, metadata map[string]string) error {
-	masked := make(map[string]string, len(metadata))
-	for key, value := range metadata {
-		masked[key] = s.redact(value)
-	}
-	return s.Store.SetMetadata(ctx, id, masked)
-}
-
-func (s *maskedStore) End(ctx context.Context, id string, turn int, ended sessions.Ended) error {
-	ended.Answer = s.redact(ended.Answer)
-	return s.Store.End(ctx, id, turn, ended)
-}
-
-func (s *maskedStore) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
-	return s.Store.Put(ctx, []byte(s.redact(string(data))))
-}
-
-func (s *maskedStore) Append(ctx context.Context, id string, turn int, event []byte) error {
-	return s.Store.Append(ctx, id, turn, []byte(s.redact(string(event))))
 }
 
 // sessionID is the session that the options mean. With no flag a question begins a

@@ -1,0 +1,120 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// shownAgent is what an agent of the config would be shown in the session's next turn.
+type shownAgent struct {
+	ID     string      `json:"id"`
+	Policy policy.Kind `json:"policy"`
+	// Shown says in words what of the history is shown.
+	Shown   string `json:"shown"`
+	History string `json:"history"`
+	// Tokens counts the first input, the history and all that goes with it but the
+	// question; Estimated as in ContextWarning. Window is 0 if it is not known.
+	Tokens    int    `json:"estimated_tokens"`
+	Estimated bool   `json:"estimated"`
+	Window    int    `json:"context_window"`
+	Warning   string `json:"context_warning"`
+}
+
+// noWarning is what stands where a warning could.
+const noWarning = "none"
+
+func warningName(w policy.Warning) string { return cmp.Or(string(w), noWarning) }
+
+func shownAgents(previews []coordinator.Preview) []shownAgent {
+	list := make([]shownAgent, len(previews))
+	for i, v := range previews {
+		list[i] = shownAgent{
+			ID: v.Agent, Policy: v.Policy, Shown: shownOf(v), History: contextbuild.HistorySection(v.History),
+			Tokens: v.Context.EstimatedTokens, Estimated: v.Context.Estimated, Window: v.Context.Window, Warning: warningName(v.Context.Warning),
+		}
+	}
+	return list
+}
+
+// shownOf says what of the history an agent is shown.
+func shownOf(v coordinator.Preview) string {
+	switch {
+	case !v.Shown.Everything():
+		return strings.TrimPrefix(v.Shown.String(), string(v.Policy)+": shown ")
+	case len(v.History) == 0:
+		return "there is none yet"
+	}
+	return "all of it, " + count(v.Shown.Messages, "message")
+}
+
+// contextTable has a row for each agent.
+func contextTable(list []shownAgent) [][]string {
+	rows := [][]string{{"AGENT", "POLICY", "WINDOW", "TOKENS", "WARNING", "SHOWN OF THE HISTORY"}}
+	for _, a := range list {
+		window, tokens := "unknown", thousands(a.Tokens)
+		if a.Window > 0 {
+			window = thousands(a.Window)
+		}
+		if a.Estimated {
+			tokens = "about " + tokens
+		}
+		rows = append(rows, []string{a.ID, string(a.Policy), window, tokens, a.Warning, a.Shown})
+	}
+	return rows
+}
+
+// newestLink returns the newest link of the history that turns have come to, zero if
+// none of them has an answer.
+func newestLink(turns []sessions.Turn) kernel.Ref {
+	for _, t := range slices.Backward(turns) {
+		if t.Link != (kernel.Ref{}) {
+			return t.Link
+		}
+	}
+	return kernel.Ref{}
+}
+
+// lookAtAgents adds what the agents would be shown, if the options name a panel.
+func (p *program) lookAtAgents(ctx context.Context, store *maskedStore, shown *shownSession) (err error) {
+	if p.options.config == "" && !p.options.single() {
+		return nil
+	}
+	lookup, err := p.lookup()
+	if err != nil {
+		return err
+	}
+	config, err := p.config(lookup)
+	if err != nil {
+		return err
+	}
+	r, err := p.resolver(lookup, config, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	at := &session{console: p.console, log: p.log, store: store, config: config, place: place{id: shown.ID, topic: shown.State}}
+	panel, _, err := makePanel(ctx, config, r, store, at)
+	if err != nil {
+		return err
+	}
+	previews, err := panel.Preview(ctx, shown.ID, shown.link)
+	if err != nil {
+		return err
+	}
+	shown.Agents = shownAgents(previews)
+	for _, a := range shown.Agents {
+		if shown.ContextWarning != string(policy.AtLimit) && a.Warning != noWarning {
+			shown.ContextWarning = a.Warning
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Preview is what an agent would be shown of a session in its next turn.
+type Preview struct {
+	Agent  string
+	Policy policy.Kind
+	// Shown says what of the history is chosen, and History is that, oldest turn first.
+	Shown   policy.Selection
+	History []contextbuild.Exchange
+	// Context counts the first input of the turn, without its question. Its Warning is
+	// empty for none.
+	Context ContextWarning
+}
+
+// Preview tells, in the order of the agents, what they would be shown if a turn of a
+// session began now. History is the newest link of the session's history
+// (sessions.Turn.Link), zero if there is none. Nothing is called and nothing kept.
+func (p *Panel) Preview(ctx context.Context, session string, history kernel.Ref) ([]Preview, error) {
+	list, err := p.preview(ctx, session, history)
+	if err != nil {
+		return nil, fmt.Errorf("what the next turn of session %s would be shown: %w", session, err)
+	}
+	return list, nil
+}
+
+func (p *Panel) preview(ctx context.Context, session string, history kernel.Ref) ([]Preview, error) {
+	d, err := p.describe(ctx, newTurn(session, 0, ""), history)
+	if err != nil {
+		return nil, err
+	}
+	if d.Summary, err = p.summary(ctx, &d); err != nil {
+		return nil, err
+	}
+	messages, err := p.messages(ctx, &d)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Preview, len(p.opts.Agents))
+	for i, a := range p.opts.Agents {
+		chosen, err := agents.Count(ctx, p.opts.Store, d, i, a.Context)
+		if err != nil {
+			return nil, err
+		}
+		d.Agents[i].Shown = &chosen.Selection
+		shown, err := agents.ShownHistory(ctx, p.opts.Store, d, i)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = Preview{
+			Agent: a.ID, Policy: a.Context.Policy.Kind, Shown: chosen.Selection, History: shown,
+			Context: contextWarning(session, messages, a.Context, chosen),
+		}
+	}
+	return list, nil
+}
