@@ -65,13 +65,14 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// callFolder is where the calls of an agent's turn are, below the dump's folder.
+// callFolder is where the calls of an agent's turn are, below the dump's folder. Those
+// that belong to no agent are by their purpose, behind a mark that no agent has.
 func callFolder(key backends.Key) string {
-	agent := key.Agent
-	if agent == "" {
-		agent = "no agent, " + key.Purpose
+	name := safeName(key.Agent)
+	if key.Agent == "" {
+		name = "+" + safeName(key.Purpose)
 	}
-	return filepath.Join(fmt.Sprintf("turn-%03d", key.Turn), safeName(agent))
+	return filepath.Join(fmt.Sprintf("turn-%03d", key.Turn), name)
 }
 
 // callNumber reads the number from the name of a file with an ending; 0 if it is

@@ -124,7 +124,10 @@ func (s *session) take(ctx context.Context, line string, signals <-chan os.Signa
 		if err := s.command(line); err != nil {
 			return ExitUsage, err
 		}
-		return ExitCompleted, nil
+		if s.next == "" {
+			return ExitCompleted, nil
+		}
+		line, s.next = s.next, ""
 	}
 	result, err := s.ask(ctx, line, signals)
 	switch {
@@ -136,6 +139,7 @@ func (s *session) take(ctx context.Context, line string, signals <-chan os.Signa
 	s.watch.give(s.cut.Add(hurry)) // a screen that takes no answer must not keep anybody
 	code, err := s.deliver(result)
 	s.watch.take()
+	s.settle(ctx, signals)
 	if s.terminated {
 		err = errQuit
 	}

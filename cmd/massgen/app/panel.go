@@ -111,10 +111,11 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 			ToolMode: toolMode(a.Backend), Context: r.context(m, a.Context),
 		})
 	}
-	_, faults := r.helpers(ctx, config)
+	asides, faults := r.helpers(ctx, config)
 	if failed = append(failed, faults...); len(failed) > 0 {
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
+	asides.addAsides(&opts, s)
 	panel, err := coordinator.New(opts)
 	return panel, models, err
 }

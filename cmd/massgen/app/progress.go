@@ -22,13 +22,8 @@ const startsWithin = 50 * time.Millisecond
 // follow shows the progress of a turn until it is over, and that it is cut. Only
 // it writes while a turn runs: who waits for interrupts must not wait for a screen.
 func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
-	events := make(chan coordinator.Event)
-	go func() {
-		defer close(events)
-		for ev := range t.Events(ctx) {
-			events <- ev
-		}
-	}()
+	events, end := eventsOf(ctx, t)
+	defer end()
 	v := progress{console: s.console, alone: len(s.models) == 1}
 	if !s.display() {
 		v.console.err = discard{}
@@ -42,17 +37,17 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			if line := quiet.line(now); line != "" {
 				s.console.say("%s", s.console.paint(faint, line))
 			}
-		case ev, more := <-events:
-			if !more {
+		case ev := <-events:
+			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
+			s.logEvent(ev)
+			quiet.hear(ev)
+			v.show(ev)
+			if ev.Kind == coordinator.Ended {
 				s.tellCut(cut)
 				v.flush()
 				s.summarise(ctx, t)
 				return
 			}
-			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
-			s.logEvent(ev)
-			quiet.hear(ev)
-			v.show(ev)
 		case <-v.soon:
 			v.flush()
 		case <-cut:
@@ -144,6 +139,10 @@ func (v *progress) show(ev coordinator.Event) {
 		v.tell(ev, ev.Agent+" was cancelled")
 	case coordinator.Presented:
 		v.tell(ev, ev.Agent+" presented the answer")
+	case coordinator.AsideStarted:
+		c.say("%s", c.paint(faint, asideText(ev.Label)))
+	case coordinator.AsideFailed:
+		c.say("  %s", c.paint(yellow, asideFailure(ev)))
 	}
 }
 

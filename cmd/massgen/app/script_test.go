@@ -212,6 +212,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	hang := backendtest.Reply{Fault: backendtest.HangBefore}
 	return map[string]func(backendtest.Call) backendtest.Reply{
 		"answers": answer,
+		"asides":  aside,
 		"hangs":   func(backendtest.Call) backendtest.Reply { return hang },
 		"hangs-first": func(c backendtest.Call) backendtest.Reply {
 			if c.Number == 1 {

@@ -33,6 +33,11 @@ type session struct {
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
 	notices  []string               // what every result is to be read with
 
+	// turn is the last one, as long as something may follow its answer, next a question
+	// that a command asks, and confirmed one whose topic is known.
+	turn       *coordinator.Turn
+	next       string
+	confirmed  string
 	cut        time.Time // when the last turn ended, if an interrupt ended it
 	terminated bool      // the system has asked the program to end
 }
@@ -288,6 +293,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 				s.cut = time.Now()
 			}
 			s.hideReasons(r)
+			s.turn = t
 			s.last, s.unfinished, s.busy = r, nil, false
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
@@ -348,6 +354,8 @@ func (s *session) finish(result coordinator.Result, err error) error {
 		return exitError{ExitFailed, err}
 	}
 	code, err := s.deliver(result)
+	s.settle(context.Background(), s.watch.take())
+	s.watch.give(time.Time{})
 	if code == ExitCompleted && err == nil {
 		return nil
 	}

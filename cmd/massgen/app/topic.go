@@ -21,16 +21,30 @@ const metaTopic = "topic"
 // topicUsage is what /topic takes: a name, then details behind semicolons.
 const topicUsage = "/topic NAME; location: PLACE; era: TIME sets it, and /topic - forgets it"
 
+// What /topic takes for a topic that waits for its confirmation (seed 002).
+const (
+	topicYes = "yes"
+	topicNo  = "no"
+)
+
 // setTopic shows, sets or forgets what the conversation is about.
 func (s *session) setTopic(text string) error {
 	switch text {
 	case "":
-		if s.topic.Current == nil {
-			s.console.say("There is no topic: %s.", topicUsage)
-			return nil
-		}
-		s.console.say("%s", printable(s.topic.Current.String()))
+		s.showTopic()
 		return nil
+	case topicYes, topicNo:
+		if s.topic.Pending == nil {
+			return fmt.Errorf("/topic %s: no topic waits for its confirmation: %s", text, topicUsage)
+		}
+		if text == topicYes {
+			s.next, _ = s.topic.Confirm()
+			s.confirmed = s.next
+			s.console.say("%s\nAsked again: %s", printable(s.topic.Current.String()), quoted(s.next))
+			break
+		}
+		s.topic.Decline()
+		s.console.say("The topic stays as it is.")
 	case "-":
 		s.topic.Clear()
 		s.console.say("There is no topic any more.")
@@ -43,6 +57,22 @@ func (s *session) setTopic(text string) error {
 		s.console.say("%s", printable(t.String()))
 	}
 	return s.keepTopic(context.Background())
+}
+
+func (s *session) showTopic() {
+	if s.topic.Current == nil {
+		s.console.say("There is no topic: %s.", topicUsage)
+	} else {
+		s.console.say("%s", printable(s.topic.Current.String()))
+	}
+	if p := s.topic.Pending; p != nil {
+		s.console.say("%s", pendingText(*p))
+	}
+}
+
+// pendingText says what can be done about a topic that waits for its confirmation.
+func pendingText(p topic.Pending) string {
+	return fmt.Sprintf("pending: %s; /topic yes goes over to it and asks again: %s; /topic no forgets it", oneLine(p.Topic.Name), quoted(p.Question))
 }
 
 // parseTopic reads "Tyburn; location: London; era: 1196-1783".
@@ -97,7 +127,11 @@ func (s *session) loadTopic(metadata map[string]string) error {
 // has one, and what is remembered of its user.
 func (s *session) sections(ctx context.Context, id string) ([]string, error) {
 	s.takePage()
-	list, err := s.topicSections(ctx, id)
+	return s.sectionsFor(ctx, s.topic, id)
+}
+
+func (s *session) sectionsFor(ctx context.Context, state topic.State, id string) ([]string, error) {
+	list, err := s.topicSections(ctx, state, id)
 	if err != nil {
 		return nil, err
 	}
@@ -115,30 +149,30 @@ func (s *session) takePage() {
 	}
 }
 
-func (s *session) topicSections(ctx context.Context, id string) ([]string, error) {
-	if s.topic.Current == nil && !s.log.Enabled(ctx, slog.LevelDebug) {
+func (s *session) topicSections(ctx context.Context, state topic.State, id string) ([]string, error) {
+	if state.Current == nil && !s.log.Enabled(ctx, slog.LevelDebug) {
 		return nil, nil
 	}
 	last, err := s.lastExchanges(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	s.logContext(last)
-	if s.topic.Current == nil {
+	s.logContext(state, last)
+	if state.Current == nil {
 		return nil, nil
 	}
 	// An answer from before there was a topic was a greeting too.
-	greeted := len(last) > 0 || !s.topic.ShouldGreet(time.Now())
-	return contextbuild.TopicSections(contextbuild.Topic{Text: s.topic.Current.String(), History: last, Greeted: greeted}), nil
+	greeted := len(last) > 0 || !state.ShouldGreet(time.Now())
+	return contextbuild.TopicSections(contextbuild.Topic{Text: state.Current.String(), History: last, Greeted: greeted}), nil
 }
 
 // logContext logs what the next turn goes by (seed 002, log context in prompts).
-func (s *session) logContext(last []contextbuild.Exchange) {
+func (s *session) logContext(state topic.State, last []contextbuild.Exchange) {
 	var current, pending string
-	if t := s.topic.Current; t != nil {
+	if t := state.Current; t != nil {
 		current = t.String()
 	}
-	if p := s.topic.Pending; p != nil {
+	if p := state.Pending; p != nil {
 		pending = p.Topic.String()
 	}
 	s.log.Debug("context", "topic", current, "history", contextbuild.RecentConversation(last), "pending", pending)
