@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +11,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
+	"github.com/massgen/massgen/sessions/storetest"
 )
 
 // BenchmarkContinue runs the program itself with --continue, on a session of 10 turns
@@ -124,7 +122,7 @@ func keptSession(b *testing.B, turns int, config string) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, err = store.Import(b.Context(), dumpOf(b, turns), "")
+	_, err = store.Import(b.Context(), storetest.LongSession(b, "long", turns), "")
 	if err == nil {
 		err = store.Close()
 	}
@@ -132,33 +130,4 @@ func keptSession(b *testing.B, turns int, config string) string {
 		b.Fatal(err)
 	}
 	return dir
-}
-
-// dumpOf is the export of a session of so many turns.
-func dumpOf(b *testing.B, turns int) *bytes.Buffer {
-	b.Helper()
-	d := &sessions.Dump{Session: sessions.Session{ID: "long", Title: "long"}, Texts: map[kernel.Ref][]byte{}}
-	var head kernel.Ref
-	for i := range turns {
-		turn := sessions.Turn{
-			Number: i + 1, Question: fmt.Sprintf("Question %d: what then?", i), Answer: fmt.Sprintf("Answer %d: this and that.", i),
-			Winner: "agent1", Status: kernel.Completed, MessageCount: 2,
-		}
-		link, err := sessions.Link{
-			Previous: head, Turn: turn.Number,
-			Question: sessions.RefOf([]byte(turn.Question)), Answer: sessions.RefOf([]byte(turn.Answer)),
-		}.Encode()
-		if err != nil {
-			b.Fatal(err)
-		}
-		head = sessions.RefOf(link)
-		turn.Link = head
-		d.Turns = append(d.Turns, turn)
-		d.Journals = append(d.Journals, [][]byte{[]byte(`{"type":"test"}`)})
-	}
-	var data bytes.Buffer
-	if err := d.Write(&data); err != nil {
-		b.Fatal(err)
-	}
-	return &data
 }

@@ -1,43 +1,18 @@
 package sqlite_test
 
 import (
-	"bytes"
-	"fmt"
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
+	"github.com/massgen/massgen/sessions/storetest"
 )
 
 // longSession fills a session with turns: by an import, which is one transaction.
 func longSession(t testing.TB, s *sqlite.Store, id string, turns int) {
 	t.Helper()
-	d := &sessions.Dump{Session: sessions.Session{ID: id, Title: "long"}, Texts: map[kernel.Ref][]byte{}}
-	var head kernel.Ref
-	for i := range turns {
-		turn := sessions.Turn{
-			Number: i + 1, Question: fmt.Sprintf("Question %d: what then?", i), Answer: fmt.Sprintf("Answer %d: this and that.", i),
-			Winner: "a", Status: kernel.Completed, MessageCount: 2,
-		}
-		link, err := sessions.Link{
-			Previous: head, Turn: turn.Number,
-			Question: sessions.RefOf([]byte(turn.Question)), Answer: sessions.RefOf([]byte(turn.Answer)),
-		}.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		head = sessions.RefOf(link)
-		turn.Link = head
-		d.Turns = append(d.Turns, turn)
-		d.Journals = append(d.Journals, [][]byte{[]byte(`{"type":"test"}`)})
-	}
-	var data bytes.Buffer
-	if err := d.Write(&data); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Import(t.Context(), &data, ""); err != nil {
+	if _, err := s.Import(t.Context(), storetest.LongSession(t, id, turns), ""); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -111,43 +111,42 @@ func (s *Store) lastTurn(ctx context.Context, id string) (last lastTurn, err err
 // Append adds one event to the journal of a running turn. Every text that the
 // event names must have been put. When Append returns, the event is on disk.
 func (s *Store) Append(ctx context.Context, id string, turn int, event []byte) error {
-	r, err := s.held(id, turn)
-	if err != nil {
-		return err
+	return s.during(id, turn, func(r *running) error {
+		if len(event) == 0 {
+			return sessions.EmptyEvent(id, turn)
+		}
+		refs := sessions.Refs(event)
+		var row rows
+		err := s.change(ctx, "write the journal of session "+id, func(w *writer) {
+			row = w.keep(id, r)
+			for _, ref := range distinct(refs) {
+				w.text(row.turn, ref, s.putBefore(ref))
+			}
+			w.exec("INSERT INTO events (turn, data) VALUES (?, ?)", row.turn, event)
+		})
+		if err != nil {
+			return err
+		}
+		r.row = row
+		s.named(refs)
+		return nil
+	})
+}
+
+// during does something to the turn that holds a session, while nobody else does.
+func (s *Store) during(id string, turn int, do func(*running) error) error {
+	s.mu.Lock()
+	r := s.running[id]
+	s.mu.Unlock()
+	if r == nil || r.number != turn {
+		return sessions.NotRunning(id, turn)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.over:
+	if r.over {
 		return sessions.NotRunning(id, turn)
-	case len(event) == 0:
-		return sessions.EmptyEvent(id, turn)
 	}
-	refs := sessions.Refs(event)
-	var row rows
-	err = s.change(ctx, "write the journal of session "+id, func(w *writer) {
-		row = w.keep(id, r)
-		for _, ref := range distinct(refs) {
-			w.text(row.turn, ref, s.putBefore(ref))
-		}
-		w.exec("INSERT INTO events (turn, data) VALUES (?, ?)", row.turn, event)
-	})
-	if err != nil {
-		return err
-	}
-	r.row = row
-	s.named(refs)
-	return nil
-}
-
-// held returns the turn that holds a session.
-func (s *Store) held(id string, turn int) (*running, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.running[id]; r != nil && r.number == turn {
-		return r, nil
-	}
-	return nil, sessions.NotRunning(id, turn)
+	return do(r)
 }
 
 // keep returns where a running turn is kept, and begins to keep it.
@@ -199,21 +198,16 @@ func (w *writer) newTurn(session int64, t sessions.Turn) int64 {
 // added to this one. If the process ends before that, the turn is none that was
 // interrupted. The session is let go of if Commit fails.
 func (s *Store) Commit(ctx context.Context, id string, turn int, e sessions.Ended) error {
-	r, err := s.held(id, turn)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over || r.committed {
-		return sessions.NotRunning(id, turn)
-	}
-	if err := s.end(ctx, id, r, e); err != nil {
-		r.over = true
-		return errors.Join(err, s.letGo(id, r))
-	}
-	r.committed = true
-	return nil
+	return s.during(id, turn, func(r *running) error {
+		if r.committed {
+			return sessions.NotRunning(id, turn)
+		}
+		if err := s.end(ctx, id, r, e); err != nil {
+			return errors.Join(err, s.letGo(id, r))
+		}
+		r.committed = true
+		return nil
+	})
 }
 
 // End lets go of a session. What the turn came to is kept unless it has neither
@@ -222,21 +216,13 @@ func (s *Store) Commit(ctx context.Context, id string, turn int, e sessions.Ende
 // or not at all. Of a turn that was committed, only the usage is kept, in addition.
 // The session is let go of also if End fails.
 func (s *Store) End(ctx context.Context, id string, turn int, e sessions.Ended) error {
-	r, err := s.held(id, turn)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over {
-		return sessions.NotRunning(id, turn)
-	}
-	r.over = true
-	keep := s.end
-	if r.committed {
-		keep = s.addUsage
-	}
-	return errors.Join(keep(ctx, id, r, e), s.letGo(id, r))
+	return s.during(id, turn, func(r *running) error {
+		keep := s.end
+		if r.committed {
+			keep = s.addUsage
+		}
+		return errors.Join(keep(ctx, id, r, e), s.letGo(id, r))
+	})
 }
 
 // addUsage adds what followed the answer of a turn that was committed.
@@ -255,21 +241,12 @@ func (s *Store) addUsage(ctx context.Context, id string, r *running, e sessions.
 // Leave lets go of a session whose turn is not over: it counts as interrupted then,
 // as if its process had ended, unless it was committed.
 func (s *Store) Leave(_ context.Context, id string, turn int) error {
-	r, err := s.held(id, turn)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over {
-		return sessions.NotRunning(id, turn)
-	}
-	r.over = true
-	return s.letGo(id, r)
+	return s.during(id, turn, func(r *running) error { return s.letGo(id, r) })
 }
 
-// letGo ends what a turn holds.
+// letGo ends what a turn holds. The caller has the turn's lock.
 func (s *Store) letGo(id string, r *running) error {
+	r.over = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running[id] != r { // Close was here
