@@ -220,7 +220,9 @@ func (*search) Call(ctx context.Context, arguments string) (string, error) {
 	case "panic":
 		panic("out of bounds")
 	case "control":
-		return "a\x00b\xffc", nil
+		return "a\x1bb\xffc", nil
+	case "binary":
+		return "a\x00b", nil
 	case "cancelled":
 		return "late but whole", ctx.Err()
 	}

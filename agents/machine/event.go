@@ -82,8 +82,10 @@ func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
 
 // ToolReply is the result of a ToolCall.
 type ToolReply struct {
-	Index  int        `json:"index"`
+	Index int `json:"index"`
+	// Result is what the model is sent, and Whole all of it where that was cut.
 	Result kernel.Ref `json:"result"`
+	Whole  kernel.Ref `json:"whole,omitzero"`
 	Error  bool       `json:"error,omitempty"`
 	// Abandoned says that the tool ignored its cancellation.
 	Abandoned bool `json:"abandoned,omitempty"`

@@ -16,7 +16,7 @@ import (
 
 // TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
-//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= overlap=
+//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= overlap=
 //	reply      with a line for each part of the message:
 //	             text WORDS | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             tool NAME (the agent's own) | stray NAME (nobody's) | bad NAME PROBLEM
@@ -152,6 +152,7 @@ func task(t *testing.T, d *datadriven.TestData) machine.Task {
 	d.MaybeScanArgs(t, "purpose", (*string)(&task.Purpose))
 	d.MaybeScanArgs(t, "max_turns", &task.Limits.MaxTurns)
 	d.MaybeScanArgs(t, "max_attempts", &task.Limits.MaxAttempts)
+	d.MaybeScanArgs(t, "max_tool_calls", &task.Limits.MaxToolCalls)
 	d.MaybeScanArgs(t, "overlap", &task.Limits.MaxOverlap)
 	task.JSON, task.MayUseJSON = d.HasArg("json"), d.HasArg("may_use_json")
 	if d.HasArg("votes") {

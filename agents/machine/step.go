@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 )
@@ -47,8 +48,10 @@ type state struct {
 	// that called none of the tools on offer.
 	JSON    bool `json:"json,omitempty"`
 	Ignored int  `json:"ignored,omitempty"`
-	// OwnTools says that the last call offered the agent's own tools.
+	// OwnTools says that the last call offered the agent's own tools, Exceeded that
+	// more of them were called than may be.
 	OwnTools  bool `json:"own_tools,omitempty"`
+	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Waiting says that a model call is out. Pending are the tool calls that are
 	// out, Act what the step ends with when they are back.
@@ -141,7 +144,7 @@ func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
 func (s *Step) callModel() Effect {
 	// In the last of max_turns calls, and after it, only the coordination tools are
 	// offered (seed 001).
-	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && !s.s.Exceeded && s.s.Calls < s.s.Task.Limits.MaxTurns-1
 	call := ModelCall{
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
@@ -208,6 +211,9 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 		switch {
 		case c.isAct() && !s.isConversation():
 			entry.Notice = refused[i]
+		case c.Own && s.s.OwnTools && s.exceeds():
+			s.s.Exceeded = true
+			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
 		case c.Own && s.s.OwnTools:
 			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
 			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
@@ -228,6 +234,15 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	}
 	return s.goOn()
 }
+
+// exceeds says that one more tool call would be one too many.
+func (s *Step) exceeds() bool {
+	limit := s.s.Task.Limits.MaxToolCalls
+	return limit > 0 && s.s.Tools >= limit
+}
+
+// ToolCalls returns how many of the agent's own tools the step has called.
+func (s *Step) ToolCalls() int { return s.s.Tools }
 
 // attempted counts a message that came to nothing. Its text is a better answer
 // than one that was said before, beside a tool that ran: that was about the tool.
