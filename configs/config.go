@@ -156,6 +156,10 @@ type Orchestrator struct {
 	// (DESIGN §4.7).
 	MaxTurns    int
 	MaxAttempts int
+	// MaxToolCalls limits the calls of an agent's own tools in one step, and
+	// MaxToolResultBytes what the model is sent of the result of one.
+	MaxToolCalls       int
+	MaxToolResultBytes int
 }
 
 // Timeouts holds the time limits of a turn. A round limit of 0 is none.
@@ -167,6 +171,8 @@ type Timeouts struct {
 	InitialRound    time.Duration
 	SubsequentRound time.Duration
 	RoundGrace      time.Duration
+	// Tool limits one tool call.
+	Tool time.Duration
 }
 
 // The types of display.
@@ -200,12 +206,15 @@ func Default() *Config {
 			FinalAnswerStrategy:      rules.Final,
 			MaxTurns:                 10,
 			MaxAttempts:              3,
+			MaxToolCalls:             50,
+			MaxToolResultBytes:       50_000,
 		},
 		Timeouts: Timeouts{
 			Orchestrator:    30 * time.Minute,
 			InitialRound:    rules.FirstRoundLimit,
 			SubsequentRound: rules.RoundLimit,
 			RoundGrace:      2 * time.Minute,
+			Tool:            2 * time.Minute,
 		},
 		UI:      UI{DisplayType: DisplaySimple},
 		Context: policy.Defaults(),

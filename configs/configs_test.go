@@ -130,7 +130,10 @@ orchestrator:
   final_answer_strategy: synthesize
   max_turns: 4
   max_attempts: 2
+  max_tool_calls: 7
+  max_tool_result_bytes: 2000
 timeout_settings:
+  tool_timeout_seconds: 5
   orchestrator_timeout_seconds: 0.5
   initial_round_timeout_seconds: 600
   subsequent_round_timeout_seconds: 180
@@ -177,9 +180,9 @@ func TestParsedValues(t *testing.T) {
 		Orchestrator: Orchestrator{
 			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 			MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true,
-			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2,
+			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000,
 		},
-		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
+		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute, Tool: 5 * time.Second},
 		UI:       UI{DisplayType: "silent"},
 		Context:  context,
 		Summary:  Backend{Type: "openai", Model: "small", APIKey: "sk-12345678", Params: backends.Params{Temperature: new(0.5)}},

@@ -179,6 +179,8 @@ func (d *description) orchestrator(o Orchestrator) {
 	d.row("final_answer_strategy", o.FinalAnswerStrategy)
 	d.row("max_turns", o.MaxTurns)
 	d.row("max_attempts", o.MaxAttempts)
+	d.row("max_tool_calls", o.MaxToolCalls)
+	d.row("max_tool_result_bytes", o.MaxToolResultBytes)
 }
 
 func (d *description) timeouts(t Timeouts) {
@@ -187,6 +189,7 @@ func (d *description) timeouts(t Timeouts) {
 	d.row("initial_round_timeout_seconds", secondsOrNone(t.InitialRound))
 	d.row("subsequent_round_timeout_seconds", secondsOrNone(t.SubsequentRound))
 	d.row("round_timeout_grace_seconds", t.RoundGrace.Seconds())
+	d.row("tool_timeout_seconds", t.Tool.Seconds())
 }
 
 func (d *description) providers(providers map[string]Provider) {

@@ -233,6 +233,8 @@ func orchestratorSection() section[Orchestrator] {
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
 			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
+			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
+			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
 		},
 		ignored: ignoredOrchestratorKeys(),
 	}
@@ -245,6 +247,7 @@ func timeoutSection() section[Timeouts] {
 			{"initial_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.InitialRound })},
 			{"subsequent_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.SubsequentRound })},
 			{"round_timeout_grace_seconds", value(seconds(0), func(t *Timeouts) *time.Duration { return &t.RoundGrace })},
+			{"tool_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.Tool })},
 		},
 	}
 }

@@ -160,8 +160,12 @@ func rules(c *configs.Config) kernel.Config {
 }
 
 func limits(c *configs.Config) machine.Limits {
-	l := machine.Limits{MaxTurns: c.Orchestrator.MaxTurns, MaxAttempts: c.Orchestrator.MaxAttempts}
-	if share := c.Orchestrator.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
+	o := c.Orchestrator
+	l := machine.Limits{
+		MaxTurns: o.MaxTurns, MaxAttempts: o.MaxAttempts, MaxToolCalls: o.MaxToolCalls, ResultLimit: o.MaxToolResultBytes,
+		ToolLimit: int(c.Timeouts.Tool.Milliseconds()),
+	}
+	if share := o.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
 		l.MaxOverlap = int(math.Round(share * 1000))
 	}
 	return l
