@@ -121,6 +121,8 @@ func (e *engine) carry(c turn.Command) {
 		e.turn.events.add(Event{Kind: StepStarted, Agent: e.id(c.Agent), Round: c.Round, Text: string(c.Purpose)})
 	case turn.WentToJSON:
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
+	case turn.ToolEnded:
+		e.tellToolEnd(c.Call)
 	case turn.StepEnded:
 		e.noteSaid(c)
 		e.tellEnd(c)
@@ -152,6 +154,7 @@ func (e *engine) start(effect machine.Effect) {
 		ctx = e.ctx[key.Agent]
 	}
 	ctx = backends.WithTrace(ctx, e.trace(key))
+	e.tellStart(effect)
 	described := e.machine.Turn()
 	e.group.Go(func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
@@ -364,7 +367,7 @@ func (e *engine) tellEnd(c turn.StepEnded) {
 	e.cancel[c.Agent]()
 	told := Event{
 		Agent: e.id(c.Agent), Round: c.Round, Text: c.Outcome.Reason, Label: c.Label, Void: c.Void,
-		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage,
+		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage, ToolCalls: c.ToolCalls,
 	}
 	switch c.Outcome.Kind {
 	case machine.Answered:

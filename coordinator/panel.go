@@ -118,11 +118,8 @@ type Options struct {
 	AfterTurn func(ctx context.Context, t *Turn, r Result) error
 }
 
-// DefaultLimits are the limits of a step: ten turns of tools (seeds 001 and 004), three
-// attempts (DESIGN §4.7), and 50 tool calls, each of two minutes and 50,000 bytes.
-func DefaultLimits() machine.Limits {
-	return machine.Limits{MaxTurns: 10, MaxAttempts: 3, MaxToolCalls: 50, ToolLimit: 120_000, ResultLimit: 50_000}
-}
+// DefaultLimits are the limits of a step.
+func DefaultLimits() machine.Limits { return machine.DefaultLimits() }
 
 // Panel is a set of agents that answer questions together. It is safe for
 // concurrent use; turns of different sessions run side by side.

@@ -80,6 +80,12 @@ type Limits struct {
 	MaxOverlap int `json:"max_overlap"`
 }
 
+// DefaultLimits are ten turns of tools (seeds 001 and 004), three attempts (DESIGN
+// §4.7), and 50 tool calls, each of two minutes and 50,000 bytes.
+func DefaultLimits() Limits {
+	return Limits{MaxTurns: 10, MaxAttempts: 3, MaxToolCalls: 50, ToolLimit: 120_000, ResultLimit: 50_000}
+}
+
 // Key names an effect within its session and turn.
 type Key struct {
 	Agent   int     `json:"agent"`

@@ -146,6 +146,18 @@ type StepStarted struct {
 // objects from now on.
 type WentToJSON struct{ Agent, Round int }
 
+// ToolCall is a call of an agent's own tool. Ended is zero while it has no result.
+type ToolCall struct {
+	Call    machine.ToolCall `json:"call"`
+	Started kernel.Time      `json:"started"`
+	Ended   kernel.Time      `json:"ended,omitempty"`
+	Result  kernel.Ref       `json:"result,omitzero"`
+	Error   bool             `json:"error,omitempty"`
+}
+
+// ToolEnded tells what a tool call came to.
+type ToolEnded struct{ Call ToolCall }
+
 // StepEnded tells what an agent's step came to.
 type StepEnded struct {
 	Agent, Round int
@@ -156,6 +168,8 @@ type StepEnded struct {
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       Usage
+	// ToolCalls is how many of the agent's own tools were called.
+	ToolCalls int
 	// Transcript is what was said in the step, with its last message.
 	Transcript []machine.Entry
 }
@@ -166,6 +180,7 @@ func (Wake) command()        {}
 func (Finish) command()      {}
 func (StepStarted) command() {}
 func (StepEnded) command()   {}
+func (ToolEnded) command()   {}
 func (WentToJSON) command()  {}
 
 // Usage adds up model calls. UnknownCalls are those of which no usage was

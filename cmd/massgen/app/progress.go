@@ -77,6 +77,9 @@ func (s *session) logEvent(ev coordinator.Event) {
 	case coordinator.TextDelta, coordinator.Thinking:
 		return
 	}
+	if s.logTools(ev) {
+		return
+	}
 	s.log.Debug(string(ev.Kind), "agent", ev.Agent, "round", ev.Round, "label", ev.Label, "text", ev.Text, "void", ev.Void,
 		"elapsed", ev.Elapsed, "calls", ev.Usage.Calls, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens,
 		"replayed", ev.Replayed)
@@ -106,7 +109,8 @@ func (v *progress) show(ev coordinator.Event) {
 	}
 	c := v.console
 	switch ev.Kind {
-	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.SessionUpdated, coordinator.Ended:
+	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.CallStarted, coordinator.ToolStarted,
+		coordinator.SessionUpdated, coordinator.Ended:
 		return
 	case coordinator.StepStarted:
 		v.started = append(v.started, ev)
@@ -121,6 +125,8 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
+	case coordinator.ToolEnded:
+		c.say("  %s", c.paint(faint, toolLine(ev)))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:
