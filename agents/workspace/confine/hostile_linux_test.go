@@ -71,6 +71,7 @@ func TestHostileCommands(t *testing.T) {
 		}
 		ran++
 		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
 			free := newPlace(t)
 			if harm := free.harm(h.line, func(c Command) string { return string(free.run(c).Output) }); harm == "" {
 				t.Error("without a fence it does no harm")

@@ -76,6 +76,7 @@ func TestNothingIsLeft(t *testing.T) {
 		for _, way := range ways {
 			for _, fenced := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/fenced %t", left.name, way.name, fenced), func(t *testing.T) {
+					t.Parallel()
 					p := newPlace(t)
 					c := p.command(nil, "sh", "-c", left.line)
 					if fenced {
