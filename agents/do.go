@@ -18,7 +18,8 @@ type Tool interface {
 	// Definition is what the model is told of the tool.
 	Definition() backends.Tool
 	// Call runs the tool. Arguments is the model's text, valid JSON or not. An
-	// error is told to the model as the call's result, and does not end the step.
+	// error is told to the model as the call's result, in the words of the text if there
+	// is one, and does not end the step.
 	Call(ctx context.Context, arguments string) (string, error)
 }
 
@@ -151,10 +152,10 @@ func (d *Doer) runTool(ctx context.Context, e machine.ToolCall, message backends
 	for _, t := range d.Members[e.Key.Agent].Tools {
 		if e.Call < len(calls) && t.Definition().Name == e.Name {
 			out, err := t.Call(ctx, calls[e.Call].Arguments)
-			if err != nil {
-				return "Error: " + err.Error(), true
+			if err != nil && out == "" {
+				out = "Error: " + err.Error()
 			}
-			return out, false
+			return out, err != nil
 		}
 	}
 	return fmt.Sprintf("Error: the tool %s is not there any more. Go on without it.", e.Name), true

@@ -1,6 +1,9 @@
 package confine
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // clip is a writer that keeps the beginning and the end of what it gets.
 type clip struct {
@@ -33,7 +36,13 @@ func (c *clip) end() []byte {
 	return c.last[max(0, len(c.last)-(c.most-c.most/2)):]
 }
 
-// text is the beginning and the end, with nothing said in between.
-func (c *clip) text() []byte { return slices.Concat(c.first, c.end()) }
+// text is the beginning and the end, with a word in between of what is missing.
+func (c *clip) text() []byte {
+	gap := ""
+	if n := c.omitted(); n > 0 {
+		gap = fmt.Sprintf("\n[%d bytes are left out here]\n", n)
+	}
+	return slices.Concat(c.first, []byte(gap), c.end())
+}
 
 func (c *clip) omitted() int64 { return c.total - int64(len(c.first)+len(c.end())) }

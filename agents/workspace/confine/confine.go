@@ -13,10 +13,10 @@ import (
 type Fence struct {
 	// Writes are trees in which it may do anything but make devices.
 	Writes []string `json:"writes"`
-	// Reads are trees and files that it may read, and execute if Programs is empty.
+	// Reads are trees and files that it may read, and execute if Programs is nil.
 	Reads []string `json:"reads"`
-	// Programs are the only files that may be executed, by it or by what it starts;
-	// empty means every file that it may read.
+	// Programs are the only files that may be executed, by it or by what it starts (see
+	// WithLoaders); nil means every file that it may read.
 	Programs []string `json:"programs"`
 	// Network lets it use TCP and UDP.
 	Network bool `json:"network"`
@@ -46,7 +46,7 @@ type Result struct {
 	Signal   string
 	TimedOut bool
 	// Output is what it wrote to standard output and standard error, in the order of
-	// writing. Omitted is how many bytes of its middle are missing.
+	// writing. Omitted is how many bytes of its middle are missing, which it says.
 	Output  []byte
 	Omitted int64
 	// Duration is the time from the start until none of its processes was left.

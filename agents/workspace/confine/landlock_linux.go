@@ -46,7 +46,7 @@ func (f *Fence) landlock() error {
 
 func (f *Fence) rules() []landlock.Rule {
 	run := execute
-	if len(f.Programs) > 0 {
+	if f.Programs != nil {
 		run = 0
 	}
 	var rules []landlock.Rule

@@ -1,0 +1,29 @@
+//go:build unix
+
+package workspace
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// makeOddFiles makes files that are none: a pipe, a socket, and a device where the
+// user may make one, else a link to one.
+func makeOddFiles(t *testing.T, dir string) {
+	t.Helper()
+	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
+	// A socket is made under a short path: long ones are refused.
+	short, err := os.MkdirTemp("", "s")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(short) })
+	l, err := net.Listen("unix", filepath.Join(short, "s"))
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	must(t, os.Rename(filepath.Join(short, "s"), filepath.Join(dir, "socket")))
+	if makeDevice(filepath.Join(dir, "device")) != nil {
+		must(t, os.Symlink(os.DevNull, filepath.Join(dir, "device")))
+	}
+}
