@@ -18,10 +18,15 @@ type Tool interface {
 	// Definition is what the model is told of the tool.
 	Definition() backends.Tool
 	// Call runs the tool. Arguments is the model's text, valid JSON or not. An
-	// error is told to the model as the call's result, in the words of the text if there
-	// is one, and does not end the step.
+	// error is told to the model as the call's result, and does not end the step.
 	Call(ctx context.Context, arguments string) (string, error)
 }
+
+// ErrorResult is an error of a Tool that has a form of its own for results. It is told
+// to the model as it stands.
+type ErrorResult string
+
+func (e ErrorResult) Error() string { return string(e) }
 
 // Member is an agent as the effects see it: what its calls go to.
 type Member struct {
@@ -152,13 +157,21 @@ func (d *Doer) runTool(ctx context.Context, e machine.ToolCall, message backends
 	for _, t := range d.Members[e.Key.Agent].Tools {
 		if e.Call < len(calls) && t.Definition().Name == e.Name {
 			out, err := t.Call(ctx, calls[e.Call].Arguments)
-			if err != nil && out == "" {
-				out = "Error: " + err.Error()
-			}
-			return out, err != nil
+			return told(out, err), err != nil
 		}
 	}
 	return fmt.Sprintf("Error: the tool %s is not there any more. Go on without it.", e.Name), true
+}
+
+func told(out string, err error) string {
+	var own ErrorResult
+	switch {
+	case err == nil:
+		return out
+	case errors.As(err, &own):
+		return string(own)
+	}
+	return "Error: " + err.Error()
 }
 
 // Describe stores what an agent's calls have in common and returns it as the turn

@@ -71,7 +71,8 @@ func (r Rules) Check() error {
 // The strictest rule that fits holds, wherever it stands: deny before ask before allow.
 // A rule to allow fits only if an argument fits in every way it can be read (a path as
 // it stands and made clean), a rule to ask or deny if it does in one way, in any case
-// of letters. Arguments that can be read in two ways are denied.
+// of letters. To ask for all calls but a few, allow these and let Otherwise be Ask.
+// Arguments that can be read in two ways are denied.
 func Decide(rules Rules, tool, arguments string) Decision {
 	args, err := read(arguments)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // change finds a place whose file is to be made, replaced or removed, and refuses it
-// if that may not be: in a tree for reading, through a symbolic link, at or around what
-// is protected. The caller holds w.changing.
+// if that may not be: in a tree for reading, through a link to a folder, at or around
+// what is protected. The caller holds w.changing.
 func (w *Workspace) change(name string) (place, error) {
 	p, err := w.find(name)
 	switch {
@@ -23,29 +23,28 @@ func (w *Workspace) change(name string) (place, error) {
 	case p.name == "." || p.name == p.tree.name && p.tree.file == "":
 		return p, fmt.Errorf("%s is a whole tree: name a file or folder in it", p.name)
 	}
-	if err := p.noLinks(); err != nil {
-		return p, err
+	if link := p.link(path.Dir(p.rel)); link != "" {
+		return p, fmt.Errorf("%s leads through a symbolic link, %s: name the folder itself", p.name, link)
 	}
 	return p, w.unprotected(p)
 }
 
-// noLinks refuses a symbolic link anywhere on the way to a place.
-func (p place) noLinks() error {
-	for i := range len(p.rel) + 1 {
-		if i < len(p.rel) && p.rel[i] != '/' {
+// link returns the first symbolic link on the way to rel in p's tree, "" if there is
+// none.
+func (p place) link(rel string) string {
+	for i := range len(rel) + 1 {
+		if i < len(rel) && rel[i] != '/' {
 			continue
 		}
-		info, err := p.tree.root.Lstat(p.rel[:i])
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil // nothing is below what is not there
-		case err != nil:
-			return p.failure(err)
-		case info.Mode()&fs.ModeSymlink != 0:
-			return fmt.Errorf("%s leads through a symbolic link, %s: name the file itself", p.name, p.rel[:i])
+		info, err := p.tree.root.Lstat(rel[:i])
+		if err != nil {
+			return "" // whoever uses the place meets the fault
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return rel[:i]
 		}
 	}
-	return nil
+	return ""
 }
 
 // unprotected refuses a place that is, or is in, or has in it, what is protected. Files

@@ -25,7 +25,7 @@ var hostilePaths = []string{
 	"peer/../../outside/canary", "peer/../file", "peer/answer.txt", "peer", "peer/new", "peer/leak", "peer/leak/canary",
 	"site/../../outside/canary", "site/keep.md", "site/KEEP.md", "site/./keep.md", "site//keep.md", "site/alias", "site/kept/x",
 	"site/folder/kept.txt", "site/folder", "site/through/kept.txt", "site",
-	"/proc/self/root/OUTSIDE/canary", "proc/self/environ", "%2e%2e/outside/canary", "．．/outside/canary", "‥/outside/canary",
+	"/proc/self/root" + "/OUTSIDE/canary", "proc/self/environ", "%2e%2e/outside/canary", "．．/outside/canary", "‥/outside/canary",
 	strings.Repeat("x", 256), strings.Repeat("x", 5000), strings.Repeat("x/", 2000) + "x", strings.Repeat("../", 40) + "etc/passwd",
 	strings.Repeat("é", 128),
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -57,7 +58,7 @@ func (w *Workspace) readFile(_ context.Context, a readFileArgs) (any, error) {
 	}
 	part := make([]byte, limit+utf8.UTFMax)
 	n, err := f.ReadAt(part, a.Offset)
-	if err != nil && err != io.EOF { //nolint:errorlint // ReadAt returns it as it is
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, p.failure(err)
 	}
 	text, end, ok := wholeRunes(part[:n], min(limit, n))
@@ -93,6 +94,9 @@ func wholeRunes(part []byte, limit int) (text string, end int, ok bool) {
 // nor starts a device.
 func (p place) open() (*os.File, fs.FileInfo, error) {
 	info, err := p.tree.root.Stat(p.rel)
+	if link := p.link(p.rel); err != nil && link != "" {
+		return nil, nil, fmt.Errorf("%s leads through a symbolic link, %s, outside or nowhere: name a file inside", p.name, link)
+	}
 	if err != nil {
 		return nil, nil, p.failure(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 )
 
@@ -49,8 +50,8 @@ func newTool[A any](w *Workspace, name string, run func(context.Context, A) (any
 // Definition is what the model is told of the tool.
 func (t *tool[A]) Definition() backends.Tool { return t.definition }
 
-// Call runs the tool. Its text is a JSON object, also when there is an error, which the
-// text tells as well.
+// Call runs the tool. Its text is a JSON object, and so is the text of its error, an
+// agents.ErrorResult.
 func (t *tool[A]) Call(ctx context.Context, arguments string) (string, error) {
 	args, err := t.decode(arguments)
 	if err != nil {
@@ -112,7 +113,10 @@ func failed(err error) (string, error) {
 		Success bool   `json:"success"`
 		Error   string `json:"error"`
 	}{Error: err.Error()})
-	return text, errors.Join(err, encoding)
+	if encoding != nil {
+		return "", errors.Join(err, encoding)
+	}
+	return text, agents.ErrorResult(text)
 }
 
 func encode(result any) (string, error) {

@@ -159,8 +159,8 @@ func (w *Workspace) protect(names []string) error {
 		if p.tree.name == "" || !p.tree.writable {
 			return fmt.Errorf("protect %s: it is in no mount that can be written to: begin it with the name of one", name)
 		}
-		if err := p.noLinks(); err != nil {
-			return fmt.Errorf("protect %s: %w", name, err)
+		if link := p.link(p.rel); link != "" {
+			return fmt.Errorf("protect %s: it leads through a symbolic link, %s: name the file itself", name, link)
 		}
 		w.protected = append(w.protected, clean)
 	}

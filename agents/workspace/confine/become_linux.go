@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mostProcesses is how many processes and threads a command may have.
+const mostProcesses = 4096
+
 // become turns this process into the command that it is sent.
 func become() {
 	runtime.LockOSThread() // some of what follows holds for one thread
@@ -33,6 +36,12 @@ func becomeCommand(in *os.File) error {
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up rights: %w", err)
+	}
+	if c.OwnUsers {
+		// Elsewhere the limit would count all that the user runs.
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: mostProcesses, Max: mostProcesses}); err != nil {
+			return fmt.Errorf("limit the number of processes: %w", err)
+		}
 	}
 	if c.Fence != nil {
 		if err := c.Fence.putUp(c.Dir, c.OwnSpaces); err != nil {

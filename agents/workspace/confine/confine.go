@@ -2,8 +2,6 @@ package confine
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -69,8 +67,6 @@ type report struct {
 	Error string `json:"error,omitempty"`
 }
 
-var errNoReport = errors.New("the supervisor ended without a word")
-
 // Run runs a command until it and all that it started have ended. It fails if the
 // command cannot be started or fenced in, or when ctx is done, after the command was
 // killed; a command's own failure is in the result. Run is safe for concurrent use.
@@ -101,23 +97,4 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return result, fmt.Errorf("run %s: %w", c.Argv[0], err)
 	}
 	return result, nil
-}
-
-// lastReport returns what decides among reports: an error, else the last one.
-func lastReport(d *json.Decoder) (report, error) {
-	var last report
-	found := false
-	for d.More() {
-		if err := d.Decode(&last); err != nil {
-			return last, fmt.Errorf("read the supervisor's report: %w", err)
-		}
-		found = true
-		if last.Error != "" {
-			return last, errors.New(last.Error)
-		}
-	}
-	if !found {
-		return last, errNoReport
-	}
-	return last, nil
 }

@@ -3,6 +3,7 @@ package confine
 import (
 	"bufio"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,7 +36,7 @@ func loaderOf(file string) (string, error) {
 	}
 	defer f.Close()
 	first, err := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
-	if err != nil && err != io.EOF { //nolint:errorlint // readers return it as it is
+	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
 	if line, ok := strings.CutPrefix(first, "#!"); ok {

@@ -43,12 +43,16 @@ func launch() {
 	}
 }
 
+var errNoReport = errors.New("the supervisor ended without a word")
+
 // launched is what a launched process is sent.
 type launched struct {
 	Command
 	// OwnSpaces says that the process is in namespaces of its own, of processes and of
 	// mounts.
 	OwnSpaces bool `json:"own_spaces"`
+	// OwnUsers says that it is in a namespace of users.
+	OwnUsers bool `json:"own_users"`
 }
 
 func run(ctx context.Context, c Command, out io.Writer) (report, error) {
@@ -82,7 +86,7 @@ func run(ctx context.Context, c Command, out io.Writer) (report, error) {
 	if err != nil {
 		return report{}, fmt.Errorf("start the supervisor: %w", err)
 	}
-	sent := json.NewEncoder(leash).Encode(launched{c, spaces != 0})
+	sent := json.NewEncoder(leash).Encode(launched{c, spaces != 0, spaces&syscall.CLONE_NEWUSER != 0})
 	said, err := lastReport(json.NewDecoder(status))
 	waited := cmd.Wait()
 	switch {
@@ -118,4 +122,23 @@ func attributes(spaces uintptr) *syscall.SysProcAttr {
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 	}
 	return attr
+}
+
+// lastReport returns what decides among reports: an error, else the last one.
+func lastReport(d *json.Decoder) (report, error) {
+	var last report
+	found := false
+	for d.More() {
+		if err := d.Decode(&last); err != nil {
+			return last, fmt.Errorf("read the supervisor's report: %w", err)
+		}
+		found = true
+		if last.Error != "" {
+			return last, errors.New(last.Error)
+		}
+	}
+	if !found {
+		return last, errNoReport
+	}
+	return last, nil
 }

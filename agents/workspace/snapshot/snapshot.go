@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 )
@@ -163,7 +162,7 @@ func (c *copying) link(name string) error {
 	}
 	if _, err := c.from.Stat(name); err != nil {
 		c.leaveOut(name, "the symbolic link leads outside, or nowhere")
-		return nil
+		return nil //nolint:nilerr // it is told in the result
 	}
 	return c.to.Symlink(target, name)
 }
@@ -211,7 +210,7 @@ func (c *copying) copy(name string, in *os.File, mode fs.FileMode) (n int64, err
 	if n, err = io.Copy(out, io.LimitReader(in, left)); err != nil {
 		return n, err
 	}
-	if more, err := in.Read(make([]byte, 1)); more > 0 || err != nil && err != io.EOF { //nolint:errorlint // files return it as it is
+	if more, err := in.Read(make([]byte, 1)); more > 0 || err != nil && !errors.Is(err, io.EOF) {
 		return n, errors.Join(err, fmt.Errorf("it has more than %d bytes: delete what is not needed", c.MaxBytes))
 	}
 	return n, out.Chmod(mode)
@@ -232,8 +231,11 @@ func (c *copying) share(name string, in *os.File, info fs.FileInfo, mode fs.File
 	if _, seek := in.Seek(0, io.SeekStart); err != nil || seek != nil {
 		return -1, errors.Join(err, seek)
 	}
-	if !same || os.Link(old, filepath.Join(c.dir, filepath.FromSlash(path.Clean(name)))) != nil {
+	if !same {
 		return -1, nil
+	}
+	if err := os.Link(old, filepath.Join(c.dir, filepath.FromSlash(name))); err != nil {
+		return -1, nil //nolint:nilerr // a file can only have so many names
 	}
 	return info.Size(), nil
 }
