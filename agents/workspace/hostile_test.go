@@ -24,7 +24,7 @@ var hostilePaths = []string{
 	"trailing.", "trailing ", "dots...", "dir./x", "... /x", "NUL", "con", "COM1.txt", "PEER/answer.txt", "Peer/answer.txt",
 	"peer/../../outside/canary", "peer/../file", "peer/answer.txt", "peer", "peer/new", "peer/leak", "peer/leak/canary",
 	"site/../../outside/canary", "site/keep.md", "site/KEEP.md", "site/./keep.md", "site//keep.md", "site/alias", "site/kept/x",
-	"site/folder/kept.txt", "site/folder", "site/through/kept.txt", "site",
+	"site/folder/kept.txt", "site/folder", "site/through/kept.txt", "site/into/new", "site",
 	"/proc/self/root" + "/OUTSIDE/canary", "proc/self/environ", "%2e%2e/outside/canary", "．．/outside/canary", "‥/outside/canary",
 	strings.Repeat("x", 256), strings.Repeat("x", 5000), strings.Repeat("x/", 2000) + "x", strings.Repeat("../", 40) + "etc/passwd",
 	strings.Repeat("é", 128),
@@ -55,7 +55,7 @@ func newScene(t *testing.T) scene {
 	for link, target := range map[string]string{
 		"own/absolute": at("outside"), "own/upwards": "../outside", "own/chain": "upwards", "own/itself": "itself",
 		"own/nowhere": "../outside/new", "own/dir/link": "../../outside", "peer/leak": "../outside", "site/alias": "keep.md",
-		"site/through": "folder",
+		"site/through": "folder", "site/into": "kept",
 	} {
 		must(t, os.Symlink(target, at(link)))
 	}
@@ -165,22 +165,7 @@ func TestLinkSwappedWhileItRuns(t *testing.T) {
 	at := func(name string) string { return filepath.Join(s.Dir(), name) }
 	must(t, os.Mkdir(at("swap"), 0o755))
 	must(t, os.Symlink(s.outside, at("link")))
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				// A step fails when a tool has just made or removed what it needs.
-				_ = os.Rename(at("swap"), at("aside"))
-				_ = os.Rename(at("link"), at("swap"))
-				_ = os.Rename(at("swap"), at("link"))
-				_ = os.Rename(at("aside"), at("swap"))
-			}
-		}
-	}()
+	stop := swap(at("swap"), at("link"), at("aside"))
 	refused := 0
 	for i := range 300 {
 		for _, call := range []struct {
@@ -201,11 +186,31 @@ func TestLinkSwappedWhileItRuns(t *testing.T) {
 			}
 		}
 	}
-	close(stop)
-	<-stopped
+	stop()
 	if refused == 0 {
 		t.Error("nothing was ever refused: the link was not met")
 	}
+}
+
+// swap has two files change places until it is stopped.
+func swap(a, b, aside string) (stop func()) {
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				// A step fails when a tool has just made or removed what it needs.
+				_ = os.Rename(a, aside)
+				_ = os.Rename(b, a)
+				_ = os.Rename(a, b)
+				_ = os.Rename(aside, a)
+			}
+		}
+	}()
+	return func() { close(done); <-stopped }
 }
 
 // FuzzParsePath holds what every path must be that a tool uses.

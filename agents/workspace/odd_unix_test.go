@@ -27,3 +27,15 @@ func makeOddFiles(t *testing.T, dir string) {
 		must(t, os.Symlink(os.DevNull, filepath.Join(dir, "device")))
 	}
 }
+
+// TestPipeSwappedWhileItRuns has a file change places with a pipe, which nobody must
+// wait for.
+func TestPipeSwappedWhileItRuns(t *testing.T) {
+	s := newScene(t)
+	at := func(name string) string { return filepath.Join(s.Dir(), name) }
+	stop := swap(at("file"), at("pipe"), at("aside"))
+	for range 3000 {
+		s.call("read_file", args{"path": "file"})
+	}
+	stop()
+}

@@ -106,8 +106,8 @@ func TestFenceIsUpHere(t *testing.T) {
 func TestCommandWorksInside(t *testing.T) {
 	p := newPlace(t)
 	r := p.run(p.command(p.fence(), "sh", "-c",
-		"set -e; mkdir -p d/e; echo hi > d/e/f; mv d/e/f g; chmod 755 g; touch -d 2001-01-01 g; ln -s g l; cat l; echo tmp > $TMPDIR/x; echo err >&2; exit 3"))
-	if r.Exit != 3 || string(r.Output) != "hi\nerr\n" {
+		"set -e; mkdir -p d/e; echo hi > d/e/f; mv d/e/f g; chmod 755 g; touch -d 2001-01-01 g; ln -s g l; cat l; echo echo ran > run; chmod +x run; ./run; echo tmp > $TMPDIR/x; echo err >&2; exit 3"))
+	if r.Exit != 3 || string(r.Output) != "hi\nran\nerr\n" {
 		t.Errorf("exit %d, output %q", r.Exit, r.Output)
 	}
 	if text, err := os.ReadFile(filepath.Join(p.inside, "g")); err != nil || string(text) != "hi\n" {

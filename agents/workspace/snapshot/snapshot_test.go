@@ -114,7 +114,7 @@ func TestAnEditInPlaceDoesNotReachASnapshot(t *testing.T) {
 		}
 	}
 	stat := func(name string) fs.FileInfo {
-		info, err := os.Stat(name)
+		info, err := os.Lstat(name)
 		must(t, err)
 		return info
 	}
