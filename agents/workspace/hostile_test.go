@@ -167,7 +167,7 @@ func TestLinkSwappedWhileItRuns(t *testing.T) {
 	must(t, os.Symlink(s.outside, at("link")))
 	stop := swap(at("swap"), at("link"), at("aside"))
 	refused := 0
-	for i := range 300 {
+	for i := range 100 {
 		for _, call := range []struct {
 			tool string
 			args map[string]any

@@ -34,7 +34,7 @@ func TestPipeSwappedWhileItRuns(t *testing.T) {
 	s := newScene(t)
 	at := func(name string) string { return filepath.Join(s.Dir(), name) }
 	stop := swap(at("file"), at("pipe"), at("aside"))
-	for range 3000 {
+	for range 1000 {
 		s.call("read_file", args{"path": "file"})
 	}
 	stop()
