@@ -24,6 +24,12 @@ type Tool interface {
 	Call(ctx context.Context, arguments string) (string, error)
 }
 
+// ErrorResult is an error of a Tool that has a form of its own for results. It is told
+// to the model as it stands.
+type ErrorResult string
+
+func (e ErrorResult) Error() string { return string(e) }
+
 // Member is an agent as the effects see it: what its calls go to.
 type Member struct {
 	Backend backends.Backend

@@ -199,6 +199,7 @@ func TestToolCalls(t *testing.T) {
 		{"search", "control", "a\uFFFDb\uFFFDc", false},
 		{"search", "binary", "Error: the tool search returned 3 bytes that are no text. Go on without them.", true},
 		{"search", "fail", "Error: the index is\uFFFD[31m broken", true},
+		{"search", "own form", `{"found":null}`, true},
 		{"search", "panic", "Error: the tool search broke down (out of bounds). Go on without it.", true},
 		{"gone", "{}", "Error: the tool gone is not there any more. Go on without it.", true},
 	} {

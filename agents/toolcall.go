@@ -26,16 +26,25 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	member := d.Members[e.Key.Agent]
 	result, err := member.runTool(ctx, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
 	reply := machine.ToolReply{Index: e.Key.Index, Error: err != nil}
-	if err != nil {
-		result = "Error: " + err.Error()
-	}
-	result = contextbuild.Clean(result)
+	result = contextbuild.Clean(told(result, err))
 	shown, isCut := member.shownResult(e.Name, result, turn.Limits.ResultLimit)
 	if reply.Result, err = d.Blobs.Put(stored, []byte(shown)); err != nil || !isCut {
 		return reply, err
 	}
 	reply.Whole, err = d.Blobs.Put(stored, []byte(result))
 	return reply, err
+}
+
+// told is what the model is sent of a result.
+func told(result string, err error) string {
+	var own ErrorResult
+	switch {
+	case err == nil:
+		return result
+	case errors.As(err, &own):
+		return string(own)
+	}
+	return "Error: " + err.Error()
 }
 
 // Arguments returns what a tool is called with, as the model wrote it.

@@ -215,6 +215,8 @@ func (*search) Definition() backends.Tool {
 
 func (*search) Call(ctx context.Context, arguments string) (string, error) {
 	switch arguments {
+	case "own form":
+		return "", fmt.Errorf("search: %w", agents.ErrorResult(`{"found":null}`))
 	case "fail":
 		return "half a result", errors.New("the index is\x1b[31m broken")
 	case "panic":

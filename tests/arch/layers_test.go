@@ -14,13 +14,17 @@ var layers = [][]string{
 	{"cmd/massgen"},
 	{"cmd/massgen/app"},
 	{"coordinator", "agents/conversation"},
+	{"agents/workspace", "agents/permission"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 		"backends/retry", "backends/fallback",
 	},
-	{"backends/wire", "backends/prices", "backends/tokens", "contextbuild/policy"},
+	{
+		"backends/wire", "backends/prices", "backends/tokens", "contextbuild/policy",
+		"agents/workspace/confine", "agents/workspace/snapshot",
+	},
 	{"backends", "coordinator/kernel"},
 	{"secrets"},
 }
@@ -86,6 +90,8 @@ var confined = map[string][]string{
 	"golang.org/x/term":                      {"cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
+	"github.com/landlock-lsm/go-landlock":    {"agents/workspace/confine"},
+	"golang.org/x/sys":                       {"agents/workspace/confine"},
 	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
 
