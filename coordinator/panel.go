@@ -80,6 +80,10 @@ type Agent struct {
 	Params        backends.Params
 	// Tools are the agent's own, beside answering and voting.
 	Tools []agents.Tool
+	// KeepResult keeps the whole of a tool's result that is too long for the model,
+	// where the agent can read it, and says where. It may be nil, and is called
+	// concurrently.
+	KeepResult func(tool, result string) (where string, err error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Context says how much of a session's history the agent is shown; its zero value
@@ -328,7 +332,9 @@ func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error
 func (p *Panel) members() []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
-		members[i] = agents.Member{Backend: a.Backend, Tools: a.Tools, Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody}
+		members[i] = agents.Member{
+			Backend: a.Backend, Tools: a.Tools, KeepResult: a.KeepResult, Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
+		}
 	}
 	return members
 }
