@@ -37,7 +37,7 @@ func TestCall(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SOME_API_KEY", "secret")
 	server := self("honest")
-	server.Env = map[string]string{"OWN": "its own"}
+	server.Env["OWN"] = "its own"
 	c, _ := start(t, server, mcp.Options{})
 	got := strings.Split(call(t, c, "environment", ""), "\n")
 	isPath := func(s string) bool { return strings.HasPrefix(s, "PATH=") }

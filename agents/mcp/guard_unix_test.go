@@ -93,9 +93,7 @@ func hold(path string) {
 func beParent(args []string) {
 	launcher, err := mcp.Launcher()
 	if err == nil {
-		_, err = mcp.Start(context.Background(), family(args[0], apart), mcp.Options{Launcher: launcher, Log: func(_, line string) {
-			fmt.Fprintln(os.Stderr, line)
-		}})
+		_, err = mcp.Start(context.Background(), family(args[0], apart), mcp.Options{Launcher: launcher})
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -191,6 +189,11 @@ func TestKilledGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone()
+	// The client sees it some time later.
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for c.Ping(ctx) == nil && ctx.Err() == nil {
+	}
 	call(t, c, "tool", "")
 	lines.await(t, "started anew")
 }

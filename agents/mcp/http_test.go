@@ -151,7 +151,7 @@ func TestHTTPLies(t *testing.T) {
 		"flood of events": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			data := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"call-1","progress":1,"message":"` +
-				strings.Repeat("x", 900) + `"}}`
+				strings.Repeat("x", 4<<10) + `"}}`
 			for range (100 << 20) / len(data) {
 				fmt.Fprintf(w, "event: message\ndata: %s\n\n", data)
 			}

@@ -71,7 +71,7 @@ var lies = map[string]map[string]func(out io.Writer, r request){
 			fmt.Fprintln(out)
 		case "many":
 			notification := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"message":"%s"}}`,
-				r.Params.Meta.ProgressToken, strings.Repeat("x", 4<<10))
+				r.Params.Meta.ProgressToken, strings.Repeat("x", 16<<10))
 			for range (100 << 20) / len(notification) {
 				fmt.Fprintln(out, notification)
 			}

@@ -51,7 +51,10 @@ func self(role string, args ...string) mcp.Server {
 	if len(args) == 0 {
 		args = []string{""}
 	}
-	return mcp.Server{Name: "fake", Command: os.Args[0], Args: append([]string{role}, args...)}
+	return mcp.Server{
+		Name: "fake", Command: os.Args[0], Args: append([]string{role}, args...),
+		Env: map[string]string{"GORACE": "atexit_sleep_ms=0"}, // the race detector lets a program end a second later
+	}
 }
 
 // heard are the lines that a client logged.

@@ -154,14 +154,12 @@ func (p *process) await(wait func() error, stderr *os.File, log func(line string
 	p.status = ending(wait())
 	p.stdin.Close()
 	p.lifeline.Close()
-	deaf := time.AfterFunc(drainGrace, func() {
+	time.AfterFunc(drainGrace, func() {
 		stderr.Close()
 		p.stdout.Close()
 	})
 	<-heard
-	if deaf.Stop() {
-		stderr.Close()
-	}
+	stderr.Close()
 	close(p.ended)
 }
 

@@ -147,8 +147,11 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 	case err == nil:
 		s.suspect.Store(false)
 		return result, nil
-	case errors.Is(err, sdk.ErrConnectionClosed) || ctx.Err() != nil:
+	case errors.Is(err, sdk.ErrConnectionClosed):
+		s.finish()
 		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case s.life.Err() != nil:
 		return nil, errors.New("it was ended during the call")
 	case limited.Err() != nil:

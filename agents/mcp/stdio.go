@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"sync"
@@ -39,8 +37,10 @@ func (t stdioTransport) Connect(context.Context) (sdk.Connection, error) {
 	c := &stdioConn{
 		stdioTransport: t,
 		lines:          newLineReader(t.process.stdout, mostMessage),
+		in:             make(chan received),
 		out:            make(chan []byte), deaf: make(chan struct{}), closed: make(chan struct{}),
 	}
+	go c.readAll()
 	go c.writeAll()
 	return c, nil
 }
@@ -49,6 +49,7 @@ type stdioConn struct {
 	stdioTransport
 	lines     *lineReader // the reader's
 	babble    bool        // the reader's: a line that is no message was seen
+	in        chan received
 	questions atomic.Int64
 
 	out     chan []byte
@@ -57,12 +58,48 @@ type stdioConn struct {
 	closed  chan struct{}
 }
 
+// received is what the reader hands over, and the last of it an error.
+type received struct {
+	message jsonrpc.Message
+	err     error
+}
+
 // SessionID is empty: a process has one session.
 func (c *stdioConn) SessionID() string { return "" }
 
-// Read returns the next message that is no notification. What is no message at all is
-// passed over.
+// Read returns the next message that is no notification.
 func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
+	select {
+	case r := <-c.in:
+		return r.message, r.err
+	case <-c.closed:
+		return nil, io.EOF
+	}
+}
+
+// readAll reads until the process has ended. After Close it reads on, for nobody, so
+// that a process that still writes can end in peace.
+func (c *stdioConn) readAll() {
+	defer c.process.stdout.Close()
+	for {
+		m, err := c.message()
+		select {
+		case c.in <- received{m, err}:
+			if err == nil {
+				continue
+			}
+			<-c.closed // what cannot be read the SDK closes
+		case <-c.closed:
+		}
+		// The process is being ended, and the pipe with it.
+		_, _ = io.Copy(io.Discard, c.process.stdout)
+		return
+	}
+}
+
+// message returns the next message that is no notification, which it passes on. What is
+// no message at all is passed over.
+func (c *stdioConn) message() (jsonrpc.Message, error) {
 	for {
 		m, err := c.next()
 		if err != nil {
@@ -87,8 +124,6 @@ func (c *stdioConn) next() (jsonrpc.Message, error) {
 	for {
 		l, err := c.lines.next()
 		switch {
-		case errors.Is(err, os.ErrClosed):
-			return nil, io.EOF
 		case err != nil:
 			return nil, err
 		case l.cut:
@@ -182,7 +217,6 @@ func (c *stdioConn) Close() error {
 	c.closing.Do(func() {
 		close(c.closed)
 		c.process.stop()
-		c.process.stdout.Close()
 	})
 	return nil
 }

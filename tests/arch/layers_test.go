@@ -10,7 +10,7 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults", "tests/judges", "tests/live"},
+	{"tests", "tests/arch", "tests/faults", "tests/judges", "tests/mcpservers", "tests/live"},
 	{"cmd/massgen"},
 	{"cmd/massgen/app"},
 	{"coordinator", "agents/conversation", "agents/mcp"},
