@@ -166,6 +166,9 @@ func (c *Client) alive(ctx context.Context) (*session, error) {
 		if !s.isOver() && (!s.suspect.Load() || s.ping(ctx) == nil) {
 			return s, nil
 		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // which says nothing of the server
+		}
 		if err := c.drop(ctx); err != nil {
 			return nil, err
 		}

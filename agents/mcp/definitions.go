@@ -57,7 +57,7 @@ func readTools(ctx context.Context, session *sdk.ClientSession, server Server, n
 
 func (l *listing) add(tool *sdk.Tool) {
 	if l.seen[tool.Name] {
-		l.note(fmt.Sprintf("it lists the tool %q twice; the first counts", short(tool.Name)))
+		l.note(fmt.Sprintf("it lists the tool %q twice; the first counts", oneLine(tool.Name, mostLogged)))
 		return
 	}
 	l.seen[tool.Name] = true
@@ -72,7 +72,7 @@ func (l *listing) add(tool *sdk.Tool) {
 		err = fmt.Errorf("its description has %d bytes, more than %d", len(tool.Description), mostDescription)
 	}
 	if err != nil {
-		l.note(fmt.Sprintf("its tool %q is left out: %v", short(tool.Name), err))
+		l.note(fmt.Sprintf("its tool %q is left out: %v", oneLine(tool.Name, mostLogged), err))
 		return
 	}
 	l.tools = append(l.tools, listed{tool.Name, backends.Tool{Description: tool.Description, Schema: schema}})
@@ -127,15 +127,15 @@ func objectSchema(schema any) (json.RawMessage, error) {
 	return data, nil
 }
 
-// short makes a text of a server into one line of the log.
-func short(text string) string {
-	return strings.Join(strings.Fields(clip(text, 200)), " ")
-}
+// mostLogged is how much of a server's text is logged or shown as progress, in bytes.
+const mostLogged = 200
 
-// clip cuts a text that has more bytes than most, and says so.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
+// oneLine makes a text of a server into one line, of most bytes if it is longer.
+func oneLine(text string, most int) string {
+	cut := text[:min(len(text), most)]
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(cut, "")), " ")
+	if len(cut) < len(text) {
+		line += "…"
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return line
 }

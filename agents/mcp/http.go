@@ -19,7 +19,10 @@ const listenLimit = 5 * time.Second
 // httpTransport returns the SDK's transport to the server's URL, and what closes its
 // connections.
 func httpTransport(server Server) (transport sdk.Transport, closeIdle func()) {
-	base := http.DefaultTransport.(*http.Transport).Clone()
+	base := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+	}
 	client := &http.Client{
 		Transport:     carefulTripper{base: base, headers: server.Headers},
 		CheckRedirect: stayThere,

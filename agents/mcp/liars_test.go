@@ -65,8 +65,11 @@ func TestStrangeResults(t *testing.T) {
 	server := impatient("results")
 	server.CallTimeout = patience
 	c, lines := start(t, server, mcp.Options{})
-	for _, name := range []string{"nulls", "kind", "text", "number", "torn"} {
-		t.Log(fails(t, c, name, ""))
+	for name, want := range map[string]string{
+		"nulls": "call: nil content", "kind": `type "smell"`, "text": "has not the form", "number": "has not the form",
+		"torn": "cannot be read",
+	} {
+		mustContain(t, fails(t, c, name, ""), want)
 	}
 	if got := call(t, c, "no_part", ""); got != "The tool returned nothing." {
 		t.Errorf("a result without content is shown as %q", got)

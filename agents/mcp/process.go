@@ -58,12 +58,12 @@ func startProcess(server Server, launcher []string, log func(line string)) (*pro
 		return nil, fmt.Errorf("open pipes: %w", err)
 	}
 	stdin, stdout, stderr, lifeline := pipes[0], pipes[1], pipes[2], pipes[3]
-	words := append([]string{command}, server.Args...)
+	argv := append([]string{command}, server.Args...)
 	guarded := len(launcher) > 0 && needsGuard
 	if guarded {
-		words = append(slices.Clone(launcher), words...)
+		argv = append(slices.Clone(launcher), argv...)
 	}
-	cmd := exec.Command(words[0], words[1:]...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = server.Dir, environment(server.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin.read, stdout.write, stderr.write
 	if guarded {

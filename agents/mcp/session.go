@@ -129,7 +129,7 @@ func (s *session) progressed(p *sdk.ProgressNotificationParams) {
 	if message == "" && p.Total > 0 {
 		message = fmt.Sprintf("%g of %g", p.Progress, p.Total)
 	}
-	s.options.Progress(s.server.Name, tool.(string), p.Progress, short(message))
+	s.options.Progress(s.server.Name, tool.(string), p.Progress, oneLine(message, mostLogged))
 }
 
 // call runs a tool under the server's time limit.
@@ -194,6 +194,7 @@ var sdkWords = regexp.MustCompile(`^(?:(?:calling|sending) "[^"]*": |rejected by
 // explain says in one line what went wrong with what was asked of the server.
 func (s *session) explain(ctx context.Context, what string, err error) error {
 	var transport *url.Error
+	var form *json.UnmarshalTypeError
 	answer, isAnswer := answered(err)
 	switch {
 	case errors.Is(context.Cause(ctx), errStartLimit):
@@ -204,13 +205,15 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 		// The error itself has the whole address, and with it perhaps a key.
 		return fmt.Errorf("%s: %w", what, transport.Err)
 	case isAnswer:
-		return fmt.Errorf("it answers with error %d: %s", answer.Code, clip(answer.Message, mostError))
+		return fmt.Errorf("it answers with error %d: %s", answer.Code, oneLine(answer.Message, mostError))
+	case errors.As(err, &form):
+		return fmt.Errorf("its answer to the %s has not the form that the protocol gives it", what)
 	case errors.Is(err, io.EOF) && s.process != nil:
 		return fmt.Errorf("it ended during the %s (%s)", what, s.process.epitaph())
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("it ended the connection during the %s", what)
 	}
-	return fmt.Errorf("%s: %s", what, clip(sdkWords.ReplaceAllString(err.Error(), ""), mostError))
+	return fmt.Errorf("%s: %s", what, oneLine(sdkWords.ReplaceAllString(err.Error(), ""), mostError))
 }
 
 func (s *session) withLastWords(err error) error {
@@ -233,7 +236,8 @@ func (s *session) isOver() bool {
 	}
 }
 
-// close begins to end the session and the calls in it. It returns at once; closed is closed when all is done.
+// close begins to end the session and the calls in it. It returns at once; closed is
+// closed when all is done.
 func (s *session) close() {
 	s.finish()
 	s.end()
