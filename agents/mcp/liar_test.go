@@ -56,6 +56,11 @@ var lies = map[string]map[string]func(out io.Writer, r request){
 		fmt.Fprintln(out, `{"jsonrpc":"2.0","id":999,"result":{}}`)
 		answerTruly(out, r)
 	}},
+	"asks for ever": {"tools/call": func(out io.Writer, _ request) {
+		for i := 0; ; i++ {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":"q%d","method":"ping"}`+"\n", i)
+		}
+	}},
 	"floods": {"tools/call": func(out io.Writer, r request) {
 		switch r.Params.Name {
 		case "id first":

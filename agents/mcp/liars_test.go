@@ -60,6 +60,14 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+func TestEndlessQuestions(t *testing.T) {
+	t.Parallel()
+	c, lines := start(t, self("liar", "asks for ever"), mcp.Options{})
+	mustContain(t, fails(t, c, "tool", ""), "without reading an answer")
+	fails(t, c, "tool", "")
+	lines.await(t, "started anew")
+}
+
 func TestStrangeResults(t *testing.T) {
 	t.Parallel()
 	server := impatient("results")
