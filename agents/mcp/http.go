@@ -16,19 +16,22 @@ import (
 // what it has to say unasked. One that does not answer has no such stream.
 const listenLimit = 5 * time.Second
 
-// httpTransport returns the SDK's transport to the server's URL, and what closes its
-// connections.
-func httpTransport(server Server) (transport sdk.Transport, closeIdle func()) {
+// httpTransport returns the SDK's transport to the server's URL, and what ends its
+// requests and closes its connections.
+func httpTransport(server Server) (transport sdk.Transport, sever func()) {
+	life, end := context.WithCancel(context.Background())
 	base := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
 		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
 	}
 	client := &http.Client{
-		Transport:     carefulTripper{base: base, headers: server.Headers},
+		Transport:     carefulTripper{base: base, headers: server.Headers, life: life},
 		CheckRedirect: stayThere,
 	}
-	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage},
-		base.CloseIdleConnections
+	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, func() {
+		end()
+		base.CloseIdleConnections()
+	}
 }
 
 // stayThere refuses redirects to another host, which would be sent the headers.
@@ -48,6 +51,7 @@ func stayThere(req *http.Request, via []*http.Request) error {
 type carefulTripper struct {
 	base    http.RoundTripper
 	headers map[string]string
+	life    context.Context // the connection's
 }
 
 // RoundTrip is safe for concurrent use.
@@ -71,32 +75,40 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// answer sends a request, and answers for the server if it lets a GET wait, which
-// the SDK would wait for without end.
+// answer sends a request that ends with the life of the connection, and answers for the
+// server if it lets a GET wait: the SDK would wait for either without end.
 func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
-	if req.Method != http.MethodGet {
-		return t.base.RoundTrip(req)
-	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	limit := time.AfterFunc(listenLimit, func() { cancel(errSilent) })
+	stop := context.AfterFunc(t.life, func() { cancel(context.Canceled) })
+	free := func() { stop(); cancel(nil) }
+	if req.Method == http.MethodGet {
+		limit := time.AfterFunc(listenLimit, func() { cancel(errSilent) })
+		defer limit.Stop()
+	}
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
-	limit.Stop()
-	if errors.Is(context.Cause(ctx), errSilent) {
+	switch {
+	case errors.Is(context.Cause(ctx), errSilent):
 		if err == nil {
 			resp.Body.Close()
 		}
-		return &http.Response{
-			Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed,
-			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-			Header: http.Header{}, Body: http.NoBody, Request: req,
-		}, nil
-	}
-	if err != nil {
-		cancel(nil)
+		free()
+		return noStream(req), nil
+	case err != nil:
+		free()
 		return nil, err
 	}
-	resp.Body = &cancellingBody{resp.Body, func() { cancel(nil) }}
+	resp.Body = &cancellingBody{resp.Body, free}
 	return resp, nil
+}
+
+// noStream is what a server answers that has nothing to say unasked (MCP, transports,
+// streamable HTTP).
+func noStream(req *http.Request) *http.Response {
+	return &http.Response{
+		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: req,
+	}
 }
 
 var errSilent = errors.New("no answer")
@@ -104,11 +116,11 @@ var errSilent = errors.New("no answer")
 // cancellingBody frees a request's context when it is closed.
 type cancellingBody struct {
 	io.ReadCloser
-	cancel func()
+	free func()
 }
 
 func (b *cancellingBody) Close() error {
-	b.cancel()
+	b.free()
 	return b.ReadCloser.Close()
 }
 

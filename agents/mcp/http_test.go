@@ -187,6 +187,31 @@ func TestHTTPLies(t *testing.T) {
 	}
 }
 
+// TestHTTPUnansweredAnswer: a server that asks, and then takes no answer, cannot keep
+// a client from closing.
+func TestHTTPUnansweredAnswer(t *testing.T) {
+	t.Parallel()
+	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m request
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil || m.Method == "" {
+			saysNothing(w, r)
+			return
+		}
+		if m.Method == "tools/call" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ping\"}\n\ndata: ")
+			defer fmt.Fprint(w, "\n")
+		} else {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		answerTruly(w, m)
+	}))
+	c, _ := start(t, server, mcp.Options{})
+	if got := call(t, c, "tool", ""); got != "fine" {
+		t.Errorf("the tool returned %q", got)
+	}
+}
+
 // TestHTTPWithoutStream: a server that does not answer the request for a stream is
 // used without one.
 func TestHTTPWithoutStream(t *testing.T) {

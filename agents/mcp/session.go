@@ -32,8 +32,8 @@ type session struct {
 	server   Server
 	options  Options
 	conn     *sdk.ClientSession
-	process  *process // nil over HTTP
-	release  func()
+	process  *process    // nil over HTTP
+	sever    func()      // ends all requests over HTTP
 	stale    atomic.Bool // the server's list of tools is not what it was
 	suspect  atomic.Bool // a call ran out of time, and nothing came since
 	calls    sync.Map    // of the tools' names, by the progress token of the call
@@ -49,7 +49,7 @@ type session struct {
 
 func newSession(server Server, options Options) *session {
 	s := &session{
-		server: server, options: options, release: func() {},
+		server: server, options: options, sever: func() {},
 		over: make(chan struct{}), closed: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -84,8 +84,8 @@ func (s *session) open(ctx context.Context, version string) error {
 
 func (s *session) transport() (sdk.Transport, error) {
 	if s.server.URL != "" {
-		transport, release := httpTransport(s.server)
-		s.release = release
+		transport, sever := httpTransport(s.server)
+		s.sever = sever
 		return transport, nil
 	}
 	p, err := startProcess(s.server, s.options.Launcher, s.note)
@@ -244,15 +244,20 @@ func (s *session) close() {
 	s.closing.Do(func() {
 		go func() {
 			defer close(s.closed)
+			if s.process != nil {
+				// First, because the SDK waits for what a process that does not read is sent.
+				s.process.stop()
+			}
 			if s.conn != nil {
+				patience := time.AfterFunc(closeGrace, s.sever)
 				// What a server says to the end of a session changes nothing.
 				_ = s.conn.Close()
+				patience.Stop()
 			}
 			if s.process != nil {
-				s.process.stop()
 				<-s.process.ended
 			}
-			s.release()
+			s.sever()
 		}()
 	})
 }

@@ -88,7 +88,8 @@ func (c *stdioConn) readAll() {
 			if err == nil {
 				continue
 			}
-			<-c.closed // what cannot be read the SDK closes
+			// The SDK would close it too, but not before all that it has to write is written.
+			c.stop()
 		case <-c.closed:
 		}
 		// The process is being ended, and the pipe with it.
@@ -214,9 +215,13 @@ func (c *stdioConn) writeAll() {
 // Close begins to end the process. The SDK calls it under a lock, so it waits for
 // nothing.
 func (c *stdioConn) Close() error {
+	c.stop()
+	return nil
+}
+
+func (c *stdioConn) stop() {
 	c.closing.Do(func() {
 		close(c.closed)
 		c.process.stop()
 	})
-	return nil
 }
