@@ -27,9 +27,9 @@ import (
 // STATUS, and fails if a goroutine outlives it.
 func TestMain(m *testing.M) {
 	app.Launcher()
-	testscript.Main(m, map[string]func(){
-		"massgen": runMassgen,
-	})
+	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer}
+	endStrayTests(commands)
+	testscript.Main(m, commands)
 }
 
 func runMassgen() {
@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
-			"calls": cmdCalls, "holds": cmdHolds, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
+			"calls": cmdCalls, "holds": cmdHolds, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
 		},
 		RequireUniqueNames: true,
 	})
@@ -306,6 +306,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 		},
 	}
 	maps.Copy(list, toolBehaviours())
+	maps.Copy(list, mcpBehaviours())
 	return list
 }
 

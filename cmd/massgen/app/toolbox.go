@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
@@ -18,37 +21,107 @@ import (
 // Launcher is what a program that runs Main calls before anything else: the commands
 // and MCP servers of agents are started by way of the program itself. It does not
 // return in a process that was started as one.
-func Launcher() { workspace.Launcher() }
+func Launcher() {
+	workspace.Launcher()
+	if status, handled := mcp.RunGuard(os.Args[1:]); handled {
+		os.Exit(status)
+	}
+}
 
 // toolbox is what the agents of a session have to work with. Its zero value is empty.
 type toolbox struct {
-	tools  [][]agents.Tool // by agent
+	tools  [][]agents.Tool   // by agent
+	known  []map[string]bool // by agent, what its tools are called before any is left out
 	keep   []func(tool, result string) (string, error)
 	opened []io.Closer
 }
 
-// open opens the agents' workspaces. What was opened when it fails is closed by close.
-func (b *toolbox) open(config *configs.Config) error {
-	b.tools = make([][]agents.Tool, len(config.Agents))
-	b.keep = make([]func(string, string) (string, error), len(config.Agents))
-	return b.openWorkspaces(config)
-}
-
-// give adds to agents what they work with.
-func (b *toolbox) give(list []coordinator.Agent) {
+// openTools opens what the session's agents work with, and gives it to them. What was
+// opened when it fails is closed with the session.
+func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error {
+	if notice := unfenced(s.config); notice != "" {
+		s.notices = append(s.notices, notice)
+		s.console.warn(notice)
+	}
+	n := len(s.config.Agents)
+	*s.toolbox = toolbox{tools: make([][]agents.Tool, n), known: make([]map[string]bool, n), keep: make([]func(string, string) (string, error), n)}
+	if err := s.toolbox.openWorkspaces(s.config); err != nil {
+		return err
+	}
+	servers := wantedServers(s.config)
+	clients, err := s.startServers(ctx, servers)
+	for i, c := range clients {
+		if c != nil {
+			s.toolbox.addServer(s.config, servers[i], c)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, notice := range s.toolbox.unknown(s.config) {
+		s.console.warn(notice)
+	}
 	for i := range list {
-		list[i].Tools, list[i].KeepResult = b.tools[i], b.keep[i]
+		list[i].Tools, list[i].KeepResult = s.toolbox.tools[i], s.toolbox.keep[i]
 	}
+	return nil
 }
 
-// close closes what was opened.
+// close closes what was opened, all at once: a server may take its time to end.
 func (b *toolbox) close() error {
-	var errs []error
-	for _, c := range b.opened {
-		errs = append(errs, c.Close())
+	errs := make([]error, len(b.opened))
+	var group sync.WaitGroup
+	for i, c := range b.opened {
+		group.Go(func() { errs[i] = c.Close() })
 	}
+	group.Wait()
 	b.opened = nil
 	return errors.Join(errs...)
+}
+
+// add gives tools to an agent, but for those that its settings leave out. Models know
+// them by their names, with the prefix of their server, if they have one; settings may
+// have them with or without. With allowed, the settings' own list of allowed tools
+// holds.
+func (b *toolbox) add(agent int, t configs.Tools, tools []agents.Tool, prefix string, allowed bool) {
+	if b.known[agent] == nil {
+		b.known[agent] = map[string]bool{}
+	}
+	for _, tool := range tools {
+		name := tool.Definition().Name
+		short := strings.TrimPrefix(name, prefix)
+		b.known[agent][name], b.known[agent][short] = true, true
+		named := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, short) }
+		if named(t.ExcludeTools) || allowed && t.AllowedTools != nil && !named(t.AllowedTools) {
+			continue
+		}
+		b.tools[agent] = append(b.tools[agent], tool)
+	}
+}
+
+// addServer gives a server's tools to its agent, or to all.
+func (b *toolbox) addServer(config *configs.Config, w wanted, client *mcp.Client) {
+	b.opened = append(b.opened, client)
+	for i, a := range config.Agents {
+		if w.agent == ofAll || w.agent == i {
+			b.add(i, a.Tools, client.Tools(), mcp.Prefix(w.server.Name), w.server.AllowedTools == nil)
+		}
+	}
+}
+
+// unknown tells of the names in agents' lists of tools that mean none of theirs.
+func (b *toolbox) unknown(config *configs.Config) (notices []string) {
+	for i, a := range config.Agents {
+		for key, names := range map[string][]string{"allowed_tools": a.Tools.AllowedTools, "exclude_tools": a.Tools.ExcludeTools} {
+			for _, name := range names {
+				if !b.known[i][name] {
+					notices = append(notices, toolFault(config, i, key, fmt.Errorf("it has no tool %s", name)).Error())
+				}
+			}
+		}
+	}
+	slices.Sort(notices)
+	return notices
 }
 
 func (b *toolbox) openWorkspaces(config *configs.Config) error {
@@ -67,7 +140,7 @@ func (b *toolbox) openWorkspaces(config *configs.Config) error {
 			errs = append(errs, toolFault(config, i, "cwd", err))
 			continue
 		}
-		b.tools[i] = append(b.tools[i], chosen(a.Tools, w.Tools())...)
+		b.add(i, a.Tools, w.Tools(), "", true)
 		b.keep[i] = w.KeepResult
 	}
 	return errors.Join(errs...)
@@ -101,14 +174,6 @@ func openWorkspace(t configs.Tools, limit time.Duration) (*workspace.Workspace, 
 // said until then is the call's result.
 func commandLimit(call time.Duration) time.Duration { return call - min(call/10, 2*time.Second) }
 
-// chosen are those of the tools that an agent's settings let it have.
-func chosen(t configs.Tools, tools []agents.Tool) []agents.Tool {
-	return slices.DeleteFunc(tools, func(tool agents.Tool) bool {
-		name := tool.Definition().Name
-		return t.AllowedTools != nil && !slices.Contains(t.AllowedTools, name) || slices.Contains(t.ExcludeTools, name)
-	})
-}
-
 // toolFault says where the key stands that is at fault.
 func toolFault(config *configs.Config, agent int, key string, err error) error {
 	err = fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err)
@@ -129,23 +194,15 @@ func unfenced(config *configs.Config) (notice string) {
 	return ""
 }
 
-// openTools opens what the session's agents work with.
-func (s *session) openTools(_ context.Context, list []coordinator.Agent) error {
-	if notice := unfenced(s.config); notice != "" {
-		s.notices = append(s.notices, notice)
-		s.console.warn(notice)
-	}
-	if err := s.toolbox.open(s.config); err != nil {
-		return err
-	}
-	s.toolbox.give(list)
-	return nil
-}
-
 // checkTools says, without opening anything, why what agents are to work with could
 // not be opened.
 func checkTools(config *configs.Config) error {
 	var errs []error
+	for _, w := range wantedServers(config) {
+		if err := findProgram(w.server); err != nil {
+			errs = append(errs, w.fault(config, err))
+		}
+	}
 	for i, a := range config.Agents {
 		if a.Tools.CWD == "" {
 			continue
