@@ -184,6 +184,9 @@ func TestFactsFollowTheAnswer(t *testing.T) {
 		if err != nil || session.Usage.Calls != r.Usage.Calls+1 || session.Usage.InputTokens != r.Usage.InputTokens+9 {
 			t.Errorf("in the end the session is %+v, %v", session, err)
 		}
+		if diff := cmp.Diff(r, wait(t, turn)); diff != "" {
+			t.Errorf("the result has changed after the answer (-then +now):\n%s", diff)
+		}
 		updates := eventsOf(t, turn, SessionUpdated)
 		if len(updates) != 2 || updates[1].Session.UsageTotal.Calls != session.Usage.Calls {
 			t.Errorf("updates of the session: %+v", updates)

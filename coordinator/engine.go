@@ -214,8 +214,11 @@ func (e *engine) loop(ctx context.Context) error {
 // took books the result of an effect.
 func (e *engine) took(r result) error {
 	key := r.effect.EffectKey()
-	if r.err != nil {
-		return fmt.Errorf("%s, %s: %w", e.who(key), key.Purpose, r.err)
+	switch {
+	case r.err != nil && key.Agent == machine.NoAgent:
+		return fmt.Errorf("%s: %w", key.Purpose, r.err)
+	case r.err != nil:
+		return fmt.Errorf("%s, %s: %w", e.id(key.Agent), key.Purpose, r.err)
 	}
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
@@ -253,7 +256,9 @@ func (e *engine) end(err error) []machine.Aside {
 		following = nil
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	} else {
-		err = errors.Join(err, e.tellSession())
+		var sessionErr error
+		t.result.Session, sessionErr = e.tellSession()
+		err = errors.Join(err, sessionErr)
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
