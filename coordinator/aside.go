@@ -214,4 +214,7 @@ func (e *engine) tellAside(c turn.AsideEnded) {
 		told.Kind = AsideFailed
 	}
 	e.turn.events.add(told)
+	if c.Outcome.Purpose == machine.Summarizing {
+		e.warnAfterSummary(c.Outcome.Failure == "")
+	}
 }

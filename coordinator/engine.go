@@ -35,8 +35,10 @@ type engine struct {
 	// aside is the context of the calls that belong to no agent, nil before the first.
 	aside       context.Context
 	asideCancel context.CancelFunc
-	timer       *time.Timer
-	over        bool
+	// warned takes, from the summary's effect, the context warnings that hold with it.
+	warned chan []AgentContextWarning
+	timer  *time.Timer
+	over   bool
 	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
@@ -56,7 +58,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	e := &engine{
 		panel: p, turn: t, results: make(chan result), base: context.WithoutCancel(ctx),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
-		timer: time.NewTimer(time.Hour),
+		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
 	}
 	e.timer.Stop()
 	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}

@@ -32,7 +32,7 @@ type Result struct {
 	Failed    []FailedAgent  `json:"failed"`
 	Warnings  []string       `json:"warnings"`
 	// ContextWarnings are those that the turn began with, in the order of the agents;
-	// none in a turn that was resumed.
+	// none that were told before the turn was resumed.
 	ContextWarnings []AgentContextWarning `json:"context_warnings"`
 	// Session is what the session has come to, nil if the store failed.
 	Session    *SessionUpdate `json:"session"`

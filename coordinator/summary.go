@@ -135,6 +135,7 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	}
 	change.Summary = &summary
 	t = t.Changed(change)
+	var warnings []AgentContextWarning
 	for i := range t.Agents {
 		chosen, err := e.panel.chooseFor(ctx, &t, i)
 		if err != nil {
@@ -142,8 +143,21 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 		}
 		change.Shown = append(change.Shown, chosen.shown())
 		if chosen.warning != nil {
-			e.turn.warnOfContext(*chosen.warning)
+			warnings = append(warnings, *chosen.warning)
 		}
 	}
+	e.warned <- warnings
 	return change, nil
+}
+
+// warnAfterSummary tells of the context windows that are nearly full beside the new
+// summary, or as they were without one.
+func (e *engine) warnAfterSummary(made bool) {
+	if made {
+		select {
+		case e.turn.contextWarnings = <-e.warned:
+		default: // it was made before the turn was resumed
+		}
+	}
+	e.turn.tellContextWarnings()
 }

@@ -119,6 +119,41 @@ func TestSummaryThatFails(t *testing.T) {
 	}
 }
 
+// TestContextWarningsWaitForTheSummary: they are told once, as they are beside it, and
+// also if none is made.
+func TestContextWarningsWaitForTheSummary(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply string
+		want  []policy.Warning
+	}{
+		"short": {`{text: "Wet."}`, nil},
+		"long":  {`{text: "` + strings.Repeat("Wet. ", 80) + `"}`, []policy.Warning{policy.AtLimit}},
+		"error": {`{error: {kind: auth, message: "wrong key"}}`, []policy.Warning{policy.AtLimit}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			script := "rules:\n  - {when: {purpose: summary}, reply: " + c.reply + "}" + strings.TrimPrefix(talks, "\nrules:")
+			p, _ := panelOf(t, 1, script, nil, func(o *Options) {
+				o.Agents[0].Context = small(policy.Summarize)
+				o.Summarizer = &Summarizer{Helper: Helper{Backend: o.Agents[0].Backend, Model: "small"}}
+			})
+			turn := ask(t, p, weather[:4])
+			if len(eventsOf(t, turn, AsideStarted)) != 1 {
+				t.Fatalf("%s: no summary is asked for in turn 4", name)
+			}
+			var told, kept []policy.Warning
+			for _, ev := range eventsOf(t, turn, ContextWarned) {
+				told = append(told, ev.Context.Warning)
+			}
+			for _, w := range wait(t, turn).ContextWarnings {
+				kept = append(kept, w.Warning)
+			}
+			if !slices.Equal(told, c.want) || !slices.Equal(kept, c.want) {
+				t.Errorf("%s: told %q, and the result has %q; want %q", name, told, kept, c.want)
+			}
+		})
+	}
+}
+
 // TestSummaryOfTurnsThatABranchHasNot is not used in the branch, also when that has as
 // many turns of its own.
 func TestSummaryOfTurnsThatABranchHasNot(t *testing.T) {
