@@ -157,6 +157,9 @@ func (e *engine) warnings(k kernel.Result) []string {
 		if o.Fallback != nil {
 			list = append(list, fallbackWarning(calls(1), "the "+string(o.Purpose), *o.Fallback))
 		}
+		if o.Truncated {
+			list = append(list, fmt.Sprintf("the reply for the %s was cut at its max_tokens: what it says may be incomplete", o.Purpose))
+		}
 		if o.Failure != "" {
 			list = append(list, fmt.Sprintf("the call for the %s came to nothing: %s", o.Purpose, o.Failure))
 		}

@@ -119,6 +119,18 @@ func TestSummaryThatFails(t *testing.T) {
 	}
 }
 
+// TestSummaryThatIsCut is used, and said to be cut.
+func TestSummaryThatIsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := strings.Replace(summing, `{text: "They spoke of the weather."}`, `{text: "They spoke of the", finish: length}`, 1)
+		p, _ := summingPanel(t, 3, script, debugbackend.NewRecorder(debugbackend.Options{}))
+		r := wait(t, ask(t, p, weather[:4]))
+		if want := []string{"the reply for the summary was cut at its max_tokens: what it says may be incomplete"}; !slices.Equal(r.Warnings, want) {
+			t.Errorf("the warnings are %q, want %q", r.Warnings, want)
+		}
+	})
+}
+
 // TestContextWarningsWaitForTheSummary: they are told once, as they are beside it, and
 // also if none is made.
 func TestContextWarningsWaitForTheSummary(t *testing.T) {
