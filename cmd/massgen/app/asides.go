@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -185,8 +186,9 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	defer stop()
 	for isOver := false; ; {
 		select {
-		case <-signals:
+		case signal := <-signals:
 			s.cut = time.Now()
+			s.terminated = s.terminated || signal == syscall.SIGTERM
 			t.Cancel()
 		case ev, more := <-events:
 			if !more {
@@ -221,8 +223,11 @@ func asideText(purpose string) string {
 }
 
 func asideFailure(ev coordinator.Event) string {
-	if machine.Purpose(ev.Label) == machine.FactExtraction {
+	switch {
+	case machine.Purpose(ev.Label) == machine.FactExtraction:
 		return "what is to be remembered of this turn could not be found out: " + ev.Text
+	case ev.Label == "": // the store failed
+		return "what follows the answer could not be kept: " + ev.Text
 	}
 	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Label, ev.Text)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
@@ -141,7 +142,9 @@ func (s shownSession) rows() [][]string {
 		rows = append(rows, []string{"branch of", fmt.Sprintf("%s, after turn %d", s.Parent, s.ParentTurn)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
-		rows = append(rows, []string{key, s.Metadata[key]})
+		if key != coordinator.MetaSummary { // it is for models
+			rows = append(rows, []string{key, s.Metadata[key]})
+		}
 	}
 	rows = append(rows, []string{"created", moment(s.Created)}, []string{"last used", moment(s.Updated)})
 	rows = append(rows, s.stateRows()...)
