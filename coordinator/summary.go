@@ -41,6 +41,9 @@ const MetaSummary = "summary"
 type keptSummary struct {
 	policy.Range
 	Text string `json:"text"`
+	// Link is the place in the history of the last turn that it stands for. A branch has
+	// its parent's metadata, and may have turns of its own under the same numbers.
+	Link kernel.Ref `json:"link"`
 }
 
 func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) error {
@@ -49,7 +52,7 @@ func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) er
 
 // summary is the newest summary of the turns before this one, nil if there is none. That
 // of a session from which this one was branched off earlier is none: it tells of turns
-// that have not been.
+// that have not been, and later of others than those that have.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
 	if !p.summarizes() || d.History == (kernel.Ref{}) {
 		return nil, nil
@@ -66,17 +69,26 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	if err := json.Unmarshal([]byte(data), &kept); err != nil {
 		return nil, fmt.Errorf("read the summary of session %s: %w", d.Session, err)
 	}
-	for newest, err := range sessions.Chain(ctx, p.opts.Store, d.History) {
-		if err != nil {
-			return nil, err
-		}
-		if kept.Last > newest.Turn {
-			return nil, nil
-		}
-		break
+	if link, err := p.linkOf(ctx, d.History, kept.Last); err != nil || link == (kernel.Ref{}) || link != kept.Link {
+		return nil, err
 	}
 	text, err := p.opts.Store.Put(ctx, []byte(kept.Text))
 	return &machine.Summary{Range: kept.Range, Text: text}, err
+}
+
+// linkOf returns the place in a history of a turn, zero if it is not there. It reads the
+// history from its newest link to that turn.
+func (p *Panel) linkOf(ctx context.Context, head kernel.Ref, turn int) (kernel.Ref, error) {
+	for link, err := range sessions.Chain(ctx, p.opts.Store, head) {
+		if err != nil || link.Turn < turn {
+			return kernel.Ref{}, err
+		}
+		if link.Turn == turn {
+			break
+		}
+		head = link.Previous
+	}
+	return head, nil
 }
 
 // describeSummary stores what the call for a new summary is sent, of the turns from the
@@ -111,7 +123,11 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	if summary.Text, err = store.Put(ctx, []byte(text)); err != nil {
 		return change, err
 	}
-	if change.Kept, err = agents.PutJSON(ctx, store, keptSummary{summary.Range, text}); err != nil {
+	link, err := e.panel.linkOf(ctx, t.History, summary.Last)
+	if err != nil {
+		return change, err
+	}
+	if change.Kept, err = agents.PutJSON(ctx, store, keptSummary{summary.Range, text, link}); err != nil {
 		return change, err
 	}
 	change.Summary = &summary
