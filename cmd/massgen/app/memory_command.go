@@ -23,7 +23,7 @@ func (p *program) memoryCommand() *cli.Command {
 		verbs: []verb{
 			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"},
 				run: func(ctx context.Context, store *maskedStore, _ []string) error { return p.listFacts(ctx, store, user) }},
-			{name: "add", arguments: "TEXT", about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
+			{name: "add", arguments: `"TEXT"`, about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
 				run: func(ctx context.Context, store *maskedStore, words []string) error {
 					fact, err := store.AddFact(ctx, user, words[0])
 					if err != nil {
@@ -72,9 +72,9 @@ func (p *program) listFacts(ctx context.Context, store *maskedStore, user string
 
 func nothingRemembered(user string) string {
 	if user == "" {
-		return "nothing is remembered yet: massgen memory add TEXT does it\n"
+		return "nothing is remembered yet: massgen memory add \"TEXT\" does it\n"
 	}
-	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s TEXT does it\n", oneLine(user))
+	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s \"TEXT\" does it\n", oneLine(user))
 }
 
 func (p *program) forgetFacts(ctx context.Context, store *maskedStore, words []string) error {
