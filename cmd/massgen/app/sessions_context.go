@@ -51,7 +51,7 @@ func shownOf(v coordinator.Preview) string {
 	shown := strings.TrimPrefix(v.Shown.String(), string(v.Policy)+": shown ")
 	switch {
 	case v.NewSummary.Last > 0:
-		return fmt.Sprintf("%s; a new summary is asked for first, of turns %d to %d", shown, v.NewSummary.First, v.NewSummary.Last)
+		return fmt.Sprintf("first a summary is asked for, of turns %d to %d; without it %s", v.NewSummary.First, v.NewSummary.Last, shown)
 	case !v.Shown.Everything():
 		return shown
 	case len(v.History) == 0:

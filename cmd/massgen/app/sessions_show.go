@@ -194,14 +194,9 @@ func (s shownSession) stateRows() (rows [][]string) {
 	if s.Pending != nil {
 		rows = append(rows, []string{"pending topic", fmt.Sprintf("%s, for the question %s", s.Pending.Topic.Name, quoted(s.Pending.Question))})
 	}
-	greeting := "not given"
-	if s.Greeted {
-		greeting = "given"
+	if s.Greeted { // of a session that never had a topic nobody notes it
+		rows = append(rows, []string{"greeting", "given, last message " + moment(s.LastMessage)})
 	}
-	if !s.LastMessage.IsZero() {
-		greeting += ", last message " + moment(s.LastMessage)
-	}
-	rows = append(rows, []string{"greeting", greeting})
 	for _, part := range [][]string{{"page", s.Page.CurrentPage}, {"page's user", s.Page.User}, {"previous topic", s.Page.PreviousTopic}} {
 		if part[1] != "" {
 			rows = append(rows, part)
