@@ -33,12 +33,13 @@ func (s *Summarizer) check() error {
 	return nil
 }
 
-// MetaSummary is the key of a session's metadata that has its newest summary, as JSON:
-// the turns that it stands for, and its text. The turns themselves stay in the store.
+// MetaSummary is the key of a session's metadata that has its newest summary, a
+// KeptSummary as JSON. The turns themselves stay in the store.
 const MetaSummary = "summary"
 
-// keptSummary is a summary as a session keeps it.
-type keptSummary struct {
+// KeptSummary is a summary as a session keeps it: the turns that it stands for, and its
+// text.
+type KeptSummary struct {
 	policy.Range
 	Text string `json:"text"`
 	// Link is that of the last turn in the history which the summary tells of.
@@ -64,7 +65,7 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	if data == "" {
 		return nil, nil
 	}
-	var kept keptSummary
+	var kept KeptSummary
 	if err := json.Unmarshal([]byte(data), &kept); err != nil {
 		return nil, fmt.Errorf("read the summary of session %s: %w", d.Session, err)
 	}
@@ -130,7 +131,7 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	if err != nil {
 		return change, err
 	}
-	if change.Kept, err = agents.PutJSON(ctx, store, keptSummary{summary.Range, text, link}); err != nil {
+	if change.Kept, err = agents.PutJSON(ctx, store, KeptSummary{summary.Range, text, link}); err != nil {
 		return change, err
 	}
 	change.Summary = &summary

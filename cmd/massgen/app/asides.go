@@ -119,7 +119,11 @@ func (s *session) takeTopic(ctx context.Context, _ string, kept []byte) error {
 // tellTopic says in a line what the conversation is about now.
 func (s *session) tellTopic() {
 	if p := s.topic.Pending; p != nil {
-		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(pendingText(*p))))
+		text := pendingText(*p)
+		if s.given { // and no command can be typed
+			text = fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
+		}
+		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(text)))
 	} else if current := s.topic.Current; current != nil {
 		s.console.say("%s", s.console.paint(faint, "topic: "+oneLine(s.console.secrets.Redact(current.Name))))
 	}
