@@ -27,8 +27,9 @@ func (h Helper) member() agents.Member {
 
 // Aside is a call that belongs to no agent and that the panel makes for its user, once
 // in a turn: before round 1 for Options.Topic, after the winner is committed for
-// Options.Facts. Its functions are called for turns of several sessions at once. If it
-// comes to nothing, the turn goes on without, with a warning.
+// Options.Facts. Its functions are called for turns of several sessions at once. If the
+// call or its reply comes to nothing, the turn goes on without, with a warning. Before
+// round 1 an error of Ask refuses the turn, and one of Keep ends it without an answer.
 type Aside struct {
 	Helper
 	// Ask returns what the call is sent; no messages mean that none is needed.
@@ -200,7 +201,7 @@ func (e *engine) follow(ctx context.Context, list []machine.Aside) {
 	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
 	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))
 	if err == nil {
-		err = e.tellSession()
+		_, err = e.tellSession()
 	}
 	if err != nil {
 		e.turn.events.add(Event{Kind: AsideFailed, Text: err.Error()})
@@ -214,4 +215,7 @@ func (e *engine) tellAside(c turn.AsideEnded) {
 		told.Kind = AsideFailed
 	}
 	e.turn.events.add(told)
+	if c.Outcome.Purpose == machine.Summarizing {
+		e.warnAfterSummary(c.Outcome.Failure == "")
+	}
 }

@@ -35,8 +35,10 @@ type engine struct {
 	// aside is the context of the calls that belong to no agent, nil before the first.
 	aside       context.Context
 	asideCancel context.CancelFunc
-	timer       *time.Timer
-	over        bool
+	// warned takes, from the summary's effect, the context warnings that hold with it.
+	warned chan []AgentContextWarning
+	timer  *time.Timer
+	over   bool
 	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
@@ -56,7 +58,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	e := &engine{
 		panel: p, turn: t, results: make(chan result), base: context.WithoutCancel(ctx),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
-		timer: time.NewTimer(time.Hour),
+		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
 	}
 	e.timer.Stop()
 	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
@@ -217,8 +219,11 @@ func (e *engine) loop(ctx context.Context) error {
 // took books the result of an effect.
 func (e *engine) took(r result) error {
 	key := r.effect.EffectKey()
-	if r.err != nil {
-		return fmt.Errorf("%s, %s: %w", e.who(key), key.Purpose, r.err)
+	switch {
+	case r.err != nil && key.Agent == machine.NoAgent:
+		return fmt.Errorf("%s: %w", key.Purpose, r.err)
+	case r.err != nil:
+		return fmt.Errorf("%s, %s: %w", e.id(key.Agent), key.Purpose, r.err)
 	}
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
@@ -256,7 +261,9 @@ func (e *engine) end(err error) []machine.Aside {
 		following = nil
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	} else {
-		err = errors.Join(err, e.tellSession())
+		var sessionErr error
+		t.result.Session, sessionErr = e.tellSession()
+		err = errors.Join(err, sessionErr)
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))

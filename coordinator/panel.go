@@ -113,8 +113,8 @@ type Options struct {
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,
 	// before Wait returns: in it, Status is still Running, and Wait would wait for
-	// ever. The session is free by then, so its next turn may begin meanwhile. Its
-	// error, or panic, is returned by Wait beside the result.
+	// ever. Unless Facts are looked for, the session is free by then, so its next turn may
+	// begin meanwhile. Its error, or panic, is returned by Wait beside the result.
 	AfterTurn func(ctx context.Context, t *Turn, r Result) error
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -118,7 +119,11 @@ func (s *session) takeTopic(ctx context.Context, _ string, kept []byte) error {
 // tellTopic says in a line what the conversation is about now.
 func (s *session) tellTopic() {
 	if p := s.topic.Pending; p != nil {
-		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(pendingText(*p))))
+		text := pendingText(*p)
+		if s.given { // and no command can be typed
+			text = fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
+		}
+		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(text)))
 	} else if current := s.topic.Current; current != nil {
 		s.console.say("%s", s.console.paint(faint, "topic: "+oneLine(s.console.secrets.Redact(current.Name))))
 	}
@@ -185,8 +190,9 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	defer stop()
 	for isOver := false; ; {
 		select {
-		case <-signals:
+		case signal := <-signals:
 			s.cut = time.Now()
+			s.terminated = s.terminated || signal == syscall.SIGTERM
 			t.Cancel()
 		case ev, more := <-events:
 			if !more {
@@ -221,8 +227,11 @@ func asideText(purpose string) string {
 }
 
 func asideFailure(ev coordinator.Event) string {
-	if machine.Purpose(ev.Label) == machine.FactExtraction {
+	switch {
+	case machine.Purpose(ev.Label) == machine.FactExtraction:
 		return "what is to be remembered of this turn could not be found out: " + ev.Text
+	case ev.Label == "": // the store failed
+		return "what follows the answer could not be kept: " + ev.Text
 	}
 	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Label, ev.Text)
 }

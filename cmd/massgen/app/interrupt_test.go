@@ -3,8 +3,10 @@ package app_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -201,6 +203,31 @@ func TestTerminationEndsTheProgram(t *testing.T) {
 	if !strings.Contains(c.stderr.String(), "there is no answer yet") {
 		t.Errorf("the turn was not ended first:\n%s", c.stderr)
 	}
+}
+
+// The answer is out, and facts are looked for.
+func TestTerminationAfterTheAnswerEndsTheProgram(t *testing.T) {
+	noLeaks(t)
+	called := make(chan struct{}, 1)
+	s := backendtest.NewServer(nil, func(c backendtest.Call) backendtest.Reply {
+		if len(c.ToolNames()) > 0 {
+			called <- struct{}{}
+			return backendtest.Reply{Fault: backendtest.HangBefore}
+		}
+		return backendtest.Reply{Text: "an answer"}
+	})
+	t.Cleanup(s.Close)
+	config := filepath.Join(stateDir(t), "panel.yaml")
+	yaml := fmt.Sprintf("agent: {backend: {type: openai, model: m, base_url: %q, api_key: %q}}\nmemory: {extract: true}\n", s.BaseURL, "a-key-of-the-test")
+	if err := os.WriteFile(config, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := converse(t, "--config", config)
+	c.typed(t, "question")
+	<-called
+	c.stdout.await(t, "an answer")
+	c.interrupts <- syscall.SIGTERM
+	c.wantStatus(t, app.ExitInterrupted)
 }
 
 func TestInterruptOutsideATurnLeaves(t *testing.T) {

@@ -37,7 +37,10 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			if line := quiet.line(now); line != "" {
 				s.console.say("%s", s.console.paint(faint, line))
 			}
-		case ev := <-events:
+		case ev, more := <-events:
+			if !more { // ctx is done
+				return
+			}
 			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
 			s.logEvent(ev)
 			quiet.hear(ev)
