@@ -35,8 +35,10 @@ type engine struct {
 	// aside is the context of the calls that belong to no agent, nil before the first.
 	aside       context.Context
 	asideCancel context.CancelFunc
-	timer       *time.Timer
-	over        bool
+	// unkept are those that could not be kept beyond the turn.
+	unkept []turn.AsideOutcome
+	timer  *time.Timer
+	over   bool
 	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
@@ -223,7 +225,8 @@ func (e *engine) took(r result) error {
 		if err := e.apply(done); err != nil {
 			return err
 		}
-		return e.keep(done)
+		e.keep(done)
+		return nil
 	case machine.ToolReply:
 		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
 	}

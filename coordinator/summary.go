@@ -111,7 +111,14 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	if summary.Text, err = store.Put(ctx, []byte(text)); err != nil {
 		return change, err
 	}
-	if change.Kept, err = agents.PutJSON(ctx, store, keptSummary{summary.Range, text}); err != nil {
+	kept, err := json.Marshal(keptSummary{summary.Range, text})
+	if err == nil {
+		err = sessions.CheckMetadata(map[string]string{MetaSummary: string(kept)})
+	}
+	if err != nil {
+		return change, err
+	}
+	if change.Kept, err = store.Put(ctx, kept); err != nil {
 		return change, err
 	}
 	change.Summary = &summary

@@ -97,7 +97,11 @@ func TestOlderTurnsAreSummarized(t *testing.T) {
 
 // TestSummaryThatFails leaves the newest turns, and says so.
 func TestSummaryThatFails(t *testing.T) {
-	for name, reply := range map[string]string{"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`} {
+	replies := map[string]string{
+		"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`,
+		"too long to be kept": `{text: "` + strings.Repeat("They spoke. ", 6000) + `"}`,
+	}
+	for name, reply := range replies {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := debugbackend.NewRecorder(debugbackend.Options{})
 			script := strings.Replace(summing, `{text: "They spoke of the weather."}`, reply, 1)
