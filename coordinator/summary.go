@@ -34,8 +34,9 @@ func (s *Summarizer) check() error {
 }
 
 // MetaSummary is the key of a session's metadata that has its newest summary, as JSON:
-// the turns that it stands for, and its text. The turns themselves stay in the store.
-const MetaSummary = "summary"
+// the turns that it stands for, and its text. The turns themselves stay in the store. No
+// id can name the key (sessions.ParseID): it has a colon.
+const MetaSummary = "massgen:summary"
 
 // keptSummary is a summary as a session keeps it.
 type keptSummary struct {
