@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -187,8 +188,8 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	defer stop()
 	for isOver := false; ; {
 		select {
-		case <-signals:
-			s.cut = time.Now()
+		case signal := <-signals:
+			s.cut, s.terminated = time.Now(), signal == syscall.SIGTERM
 			t.Cancel()
 		case ev, more := <-events:
 			if !more {
