@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/massgen/massgen/agents"
@@ -50,7 +49,8 @@ func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) er
 
 // summary is the newest summary of the turns before this one, nil if there is none. That
 // of a session from which this one was branched off earlier is none: it tells of turns
-// that have not been.
+// that have not been. Nor is one that cannot be read, such as an import may have: the next
+// is made of the turns themselves.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
 	if !p.summarizes() || d.History == (kernel.Ref{}) {
 		return nil, nil
@@ -59,13 +59,9 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	if err != nil {
 		return nil, err
 	}
-	data := session.Metadata[MetaSummary]
-	if data == "" {
-		return nil, nil
-	}
 	var kept keptSummary
-	if err := json.Unmarshal([]byte(data), &kept); err != nil {
-		return nil, fmt.Errorf("read the summary of session %s: %w", d.Session, err)
+	if err := json.Unmarshal([]byte(session.Metadata[MetaSummary]), &kept); err != nil || kept.First != 1 || kept.Last < 1 {
+		return nil, nil
 	}
 	for newest, err := range sessions.Chain(ctx, p.opts.Store, d.History) {
 		if err != nil {

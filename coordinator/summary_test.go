@@ -123,6 +123,25 @@ func TestSummaryThatFails(t *testing.T) {
 	}
 }
 
+// TestSummaryThatCannotBeRead, as an import may have one, is made anew.
+func TestSummaryThatCannotBeRead(t *testing.T) {
+	for _, kept := range []string{"x", "null", `{"first_turn":2,"last_turn":1,"text":"x"}`, `{"first_turn":-1,"last_turn":1,"text":"x"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			recorder := debugbackend.NewRecorder(debugbackend.Options{})
+			p, store := summingPanel(t, 3, summing, recorder)
+			ask(t, p, weather[:4])
+			if err := store.SetMetadata(t.Context(), "s", map[string]string{MetaSummary: kept}); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, start(t, p, weather[4]))
+			asked := summaries(recorder)
+			if len(asked) != 2 || !slices.Equal(about(asked[1]), []string{"rain", "snow", "hail"}) {
+				t.Errorf("%s: asked for the summaries %v", kept, asked)
+			}
+		})
+	}
+}
+
 // TestSummaryOfTurnsThatABranchHasNot is not used in the branch.
 func TestSummaryOfTurnsThatABranchHasNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
