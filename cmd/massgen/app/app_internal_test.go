@@ -263,6 +263,42 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 	}
 }
 
+// TestTopicOfAnotherProcessIsTakenUp and not written over.
+func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
+	p := testProgram(t)
+	p.options.backend = demoType
+	var talks [2]*session
+	for i := range talks {
+		var err error
+		if talks[i], err = p.openSession(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if err := talks[i].setTopic("Tyburn"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := talks[i].ask(t.Context(), "question", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := talks[1].keepTopic(t.Context(), topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := talks[0].setTopic(topicYes); err != nil {
+		t.Error(err)
+	}
+	if _, err := talks[1].ask(t.Context(), "question", nil); err != nil {
+		t.Error(err)
+	}
+	for i, s := range talks {
+		if err := s.load(t.Context()); err != nil || s.topic.Current == nil || s.topic.Current.Name != "Newgate" || s.topic.Pending != nil {
+			t.Errorf("talk %d: the topic is %+v, %v", i, s.topic, err)
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestTurnThatAnotherResumesIsBusy has two processes that both found a turn left.
 func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	ctx := t.Context()

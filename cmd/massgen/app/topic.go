@@ -30,6 +30,9 @@ const (
 
 // setTopic shows, sets or forgets what the conversation is about.
 func (s *session) setTopic(text string) error {
+	if err := s.refreshTopic(context.Background()); err != nil {
+		return fmt.Errorf("/topic: %w", err)
+	}
 	state, next, said := s.topic, "", ""
 	switch text {
 	case "":
@@ -138,15 +141,33 @@ func (s *session) loadTopic(metadata map[string]string) error {
 	if metadata[metaTopic] == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(metadata[metaTopic]), &s.topic); err != nil {
+	var state topic.State
+	if err := json.Unmarshal([]byte(metadata[metaTopic]), &state); err != nil {
 		return fmt.Errorf("read the topic of session %s: %w; /topic sets another", oneLine(s.id), err)
 	}
+	s.topic = state
 	return nil
+}
+
+// refreshTopic takes up what another process has made of the topic. One that cannot be
+// read changes nothing: load has told of it.
+func (s *session) refreshTopic(ctx context.Context) error {
+	kept, err := s.store.Session(ctx, s.id)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil
+	}
+	if err == nil {
+		_ = s.loadTopic(kept.Metadata)
+	}
+	return err
 }
 
 // sections are the parts of the system message that the session adds: its topic, if it
 // has one, and what is remembered of its user.
 func (s *session) sections(ctx context.Context, id string) ([]string, error) {
+	if err := s.refreshTopic(ctx); err != nil {
+		return nil, err
+	}
 	s.takePage()
 	return s.sectionsFor(ctx, s.topic, id)
 }
