@@ -43,12 +43,15 @@ func TopicSections(t Topic) []string {
 	if t.Greeted {
 		rules += "\n" + noGreeting
 	}
-	sections := []string{"## RECENT CONVERSATION\n" + RecentConversation(t.History), "## RULES\n" + rules}
+	sections := []string{headed("RECENT CONVERSATION", RecentConversation(t.History)), headed("RULES", rules)}
 	if t.Text != "" {
-		sections = append([]string{"## CONTEXT\n" + t.Text}, sections...)
+		sections = append([]string{headed("CONTEXT", t.Text)}, sections...)
 	}
 	return sections
 }
+
+// headed returns a section with its heading. No line of the text looks like another.
+func headed(title, text string) string { return "## " + title + "\n" + indentLines(text, isHeading) }
 
 // RecentConversation returns the last three messages of a history, a line each, of
 // 200 characters at most and "..." where one was cut.

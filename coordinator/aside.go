@@ -135,20 +135,23 @@ func (e *engine) cancelAsides() {
 	e.asideCancel()
 }
 
-// keep hands what an aside came to to whoever keeps it beyond the turn.
-func (e *engine) keep(ev turn.Event) error {
+// keep hands what an aside came to to whoever keeps it beyond the turn. The turn has it
+// already, so that one which cannot be kept costs no answer.
+func (e *engine) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (kernel.Ref{}) {
-		return nil
+		return
 	}
+	purpose := done.Key.Purpose
 	kept, err := e.panel.opts.Store.Get(e.base, done.Reply.Change.Kept)
 	if err == nil {
-		err = guarded("its keeper", func() error { return e.keeper(done.Key.Purpose)(e.base, e.turn.session, kept) })
+		err = guarded("its keeper", func() error { return e.keeper(purpose)(e.base, e.turn.session, kept) })
 	}
 	if err != nil {
-		return fmt.Errorf("keep the %s: %w", done.Key.Purpose, err)
+		lost := turn.AsideOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
+		e.unkept = append(e.unkept, lost)
+		e.turn.events.add(Event{Kind: AsideFailed, Label: string(purpose), Text: lost.Failure})
 	}
-	return nil
 }
 
 func (e *engine) keeper(purpose machine.Purpose) func(context.Context, string, []byte) error {

@@ -37,6 +37,8 @@ type engine struct {
 	asideCancel context.CancelFunc
 	// warned takes, from the summary's effect, the context warnings that hold with it.
 	warned chan []AgentContextWarning
+	// unkept are those that could not be kept beyond the turn.
+	unkept []turn.AsideOutcome
 	timer  *time.Timer
 	over   bool
 	// said is the transcript of the step of a panel of one.
@@ -228,7 +230,8 @@ func (e *engine) took(r result) error {
 		if err := e.apply(done); err != nil {
 			return err
 		}
-		return e.keep(done)
+		e.keep(done)
+		return nil
 	case machine.ToolReply:
 		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
 	}

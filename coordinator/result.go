@@ -153,7 +153,7 @@ func (e *engine) warnings(k kernel.Result) []string {
 	for _, f := range e.machine.Fallbacks() {
 		list = append(list, fallbackWarning(calls(f.Calls), e.id(f.Agent), f.Fallback))
 	}
-	for _, o := range e.machine.AsideOutcomes() {
+	for _, o := range append(e.machine.AsideOutcomes(), e.unkept...) {
 		if o.Fallback != nil {
 			list = append(list, fallbackWarning(calls(1), "the "+string(o.Purpose), *o.Fallback))
 		}

@@ -101,9 +101,7 @@ func (e *engine) replay(events []turn.Event) (out []machine.Effect, err error) {
 			out = slices.DeleteFunc(out, func(effect machine.Effect) bool { return effect.EffectKey() == key })
 		}
 		out = append(out, e.do(commands)...)
-		if err := e.keep(ev); err != nil {
-			return nil, err
-		}
+		e.keep(ev)
 	}
 	return out, nil
 }

@@ -73,9 +73,9 @@ func (s *session) readTopic(ctx context.Context, t coordinator.AsideTurn, reply 
 		return coordinator.AsideReply{}, err
 	}
 	state, question := changedTopic(s.topic, change, t.Question)
-	kept, err := json.Marshal(state)
+	kept, err := encodeTopic(state)
 	if err != nil {
-		return coordinator.AsideReply{}, fmt.Errorf("keep the topic: %w", err)
+		return coordinator.AsideReply{}, err
 	}
 	sections, err := s.sectionsFor(ctx, state, t.Session)
 	if sections == nil {
@@ -109,11 +109,13 @@ func (s *session) takeTopic(ctx context.Context, _ string, kept []byte) error {
 	if err := json.Unmarshal(kept, &state); err != nil {
 		return fmt.Errorf("take the topic: %w", err)
 	}
-	s.topic = state
+	if err := s.keepTopic(ctx, state); err != nil {
+		return err
+	}
 	if s.display() {
 		s.tellTopic()
 	}
-	return s.keepTopic(ctx)
+	return nil
 }
 
 // tellTopic says in a line what the conversation is about now.
