@@ -203,7 +203,7 @@ func (e *engine) follow(ctx context.Context, list []machine.Aside) {
 	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
 	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))
 	if err == nil {
-		err = e.tellSession()
+		_, err = e.tellSession() // the result is out, and stays as it was
 	}
 	if err != nil {
 		e.turn.events.add(Event{Kind: AsideFailed, Text: err.Error()})

@@ -121,16 +121,15 @@ func (p *Panel) messages(ctx context.Context, d *machine.Turn) (int, error) {
 	return session.Messages + 1, err
 }
 
-// tellSession tells what the session has come to.
-func (e *engine) tellSession() error {
+// tellSession tells what the session has come to, and returns it.
+func (e *engine) tellSession() (*SessionUpdate, error) {
 	s, err := e.panel.opts.Store.Session(e.base, e.turn.session)
 	if err != nil {
-		return fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
+		return nil, fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
 	}
 	update := SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage))}
-	e.turn.result.Session = &update
 	e.turn.events.add(Event{Kind: SessionUpdated, Session: &update})
-	return nil
+	return &update, nil
 }
 
 // leftOut says what of the history agents were not shown, a line for those that were

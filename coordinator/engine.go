@@ -256,7 +256,9 @@ func (e *engine) end(err error) []machine.Aside {
 		following = nil
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	} else {
-		err = errors.Join(err, e.tellSession())
+		var tellErr error
+		t.result.Session, tellErr = e.tellSession()
+		err = errors.Join(err, tellErr)
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
