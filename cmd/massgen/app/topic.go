@@ -150,14 +150,14 @@ func (s *session) loadTopic(metadata map[string]string) error {
 }
 
 // refreshTopic takes up what another process has made of the topic. One that cannot be
-// read changes nothing: load has told of it.
+// read changes nothing.
 func (s *session) refreshTopic(ctx context.Context) error {
 	kept, err := s.store.Session(ctx, s.id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return nil
 	}
 	if err == nil {
-		_ = s.loadTopic(kept.Metadata)
+		_ = s.loadTopic(kept.Metadata) // load has told why it cannot be read
 	}
 	return err
 }
