@@ -33,7 +33,8 @@ func (s *session) setTopic(text string) error {
 	if err := s.refreshTopic(context.Background()); err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
-	state, next, said := s.topic, "", ""
+	var next, said string
+	state := s.topic
 	switch text {
 	case "":
 		s.showTopic()
