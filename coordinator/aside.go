@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (e *engine) following(turn sessions.Ended) []machine.Aside {
 	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
 		return nil
 	}
-	about := AsideTurn{e.turn.session, turn.Question, turn.Answer}
+	about := AsideTurn{e.turn.session, cmp.Or(turn.Question, e.turn.question), turn.Answer}
 	var aside machine.Aside
 	var ok bool
 	err := guarded("who asks", func() (err error) {
@@ -204,7 +205,7 @@ func (e *engine) follow(ctx context.Context, list []machine.Aside) {
 	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
 	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))
 	if err == nil {
-		_, err = e.tellSession()
+		_, err = e.tellSession() // the result is out, and stays as it was
 	}
 	if err != nil {
 		e.turn.events.add(Event{Kind: AsideFailed, Text: err.Error()})

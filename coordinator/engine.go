@@ -247,10 +247,9 @@ func (e *engine) end(err error) []machine.Aside {
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
 	kept := e.ended(err)
-	if asked, askedErr := e.asked(); askedErr == nil {
+	asked, askedErr := e.asked()
+	if err = errors.Join(err, askedErr); asked != t.question {
 		kept.Question = asked
-	} else {
-		err = errors.Join(err, askedErr)
 	}
 	err = errors.Join(err, e.addMessages(&kept))
 	var following []machine.Aside

@@ -160,7 +160,7 @@ func (e *engine) warnings(k kernel.Result) []string {
 		if o.Truncated {
 			list = append(list, fmt.Sprintf("the reply for the %s was cut at its max_tokens: what it says may be incomplete", o.Purpose))
 		}
-		if o.Failure != "" {
+		if o.Failure != "" && k.Status != kernel.Cut { // who interrupts knows why
 			list = append(list, fmt.Sprintf("the call for the %s came to nothing: %s", o.Purpose, o.Failure))
 		}
 	}

@@ -112,20 +112,28 @@ func (s *session) takeTopic(ctx context.Context, _ string, kept []byte) error {
 	if err := s.keepTopic(ctx, state); err != nil {
 		return err
 	}
-	if s.display() {
+	switch {
+	case s.display():
 		s.tellTopic()
+	case s.topic.Pending != nil:
+		s.console.warn("the topic " + s.pendingTopic(*s.topic.Pending))
 	}
 	return nil
+}
+
+// pendingTopic says of a topic that waits what goes over to it: where no command can be
+// typed, another question.
+func (s *session) pendingTopic(p topic.Pending) string {
+	if !s.given {
+		return pendingText(p)
+	}
+	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
 }
 
 // tellTopic says in a line what the conversation is about now.
 func (s *session) tellTopic() {
 	if p := s.topic.Pending; p != nil {
-		text := pendingText(*p)
-		if s.given { // and no command can be typed
-			text = fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
-		}
-		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(text)))
+		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(s.pendingTopic(*p))))
 	} else if current := s.topic.Current; current != nil {
 		s.console.say("%s", s.console.paint(faint, "topic: "+oneLine(s.console.secrets.Redact(current.Name))))
 	}
@@ -181,7 +189,7 @@ func (s *session) takeFacts(ctx context.Context, id string, kept []byte) error {
 }
 
 // settle waits for what follows the answer of the last turn. An interrupt ends that: the
-// answer is out already.
+// answer is out already. After a second one nobody waits for it.
 func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	t := s.turn
 	if t == nil {
@@ -190,10 +198,13 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	s.turn = nil
 	events, stop := eventsOf(ctx, t)
 	defer stop()
-	for isOver := false; ; {
+	for isOver, interrupted := false, false; ; {
 		select {
 		case signal := <-signals:
-			s.cut = time.Now()
+			if interrupted {
+				return
+			}
+			interrupted, s.cut = true, time.Now()
 			s.terminated = s.terminated || signal == syscall.SIGTERM
 			t.Cancel()
 		case ev, more := <-events:

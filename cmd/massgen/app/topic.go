@@ -33,7 +33,8 @@ func (s *session) setTopic(text string) error {
 	if err := s.refreshTopic(context.Background()); err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
-	state, next, said := s.topic, "", ""
+	var next, said string
+	state := s.topic
 	switch text {
 	case "":
 		s.showTopic()
@@ -150,7 +151,7 @@ func (s *session) loadTopic(metadata map[string]string) error {
 }
 
 // refreshTopic takes up what another process has made of the topic. One that cannot be
-// read changes nothing: load has told of it.
+// read changes nothing.
 func (s *session) refreshTopic(ctx context.Context) error {
 	kept, err := s.store.Session(ctx, s.id)
 	if errors.Is(err, sessions.ErrNoSession) {
