@@ -1,6 +1,7 @@
 package contextbuild
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -57,5 +58,16 @@ func TestFactsSection(t *testing.T) {
 	}
 	if got := FactsSection([]string{"Likes tea", "Lives in\nRome\x1b "}); got != "What I remember about you:\n- Likes tea\n- Lives in Rome\uFFFD" {
 		t.Errorf("two facts: %q", got)
+	}
+	many := make([]string, 100)
+	for i := range many {
+		many[i] = fmt.Sprintf("%03d %s", i, strings.Repeat("ä", 193)) // with "- " and the line's end 200 characters
+	}
+	got := FactsSection(many)
+	if want := "What I remember about you:\n(60 older facts are left out)\n- 060 ä"; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "ä") || strings.Count(got, "\n- ") != 40 {
+		t.Errorf("many facts: %q", got)
+	}
+	if got := FactsSection([]string{"short", strings.Repeat("x", 9000)}); !strings.HasSuffix(got, "(1 older facts are left out)\n- "+strings.Repeat("x", 9000)) {
+		t.Errorf("a long fact: %q", got)
 	}
 }
