@@ -105,6 +105,12 @@ func TestTurnGoesOnWithoutAnAsideThatFails(t *testing.T) {
 				return AsideReply{Question: "another"}, errors.New("no topic in it")
 			}
 		}},
+		"keep": {reply: `{text: x}`, warning: "no room for it", change: func(a *Aside) {
+			a.Read = func(context.Context, AsideTurn, backends.Message) (AsideReply, error) {
+				return AsideReply{Kept: []byte("x")}, nil
+			}
+			a.Keep = func(context.Context, string, []byte) error { return errors.New("no room for it") }
+		}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

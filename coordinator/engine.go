@@ -37,6 +37,8 @@ type engine struct {
 	asideCancel context.CancelFunc
 	// warned takes, from the summary's effect, the context warnings that hold with it.
 	warned chan []AgentContextWarning
+	// unkept are those that could not be kept beyond the turn.
+	unkept []turn.AsideOutcome
 	timer  *time.Timer
 	over   bool
 	// said is the transcript of the step of a panel of one.
@@ -264,7 +266,8 @@ func (e *engine) took(r result) error {
 		if err := e.apply(done); err != nil {
 			return err
 		}
-		return e.keep(done)
+		e.keep(done)
+		return nil
 	case machine.ToolReply:
 		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
 	}
@@ -280,10 +283,9 @@ func (e *engine) end(err error) []machine.Aside {
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
 	kept := e.ended(err)
-	if asked, askedErr := e.asked(); askedErr == nil {
+	asked, askedErr := e.asked()
+	if err = errors.Join(err, askedErr); asked != t.question {
 		kept.Question = asked
-	} else {
-		err = errors.Join(err, askedErr)
 	}
 	err = errors.Join(err, e.addMessages(&kept))
 	var following []machine.Aside

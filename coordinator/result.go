@@ -159,14 +159,14 @@ func (e *engine) warnings(k kernel.Result) []string {
 	for _, f := range e.machine.Fallbacks() {
 		list = append(list, fallbackWarning(calls(f.Calls), e.id(f.Agent), f.Fallback))
 	}
-	for _, o := range e.machine.AsideOutcomes() {
+	for _, o := range append(e.machine.AsideOutcomes(), e.unkept...) {
 		if o.Fallback != nil {
 			list = append(list, fallbackWarning(calls(1), "the "+string(o.Purpose), *o.Fallback))
 		}
 		if o.Truncated {
 			list = append(list, fmt.Sprintf("the reply for the %s was cut at its max_tokens: what it says may be incomplete", o.Purpose))
 		}
-		if o.Failure != "" {
+		if o.Failure != "" && k.Status != kernel.Cut { // who interrupts knows why
 			list = append(list, fmt.Sprintf("the call for the %s came to nothing: %s", o.Purpose, o.Failure))
 		}
 	}

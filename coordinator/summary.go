@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/massgen/massgen/agents"
@@ -34,8 +33,9 @@ func (s *Summarizer) check() error {
 }
 
 // MetaSummary is the key of a session's metadata that has its newest summary, a
-// KeptSummary as JSON. The turns themselves stay in the store.
-const MetaSummary = "summary"
+// KeptSummary as JSON. The turns themselves stay in the store. No id can name the key
+// (sessions.ParseID): it has a colon.
+const MetaSummary = "massgen:summary"
 
 // KeptSummary is a summary as a session keeps it: the turns that it stands for, and its
 // text.
@@ -52,7 +52,8 @@ func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) er
 
 // summary is the newest summary of the turns before this one, nil if there is none. That
 // of a session from which this one was branched off earlier is none, however many turns
-// have been taken since: it tells of others.
+// have been taken since: it tells of others. Nor is one that cannot be read, such as an
+// import may have: the next is made of the turns themselves.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
 	if !p.summarizes() || d.History == (kernel.Ref{}) {
 		return nil, nil
@@ -61,13 +62,9 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	if err != nil {
 		return nil, err
 	}
-	data := session.Metadata[MetaSummary]
-	if data == "" {
-		return nil, nil
-	}
 	var kept KeptSummary
-	if err := json.Unmarshal([]byte(data), &kept); err != nil {
-		return nil, fmt.Errorf("read the summary of session %s: %w", d.Session, err)
+	if err := json.Unmarshal([]byte(session.Metadata[MetaSummary]), &kept); err != nil || kept.First != 1 || kept.Last < 1 {
+		return nil, nil
 	}
 	link, err := linkOf(ctx, p.opts.Store, d.History, kept.Last)
 	if err != nil || link == (kernel.Ref{}) || link != kept.Link {
@@ -131,7 +128,14 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	if err != nil {
 		return change, err
 	}
-	if change.Kept, err = agents.PutJSON(ctx, store, KeptSummary{summary.Range, text, link}); err != nil {
+	kept, err := json.Marshal(KeptSummary{summary.Range, text, link})
+	if err == nil {
+		err = sessions.CheckMetadata(map[string]string{MetaSummary: string(kept)})
+	}
+	if err != nil {
+		return change, err
+	}
+	if change.Kept, err = store.Put(ctx, kept); err != nil {
 		return change, err
 	}
 	change.Summary = &summary

@@ -97,7 +97,11 @@ func TestOlderTurnsAreSummarized(t *testing.T) {
 
 // TestSummaryThatFails leaves the newest turns, and says so.
 func TestSummaryThatFails(t *testing.T) {
-	for name, reply := range map[string]string{"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`} {
+	replies := map[string]string{
+		"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`,
+		"too long to be kept": `{text: "` + strings.Repeat("They spoke. ", 6000) + `"}`,
+	}
+	for name, reply := range replies {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := debugbackend.NewRecorder(debugbackend.Options{})
 			script := strings.Replace(summing, `{text: "They spoke of the weather."}`, reply, 1)
@@ -161,6 +165,25 @@ func TestContextWarningsWaitForTheSummary(t *testing.T) {
 			}
 			if !slices.Equal(told, c.want) || !slices.Equal(kept, c.want) {
 				t.Errorf("%s: told %q, and the result has %q; want %q", name, told, kept, c.want)
+			}
+		})
+	}
+}
+
+// TestSummaryThatCannotBeRead, as an import may have one, is made anew.
+func TestSummaryThatCannotBeRead(t *testing.T) {
+	for _, kept := range []string{"x", "null", `{"first_turn":2,"last_turn":1,"text":"x"}`, `{"first_turn":-1,"last_turn":1,"text":"x"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			recorder := debugbackend.NewRecorder(debugbackend.Options{})
+			p, store := summingPanel(t, 3, summing, recorder)
+			ask(t, p, weather[:4])
+			if err := store.SetMetadata(t.Context(), "s", map[string]string{MetaSummary: kept}); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, start(t, p, weather[4]))
+			asked := summaries(recorder)
+			if len(asked) != 2 || !slices.Equal(about(asked[1]), []string{"rain", "snow", "hail"}) {
+				t.Errorf("%s: asked for the summaries %v", kept, asked)
 			}
 		})
 	}

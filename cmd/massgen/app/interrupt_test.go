@@ -205,29 +205,31 @@ func TestTerminationEndsTheProgram(t *testing.T) {
 	}
 }
 
-// The answer is out, and facts are looked for.
+// What follows an answer ends, too, and no other question is taken.
 func TestTerminationAfterTheAnswerEndsTheProgram(t *testing.T) {
 	noLeaks(t)
-	called := make(chan struct{}, 1)
+	looking := make(chan struct{}, 1)
 	s := backendtest.NewServer(nil, func(c backendtest.Call) backendtest.Reply {
-		if len(c.ToolNames()) > 0 {
-			called <- struct{}{}
+		if c.Number == 2 {
+			looking <- struct{}{}
 			return backendtest.Reply{Fault: backendtest.HangBefore}
 		}
 		return backendtest.Reply{Text: "an answer"}
 	})
 	t.Cleanup(s.Close)
-	config := filepath.Join(stateDir(t), "panel.yaml")
-	yaml := fmt.Sprintf("agent: {backend: {type: openai, model: m, base_url: %q, api_key: %q}}\nmemory: {extract: true}\n", s.BaseURL, "a-key-of-the-test")
-	if err := os.WriteFile(config, []byte(yaml), 0o600); err != nil {
+	config := filepath.Join(t.TempDir(), "panel.yaml")
+	text := fmt.Sprintf("agent: {id: a, backend: {type: chatcompletion, base_url: %q, model: m}}\nmemory: {extract: true}\n", s.BaseURL)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := converse(t, "--config", config)
 	c.typed(t, "question")
-	<-called
-	c.stdout.await(t, "an answer")
+	<-looking
 	c.interrupts <- syscall.SIGTERM
+	c.stderr.await(t, "what is to be remembered of this turn could not be found out")
+	go func() { _, _ = io.WriteString(c.keyboard, "another\n/quit\n") }() // a program that has ended takes none
 	c.wantStatus(t, app.ExitInterrupted)
+	c.stdout.await(t, "an answer")
 }
 
 func TestInterruptOutsideATurnLeaves(t *testing.T) {

@@ -150,8 +150,6 @@ func (v *progress) show(ev coordinator.Event) {
 		v.tell(ev, ev.Agent+" presented the answer")
 	case coordinator.AsideStarted:
 		c.say("%s", c.paint(faint, asideText(ev.Label)))
-	case coordinator.AsideFailed:
-		c.say("  %s", c.paint(yellow, asideFailure(ev)))
 	}
 }
 
