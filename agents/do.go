@@ -38,6 +38,9 @@ type Member struct {
 	// are neither journaled nor part of the input.
 	Headers   map[string]string
 	ExtraBody map[string]any
+	// Plan returns a tool as it is before the final answer, such as one that describes
+	// what it would do; nil leaves all as they are.
+	Plan func(Tool) Tool
 	// Permit decides whether a call of a tool may run, and says why it may not, or not
 	// without a person's word. Nil permits all.
 	Permit func(tool, arguments string) (permission machine.Permission, why string)

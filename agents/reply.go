@@ -28,7 +28,7 @@ type replyReader struct {
 	own   []backends.Tool
 	// permit is that of the member.
 	permit func(tool, arguments string) (machine.Permission, string)
-	names panelNames
+	names  panelNames
 }
 
 // read fills in what the response says.

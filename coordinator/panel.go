@@ -78,9 +78,10 @@ type Agent struct {
 	Backend       backends.Backend
 	Model         string
 	Params        backends.Params
-	// Tools are the agent's own, beside answering and voting. Permit and KeepResult are
-	// as in agents.Member; what Permit leaves to a person goes to Options.Approve.
+	// Tools are the agent's own, beside answering and voting. Plan, Permit and KeepResult
+	// are as in agents.Member; what Permit leaves to a person goes to Options.Approve.
 	Tools      []agents.Tool
+	Plan       func(agents.Tool) agents.Tool
 	Permit     func(tool, arguments string) (permission machine.Permission, why string)
 	KeepResult func(name, result string) (where string, err error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
@@ -335,7 +336,7 @@ func (p *Panel) members() []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
 		members[i] = agents.Member{
-			Backend: a.Backend, Tools: a.Tools, Permit: a.Permit, KeepResult: a.KeepResult,
+			Backend: a.Backend, Tools: a.Tools, Plan: a.Plan, Permit: a.Permit, KeepResult: a.KeepResult,
 			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
 		}
 	}
