@@ -11,7 +11,7 @@ import (
 // Aside is who makes the calls of a purpose that belong to no agent (DESIGN §1).
 type Aside struct {
 	Member
-	// Read returns what a reply, which is not empty, changes in the turn. Its error is
+	// Read returns what a reply, which may be empty, changes in the turn. Its error is
 	// the failure of the call.
 	Read func(ctx context.Context, turn machine.Turn, aside machine.Aside, reply backends.Message) (machine.Change, error)
 }

@@ -38,6 +38,12 @@ type Member struct {
 	// are neither journaled nor part of the input.
 	Headers   map[string]string
 	ExtraBody map[string]any
+	// Plan returns a tool as it is before the final answer, such as one that describes
+	// what it would do; nil leaves all as they are.
+	Plan func(Tool) Tool
+	// Permit decides whether a call of a tool may run, and says why it may not, or not
+	// without a person's word. Nil permits all.
+	Permit func(tool, arguments string) (permission machine.Permission, why string)
 	// KeepResult keeps the whole of a tool's result that is cut for the model, where
 	// the agent can read it, and says where. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
@@ -119,7 +125,7 @@ func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCa
 func (d *Doer) reader(ctx context.Context, turn machine.Turn, names panelNames, call machine.ModelCall) replyReader {
 	return replyReader{
 		ctx: ctx, blobs: d.Blobs, turn: turn, call: call,
-		own: definitions(d.Members[call.Key.Agent].Tools), names: names,
+		own: definitions(d.Members[call.Key.Agent].Tools), permit: d.Members[call.Key.Agent].Permit, names: names,
 	}
 }
 

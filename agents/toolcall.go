@@ -24,7 +24,11 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		return nil, err
 	}
 	member := d.Members[e.Key.Agent]
-	result, err := member.runTool(ctx, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
+	tool := member.tool(e.Name)
+	if tool != nil && member.Plan != nil && e.Key.Purpose != machine.FinalTool {
+		tool = member.Plan(tool)
+	}
+	result, err := runTool(ctx, tool, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
 	reply := machine.ToolReply{Index: e.Key.Index, Error: err != nil}
 	result = contextbuild.Clean(told(result, err))
 	shown, isCut := member.shownResult(e.Name, result, turn.Limits.ResultLimit)
@@ -66,8 +70,7 @@ func Arguments(ctx context.Context, blobs Blobs, e machine.ToolCall) (string, er
 
 // runTool runs a tool for no longer than a limit; 0: as long as it takes. A tool that
 // does not end then, although it was told to, is left behind.
-func (m Member) runTool(ctx context.Context, name, arguments string, limit time.Duration) (string, error) {
-	tool := m.tool(name)
+func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.Duration) (string, error) {
 	if tool == nil {
 		return "", fmt.Errorf("the tool %s is not there any more. Go on without it.", name)
 	}
@@ -106,6 +109,7 @@ func (m Member) runTool(ctx context.Context, name, arguments string, limit time.
 	return "", late
 }
 
+// tool is the member's tool with a name, nil if it has none.
 func (m Member) tool(name string) Tool {
 	for _, t := range m.Tools {
 		if t.Definition().Name == name {

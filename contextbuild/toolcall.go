@@ -22,7 +22,7 @@ const callText = 8000
 // callSection is a section of such a call's message. No text in it begins a section,
 // or a line like one that does.
 func callSection(title, text string) string {
-	return "## " + title + "\n" + indentLines(escapeSection(cut(text, callText)), isHeading)
+	return headed(title, escapeSection(cut(text, callText)))
 }
 
 func isHeading(line string) bool { return strings.HasPrefix(afterSpaces(line), "#") }

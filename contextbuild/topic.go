@@ -2,7 +2,10 @@ package contextbuild
 
 import (
 	_ "embed"
+	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The prompts of seed 002.
@@ -43,12 +46,15 @@ func TopicSections(t Topic) []string {
 	if t.Greeted {
 		rules += "\n" + noGreeting
 	}
-	sections := []string{"## RECENT CONVERSATION\n" + RecentConversation(t.History), "## RULES\n" + rules}
+	sections := []string{headed("RECENT CONVERSATION", RecentConversation(t.History)), headed("RULES", rules)}
 	if t.Text != "" {
-		sections = append([]string{"## CONTEXT\n" + t.Text}, sections...)
+		sections = append([]string{headed("CONTEXT", t.Text)}, sections...)
 	}
 	return sections
 }
+
+// headed returns a section with its heading. No line of the text looks like another.
+func headed(title, text string) string { return "## " + title + "\n" + indentLines(text, isHeading) }
 
 // RecentConversation returns the last three messages of a history, a line each, of
 // 200 characters at most and "..." where one was cut.
@@ -69,7 +75,9 @@ func RecentConversation(history []Exchange) string {
 func recentText(text string) string { return indentSpeakers(cut(Clean(text), recentLength)) }
 
 // FactsSection returns the section that tells of what is known of the user (seed
-// 002, memory integration), a line for each fact.
+// 002, memory integration), a line for each fact. Of facts, oldest first, that have more
+// than 8,000 characters it tells the newest, and how many it leaves out: each agent is
+// sent them in each round.
 func FactsSection(facts []string) string {
 	if len(facts) == 0 {
 		return noFacts
@@ -77,10 +85,20 @@ func FactsSection(facts []string) string {
 	return factsPrompt + "\n" + factLines(facts)
 }
 
+// mostFactText is how many characters of facts models are told.
+const mostFactText = 8000
+
 func factLines(facts []string) string {
-	lines := make([]string, len(facts))
-	for i, fact := range facts {
-		lines[i] = "- " + oneLine(fact)
+	var lines []string
+	left := mostFactText
+	for i, fact := range slices.Backward(facts) {
+		line := "- " + oneLine(fact)
+		if left -= utf8.RuneCountInString(line) + 1; left < 0 && len(lines) > 0 {
+			lines = append(lines, fmt.Sprintf("(%d older facts are left out)", i+1))
+			break
+		}
+		lines = append(lines, line)
 	}
+	slices.Reverse(lines)
 	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,9 @@ func (h Helper) member() agents.Member {
 
 // Aside is a call that belongs to no agent and that the panel makes for its user, once
 // in a turn: before round 1 for Options.Topic, after the winner is committed for
-// Options.Facts. Its functions are called for turns of several sessions at once. If it
-// comes to nothing, the turn goes on without, with a warning.
+// Options.Facts. Its functions are called for turns of several sessions at once. If the
+// call or its reply comes to nothing, the turn goes on without, with a warning. Before
+// round 1 an error of Ask refuses the turn, and one of Keep ends it without an answer.
 type Aside struct {
 	Helper
 	// Ask returns what the call is sent; no messages mean that none is needed.
@@ -134,20 +136,23 @@ func (e *engine) cancelAsides() {
 	e.asideCancel()
 }
 
-// keep hands what an aside came to to whoever keeps it beyond the turn.
-func (e *engine) keep(ev turn.Event) error {
+// keep hands what an aside came to to whoever keeps it beyond the turn. The turn has it
+// already, so that one which cannot be kept costs no answer.
+func (e *engine) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (kernel.Ref{}) {
-		return nil
+		return
 	}
+	purpose := done.Key.Purpose
 	kept, err := e.panel.opts.Store.Get(e.base, done.Reply.Change.Kept)
 	if err == nil {
-		err = guarded("its keeper", func() error { return e.keeper(done.Key.Purpose)(e.base, e.turn.session, kept) })
+		err = guarded("its keeper", func() error { return e.keeper(purpose)(e.base, e.turn.session, kept) })
 	}
 	if err != nil {
-		return fmt.Errorf("keep the %s: %w", done.Key.Purpose, err)
+		lost := turn.AsideOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
+		e.unkept = append(e.unkept, lost)
+		e.turn.events.add(Event{Kind: AsideFailed, Label: string(purpose), Text: lost.Failure})
 	}
-	return nil
 }
 
 func (e *engine) keeper(purpose machine.Purpose) func(context.Context, string, []byte) error {
@@ -170,7 +175,7 @@ func (e *engine) following(turn sessions.Ended) []machine.Aside {
 	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
 		return nil
 	}
-	about := AsideTurn{e.turn.session, turn.Question, turn.Answer}
+	about := AsideTurn{e.turn.session, cmp.Or(turn.Question, e.turn.question), turn.Answer}
 	var aside machine.Aside
 	var ok bool
 	err := guarded("who asks", func() (err error) {
@@ -200,7 +205,7 @@ func (e *engine) follow(ctx context.Context, list []machine.Aside) {
 	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
 	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))
 	if err == nil {
-		err = e.tellSession()
+		_, err = e.tellSession() // the result is out, and stays as it was
 	}
 	if err != nil {
 		e.turn.events.add(Event{Kind: AsideFailed, Text: err.Error()})
@@ -214,4 +219,7 @@ func (e *engine) tellAside(c turn.AsideEnded) {
 		told.Kind = AsideFailed
 	}
 	e.turn.events.add(told)
+	if c.Outcome.Purpose == machine.Summarizing {
+		e.warnAfterSummary(c.Outcome.Failure == "")
+	}
 }

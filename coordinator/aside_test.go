@@ -105,6 +105,12 @@ func TestTurnGoesOnWithoutAnAsideThatFails(t *testing.T) {
 				return AsideReply{Question: "another"}, errors.New("no topic in it")
 			}
 		}},
+		"keep": {reply: `{text: x}`, warning: "no room for it", change: func(a *Aside) {
+			a.Read = func(context.Context, AsideTurn, backends.Message) (AsideReply, error) {
+				return AsideReply{Kept: []byte("x")}, nil
+			}
+			a.Keep = func(context.Context, string, []byte) error { return errors.New("no room for it") }
+		}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +158,7 @@ func TestInterruptBeforeRoundOneCallsNoAgent(t *testing.T) {
 		time.Sleep(time.Second)
 		turn.Cancel()
 		r := wait(t, turn)
-		if r.Status != kernel.AllFailed && r.Status != kernel.Cut || time.Since(turn.Started()) >= 3*time.Second {
+		if r.Status != kernel.Cut || time.Since(turn.Started()) >= 3*time.Second {
 			t.Errorf("%s after %v", r.Status, time.Since(turn.Started()))
 		}
 	})
@@ -183,6 +189,9 @@ func TestFactsFollowTheAnswer(t *testing.T) {
 		session, err = store.Session(t.Context(), "s")
 		if err != nil || session.Usage.Calls != r.Usage.Calls+1 || session.Usage.InputTokens != r.Usage.InputTokens+9 {
 			t.Errorf("in the end the session is %+v, %v", session, err)
+		}
+		if diff := cmp.Diff(r, wait(t, turn)); diff != "" {
+			t.Errorf("the result has changed after the answer (-then +now):\n%s", diff)
 		}
 		updates := eventsOf(t, turn, SessionUpdated)
 		if len(updates) != 2 || updates[1].Session.UsageTotal.Calls != session.Usage.Calls {

@@ -35,7 +35,6 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 		return err
 	}
 	var covers policy.Range
-	var warnings []AgentContextWarning
 	for i := range p.opts.Agents {
 		chosen, err := p.chooseFor(ctx, d, i)
 		if err != nil {
@@ -46,24 +45,23 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 			covers = chosen.NewSummary
 		}
 		if chosen.warning != nil {
-			warnings = append(warnings, *chosen.warning)
+			t.contextWarnings = append(t.contextWarnings, *chosen.warning)
 		}
 	}
 	if covers.Last > 0 {
 		aside, err := p.describeSummary(ctx, d, covers)
 		d.Asides = append(d.Asides, aside)
-		return err // the warnings are told when it is known what there is room for beside the summary
+		return err // the warnings are told when it is known whether there is room beside the summary
 	}
-	for _, warning := range warnings {
-		t.warnOfContext(warning)
-	}
+	t.tellContextWarnings()
 	return nil
 }
 
-// warnOfContext tells of a context window that is nearly full.
-func (t *Turn) warnOfContext(w AgentContextWarning) {
-	t.events.add(Event{Kind: ContextWarned, Agent: w.Agent, Context: &w.ContextWarning})
-	t.contextWarnings = append(t.contextWarnings, w)
+// tellContextWarnings tells of the context windows that are nearly full.
+func (t *Turn) tellContextWarnings() {
+	for _, w := range t.contextWarnings {
+		t.events.add(Event{Kind: ContextWarned, Agent: w.Agent, Context: &w.ContextWarning})
+	}
 }
 
 // summarizes says whether an agent may be shown a summary.
@@ -121,16 +119,15 @@ func (p *Panel) messages(ctx context.Context, d *machine.Turn) (int, error) {
 	return session.Messages + 1, err
 }
 
-// tellSession tells what the session has come to.
-func (e *engine) tellSession() error {
+// tellSession tells what the session has come to, and returns it.
+func (e *engine) tellSession() (*SessionUpdate, error) {
 	s, err := e.panel.opts.Store.Session(e.base, e.turn.session)
 	if err != nil {
-		return fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
+		return nil, fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
 	}
-	update := SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage))}
-	e.turn.result.Session = &update
-	e.turn.events.add(Event{Kind: SessionUpdated, Session: &update})
-	return nil
+	update := &SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage))}
+	e.turn.events.add(Event{Kind: SessionUpdated, Session: update})
+	return update, nil
 }
 
 // leftOut says what of the history agents were not shown, a line for those that were

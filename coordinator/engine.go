@@ -35,8 +35,12 @@ type engine struct {
 	// aside is the context of the calls that belong to no agent, nil before the first.
 	aside       context.Context
 	asideCancel context.CancelFunc
-	timer       *time.Timer
-	over        bool
+	// warned takes, from the summary's effect, the context warnings that hold with it.
+	warned chan []AgentContextWarning
+	// unkept are those that could not be kept beyond the turn.
+	unkept []turn.AsideOutcome
+	timer  *time.Timer
+	over   bool
 	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
@@ -48,7 +52,31 @@ type engine struct {
 type result struct {
 	effect machine.Effect
 	event  machine.Event
-	err    error
+	// decided is set, in place of effect and event, for a person's word.
+	decided *turn.Decided
+	err     error
+}
+
+// work is what the loop starts, and what comes back to it once: an effect, or a question
+// for a person.
+type work struct {
+	effect machine.Effect
+	ask    *machine.Ask
+}
+
+func (w work) key() machine.Key {
+	if w.ask != nil {
+		return w.ask.Key
+	}
+	return w.effect.EffectKey()
+}
+
+func (e *engine) begin(w work) {
+	if w.ask != nil {
+		e.ask(*w.ask)
+		return
+	}
+	e.start(w.effect)
 }
 
 func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
@@ -56,7 +84,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	e := &engine{
 		panel: p, turn: t, results: make(chan result), base: context.WithoutCancel(ctx),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
-		timer: time.NewTimer(time.Hour),
+		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
 	}
 	e.timer.Stop()
 	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
@@ -86,22 +114,25 @@ func (e *engine) apply(ev turn.Event) error {
 	if err != nil {
 		return err
 	}
-	for _, effect := range e.do(commands) {
-		e.start(effect)
+	for _, w := range e.do(commands) {
+		e.begin(w)
 	}
 	return nil
 }
 
-// do carries out commands but for the effects, which it returns.
-func (e *engine) do(commands []turn.Command) (effects []machine.Effect) {
+// do carries out commands but for the work that they ask for, which it returns.
+func (e *engine) do(commands []turn.Command) (list []work) {
 	for _, c := range commands {
-		if run, ok := c.(turn.Run); ok {
-			effects = append(effects, run.Effect)
-			continue
+		switch c := c.(type) {
+		case turn.Run:
+			list = append(list, work{effect: c.Effect})
+		case turn.Ask:
+			list = append(list, work{ask: &c.Ask})
+		default:
+			e.carry(c)
 		}
-		e.carry(c)
 	}
-	return effects
+	return list
 }
 
 func (e *engine) carry(c turn.Command) {
@@ -158,7 +189,7 @@ func (e *engine) start(effect machine.Effect) {
 	described := e.machine.Turn()
 	e.group.Go(func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
-		e.results <- result{effect, ev, err}
+		e.results <- result{effect: effect, event: ev, err: err}
 		return nil
 	})
 }
@@ -216,9 +247,18 @@ func (e *engine) loop(ctx context.Context) error {
 
 // took books the result of an effect.
 func (e *engine) took(r result) error {
+	if r.decided != nil {
+		if r.err != nil {
+			return fmt.Errorf("%s, approval: %w", e.id(r.decided.Key.Agent), r.err)
+		}
+		return e.apply(*r.decided)
+	}
 	key := r.effect.EffectKey()
-	if r.err != nil {
-		return fmt.Errorf("%s, %s: %w", e.who(key), key.Purpose, r.err)
+	switch {
+	case r.err != nil && key.Agent == machine.NoAgent:
+		return fmt.Errorf("%s: %w", key.Purpose, r.err)
+	case r.err != nil:
+		return fmt.Errorf("%s, %s: %w", e.id(key.Agent), key.Purpose, r.err)
 	}
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
@@ -226,7 +266,8 @@ func (e *engine) took(r result) error {
 		if err := e.apply(done); err != nil {
 			return err
 		}
-		return e.keep(done)
+		e.keep(done)
+		return nil
 	case machine.ToolReply:
 		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
 	}
@@ -242,10 +283,9 @@ func (e *engine) end(err error) []machine.Aside {
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
 	kept := e.ended(err)
-	if asked, askedErr := e.asked(); askedErr == nil {
+	asked, askedErr := e.asked()
+	if err = errors.Join(err, askedErr); asked != t.question {
 		kept.Question = asked
-	} else {
-		err = errors.Join(err, askedErr)
 	}
 	err = errors.Join(err, e.addMessages(&kept))
 	var following []machine.Aside
@@ -256,7 +296,9 @@ func (e *engine) end(err error) []machine.Aside {
 		following = nil
 		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
 	} else {
-		err = errors.Join(err, e.tellSession())
+		var sessionErr error
+		t.result.Session, sessionErr = e.tellSession()
+		err = errors.Join(err, sessionErr)
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))

@@ -15,12 +15,14 @@ import (
 type Event struct {
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
-	// Agent is the config id, Round the round (eager: the agent's number of starts).
+	// Agent is the config id, Round the round (eager: the agent's number of starts). For
+	// Retrying, FellBack and Panicked of a call that belongs to no agent it is the purpose.
 	Agent string `json:"agent,omitempty"`
 	Round int    `json:"round,omitempty"`
 	// Text is a piece of text, a tool's name, or why something is so.
 	Text string `json:"text,omitempty"`
-	// Label names the answer that was given or voted for.
+	// Label names the answer that was given or voted for; of some kinds it is something
+	// else, as they say.
 	Label string `json:"label,omitempty"`
 	// Void says why a vote or an answer does not count.
 	Void    string        `json:"void,omitempty"`
@@ -104,7 +106,8 @@ const (
 	SessionUpdated EventKind = "session_updated"
 	ContextWarned  EventKind = "context_warning"
 	// AsideStarted, AsideEnded and AsideFailed tell of a call that belongs to no agent,
-	// whose purpose is the Label; it failed for the reason in Text. It may follow Ended.
+	// whose purpose is the Label; it failed for the reason in Text. They may follow Ended.
+	// Without a Label it is the store that failed there.
 	AsideStarted EventKind = "aside_started"
 	AsideEnded   EventKind = "aside_ended"
 	AsideFailed  EventKind = "aside_failed"

@@ -78,12 +78,12 @@ type Agent struct {
 	Backend       backends.Backend
 	Model         string
 	Params        backends.Params
-	// Tools are the agent's own, beside answering and voting.
-	Tools []agents.Tool
-	// KeepResult keeps the whole of a tool's result that is too long for the model,
-	// where the agent can read it, and says where. It may be nil, and is called
-	// concurrently.
-	KeepResult func(tool, result string) (where string, err error)
+	// Tools are the agent's own, beside answering and voting. Plan, Permit and KeepResult
+	// are as in agents.Member; what Permit leaves to a person goes to Options.Approve.
+	Tools      []agents.Tool
+	Plan       func(agents.Tool) agents.Tool
+	Permit     func(tool, arguments string) (permission machine.Permission, why string)
+	KeepResult func(name, result string) (where string, err error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Context says how much of a session's history the agent is shown; its zero value
@@ -113,12 +113,15 @@ type Options struct {
 	// Summarizer makes the summaries of older turns, which agents need whose policy is
 	// policy.Summarize.
 	Summarizer *Summarizer
+	// Approve asks a person whether a tool call may run. It is called for one call at a
+	// time in a turn, and ends when ctx does; nil, and an error, mean no.
+	Approve func(ctx context.Context, call Approval) (bool, error)
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,
 	// before Wait returns: in it, Status is still Running, and Wait would wait for
-	// ever. The session is free by then, so its next turn may begin meanwhile. Its
-	// error, or panic, is returned by Wait beside the result.
+	// ever. Unless Facts are looked for, the session is free by then, so its next turn may
+	// begin meanwhile. Its error, or panic, is returned by Wait beside the result.
 	AfterTurn func(ctx context.Context, t *Turn, r Result) error
 }
 
@@ -333,7 +336,8 @@ func (p *Panel) members() []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
 		members[i] = agents.Member{
-			Backend: a.Backend, Tools: a.Tools, KeepResult: a.KeepResult, Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
+			Backend: a.Backend, Tools: a.Tools, Plan: a.Plan, Permit: a.Permit, KeepResult: a.KeepResult,
+			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
 		}
 	}
 	return members

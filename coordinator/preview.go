@@ -17,6 +17,9 @@ type Preview struct {
 	// Shown says what of the history is chosen, and History is that, oldest turn first.
 	Shown   policy.Selection
 	History []contextbuild.Exchange
+	// NewSummary are the turns of which the turn would first ask for a summary, to show
+	// that in place of what is left out; zero if it would not.
+	NewSummary policy.Range
 	// Context counts the first input of the turn, without its question. Its Warning is
 	// empty for none.
 	Context ContextWarning
@@ -57,7 +60,7 @@ func (p *Panel) preview(ctx context.Context, session string, history kernel.Ref)
 			return nil, err
 		}
 		list[i] = Preview{
-			Agent: a.ID, Policy: a.Context.Policy.Kind, Shown: chosen.Selection, History: shown,
+			Agent: a.ID, Policy: a.Context.Policy.Kind, Shown: chosen.Selection, History: shown, NewSummary: chosen.NewSummary,
 			Context: contextWarning(session, messages, a.Context, chosen),
 		}
 	}

@@ -35,7 +35,7 @@ type Result struct {
 	ToolCalls []ResultToolCall `json:"tool_calls"`
 	Warnings  []string         `json:"warnings"`
 	// ContextWarnings are those that the turn began with, in the order of the agents;
-	// none in a turn that was resumed.
+	// none that were told before the turn was resumed.
 	ContextWarnings []AgentContextWarning `json:"context_warnings"`
 	// Session is what the session has come to, nil if the store failed.
 	Session    *SessionUpdate `json:"session"`
@@ -159,11 +159,14 @@ func (e *engine) warnings(k kernel.Result) []string {
 	for _, f := range e.machine.Fallbacks() {
 		list = append(list, fallbackWarning(calls(f.Calls), e.id(f.Agent), f.Fallback))
 	}
-	for _, o := range e.machine.AsideOutcomes() {
+	for _, o := range append(e.machine.AsideOutcomes(), e.unkept...) {
 		if o.Fallback != nil {
 			list = append(list, fallbackWarning(calls(1), "the "+string(o.Purpose), *o.Fallback))
 		}
-		if o.Failure != "" {
+		if o.Truncated {
+			list = append(list, fmt.Sprintf("the reply for the %s was cut at its max_tokens: what it says may be incomplete", o.Purpose))
+		}
+		if o.Failure != "" && k.Status != kernel.Cut { // who interrupts knows why
 			list = append(list, fmt.Sprintf("the call for the %s came to nothing: %s", o.Purpose, o.Failure))
 		}
 	}

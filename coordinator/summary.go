@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/massgen/massgen/agents"
@@ -33,14 +32,18 @@ func (s *Summarizer) check() error {
 	return nil
 }
 
-// MetaSummary is the key of a session's metadata that has its newest summary, as JSON:
-// the turns that it stands for, and its text. The turns themselves stay in the store.
-const MetaSummary = "summary"
+// MetaSummary is the key of a session's metadata that has its newest summary, a
+// KeptSummary as JSON. The turns themselves stay in the store. No id can name the key
+// (sessions.ParseID): it has a colon.
+const MetaSummary = "massgen:summary"
 
-// keptSummary is a summary as a session keeps it.
-type keptSummary struct {
+// KeptSummary is a summary as a session keeps it: the turns that it stands for, and its
+// text.
+type KeptSummary struct {
 	policy.Range
 	Text string `json:"text"`
+	// Link is that of the last turn in the history which the summary tells of.
+	Link kernel.Ref `json:"link"`
 }
 
 func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) error {
@@ -48,8 +51,9 @@ func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) er
 }
 
 // summary is the newest summary of the turns before this one, nil if there is none. That
-// of a session from which this one was branched off earlier is none: it tells of turns
-// that have not been.
+// of a session from which this one was branched off earlier is none, however many turns
+// have been taken since: it tells of others. Nor is one that cannot be read, such as an
+// import may have: the next is made of the turns themselves.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
 	if !p.summarizes() || d.History == (kernel.Ref{}) {
 		return nil, nil
@@ -58,25 +62,34 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	if err != nil {
 		return nil, err
 	}
-	data := session.Metadata[MetaSummary]
-	if data == "" {
+	var kept KeptSummary
+	if err := json.Unmarshal([]byte(session.Metadata[MetaSummary]), &kept); err != nil || kept.First != 1 || kept.Last < 1 {
 		return nil, nil
 	}
-	var kept keptSummary
-	if err := json.Unmarshal([]byte(data), &kept); err != nil {
-		return nil, fmt.Errorf("read the summary of session %s: %w", d.Session, err)
-	}
-	for newest, err := range sessions.Chain(ctx, p.opts.Store, d.History) {
-		if err != nil {
-			return nil, err
-		}
-		if kept.Last > newest.Turn {
-			return nil, nil
-		}
-		break
+	link, err := linkOf(ctx, p.opts.Store, d.History, kept.Last)
+	if err != nil || link == (kernel.Ref{}) || link != kept.Link {
+		return nil, err
 	}
 	text, err := p.opts.Store.Put(ctx, []byte(kept.Text))
 	return &machine.Summary{Range: kept.Range, Text: text}, err
+}
+
+// linkOf is the link of a turn in the history that ends with head, zero if that has no
+// such turn.
+func linkOf(ctx context.Context, texts sessions.Texts, head kernel.Ref, turn int) (kernel.Ref, error) {
+	at := head
+	for link, err := range sessions.Chain(ctx, texts, head) {
+		switch {
+		case err != nil:
+			return kernel.Ref{}, err
+		case link.Turn == turn:
+			return at, nil
+		case link.Turn < turn:
+			return kernel.Ref{}, nil
+		}
+		at = link.Previous
+	}
+	return kernel.Ref{}, nil
 }
 
 // describeSummary stores what the call for a new summary is sent, of the turns from the
@@ -111,11 +124,23 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	if summary.Text, err = store.Put(ctx, []byte(text)); err != nil {
 		return change, err
 	}
-	if change.Kept, err = agents.PutJSON(ctx, store, keptSummary{summary.Range, text}); err != nil {
+	link, err := linkOf(ctx, store, t.History, summary.Last)
+	if err != nil {
+		return change, err
+	}
+	kept, err := json.Marshal(KeptSummary{summary.Range, text, link})
+	if err == nil {
+		err = sessions.CheckMetadata(map[string]string{MetaSummary: string(kept)})
+	}
+	if err != nil {
+		return change, err
+	}
+	if change.Kept, err = store.Put(ctx, kept); err != nil {
 		return change, err
 	}
 	change.Summary = &summary
 	t = t.Changed(change)
+	var warnings []AgentContextWarning
 	for i := range t.Agents {
 		chosen, err := e.panel.chooseFor(ctx, &t, i)
 		if err != nil {
@@ -123,8 +148,21 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 		}
 		change.Shown = append(change.Shown, chosen.shown())
 		if chosen.warning != nil {
-			e.turn.warnOfContext(*chosen.warning)
+			warnings = append(warnings, *chosen.warning)
 		}
 	}
+	e.warned <- warnings
 	return change, nil
+}
+
+// warnAfterSummary tells of the context windows that are nearly full beside the new
+// summary, or as they were without one.
+func (e *engine) warnAfterSummary(made bool) {
+	if made {
+		select {
+		case e.turn.contextWarnings = <-e.warned:
+		default: // it was made before the turn was resumed
+		}
+	}
+	e.turn.tellContextWarnings()
 }

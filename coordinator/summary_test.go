@@ -87,7 +87,7 @@ func TestOlderTurnsAreSummarized(t *testing.T) {
 				t.Errorf("%d agents: the store has %+v, %v", n, history, err)
 			}
 			session, err := store.Session(t.Context(), "s")
-			if want := `{"first_turn":1,"last_turn":4,"text":"They spoke of more weather."}`; err != nil || session.Metadata[MetaSummary] != want {
+			if want := `{"first_turn":1,"last_turn":4,"text":"They spoke of more weather.",`; err != nil || !strings.HasPrefix(session.Metadata[MetaSummary], want) {
 				t.Errorf("%d agents: the session keeps %q, %v; want %s", n, session.Metadata[MetaSummary], err, want)
 			}
 			rebuilds(t, store, recorder, 6)
@@ -97,7 +97,11 @@ func TestOlderTurnsAreSummarized(t *testing.T) {
 
 // TestSummaryThatFails leaves the newest turns, and says so.
 func TestSummaryThatFails(t *testing.T) {
-	for name, reply := range map[string]string{"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`} {
+	replies := map[string]string{
+		"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`,
+		"too long to be kept": `{text: "` + strings.Repeat("They spoke. ", 6000) + `"}`,
+	}
+	for name, reply := range replies {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := debugbackend.NewRecorder(debugbackend.Options{})
 			script := strings.Replace(summing, `{text: "They spoke of the weather."}`, reply, 1)
@@ -119,7 +123,74 @@ func TestSummaryThatFails(t *testing.T) {
 	}
 }
 
-// TestSummaryOfTurnsThatABranchHasNot is not used in the branch.
+// TestSummaryThatIsCut is used, and said to be cut.
+func TestSummaryThatIsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := strings.Replace(summing, `{text: "They spoke of the weather."}`, `{text: "They spoke of the", finish: length}`, 1)
+		p, _ := summingPanel(t, 3, script, debugbackend.NewRecorder(debugbackend.Options{}))
+		r := wait(t, ask(t, p, weather[:4]))
+		if want := []string{"the reply for the summary was cut at its max_tokens: what it says may be incomplete"}; !slices.Equal(r.Warnings, want) {
+			t.Errorf("the warnings are %q, want %q", r.Warnings, want)
+		}
+	})
+}
+
+// TestContextWarningsWaitForTheSummary: they are told once, as they are beside it, and
+// also if none is made.
+func TestContextWarningsWaitForTheSummary(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply string
+		want  []policy.Warning
+	}{
+		"short": {`{text: "Wet."}`, nil},
+		"long":  {`{text: "` + strings.Repeat("Wet. ", 80) + `"}`, []policy.Warning{policy.AtLimit}},
+		"error": {`{error: {kind: auth, message: "wrong key"}}`, []policy.Warning{policy.AtLimit}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			script := "rules:\n  - {when: {purpose: summary}, reply: " + c.reply + "}" + strings.TrimPrefix(talks, "\nrules:")
+			p, _ := panelOf(t, 1, script, nil, func(o *Options) {
+				o.Agents[0].Context = small(policy.Summarize)
+				o.Summarizer = &Summarizer{Helper: Helper{Backend: o.Agents[0].Backend, Model: "small"}}
+			})
+			turn := ask(t, p, weather[:4])
+			if len(eventsOf(t, turn, AsideStarted)) != 1 {
+				t.Fatalf("%s: no summary is asked for in turn 4", name)
+			}
+			var told, kept []policy.Warning
+			for _, ev := range eventsOf(t, turn, ContextWarned) {
+				told = append(told, ev.Context.Warning)
+			}
+			for _, w := range wait(t, turn).ContextWarnings {
+				kept = append(kept, w.Warning)
+			}
+			if !slices.Equal(told, c.want) || !slices.Equal(kept, c.want) {
+				t.Errorf("%s: told %q, and the result has %q; want %q", name, told, kept, c.want)
+			}
+		})
+	}
+}
+
+// TestSummaryThatCannotBeRead, as an import may have one, is made anew.
+func TestSummaryThatCannotBeRead(t *testing.T) {
+	for _, kept := range []string{"x", "null", `{"first_turn":2,"last_turn":1,"text":"x"}`, `{"first_turn":-1,"last_turn":1,"text":"x"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			recorder := debugbackend.NewRecorder(debugbackend.Options{})
+			p, store := summingPanel(t, 3, summing, recorder)
+			ask(t, p, weather[:4])
+			if err := store.SetMetadata(t.Context(), "s", map[string]string{MetaSummary: kept}); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, start(t, p, weather[4]))
+			asked := summaries(recorder)
+			if len(asked) != 2 || !slices.Equal(about(asked[1]), []string{"rain", "snow", "hail"}) {
+				t.Errorf("%s: asked for the summaries %v", kept, asked)
+			}
+		})
+	}
+}
+
+// TestSummaryOfTurnsThatABranchHasNot is not used in the branch, also when that has as
+// many turns of its own.
 func TestSummaryOfTurnsThatABranchHasNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
@@ -131,16 +202,18 @@ func TestSummaryOfTurnsThatABranchHasNot(t *testing.T) {
 		if _, err := store.Branch(t.Context(), "s", 4, "late"); err != nil {
 			t.Fatal(err)
 		}
-		for session, want := range map[string][]string{"early": {"rain", "fog"}, "late": {"hail", "wind", "fog"}} {
-			turn, err := p.Start(t.Context(), session, weather[4])
-			if err != nil {
-				t.Fatal(err)
-			}
-			wait(t, turn)
-			for _, call := range recorder.Calls() {
-				key := call.Request.Key
-				if key.Session == session && key.Round == 1 && !slices.Equal(about(call.Request), want) {
-					t.Errorf("%s: %s is shown %q, want %q", session, key.Agent, about(call.Request), want)
+		for session, shown := range map[string][][]string{"early": {{"rain", "fog"}, {"rain", "wind", "fog"}}, "late": {{"hail", "wind", "fog"}}} {
+			for i, want := range shown {
+				turn, err := p.Start(t.Context(), session, weather[4-i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				wait(t, turn)
+				for _, call := range recorder.Calls() {
+					key := call.Request.Key
+					if key.Session == session && key.Turn == turn.Number() && key.Round == 1 && !slices.Equal(about(call.Request), want) {
+						t.Errorf("%s: %s is shown %q in turn %d, want %q", session, key.Agent, about(call.Request), key.Turn, want)
+					}
 				}
 			}
 		}

@@ -3,7 +3,6 @@ package sessions
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -92,8 +91,8 @@ func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
 	if !utf8.ValidString(t.Question) || !utf8.ValidString(t.Answer) {
 		return head, errors.New("it is not valid UTF-8")
 	}
-	if slices.Min([]int{t.Usage.Calls, t.Usage.InputTokens, t.Usage.OutputTokens, t.Usage.CachedInputTokens, t.Usage.UnknownCalls}) < 0 {
-		return head, errors.New("its usage is below zero")
+	if !t.Usage.canBe() {
+		return head, errors.New("its usage is below zero, or more than can be")
 	}
 	d.Texts[RefOf([]byte(t.Question))] = []byte(t.Question)
 	if t.Status == Running {

@@ -3,6 +3,8 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -156,6 +158,16 @@ func (u Usage) Plus(v Usage) Usage {
 		sum.CostUSD = &cost
 	}
 	return sum
+}
+
+// mostUsage is more than a turn can come to. Sums of it stay numbers.
+const mostUsage = math.MaxInt32
+
+// canBe says that a turn may have come to this.
+func (u Usage) canBe() bool {
+	counts := []int{u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls}
+	costs := u.CostUSD == nil || *u.CostUSD >= 0 && *u.CostUSD <= mostUsage
+	return costs && slices.Min(counts) >= 0 && slices.Max(counts) <= mostUsage
 }
 
 // cost returns the cost in US dollars, and whether it is known.

@@ -232,5 +232,6 @@ const (
 	SeveralActs   Code = "several_acts"
 	ToolsTaken    Code = "tools_not_offered"
 	TooManyCalls  Code = "too_many_tool_calls"
+	NotPermitted  Code = "not_permitted"
 	NothingToVote Code = "nothing_to_vote"
 )

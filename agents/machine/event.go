@@ -3,7 +3,7 @@ package machine
 import "github.com/massgen/massgen/coordinator/kernel"
 
 // Event is something that happened to a step. The set is closed: ModelReply,
-// ToolReply, Restrict, Update, Cancel.
+// ToolReply, Approval, Restrict, Update, Cancel.
 type Event interface{ event() }
 
 // ModelReply is the result of a ModelCall.
@@ -57,8 +57,11 @@ type Failure struct {
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Own says that the name is one of the agent's own tools.
-	Own bool `json:"own,omitempty"`
+	// Own says that the name is one of the agent's own tools, Permission whether the
+	// call may run, and Why by which rule it may not, or not yet.
+	Own        bool       `json:"own,omitempty"`
+	Permission Permission `json:"permission,omitempty"`
+	Why        string     `json:"why,omitempty"`
 	// Problem says what is wrong with a coordination tool's arguments.
 	Problem string `json:"problem,omitempty"`
 	// Answer, Hash and Overlaps belong to new_answer: the text, its normalised

@@ -31,6 +31,8 @@ type AsideOutcome struct {
 	Failure string `json:"failure,omitempty"`
 	// Fallback is set if another model than that of the aside was called.
 	Fallback *machine.Fallback `json:"fallback,omitempty"`
+	// Truncated says that the reply was cut at its most tokens.
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // Committed is the winner in the history, after which calls may follow that no
@@ -95,7 +97,7 @@ func (m *Machine) asideDone(ev ModelDone) error {
 		return fmt.Errorf("no effect %s is out", ev.Key)
 	}
 	m.s.Asides.Waiting = slices.Delete(m.s.Asides.Waiting, i, i+1)
-	told := AsideEnded{Outcome: AsideOutcome{Purpose: ev.Key.Purpose, Fallback: ev.Reply.Fallback}, Usage: UsageOf(ev.Reply)}
+	told := AsideEnded{Outcome: AsideOutcome{Purpose: ev.Key.Purpose, Fallback: ev.Reply.Fallback, Truncated: ev.Reply.Truncated}, Usage: UsageOf(ev.Reply)}
 	if f := ev.Reply.Failure; f != nil {
 		told.Outcome.Failure = f.Message
 	}

@@ -61,10 +61,12 @@ func (Interrupted) kind() string { return "interrupted" }
 // When returns the time of an event.
 func When(ev Event) kernel.Time { return ev.at() }
 
-// KeyOf returns the key of the effect that an event is the result of; ok is false
-// for an event that is none.
+// KeyOf returns the key of the effect that an event is the result of, or of the tool
+// call that it decides about; ok is false for an event that is neither.
 func KeyOf(ev Event) (key machine.Key, ok bool) {
 	switch ev := ev.(type) {
+	case Decided:
+		return ev.Key, true
 	case ModelDone:
 		return ev.Key, true
 	case ToolDone:
@@ -105,6 +107,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[Woke](head.Event)
 	case Interrupted{}.kind():
 		return decode[Interrupted](head.Event)
+	case Decided{}.kind():
+		return decode[Decided](head.Event)
 	case Committed{}.kind():
 		return decode[Committed](head.Event)
 	}

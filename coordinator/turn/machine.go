@@ -15,6 +15,8 @@ import (
 type Machine struct {
 	s   state
 	out []Command
+	// withdrawn are questions that are still to be answered within one Apply.
+	withdrawn []machine.Ask
 }
 
 type state struct {
@@ -33,6 +35,10 @@ type state struct {
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
 	Asides    asides     `json:"asides,omitzero"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// Asks are the questions that wait for a person; IsAsking says that the first of
+	// them was asked.
+	Asks     []machine.Ask `json:"asks,omitempty"`
+	IsAsking bool          `json:"is_asking,omitempty"`
 }
 
 // Fallback tells of an agent's calls that went to another model than its own.
@@ -139,6 +145,8 @@ func (m *Machine) apply(ev Event) error {
 		return m.decide(kernel.Woke{At: ev.At})
 	case Interrupted:
 		return m.interrupted(ev)
+	case Decided:
+		return m.decided(ev)
 	case Committed:
 		return m.committed(ev)
 	}
@@ -248,6 +256,7 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 	}
 	m.noteJSON(agent, s)
 	m.run(at, effects)
+	m.asks(s.Step.NewAsks())
 	outcome := s.Step.Outcome()
 	if outcome.Kind == "" {
 		return nil
@@ -291,7 +300,7 @@ func (m *Machine) decide(ev kernel.Event) error {
 			return err
 		}
 	}
-	return nil
+	return m.refuse(kernel.When(ev))
 }
 
 func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
@@ -316,6 +325,7 @@ func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 		return m.tell(c.Agent, machine.Restrict{})
 	case kernel.Cancel:
 		m.out = append(m.out, Cancel{c.Agent})
+		m.withdraw(c.Agent)
 		return m.tell(c.Agent, machine.Cancel{})
 	case kernel.Wake:
 		m.out = append(m.out, Wake{c.At})

@@ -23,8 +23,10 @@ func fault(path, doing string, err error) error {
 		return foreignError(path)
 	case isIndex(err):
 		return fmt.Errorf("%s: the search index of the store %s is damaged: compact the store to build it anew (%w)", doing, path, err)
+	case errors.Is(err, errDamaged):
+		return fmt.Errorf("%s: the store %s %w", doing, path, err)
 	case code == codes.SQLITE_CORRUPT:
-		return fmt.Errorf("%s: the store %s is damaged: put a copy from before in its place, or move it away to begin a new one (%w)", doing, path, err)
+		return fmt.Errorf("%s: the store %s %w (%w)", doing, path, errDamaged, err)
 	case code == codes.SQLITE_FULL:
 		return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
 	case code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED:
@@ -55,6 +57,7 @@ func isIndex(err error) bool {
 var (
 	errNoStore = errors.New("is no store of massgen")
 	errNewer   = errors.New("was written by a newer massgen")
+	errDamaged = errors.New("is damaged: put a copy from before in its place, or move it away to begin a new one")
 )
 
 func foreignError(path string) error {

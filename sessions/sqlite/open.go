@@ -129,7 +129,11 @@ func inspect(ctx context.Context, path string) (err error) {
 		return foreignError(path)
 	}
 	steps, err := schema()
-	if err == nil && version > len(steps) {
+	switch {
+	case err != nil:
+	case version < 1: // no store was ever without one
+		err = fmt.Errorf("%w (its version is %d)", errDamaged, version)
+	case version > len(steps):
 		err = newerError(version, len(steps))
 	}
 	return fault(path, "open", err)

@@ -87,6 +87,9 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 	good := oneTurn(t)
 	newer := slices.Clone(good)
 	newer[63] = 99 // the last byte of user_version
+	below, without := slices.Clone(good), slices.Clone(good)
+	copy(below[60:64], "\xff\xff\xff\xff")
+	copy(without[60:64], "\x00\x00\x00\x00")
 	write := func(data []byte, mode os.FileMode) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			t.Helper()
@@ -116,6 +119,8 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 			write(log, 0o600)(t, path+"-wal")
 		}, "is no store of massgen"},
 		"newer":                 {write(newer, 0o600), "was written by a newer massgen (it has version 99, and this one knows 1): update massgen"},
+		"version below zero":    {write(below, 0o600), "is damaged: put a copy from before in its place, or move it away to begin a new one (its version is -1)"},
+		"without a version":     {write(without, 0o600), "is damaged"},
 		"cut by half":           {write(good[:len(good)/2], 0o600), "is damaged"},
 		"cut by a page":         {write(good[:len(good)-4096], 0o600), "is damaged"},
 		"cut to a page":         {write(good[:4096], 0o600), "is damaged"},

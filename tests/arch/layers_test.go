@@ -13,8 +13,8 @@ var layers = [][]string{
 	{"tests", "tests/arch", "tests/faults", "tests/judges", "tests/mcpservers", "tests/live"},
 	{"cmd/massgen"},
 	{"cmd/massgen/app"},
-	{"coordinator", "agents/conversation"},
-	{"agents/workspace", "agents/permission", "agents/mcp"},
+	{"coordinator", "agents/conversation", "agents/mcp"},
+	{"agents/workspace", "agents/permission"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
@@ -90,10 +90,10 @@ var confined = map[string][]string{
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
+	"golang.org/x/sys":                       {"agents/mcp", "agents/workspace/confine"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
 	"github.com/landlock-lsm/go-landlock":    {"agents/workspace/confine"},
-	"golang.org/x/sys":                       {"agents/mcp", "agents/workspace/confine"},
 	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
 

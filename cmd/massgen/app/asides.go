@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -72,9 +73,9 @@ func (s *session) readTopic(ctx context.Context, t coordinator.AsideTurn, reply 
 		return coordinator.AsideReply{}, err
 	}
 	state, question := changedTopic(s.topic, change, t.Question)
-	kept, err := json.Marshal(state)
+	kept, err := encodeTopic(state)
 	if err != nil {
-		return coordinator.AsideReply{}, fmt.Errorf("keep the topic: %w", err)
+		return coordinator.AsideReply{}, err
 	}
 	sections, err := s.sectionsFor(ctx, state, t.Session)
 	if sections == nil {
@@ -108,17 +109,31 @@ func (s *session) takeTopic(ctx context.Context, _ string, kept []byte) error {
 	if err := json.Unmarshal(kept, &state); err != nil {
 		return fmt.Errorf("take the topic: %w", err)
 	}
-	s.topic = state
-	if s.display() {
-		s.tellTopic()
+	if err := s.keepTopic(ctx, state); err != nil {
+		return err
 	}
-	return s.keepTopic(ctx)
+	switch {
+	case s.display():
+		s.tellTopic()
+	case s.topic.Pending != nil:
+		s.console.warn("the topic " + s.pendingTopic(*s.topic.Pending))
+	}
+	return nil
+}
+
+// pendingTopic says of a topic that waits what goes over to it: where no command can be
+// typed, another question.
+func (s *session) pendingTopic(p topic.Pending) string {
+	if !s.given {
+		return pendingText(p)
+	}
+	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
 }
 
 // tellTopic says in a line what the conversation is about now.
 func (s *session) tellTopic() {
 	if p := s.topic.Pending; p != nil {
-		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(pendingText(*p))))
+		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(s.pendingTopic(*p))))
 	} else if current := s.topic.Current; current != nil {
 		s.console.say("%s", s.console.paint(faint, "topic: "+oneLine(s.console.secrets.Redact(current.Name))))
 	}
@@ -174,7 +189,7 @@ func (s *session) takeFacts(ctx context.Context, id string, kept []byte) error {
 }
 
 // settle waits for what follows the answer of the last turn. An interrupt ends that: the
-// answer is out already.
+// answer is out already. After a second one nobody waits for it.
 func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	t := s.turn
 	if t == nil {
@@ -183,10 +198,14 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	s.turn = nil
 	events, stop := eventsOf(ctx, t)
 	defer stop()
-	for isOver := false; ; {
+	for isOver, interrupted := false, false; ; {
 		select {
-		case <-signals:
-			s.cut = time.Now()
+		case signal := <-signals:
+			if interrupted {
+				return
+			}
+			interrupted, s.cut = true, time.Now()
+			s.terminated = s.terminated || signal == syscall.SIGTERM
 			t.Cancel()
 		case ev, more := <-events:
 			if !more {
@@ -221,8 +240,11 @@ func asideText(purpose string) string {
 }
 
 func asideFailure(ev coordinator.Event) string {
-	if machine.Purpose(ev.Label) == machine.FactExtraction {
+	switch {
+	case machine.Purpose(ev.Label) == machine.FactExtraction:
 		return "what is to be remembered of this turn could not be found out: " + ev.Text
+	case ev.Label == "": // the store failed
+		return "what follows the answer could not be kept: " + ev.Text
 	}
 	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Label, ev.Text)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
@@ -47,17 +48,23 @@ func isCommand(line string) bool {
 
 func (s *session) command(line string) error {
 	name, argument, _ := strings.Cut(line, " ")
+	var names []string
 	for _, c := range commands() {
+		names = append(names, c.names[0])
 		if slices.Contains(c.names, strings.ToLower(name)) {
 			return c.run(s, strings.TrimSpace(argument))
 		}
 	}
-	return fmt.Errorf("%s: there is no such command: /help lists them", name)
+	cure := "/help lists them"
+	if near, ok := configs.Nearest(name, names); ok {
+		cure = fmt.Sprintf("did you mean %s? %s", near, cure)
+	}
+	return fmt.Errorf("%s: there is no such command: %s", name, cure)
 }
 
 func (s *session) help(string) error {
 	for _, c := range commands() {
-		s.console.say("%-10s%s", c.names[0], c.about)
+		s.console.say("%-11s%s", c.names[0], c.about)
 	}
 	s.console.say("Every other line is a question. Ctrl+C ends a turn, twice the program; Ctrl+D leaves.")
 	return nil
@@ -66,6 +73,8 @@ func (s *session) help(string) error {
 // answers shows what the winner was chosen from.
 func (s *session) answers(string) error {
 	switch {
+	case s.last.Turn == 0 && s.turns > 0:
+		return fmt.Errorf("/answers: no turn has ended since this session was opened; massgen sessions show %s has its winning answers", oneLine(s.id))
 	case s.last.Turn == 0:
 		return fmt.Errorf("/answers: there are none yet: ask a question first")
 	case len(s.last.Answers) == 0:
@@ -92,6 +101,9 @@ func (s *session) answers(string) error {
 
 func (s *session) inputs(agent string) error {
 	calls := slices.DeleteFunc(s.record.Calls(), func(c debugbackend.Call) bool { return c.Request.Key.Session != s.id })
+	if len(calls) == 0 && s.turns > 0 {
+		return errors.New("/inputs: no turn has begun since massgen was started; --dump-inputs DIR keeps the inputs of a run")
+	}
 	if len(calls) == 0 {
 		return errors.New("/inputs: there are none yet: ask a question first")
 	}

@@ -34,6 +34,9 @@ func (s *session) status(string) error {
 	if s.topic.Current != nil {
 		rows = append(rows, []string{"topic", s.topic.Current.Name})
 	}
+	if p := s.topic.Pending; p != nil {
+		rows = append(rows, []string{"pending topic", fmt.Sprintf("%s, for the question %s; /topic yes or /topic no", p.Topic.Name, quoted(p.Question))})
+	}
 	tokens := kept.Usage
 	tokens.CostUSD = nil // it has a row of its own
 	s.show(append(rows,

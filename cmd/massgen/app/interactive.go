@@ -134,6 +134,7 @@ func (s *session) take(ctx context.Context, line string, signals <-chan os.Signa
 	case errors.Is(err, errQuit):
 		return ExitInterrupted, err
 	case err != nil:
+		s.settle(ctx, signals) // the answer may be there, and a hook have failed
 		return ExitFailed, err
 	}
 	s.watch.give(s.cut.Add(hurry)) // a screen that takes no answer must not keep anybody

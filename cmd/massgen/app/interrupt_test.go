@@ -3,8 +3,10 @@ package app_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -201,6 +203,33 @@ func TestTerminationEndsTheProgram(t *testing.T) {
 	if !strings.Contains(c.stderr.String(), "there is no answer yet") {
 		t.Errorf("the turn was not ended first:\n%s", c.stderr)
 	}
+}
+
+// What follows an answer ends, too, and no other question is taken.
+func TestTerminationAfterTheAnswerEndsTheProgram(t *testing.T) {
+	noLeaks(t)
+	looking := make(chan struct{}, 1)
+	s := backendtest.NewServer(nil, func(c backendtest.Call) backendtest.Reply {
+		if c.Number == 2 {
+			looking <- struct{}{}
+			return backendtest.Reply{Fault: backendtest.HangBefore}
+		}
+		return backendtest.Reply{Text: "an answer"}
+	})
+	t.Cleanup(s.Close)
+	config := filepath.Join(t.TempDir(), "panel.yaml")
+	text := fmt.Sprintf("agent: {id: a, backend: {type: chatcompletion, base_url: %q, model: m}}\nmemory: {extract: true}\n", s.BaseURL)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := converse(t, "--config", config)
+	c.typed(t, "question")
+	<-looking
+	c.interrupts <- syscall.SIGTERM
+	c.stderr.await(t, "what is to be remembered of this turn could not be found out")
+	go func() { _, _ = io.WriteString(c.keyboard, "another\n/quit\n") }() // a program that has ended takes none
+	c.wantStatus(t, app.ExitInterrupted)
+	c.stdout.await(t, "an answer")
 }
 
 func TestInterruptOutsideATurnLeaves(t *testing.T) {

@@ -18,12 +18,12 @@ func (p *program) memoryCommand() *cli.Command {
 	return keptCommand{
 		name: "memory", about: "list, add or forget what is remembered of a user",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "user", Destination: &user, Usage: "the `USER` of a session's id; without it, whoever uses this machine"},
+			&cli.StringFlag{Name: "user", Destination: &user, Usage: "the `USER` of a session's id, which is u1 in Dan|app_u1; without it, whoever uses this machine"},
 		},
 		verbs: []verb{
 			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"},
 				run: func(ctx context.Context, store *maskedStore, _ []string) error { return p.listFacts(ctx, store, user) }},
-			{name: "add", arguments: "TEXT", about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
+			{name: "add", arguments: `"TEXT"`, about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
 				run: func(ctx context.Context, store *maskedStore, words []string) error {
 					fact, err := store.AddFact(ctx, user, words[0])
 					if err != nil {
@@ -61,13 +61,20 @@ func (p *program) listFacts(ctx context.Context, store *maskedStore, user string
 	case p.options.json:
 		return p.putJSON(append([]sessions.Fact{}, facts...))
 	case len(facts) == 0:
-		return p.put("nothing is remembered yet: massgen memory add TEXT does it\n")
+		return p.put(nothingRemembered(user))
 	}
 	rows := [][]string{{"ID", "SINCE", "FACT"}}
 	for _, f := range facts {
 		rows = append(rows, []string{strconv.FormatInt(f.ID, 10), moment(f.Created), f.Text})
 	}
 	return p.put(columns(rows))
+}
+
+func nothingRemembered(user string) string {
+	if user == "" {
+		return "nothing is remembered yet: massgen memory add \"TEXT\" does it\n"
+	}
+	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s \"TEXT\" does it\n", oneLine(user))
 }
 
 func (p *program) forgetFacts(ctx context.Context, store *maskedStore, words []string) error {

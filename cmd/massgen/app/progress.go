@@ -37,7 +37,10 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			if line := quiet.line(now); line != "" {
 				s.console.say("%s", s.console.paint(faint, line))
 			}
-		case ev := <-events:
+		case ev, more := <-events:
+			if !more { // ctx is done
+				return
+			}
 			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
 			s.logEvent(ev)
 			quiet.hear(ev)
@@ -147,8 +150,6 @@ func (v *progress) show(ev coordinator.Event) {
 		v.tell(ev, ev.Agent+" presented the answer")
 	case coordinator.AsideStarted:
 		c.say("%s", c.paint(faint, asideText(ev.Label)))
-	case coordinator.AsideFailed:
-		c.say("  %s", c.paint(yellow, asideFailure(ev)))
 	}
 }
 

@@ -50,10 +50,13 @@ func (s *session) printResult(r coordinator.Result) error {
 	if r.Winner == "" {
 		return nil
 	}
-	if s.display() && isTerminal(s.env.Stdout) {
+	if !isTerminal(s.env.Stdout) {
+		return s.print(r.Answer)
+	}
+	if s.display() {
 		s.console.say("")
 	}
-	return s.print(r.Answer)
+	return s.print(printable(r.Answer))
 }
 
 // print writes an answer or a result to standard output.

@@ -220,7 +220,9 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	list := map[string]func(backendtest.Call) backendtest.Reply{
 		"answers": answer,
 		"asides":  aside,
-		"hangs":   func(backendtest.Call) backendtest.Reply { return hang },
+		// An answer that would write over itself on a terminal, and turn its direction.
+		"overwrites": func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "bad\rgood \u202eend"} },
+		"hangs":      func(backendtest.Call) backendtest.Reply { return hang },
 		"hangs-first": func(c backendtest.Call) backendtest.Reply {
 			if c.Number == 1 {
 				return hang

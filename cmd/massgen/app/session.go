@@ -39,6 +39,7 @@ type session struct {
 	turn       *coordinator.Turn
 	next       string
 	confirmed  string
+	given      bool      // the one question of the command line is asked
 	cut        time.Time // when the last turn ended, if an interrupt ended it
 	terminated bool      // the system has asked the program to end
 }
@@ -326,6 +327,7 @@ func (s *session) once(ctx context.Context, question string) error {
 		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
 			left.Number, oneLine(s.id), quoted(left.Question), shellWord(s.id))
 	}
+	s.given = true
 	result, err := s.ask(ctx, question, s.watch.take())
 	return s.finish(result, err)
 }

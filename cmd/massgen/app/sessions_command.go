@@ -36,7 +36,7 @@ func (p *program) sessionsCommand() *cli.Command {
 			{name: "show", arguments: "ID", about: "show one with its turns; --json: the history too, as the next turn has it under the policy full", least: 1, most: 1,
 				flags: []string{"json", "config"}, run: p.showSession},
 			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: p.searchSessions},
-			{name: "rename", arguments: "ID TITLE", about: "give one another title", least: 2, most: 2, run: p.renameSession},
+			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 2, most: 2, run: p.renameSession},
 			{name: "branch", arguments: "ID [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", least: 1, most: 3, run: p.branchSession},
 			{name: "export", arguments: "ID [FILE]", about: "write one as JSONL, or --markdown", least: 1, most: 2, flags: []string{"markdown"},
 				run: func(ctx context.Context, store *maskedStore, words []string) error {

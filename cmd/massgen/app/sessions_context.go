@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -47,9 +48,12 @@ func shownAgents(previews []coordinator.Preview) []shownAgent {
 
 // shownOf says what of the history an agent is shown.
 func shownOf(v coordinator.Preview) string {
+	shown := strings.TrimPrefix(v.Shown.String(), string(v.Policy)+": shown ")
 	switch {
+	case v.NewSummary.Last > 0:
+		return fmt.Sprintf("first a summary is asked for, of turns %d to %d; without it %s", v.NewSummary.First, v.NewSummary.Last, shown)
 	case !v.Shown.Everything():
-		return strings.TrimPrefix(v.Shown.String(), string(v.Policy)+": shown ")
+		return shown
 	case len(v.History) == 0:
 		return "there is none yet"
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
@@ -45,7 +47,8 @@ type shownSession struct {
 	// Agents are those of the config, absent without one.
 	Agents []shownAgent `json:"agents,omitempty"`
 
-	link kernel.Ref // the newest of the history
+	link    kernel.Ref // the newest of the history
+	summary string     // in words, empty without one of this history
 }
 
 type shownTurn struct {
@@ -92,8 +95,28 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 		shown.State = at.topic
 		delete(shown.Metadata, metaTopic)
 	}
+	if shown.summary, err = summaryOf(kept, turns); err != nil {
+		p.console.warn(err.Error())
+	}
 	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
 	return shown, p.lookAtAgents(ctx, store, &shown)
+}
+
+// summaryOf returns the summary that is kept with a session, in words; none of turns that
+// it has not, as a branch may have one.
+func summaryOf(kept sessions.Session, turns []sessions.Turn) (string, error) {
+	data := kept.Metadata[coordinator.MetaSummary]
+	if data == "" {
+		return "", nil
+	}
+	var s coordinator.KeptSummary
+	if err := json.Unmarshal([]byte(data), &s); err != nil {
+		return "", fmt.Errorf("the summary of session %s cannot be read: %w", kept.ID, err)
+	}
+	if !slices.ContainsFunc(turns, func(t sessions.Turn) bool { return t.Winner != "" && t.Link == s.Link }) {
+		return "", nil
+	}
+	return fmt.Sprintf("of turns %d to %d: %s", s.First, s.Last, oneLine(s.Text)), nil
 }
 
 // measure builds the history of the turns that have an answer, and measures it.
@@ -141,7 +164,12 @@ func (s shownSession) rows() [][]string {
 		rows = append(rows, []string{"branch of", fmt.Sprintf("%s, after turn %d", s.Parent, s.ParentTurn)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
-		rows = append(rows, []string{key, s.Metadata[key]})
+		if key != coordinator.MetaSummary {
+			rows = append(rows, []string{key, s.Metadata[key]})
+		}
+	}
+	if s.summary != "" {
+		rows = append(rows, []string{"summary", s.summary})
 	}
 	rows = append(rows, []string{"created", moment(s.Created)}, []string{"last used", moment(s.Updated)})
 	rows = append(rows, s.stateRows()...)
@@ -166,14 +194,9 @@ func (s shownSession) stateRows() (rows [][]string) {
 	if s.Pending != nil {
 		rows = append(rows, []string{"pending topic", fmt.Sprintf("%s, for the question %s", s.Pending.Topic.Name, quoted(s.Pending.Question))})
 	}
-	greeting := "not given"
-	if s.Greeted {
-		greeting = "given"
+	if s.Greeted { // of a session that never had a topic nobody notes it
+		rows = append(rows, []string{"greeting", "given, last message " + moment(s.LastMessage)})
 	}
-	if !s.LastMessage.IsZero() {
-		greeting += ", last message " + moment(s.LastMessage)
-	}
-	rows = append(rows, []string{"greeting", greeting})
 	for _, part := range [][]string{{"page", s.Page.CurrentPage}, {"page's user", s.Page.User}, {"previous topic", s.Page.PreviousTopic}} {
 		if part[1] != "" {
 			rows = append(rows, part)

@@ -15,8 +15,9 @@ import (
 	"github.com/massgen/massgen/sessions/topic"
 )
 
-// metaTopic is the key of a session's metadata that has its topic.State.
-const metaTopic = "topic"
+// metaTopic is the key of a session's metadata that has its topic.State. No id can name
+// it (sessions.ParseID): it has a colon.
+const metaTopic = "massgen:topic"
 
 // topicUsage is what /topic takes: a name, then details behind semicolons.
 const topicUsage = "/topic NAME; location: PLACE; era: TIME sets it, and /topic - forgets it"
@@ -29,34 +30,45 @@ const (
 
 // setTopic shows, sets or forgets what the conversation is about.
 func (s *session) setTopic(text string) error {
+	if err := s.refreshTopic(context.Background()); err != nil {
+		return fmt.Errorf("/topic: %w", err)
+	}
+	var next, said string
+	state := s.topic
 	switch text {
 	case "":
 		s.showTopic()
 		return nil
 	case topicYes, topicNo:
-		if s.topic.Pending == nil {
+		if state.Pending == nil {
 			return fmt.Errorf("/topic %s: no topic waits for its confirmation: %s", text, topicUsage)
 		}
 		if text == topicYes {
-			s.next, _ = s.topic.Confirm()
-			s.confirmed = s.next
-			s.console.say("%s\nAsked again: %s", printable(s.topic.Current.String()), quoted(s.next))
+			next, _ = state.Confirm()
+			said = printable(state.Current.String()) + "\nAsked again: " + quoted(next)
 			break
 		}
-		s.topic.Decline()
-		s.console.say("The topic stays as it is.")
+		state.Decline()
+		said = "The topic stays as it is."
 	case "-":
-		s.topic.Clear()
-		s.console.say("There is no topic any more.")
+		state.Clear()
+		said = "There is no topic any more."
 	default:
 		t, err := parseTopic(s.console.secrets.Redact(text))
 		if err != nil {
 			return fmt.Errorf("/topic: %w: %s", err, topicUsage)
 		}
-		s.topic.Set(t)
-		s.console.say("%s", printable(t.String()))
+		state.Set(t)
+		said = printable(t.String())
 	}
-	return s.keepTopic(context.Background())
+	if err := s.keepTopic(context.Background(), state); err != nil {
+		return fmt.Errorf("/topic: %w", err)
+	}
+	s.console.say("%s", said)
+	if next != "" {
+		s.next, s.confirmed = next, next
+	}
+	return nil
 }
 
 func (s *session) showTopic() {
@@ -98,18 +110,31 @@ func parseTopic(text string) (topic.Topic, error) {
 	return t, nil
 }
 
-// keepTopic stores the topic with the session. One that has had no turn is not there
-// yet: its first turn stores it.
-func (s *session) keepTopic(ctx context.Context) error {
-	data, err := json.Marshal(s.topic)
+// keepTopic makes a state the session's, and stores it. A session that has had no turn
+// is not there yet: its first turn stores it. What cannot be stored changes nothing.
+func (s *session) keepTopic(ctx context.Context, state topic.State) error {
+	data, err := encodeTopic(state)
 	if err != nil {
-		return fmt.Errorf("keep the topic: %w", err)
+		return err
 	}
 	err = s.store.SetMetadata(ctx, s.id, map[string]string{metaTopic: string(data)})
-	if errors.Is(err, sessions.ErrNoSession) {
-		return nil
+	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
+		return fmt.Errorf("keep the topic: %w", err)
 	}
-	return err
+	s.topic = state
+	return nil
+}
+
+// encodeTopic writes a state as a session keeps it, or says why it cannot.
+func encodeTopic(state topic.State) ([]byte, error) {
+	data, err := json.Marshal(state)
+	if err == nil {
+		err = sessions.CheckMetadata(map[string]string{metaTopic: string(data)})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep the topic: %w", err)
+	}
+	return data, nil
 }
 
 // loadTopic reads what keepTopic stored.
@@ -117,8 +142,26 @@ func (s *session) loadTopic(metadata map[string]string) error {
 	if metadata[metaTopic] == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(metadata[metaTopic]), &s.topic); err != nil {
+	var state topic.State
+	if err := json.Unmarshal([]byte(metadata[metaTopic]), &state); err != nil {
 		return fmt.Errorf("read the topic of session %s: %w; /topic sets another", oneLine(s.id), err)
+	}
+	s.topic = state
+	return nil
+}
+
+// refreshTopic takes up what another process has made of the topic. One that cannot be
+// read changes nothing.
+func (s *session) refreshTopic(ctx context.Context) error {
+	kept, err := s.store.Session(ctx, s.id)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.loadTopic(kept.Metadata); err != nil {
+		s.log.Debug("the topic stays as it is", "error", err)
 	}
 	return nil
 }
@@ -126,6 +169,9 @@ func (s *session) loadTopic(metadata map[string]string) error {
 // sections are the parts of the system message that the session adds: its topic, if it
 // has one, and what is remembered of its user.
 func (s *session) sections(ctx context.Context, id string) ([]string, error) {
+	if err := s.refreshTopic(ctx); err != nil {
+		return nil, err
+	}
 	s.takePage()
 	return s.sectionsFor(ctx, s.topic, id)
 }
@@ -200,6 +246,10 @@ func (s *session) afterTurn(ctx context.Context, _ *coordinator.Turn, r coordina
 	if s.topic.Current == nil && s.topic.Page == (topic.Page{}) || r.Winner == "" {
 		return nil
 	}
-	s.topic.MarkMessage(time.Now())
-	return s.keepTopic(ctx)
+	state := s.topic
+	state.MarkMessage(time.Now())
+	if err := s.keepTopic(ctx, state); err != nil {
+		s.console.warn(err.Error()) // that nobody is greeted again is not worth the answer
+	}
+	return nil
 }

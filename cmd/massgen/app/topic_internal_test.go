@@ -1,0 +1,79 @@
+package app
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/sessions/topic"
+)
+
+// TestTopicThatIsTooLongChangesNothing, and no turn after it fails.
+func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
+	p := testProgram(t)
+	p.options.backend = demoType
+	s, err := p.openSession(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for turn := 1; turn <= 2; turn++ { // at first there is no session to keep it in
+		if err := s.setTopic("Tyburn"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.setTopic(strings.Repeat("x", 1<<16)); err == nil || !strings.Contains(err.Error(), "the most is 65536") {
+			t.Errorf("turn %d: %v", turn, err)
+		}
+		state, err := json.Marshal(topic.State{Current: &topic.Topic{Name: "Newgate"}, Pending: &topic.Pending{Question: strings.Repeat("x", 1<<16)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.takeTopic(t.Context(), s.id, state); err == nil {
+			t.Error("a question that is too long is kept with its topic")
+		}
+		if s.topic.Current == nil || s.topic.Current.Name != "Tyburn" || s.topic.Pending != nil {
+			t.Errorf("turn %d: the topic is %+v", turn, s.topic)
+		}
+		if _, err := s.ask(t.Context(), "question", nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTopicOfAnotherProcessIsTakenUp and not written over.
+func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
+	p := testProgram(t)
+	p.options.backend = demoType
+	var talks [2]*session
+	for i := range talks {
+		var err error
+		if talks[i], err = p.openSession(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if err := talks[i].setTopic("Tyburn"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := talks[i].ask(t.Context(), "question", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := talks[1].keepTopic(t.Context(), topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := talks[0].setTopic(topicYes); err != nil {
+		t.Error(err)
+	}
+	if _, err := talks[1].ask(t.Context(), "question", nil); err != nil {
+		t.Error(err)
+	}
+	for i, s := range talks {
+		if err := s.load(t.Context()); err != nil || s.topic.Current == nil || s.topic.Current.Name != "Newgate" || s.topic.Pending != nil {
+			t.Errorf("talk %d: the topic is %+v, %v", i, s.topic, err)
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

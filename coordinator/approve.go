@@ -1,0 +1,63 @@
+package coordinator
+
+import (
+	"context"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// Approval is a tool call that a person is asked about.
+type Approval struct {
+	Session string
+	Turn    int
+	Agent   string
+	Round   int
+	Tool    string
+	// Arguments are as the model wrote them, all of them.
+	Arguments string
+	// Why is the rule by which it is asked.
+	Why string
+}
+
+// ask has a person decide about a tool call; the answer comes to the loop exactly once.
+func (e *engine) ask(a machine.Ask) {
+	e.out++
+	ctx := e.ctx[a.Key.Agent]
+	e.group.Go(func() error {
+		allow, reason, err := e.approve(ctx, a)
+		e.results <- result{decided: &turn.Decided{At: e.now(), Key: a.Key, Allow: allow, Reason: reason}, err: err}
+		return nil
+	})
+}
+
+// approve returns a person's word, and why not for the model. The error is that of a
+// store that does not work.
+func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason string, err error) {
+	switch {
+	case e.panel.opts.Approve == nil:
+		return false, "nobody is there to allow it", nil
+	case ctx.Err() != nil: // it was taken back
+		return false, "", nil
+	}
+	call := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
+	arguments, err := agents.Arguments(e.base, e.panel.opts.Store, call)
+	if err != nil {
+		return false, "", err
+	}
+	err = guarded("who approves", func() (err error) {
+		allow, err = e.panel.opts.Approve(ctx, Approval{
+			Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round,
+			Tool: a.Name, Arguments: arguments, Why: a.Why,
+		})
+		return err
+	})
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return false, "nobody could be asked: " + err.Error(), nil
+	case err != nil || !allow:
+		return false, "the user said no", nil
+	}
+	return true, "", nil
+}
