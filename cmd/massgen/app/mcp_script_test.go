@@ -83,22 +83,24 @@ func cmdMCPServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0]+"_URL", server.URL)
 }
 
-// held FILE says whether some process holds the file; with a !, it waits until none
-// does.
+// held FILE checks that some process holds a file; with a !, it waits until none does.
 func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
-	limit := time.Now().Add(30 * time.Second)
-	for {
-		is, err := isHeld(ts.MkAbs(args[0]))
+	file := ts.MkAbs(args[0])
+	if !neg {
+		held, err := isHeld(file)
 		ts.Check(err)
-		switch {
-		case is != neg:
-			return
-		case !neg:
+		if !held {
 			ts.Fatalf("nobody holds %s", args[0])
-		case time.Now().After(limit):
-			ts.Fatalf("somebody still holds %s", args[0])
 		}
-		time.Sleep(10 * time.Millisecond)
+		return
+	}
+	released := make(chan error, 1)
+	go func() { released <- awaitRelease(file) }()
+	select {
+	case err := <-released:
+		ts.Check(err)
+	case <-time.After(20 * time.Second):
+		ts.Fatalf("somebody still holds %s", args[0])
 	}
 }
 
