@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -126,7 +127,7 @@ func (b *toolbox) unknown(config *configs.Config) (notices []string) {
 
 func (b *toolbox) openWorkspaces(config *configs.Config) error {
 	var errs []error
-	folders := map[string]os.FileInfo{}
+	folders := map[string]string{}
 	for i, a := range config.Agents {
 		if a.Tools.CWD == "" {
 			continue
@@ -134,32 +135,46 @@ func (b *toolbox) openWorkspaces(config *configs.Config) error {
 		w, err := openWorkspace(a.Tools, config.Timeouts.Tool)
 		if err == nil {
 			b.opened = append(b.opened, w)
-			err = sameFolder(folders, a.ID, w.Dir())
+			err = apart(folders, w.Dir())
 		}
 		if err != nil {
 			errs = append(errs, toolFault(config, i, "cwd", err))
 			continue
 		}
+		folders[a.ID] = w.Dir()
 		b.add(i, a.Tools, w.Tools(), "", true)
 		b.keep[i] = w.KeepResult
 	}
 	return errors.Join(errs...)
 }
 
-// sameFolder notes an agent's folder, and refuses one that another agent has by
-// another name.
-func sameFolder(folders map[string]os.FileInfo, id, dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
+// apart refuses a folder that is another agent's, is in it, or has it in it, whatever
+// links lead there. Folders are by agent.
+func apart(folders map[string]string, dir string) error {
 	for other, its := range folders {
-		if os.SameFile(info, its) {
-			return fmt.Errorf("it is the folder of %s too: their edits would mix; give each a folder of its own", other)
+		if within(dir, its) || within(its, dir) {
+			return fmt.Errorf("it is in the same place as %s's: their edits would mix; give each a folder of its own", other)
 		}
 	}
-	folders[id] = info
 	return nil
+}
+
+// within says that a path without links is a folder's or leads through it.
+func within(path, folder string) bool {
+	its, err := os.Stat(folder)
+	if err != nil {
+		return false // it was just opened: whoever works in it meets the fault
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, its) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
 }
 
 func openWorkspace(t configs.Tools, limit time.Duration) (*workspace.Workspace, error) {
