@@ -61,6 +61,12 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Text: results[0]}
 		}),
+		"runs-long": working(func(results []string) backendtest.Reply {
+			if len(results) == 0 {
+				return calls("run_command", `{"argv":["sh","-c","echo begun; sleep 20"]}`)
+			}
+			return backendtest.Reply{Text: results[0]}
+		}),
 		"runs": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("run_command", `{"argv":["pwd"]}`)
