@@ -31,6 +31,8 @@ type Config struct {
 	Summary Backend
 	Topic   Topic
 	Memory  Memory
+	// Servers are the MCP servers that all agents have in common.
+	Servers []MCPServer
 	// Providers are by backend type.
 	Providers map[string]Provider
 	// Prices are by "TYPE/MODEL", and add to the table of package prices.
@@ -55,6 +57,7 @@ type Agent struct {
 	// is none.
 	SystemMessage string
 	Backend       Backend
+	Tools         Tools
 	// Context has the agent's own settings and, where it has none, those of all.
 	Context policy.Settings
 }

@@ -60,6 +60,12 @@ func (c *Config) text() string {
 	d.head("memory")
 	d.row("extract", c.Memory.Extract)
 	d.call(c, "backend", c.Memory.Backend, c.Memory.Extract)
+	if len(c.Servers) > 0 {
+		d.head("mcp_servers")
+	}
+	for _, server := range c.Servers {
+		d.row(server.Name, oneLine(c.secrets.Redact(fmt.Sprint(server))))
+	}
 	d.providers(c.Providers)
 	d.prices(c.Prices)
 	return d.String()
@@ -75,6 +81,9 @@ func agentLine(a Agent, context policy.Settings) string {
 	line := fmt.Sprint(a.Backend)
 	if a.SystemMessage != "" {
 		line += fmt.Sprintf(", system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
+	}
+	for _, part := range a.Tools.parts() {
+		line += ", " + part
 	}
 	for _, own := range ownContext(context, a.Context) {
 		line += ", " + own

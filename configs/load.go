@@ -116,6 +116,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		r.checkPanel(root, config)
 		r.callBackends(config)
 		r.checkEfforts()
+		r.checkTools(config)
 	}
 	if len(r.issues) > 0 {
 		sortIssues(r.issues)

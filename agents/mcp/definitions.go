@@ -85,7 +85,7 @@ func (l *listing) wanted(tool string) bool {
 
 // named says whether a tool is in a list of a config.
 func named(server Server, list []string, tool string) bool {
-	return slices.Contains(list, tool) || slices.Contains(list, plainName(prefix(server.Name), tool))
+	return slices.Contains(list, tool) || slices.Contains(list, plainName(Prefix(server.Name), tool))
 }
 
 // noteUnknown tells of names in the config that mean no tool.

@@ -17,7 +17,7 @@ var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 // part of a hash. They depend on which tools there are, and not on their order.
 // Tools differ from each other.
 func visibleNames(server string, tools []string) []string {
-	prefix := prefix(server)
+	prefix := Prefix(server)
 	count := map[string]int{}
 	for _, tool := range tools {
 		count[plainName(prefix, tool)]++
@@ -33,7 +33,8 @@ func visibleNames(server string, tools []string) []string {
 	return names
 }
 
-func prefix(server string) string { return "mcp__" + server + "__" }
+// Prefix is what the names of a server's tools begin with.
+func Prefix(server string) string { return "mcp__" + server + "__" }
 
 func plainName(prefix, tool string) string {
 	return prefix + notInName.ReplaceAllLiteralString(tool, "_")

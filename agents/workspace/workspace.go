@@ -50,6 +50,7 @@ type Workspace struct {
 	// changing is held while a tool changes files, so that what was checked still
 	// holds.
 	changing sync.Mutex
+	kept     int // how many names of kept results were tried; of changing
 }
 
 // tree is the workspace's own folder or a mount.

@@ -116,6 +116,11 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
 	asides.addAsides(&opts, s)
+	if s != nil && s.toolbox != nil {
+		if err := s.openTools(ctx, opts.Agents); err != nil {
+			return nil, nil, err
+		}
+	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
 }

@@ -41,7 +41,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			if !more { // ctx is done
 				return
 			}
-			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
+			ev = s.masked(ev)
 			s.logEvent(ev)
 			quiet.hear(ev)
 			v.show(ev)
@@ -57,6 +57,18 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			s.console.say(cutText)
 		}
 	}
+}
+
+// masked is an event without secrets in its texts, before anything of them is cut.
+func (s *session) masked(ev coordinator.Event) coordinator.Event {
+	redact := s.console.secrets.Redact
+	ev.Text = redact(ev.Text)
+	if ev.Tool != nil {
+		tool := *ev.Tool
+		tool.Arguments, tool.Result = redact(tool.Arguments), redact(tool.Result)
+		ev.Tool = &tool
+	}
+	return ev
 }
 
 const cutText = "massgen: ending the turn with the best answer so far; interrupt again to leave at once"

@@ -30,6 +30,7 @@ type session struct {
 	store    *maskedStore
 	panel    *coordinator.Panel
 	models   []reached
+	toolbox  *toolbox               // nil for a session that nobody asks
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
 	notices  []string               // what every result is to be read with
 
@@ -77,6 +78,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	s := &session{
 		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config,
+		toolbox: &toolbox{},
 	}
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
@@ -375,4 +377,6 @@ func (s *session) close() error {
 }
 
 // closeAll ends what the session has opened.
-func (s *session) closeAll() error { return errors.Join(s.resolver.close(), s.store.Close()) }
+func (s *session) closeAll() error {
+	return errors.Join(s.toolbox.close(), s.resolver.close(), s.store.Close())
+}

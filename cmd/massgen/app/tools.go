@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -11,9 +12,19 @@ import (
 func toolLine(ev coordinator.Event) string {
 	line := fmt.Sprintf("%s ran %s %s", ev.Agent, oneLine(ev.Tool.Name), shortened(oneLine(ev.Tool.Arguments), 60))
 	if ev.Tool.Error {
-		line += ", which failed: " + shortened(oneLine(strings.TrimPrefix(ev.Tool.Result, "Error: ")), 100)
+		line += ", which failed: " + shortened(oneLine(reasonOf(ev.Tool.Result)), 100)
 	}
 	return line + " · " + duration(ev.Elapsed)
+}
+
+// reasonOf is what a failed tool says of it: all of its result, or the error in one that
+// is a JSON object.
+func reasonOf(result string) string {
+	var object struct{ Error string }
+	if err := json.Unmarshal([]byte(result), &object); err == nil && object.Error != "" {
+		return object.Error
+	}
+	return strings.TrimPrefix(result, "Error: ")
 }
 
 // logTools logs the tool loop in the words of seed 004, and says whether it did.
