@@ -1,8 +1,10 @@
 # The commands that a developer types. CI is one of them: make ci.
 .PHONY: build test race lint fuzz walk mutants bench dump judges mcp real-model live ci
 
-build: ## the static binary, ./massgen
-	CGO_ENABLED=0 go build -trimpath -o massgen ./cmd/massgen
+BINARY ?= massgen
+
+build: ## the static binary, ./massgen, without the symbols that only a debugger reads
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o '$(BINARY)' ./cmd/massgen
 
 test: ## what the README says
 	go test ./...

@@ -31,6 +31,8 @@ type Config struct {
 	Summary Backend
 	Topic   Topic
 	Memory  Memory
+	// Permissions are those of all agents' tools.
+	Permissions Permissions
 	// Servers are the MCP servers that all agents have in common.
 	Servers []MCPServer
 	// Providers are by backend type.
@@ -163,6 +165,9 @@ type Orchestrator struct {
 	// MaxToolResultBytes what the model is sent of the result of one.
 	MaxToolCalls       int
 	MaxToolResultBytes int
+	// PlanningMode has tools that change the world describe what they would do until the
+	// winner presents the answer.
+	PlanningMode bool
 }
 
 // Timeouts holds the time limits of a turn. A round limit of 0 is none.

@@ -66,6 +66,7 @@ func (c *Config) text() string {
 	for _, server := range c.Servers {
 		d.row(server.Name, oneLine(c.secrets.Redact(fmt.Sprint(server))))
 	}
+	d.permissions(c.Permissions)
 	d.providers(c.Providers)
 	d.prices(c.Prices)
 	return d.String()
@@ -188,6 +189,7 @@ func (d *description) orchestrator(o Orchestrator) {
 	d.row("final_answer_strategy", o.FinalAnswerStrategy)
 	d.row("max_turns", o.MaxTurns)
 	d.row("max_attempts", o.MaxAttempts)
+	d.row("planning_mode", o.PlanningMode)
 	d.row("max_tool_calls", o.MaxToolCalls)
 	d.row("max_tool_result_bytes", o.MaxToolResultBytes)
 }

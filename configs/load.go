@@ -117,6 +117,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		r.callBackends(config)
 		r.checkEfforts()
 		r.checkTools(config)
+		r.checkPlanning(config)
 	}
 	if len(r.issues) > 0 {
 		sortIssues(r.issues)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,6 +83,7 @@ func TestPersonIsAskedOneAtATime(t *testing.T) {
 				told = append(told, c.Request.Key.Agent+": "+last.Parts[0].(backends.ToolResult).Content)
 			}
 		}
+		slices.Sort(told)
 		no := "Error: this call is not permitted (the user said no), and was not run. Go on without it, or in another way."
 		if diff := cmp.Diff([]string{"agent1: " + no, "agent2: removed", "agent3: " + no}, told); diff != "" {
 			t.Errorf("what the models are told (-want +got):\n%s", diff)

@@ -120,6 +120,10 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		if err := s.openTools(ctx, opts.Agents); err != nil {
 			return nil, nil, err
 		}
+		if err := s.permits(opts.Agents); err != nil {
+			return nil, nil, err
+		}
+		opts.Approve = s.approve
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
