@@ -39,6 +39,11 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	return reply, err
 }
 
+// toolFault is an error in the words that the model is told.
+func toolFault(format string, args ...any) error {
+	return ErrorResult("Error: " + fmt.Sprintf(format, args...))
+}
+
 // told is what the model is sent of a result.
 func told(result string, err error) string {
 	var own ErrorResult
@@ -72,7 +77,7 @@ func Arguments(ctx context.Context, blobs Blobs, e machine.ToolCall) (string, er
 // does not end then, although it was told to, is left behind.
 func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.Duration) (string, error) {
 	if tool == nil {
-		return "", fmt.Errorf("the tool %s is not there any more. Go on without it.", name)
+		return "", toolFault("the tool %s is not there any more. Go on without it.", name)
 	}
 	if limit <= 0 {
 		return callGuarded(ctx, tool, name, arguments)
@@ -88,7 +93,7 @@ func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.
 		result, err := callGuarded(limited, tool, name, arguments)
 		done <- outcome{result, err}
 	}()
-	late := fmt.Errorf("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)
+	late := toolFault("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)
 	select {
 	case o := <-done:
 		if o.err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
@@ -124,14 +129,14 @@ func (m Member) tool(name string) Tool {
 func callGuarded(ctx context.Context, t Tool, name, arguments string) (result string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			result, err = "", fmt.Errorf("the tool %s broke down (%v). Go on without it.", name, r)
+			result, err = "", toolFault("the tool %s broke down (%v). Go on without it.", name, r)
 		}
 	}()
 	if result, err = t.Call(ctx, arguments); err != nil {
 		return "", err
 	}
 	if strings.ContainsRune(result, 0) { // as git tells binary files; other odd bytes are only cleaned
-		return "", fmt.Errorf("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))
+		return "", toolFault("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))
 	}
 	return result, nil
 }

@@ -35,29 +35,41 @@ func (e *engine) ask(a machine.Ask) {
 // approve returns a person's word, and why not for the model. The error is that of a
 // store that does not work.
 func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason string, err error) {
-	switch {
-	case e.panel.opts.Approve == nil:
+	if e.panel.opts.Approve == nil {
 		return false, "nobody is there to allow it", nil
-	case ctx.Err() != nil: // it was taken back
-		return false, "", nil
 	}
-	call := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
-	arguments, err := agents.Arguments(e.base, e.panel.opts.Store, call)
+	select {
+	case <-ctx.Done(): // it was taken back
+		return false, "", nil
+	default:
+	}
+	call := Approval{
+		Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
+	}
+	effect := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
+	arguments, err := agents.Arguments(e.base, e.panel.opts.Store, effect)
 	if err != nil {
 		return false, "", err
 	}
-	err = guarded("who approves", func() (err error) {
-		allow, err = e.panel.opts.Approve(ctx, Approval{
-			Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round,
-			Tool: a.Name, Arguments: arguments, Why: a.Why,
-		})
-		return err
-	})
+	call.Arguments = arguments
+	allow, fault := e.word(ctx, call)
 	switch {
-	case err != nil && ctx.Err() == nil:
-		return false, "nobody could be asked: " + err.Error(), nil
-	case err != nil || !allow:
+	case fault != "" && ctx.Err() == nil:
+		return false, "nobody could be asked: " + fault, nil
+	case !allow:
 		return false, "the user said no", nil
 	}
 	return true, "", nil
+}
+
+// word is a person's, or why there is none.
+func (e *engine) word(ctx context.Context, call Approval) (allow bool, fault string) {
+	err := guarded("who approves", func() (err error) {
+		allow, err = e.panel.opts.Approve(ctx, call)
+		return err
+	})
+	if err != nil {
+		return false, err.Error()
+	}
+	return allow, ""
 }

@@ -62,8 +62,8 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	if err != nil {
 		return nil, err
 	}
-	var kept KeptSummary
-	if err := json.Unmarshal([]byte(session.Metadata[MetaSummary]), &kept); err != nil || kept.First != 1 || kept.Last < 1 {
+	kept, ok := readKept(session.Metadata[MetaSummary])
+	if !ok {
 		return nil, nil
 	}
 	link, err := linkOf(ctx, p.opts.Store, d.History, kept.Last)
@@ -72,6 +72,12 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	}
 	text, err := p.opts.Store.Put(ctx, []byte(kept.Text))
 	return &machine.Summary{Range: kept.Range, Text: text}, err
+}
+
+// readKept reads a summary as a session keeps it; ok is false for what is none.
+func readKept(data string) (kept KeptSummary, ok bool) {
+	err := json.Unmarshal([]byte(data), &kept)
+	return kept, err == nil && kept.First == 1 && kept.Last >= 1
 }
 
 // linkOf is the link of a turn in the history that ends with head, zero if that has no

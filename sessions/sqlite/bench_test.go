@@ -61,7 +61,7 @@ func compacted(t testing.TB, s *sqlite.Store) int64 {
 // BenchmarkTurn adds turns to sessions of several lengths. What a turn takes in
 // the file is measured when it is compacted.
 func BenchmarkTurn(b *testing.B) {
-	for _, length := range []int{25, 100, 1000, 10_000} {
+	for _, length := range []int{10, 25, 100, 1000, 10_000} {
 		b.Run(fmt.Sprint("after=", length), func(b *testing.B) {
 			s := open(b, b.TempDir())
 			longSession(b, s, "s", length)
@@ -98,7 +98,7 @@ func BenchmarkContinue(b *testing.B) {
 
 // BenchmarkHistory reads histories of several lengths, as an input does.
 func BenchmarkHistory(b *testing.B) {
-	for _, length := range []int{25, 100, 1000, 10_000} {
+	for _, length := range []int{10, 25, 100, 1000, 10_000} {
 		b.Run(fmt.Sprint("turns=", length), func(b *testing.B) {
 			s := open(b, b.TempDir())
 			longSession(b, s, "s", length)
