@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/agents/permission"
+	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/coordinator"
 )
 
@@ -16,6 +17,9 @@ func (s *session) permits(list []coordinator.Agent) error {
 	rules := permission.Rules{Otherwise: permission.Action(p.Otherwise)}
 	for _, r := range p.Rules {
 		rules.Rules = append(rules.Rules, permission.Rule{Action: permission.Action(r.Action), Tool: r.Tool, Arguments: r.Arguments})
+	}
+	if fenced, _ := workspace.Fenced(); !fenced {
+		rules.Rules = append(rules.Rules, askForCommands())
 	}
 	if err := rules.Check(); err != nil {
 		return fmt.Errorf("permissions: %w", err)
@@ -27,6 +31,12 @@ func (s *session) permits(list []coordinator.Agent) error {
 		}
 	}
 	return nil
+}
+
+// askForCommands is the rule where nothing else keeps commands in: the strictest that
+// fits holds, so that no other lets them run without a word.
+func askForCommands() permission.Rule {
+	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
 }
 
 // permit decides about a call by rules. Where nobody can be asked, unattended takes the

