@@ -38,11 +38,6 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 	if e.panel.opts.Approve == nil {
 		return false, "nobody is there to allow it", nil
 	}
-	select {
-	case <-ctx.Done(): // it was taken back
-		return false, "", nil
-	default:
-	}
 	call := Approval{
 		Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
 	}
@@ -54,7 +49,9 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 	call.Arguments = arguments
 	allow, fault := e.word(ctx, call)
 	switch {
-	case fault != "" && ctx.Err() == nil:
+	case ctx.Err() != nil: // it was taken back
+		return false, "", nil
+	case fault != "":
 		return false, "nobody could be asked: " + fault, nil
 	case !allow:
 		return false, "the user said no", nil
