@@ -5,6 +5,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -52,7 +53,7 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 	case ctx.Err() != nil: // it was taken back
 		return false, "", nil
 	case fault != "":
-		return false, "nobody could be asked: " + fault, nil
+		return false, contextbuild.Clean("nobody could be asked: " + fault), nil
 	case !allow:
 		return false, "the user said no", nil
 	}
