@@ -49,9 +49,12 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 	}
 	call.Arguments = arguments
 	allow, fault := e.word(ctx, call)
-	switch {
-	case ctx.Err() != nil: // it was taken back
+	select {
+	case <-ctx.Done(): // it was taken back
 		return false, "", nil
+	default:
+	}
+	switch {
 	case fault != "":
 		return false, contextbuild.Clean("nobody could be asked: " + fault), nil
 	case !allow:

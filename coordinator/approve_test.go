@@ -188,6 +188,9 @@ rules:
 		if asked != 1 || want.Rounds != 3 || decided < 0 {
 			t.Fatalf("%d questions, %d rounds, the word is event %d", asked, want.Rounds, decided)
 		}
+		if strings.Contains(string(journal[decided]), "reason") {
+			t.Errorf("nobody said anything, and the journal has %s", journal[decided])
+		}
 		asked = 0
 		got, _ := resumeAfter(t, script, change, journal[:decided], store)
 		if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" || asked > 0 {
