@@ -31,12 +31,28 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	result, err := runTool(ctx, tool, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
 	reply := machine.ToolReply{Index: e.Key.Index, Error: err != nil}
 	result = contextbuild.Clean(told(result, err))
-	shown, isCut := member.shownResult(e.Name, result, turn.Limits.ResultLimit)
-	if reply.Result, err = d.Blobs.Put(stored, []byte(shown)); err != nil || !isCut {
-		return reply, err
+	if reply.Result, err = d.Blobs.Put(stored, []byte(result)); err != nil {
+		return nil, err
 	}
-	reply.Whole, err = d.Blobs.Put(stored, []byte(result))
-	return reply, err
+	return d.cut(stored, member, e.Name, reply, turn.Limits.ResultLimit)
+}
+
+// cut cuts a result that is too long. It cuts what the store holds, which may have masked
+// secrets: half of one would be known to nobody for what it is.
+func (d *Doer) cut(ctx context.Context, member Member, name string, reply machine.ToolReply, limit int) (machine.Event, error) {
+	if limit <= 0 || reply.Result.Bytes <= limit {
+		return reply, nil
+	}
+	result, err := d.Blobs.Get(ctx, reply.Result)
+	if err != nil {
+		return nil, err
+	}
+	shown := member.shownResult(name, string(result), limit)
+	reply.Whole = reply.Result
+	if reply.Result, err = d.Blobs.Put(ctx, []byte(shown)); err != nil {
+		return nil, err
+	}
+	return reply, nil
 }
 
 // toolFault is an error in the words that the model is told.
@@ -141,12 +157,9 @@ func callGuarded(ctx context.Context, t Tool, name, arguments string) (result st
 	return result, nil
 }
 
-// shownResult is what of a result the model is sent: if it has more bytes than the
-// limit, its beginning and its end with a word in between that says so.
-func (m Member) shownResult(name, result string, limit int) (shown string, isCut bool) {
-	if limit <= 0 || len(result) <= limit {
-		return result, false
-	}
+// shownResult is what the model is sent of a result of more bytes than the limit: its
+// beginning and its end, with a word in between that says so.
+func (m Member) shownResult(name, result string, limit int) string {
 	head, tail := limit/2, len(result)-limit/2
 	for head > 0 && !utf8.RuneStart(result[head]) {
 		head--
@@ -162,7 +175,7 @@ func (m Member) shownResult(name, result string, limit int) (shown string, isCut
 			word += "; the whole is in " + where
 		}
 	}
-	return result[:head] + "\n[... " + word + " ...]\n" + result[tail:], true
+	return result[:head] + "\n[... " + word + " ...]\n" + result[tail:]
 }
 
 // ToolOutcome is what a tool call came to, for people.

@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 // tool is a tool that does what it is made of.
@@ -109,5 +111,33 @@ func TestLongResultIsCutInTheMiddle(t *testing.T) {
 	}
 	if r, w := callTool(t, t.Context(), machine.Limits{ResultLimit: len(long)}, agents.Member{Tools: says}); w.text(r.Result) != long || r.Whole.Bytes != 0 {
 		t.Errorf("a result that just fits: %+v", r)
+	}
+}
+
+// masking is a store that masks a secret.
+type masking struct{ agents.Blobs }
+
+func (m masking) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+	return m.Blobs.Put(ctx, bytes.ReplaceAll(data, []byte("hunter2"), []byte("[hidden]")))
+}
+
+// TestSecretIsMaskedBeforeItIsCut: no part of it is left at the place, nor in what is kept.
+func TestSecretIsMaskedBeforeItIsCut(t *testing.T) {
+	w := newWorld(t)
+	w.turn.Limits = machine.Limits{ResultLimit: 100}
+	says := tool(func(context.Context) (string, error) {
+		return strings.Repeat("x", 46) + "hunter2" + strings.Repeat("y", 100), nil
+	})
+	kept := ""
+	d := agents.Doer{Blobs: masking{w.store}, Members: []agents.Member{{Tools: []agents.Tool{says}, KeepResult: func(_, result string) (string, error) {
+		kept = result
+		return "file", nil
+	}}}}
+	ev, err := d.Do(t.Context(), w.turn, machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.text(ev.(machine.ToolReply).Result); strings.Contains(got, "hunt") || strings.Contains(kept, "hunter2") || kept == "" {
+		t.Errorf("the model is sent %q, and %q is kept", got, kept)
 	}
 }

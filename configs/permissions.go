@@ -104,11 +104,14 @@ func (d *description) permissions(p Permissions) {
 	d.row("unattended", cmp.Or(p.Unattended, PermitDeny))
 }
 
-// checkPlanning has the winner present where nothing else would run what was planned.
+// checkPlanning has the winner present, since nothing else would run what was planned.
 func (r *reader) checkPlanning(c *Config) {
 	place := r.places["orchestrator.final_answer_strategy"]
 	switch o := &c.Orchestrator; {
 	case !o.PlanningMode:
+	case len(c.Agents) == 1:
+		r.warnings = append(r.warnings, r.issue(r.places["orchestrator.planning_mode"],
+			"orchestrator.planning_mode has no effect with one agent: its text is the final answer"))
 	case place == nil:
 		o.FinalAnswerStrategy = kernel.WinnerPresent
 		r.warnings = append(r.warnings, r.issue(r.places["orchestrator.planning_mode"],

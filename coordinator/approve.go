@@ -5,6 +5,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -38,11 +39,6 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 	if e.panel.opts.Approve == nil {
 		return false, "nobody is there to allow it", nil
 	}
-	select {
-	case <-ctx.Done(): // it was taken back
-		return false, "", nil
-	default:
-	}
 	call := Approval{
 		Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
 	}
@@ -53,9 +49,14 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 	}
 	call.Arguments = arguments
 	allow, fault := e.word(ctx, call)
+	select {
+	case <-ctx.Done(): // it was taken back
+		return false, "", nil
+	default:
+	}
 	switch {
-	case fault != "" && ctx.Err() == nil:
-		return false, "nobody could be asked: " + fault, nil
+	case fault != "":
+		return false, contextbuild.Clean("nobody could be asked: " + fault), nil
 	case !allow:
 		return false, "the user said no", nil
 	}

@@ -159,6 +159,46 @@ func TestDecisionsAreResumed(t *testing.T) {
 	})
 }
 
+// TestQuestionThatWasTakenBackIsNotAskedOnResume: its agent is in another step by then.
+func TestQuestionThatWasTakenBackIsNotAskedOnResume(t *testing.T) {
+	script := `
+rules:
+  - {when: {round: 2, agent: agent1}, reply: {tool_calls: [{name: remove, arguments: {}}]}}
+  - {when: {round: 2, agent: agent2}, reply: {delay: 1s, new_answer: "a better one"}}
+` + agreement
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		change := func(o *Options) {
+			o.Rules = kernel.Defaults()
+			o.Rules.RoundLimit, o.Rules.RoundGrace = 10*time.Second, 5*time.Second
+			o.Agents[0].Tools, o.Agents[0].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
+			o.Approve = func(ctx context.Context, _ Approval) (bool, error) {
+				asked++
+				<-ctx.Done()
+				return false, ctx.Err()
+			}
+		}
+		p, store := panelOf(t, 3, script, nil, change)
+		want := wait(t, start(t, p, "energy"))
+		journal, err := store.Journal(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decided := slices.IndexFunc(journal, func(ev []byte) bool { return strings.Contains(string(ev), `"type":"decided"`) })
+		if asked != 1 || want.Rounds != 3 || decided < 0 {
+			t.Fatalf("%d questions, %d rounds, the word is event %d", asked, want.Rounds, decided)
+		}
+		if strings.Contains(string(journal[decided]), "reason") {
+			t.Errorf("nobody said anything, and the journal has %s", journal[decided])
+		}
+		asked = 0
+		got, _ := resumeAfter(t, script, change, journal[:decided], store)
+		if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" || asked > 0 {
+			t.Errorf("asked %d times, the result (-want +got):\n%s", asked, diff)
+		}
+	})
+}
+
 func joined(events [][]byte) (all []byte) {
 	for _, ev := range events {
 		all = append(all, ev...)

@@ -71,12 +71,16 @@ func (w work) key() machine.Key {
 	return w.effect.EffectKey()
 }
 
+// begin starts work. A question that was taken back meanwhile, by the same event or in a
+// journal that ends before its answer, is nobody's any more: its agent may be in another
+// step.
 func (e *engine) begin(w work) {
-	if w.ask != nil {
+	switch {
+	case w.ask == nil:
+		e.start(w.effect)
+	case e.machine.IsAsked(w.ask.Key):
 		e.ask(*w.ask)
-		return
 	}
-	e.start(w.effect)
 }
 
 func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {

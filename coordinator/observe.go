@@ -83,8 +83,8 @@ const (
 	TextDelta   EventKind = "text"
 	Thinking    EventKind = "reasoning"
 	ToolCalled  EventKind = "tool_call"
-	// CallStarted tells of each model call of an agent. ToolStarted and ToolEnded tell of a tool that runs, in Tool; ToolCalled that a
-	// model asks for one.
+	// CallStarted tells of each model call of an agent, ToolStarted and ToolEnded of a
+	// tool that runs, ToolCalled that a model asks for one.
 	CallStarted EventKind = "call_started"
 	ToolStarted EventKind = "tool_started"
 	ToolEnded   EventKind = "tool_ended"

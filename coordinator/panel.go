@@ -79,7 +79,8 @@ type Agent struct {
 	Model         string
 	Params        backends.Params
 	// Tools are the agent's own, beside answering and voting. Plan, Permit and KeepResult
-	// are as in agents.Member; what Permit leaves to a person goes to Options.Approve.
+	// are as in agents.Member, but in a panel of one nothing is planned; what Permit
+	// leaves to a person goes to Options.Approve.
 	Tools      []agents.Tool
 	Plan       func(agents.Tool) agents.Tool
 	Permit     func(tool, arguments string) (permission machine.Permission, why string)
@@ -336,8 +337,11 @@ func (p *Panel) members() []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
 		members[i] = agents.Member{
-			Backend: a.Backend, Tools: a.Tools, Plan: a.Plan, Permit: a.Permit, KeepResult: a.KeepResult,
+			Backend: a.Backend, Tools: a.Tools, Permit: a.Permit, KeepResult: a.KeepResult,
 			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
+		}
+		if len(members) > 1 { // an agent alone gives its final answer at once
+			members[i].Plan = a.Plan
 		}
 	}
 	return members

@@ -55,3 +55,22 @@ rules:
 		}
 	})
 }
+
+// TestAgentAloneDoesNotPlan: nobody would do what it plans.
+func TestAgentAloneDoesNotPlan(t *testing.T) {
+	script := `
+rules:
+  - {when: {index: 0}, reply: {tool_calls: [{name: remove, arguments: {file: done}}]}}
+  - {when: {}, reply: {text: "It is done."}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		removed := make(chan string, 1)
+		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
+			o.Agents[0].Tools = []agents.Tool{remover{removed}}
+			o.Agents[0].Plan = func(t agents.Tool) agents.Tool { return described{t} }
+		})
+		if r := wait(t, start(t, p, "energy")); len(removed) != 1 || r.Answer != "It is done." {
+			t.Errorf("%d calls ran for %q", len(removed), r.Answer)
+		}
+	})
+}

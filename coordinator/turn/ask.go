@@ -42,11 +42,15 @@ func (m *Machine) askNext() {
 	}
 }
 
+// IsAsked says that a question was asked and waits for its answer: it has neither come nor
+// was the question taken back.
+func (m *Machine) IsAsked(key machine.Key) bool { return m.s.IsAsking && m.s.Asks[0].Key == key }
+
 func (m *Machine) decided(ev Decided) error {
 	if ev.Key.Agent < 0 || ev.Key.Agent >= len(m.s.Steps) {
 		return errors.New("there is no such agent")
 	}
-	if !m.s.IsAsking || m.s.Asks[0].Key != ev.Key {
+	if !m.IsAsked(ev.Key) {
 		return nil // it was taken back
 	}
 	m.s.Asks, m.s.IsAsking = slices.Delete(m.s.Asks, 0, 1), false
