@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
@@ -63,14 +64,36 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 	return true, "", nil
 }
 
-// word is a person's, or why there is none.
+// word is a person's, or why there is none. Whoever asks and ignores that the question is
+// taken back is left behind, as an effect is.
 func (e *engine) word(ctx context.Context, call Approval) (allow bool, fault string) {
-	err := guarded("who approves", func() (err error) {
-		allow, err = e.panel.opts.Approve(ctx, call)
-		return err
-	})
-	if err != nil {
-		return false, err.Error()
+	type answer struct {
+		allow bool
+		err   error
 	}
-	return allow, ""
+	said := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.err = guarded("who approves", func() (err error) {
+			a.allow, err = e.panel.opts.Approve(ctx, call)
+			return err
+		})
+		said <- a
+	}()
+	var a answer
+	select {
+	case a = <-said:
+	case <-ctx.Done():
+		patience := time.NewTimer(agents.AbandonAfter)
+		defer patience.Stop()
+		select {
+		case a = <-said:
+		case <-patience.C:
+			return false, "whoever asks did not come back"
+		}
+	}
+	if a.err != nil {
+		return false, a.err.Error()
+	}
+	return a.allow, ""
 }

@@ -126,6 +126,24 @@ func TestQuestionEndsWithItsTurn(t *testing.T) {
 	})
 }
 
+// TestAskerThatIgnoresTheEndIsLeftBehind, as a tool is.
+func TestAskerThatIgnoresTheEndIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, removed, _ := approving(t, func(context.Context, Approval) (bool, error) {
+			time.Sleep(time.Hour)
+			return true, nil
+		})
+		turn := start(t, p, "energy")
+		time.Sleep(time.Minute)
+		turn.Cancel()
+		cancelled := time.Now()
+		if r := wait(t, turn); r.Status != kernel.Cut || len(removed) > 0 || time.Since(cancelled) > agents.AbandonAfter {
+			t.Errorf("%s after %v, and %d calls ran", r.Status, time.Since(cancelled), len(removed))
+		}
+		time.Sleep(2 * time.Hour) // what was left behind ends at last
+	})
+}
+
 // TestDecisionsAreResumed: what a person has said is not asked again.
 func TestDecisionsAreResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -69,21 +69,27 @@ func (s *session) canAsk() bool {
 type question struct {
 	ctx    context.Context
 	call   coordinator.Approval
-	answer chan<- bool
+	answer chan<- word
+}
+
+// word is a person's answer, or why there is none.
+type word struct {
+	allow bool
+	err   error
 }
 
 // approve is coordinator.Options.Approve: it leaves the question to whoever watches the
 // turn, who has the keyboard.
 func (s *session) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
-	answer := make(chan bool, 1)
+	answer := make(chan word, 1)
 	select {
 	case s.questions <- question{ctx, call, answer}:
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
 	select {
-	case allow := <-answer:
-		return allow, nil
+	case w := <-answer:
+		return w.allow, w.err
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
@@ -116,8 +122,8 @@ func (d *desk) put(q question) error {
 	d.s.console.say("allow it? y: yes; anything else: no")
 	lines, interrupts, err := in.begin()
 	if err != nil {
-		q.answer <- false
-		return err
+		q.answer <- word{err: err}
+		return fmt.Errorf("ask about a tool call: %w", err)
 	}
 	d.asked, d.gone, d.lines, d.interrupts = &q, q.ctx.Done(), lines, interrupts
 	return nil
@@ -132,8 +138,8 @@ func because(why string) string {
 
 // take takes what a person has typed.
 func (d *desk) take(l inputLine) error {
-	word := strings.ToLower(strings.TrimSpace(l.text))
-	d.asked.answer <- l.err == nil && (word == "y" || word == "yes")
+	said := strings.ToLower(strings.TrimSpace(l.text))
+	d.asked.answer <- word{allow: l.err == nil && (said == "y" || said == "yes")}
 	return d.leave()
 }
 

@@ -333,7 +333,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			cutShort()
 		}
 		if askErr != nil {
-			s.console.warn("the question could not be put: " + askErr.Error())
+			s.console.warn(askErr.Error())
 		}
 	}
 }
