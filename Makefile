@@ -1,8 +1,10 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk mutants bench dump judges real-model live ci
+.PHONY: build test race lint fuzz walk mutants bench dump judges mcp real-model live ci
 
-build: ## the static binary, ./massgen
-	CGO_ENABLED=0 go build -trimpath -o massgen ./cmd/massgen
+BINARY ?= massgen
+
+build: ## the static binary, ./massgen, without the symbols that only a debugger reads
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o '$(BINARY)' ./cmd/massgen
 
 test: ## what the README says
 	go test ./...
@@ -33,6 +35,9 @@ dump: ## run the demo panel and show what each model call was sent
 
 judges: ## let programs of others judge the adapters; installs them once
 	bash scripts/judges.sh
+
+mcp: ## have agents use MCP servers that others wrote; installs them once
+	bash scripts/mcp.sh
 
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
 	bash scripts/real_model.sh

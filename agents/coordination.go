@@ -74,6 +74,10 @@ func (b *inputBuilder) noticeText(n machine.Notice) string {
 		return "Error: a message may call one coordination tool, once. This one had several such calls, so none was counted. Call one, once."
 	case machine.ToolsTaken:
 		return b.noToolText(n.Detail)
+	case machine.NotPermitted:
+		return notPermittedText(n.Detail)
+	case machine.TooManyCalls:
+		return b.tooManyText(n.Detail)
 	}
 	return "Error: this call was refused (" + string(n.Code) + "). Call another tool."
 }
@@ -90,6 +94,23 @@ func (b *inputBuilder) copied(n machine.Notice, better string) string {
 		return fmt.Sprintf("%s. Call new_answer with %s.", whose, better)
 	}
 	return fmt.Sprintf("%s. Vote for %s if that answer is good, or call new_answer with %s.", whose, who, better)
+}
+
+// notPermittedText tells of a rule, or of a person, that a call may not run.
+func notPermittedText(why string) string {
+	if why != "" {
+		why = " (" + why + ")"
+	}
+	return "Error: this call is not permitted" + why + ", and was not run. Go on without it, or in another way."
+}
+
+// tooManyText begins with the words of seed 004.
+func (b *inputBuilder) tooManyText(limit string) string {
+	text := fmt.Sprintf("Error: Exceeded maximum tool calls (%s). This call was not run, and no further one will be. ", limit)
+	if b.coordinates {
+		return text + "Use new_answer or vote now, with what you have."
+	}
+	return text + "Reply with your answer now, with what you have."
 }
 
 func (b *inputBuilder) noToolText(name string) string {

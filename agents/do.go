@@ -18,9 +18,17 @@ type Tool interface {
 	// Definition is what the model is told of the tool.
 	Definition() backends.Tool
 	// Call runs the tool. Arguments is the model's text, valid JSON or not. An
-	// error is told to the model as the call's result, and does not end the step.
+	// error is told to the model as the call's result, and does not end the step. A
+	// result that is no text is an error; of one that is too long the model is sent
+	// the beginning and the end.
 	Call(ctx context.Context, arguments string) (string, error)
 }
+
+// ErrorResult is an error of a Tool that has a form of its own for results. It is told
+// to the model as it stands.
+type ErrorResult string
+
+func (e ErrorResult) Error() string { return string(e) }
 
 // Member is an agent as the effects see it: what its calls go to.
 type Member struct {
@@ -30,6 +38,15 @@ type Member struct {
 	// are neither journaled nor part of the input.
 	Headers   map[string]string
 	ExtraBody map[string]any
+	// Plan returns a tool as it is before the final answer, such as one that describes
+	// what it would do; nil leaves all as they are.
+	Plan func(Tool) Tool
+	// Permit decides whether a call of a tool may run, and says why it may not, or not
+	// without a person's word. Nil permits all.
+	Permit func(tool, arguments string) (permission machine.Permission, why string)
+	// KeepResult keeps the whole of a tool's result that is cut for the model, where
+	// the agent can read it, and says where. It may be nil.
+	KeepResult func(name, result string) (where string, err error)
 }
 
 // Doer runs effects. It is safe for concurrent use.
@@ -59,7 +76,7 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 		}
 		return d.callModel(ctx, turn, e)
 	case machine.ToolCall:
-		return d.callTool(ctx, e)
+		return d.callTool(ctx, turn, e)
 	}
 	return nil, fmt.Errorf("unknown effect %T", effect)
 }
@@ -108,7 +125,7 @@ func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCa
 func (d *Doer) reader(ctx context.Context, turn machine.Turn, names panelNames, call machine.ModelCall) replyReader {
 	return replyReader{
 		ctx: ctx, blobs: d.Blobs, turn: turn, call: call,
-		own: definitions(d.Members[call.Key.Agent].Tools), names: names,
+		own: definitions(d.Members[call.Key.Agent].Tools), permit: d.Members[call.Key.Agent].Permit, names: names,
 	}
 }
 
@@ -130,45 +147,6 @@ func definitions(tools []Tool) []backends.Tool {
 		list[i] = t.Definition()
 	}
 	return list
-}
-
-// callTool runs the tool that a message's call names. A tool that fails gives the
-// model an error result.
-func (d *Doer) callTool(ctx context.Context, e machine.ToolCall) (machine.Event, error) {
-	stored := context.WithoutCancel(ctx)
-	data, err := d.Blobs.Get(stored, e.Message)
-	if err != nil {
-		return nil, err
-	}
-	var message backends.Message
-	if err := json.Unmarshal(data, &message); err != nil {
-		return nil, fmt.Errorf("read the message of %s: %w", e.Key, err)
-	}
-	result, failed := d.runTool(ctx, e, message)
-	ref, err := d.Blobs.Put(stored, []byte(contextbuild.Clean(result)))
-	if err != nil {
-		return nil, err
-	}
-	return machine.ToolReply{Index: e.Key.Index, Result: ref, Error: failed}, nil
-}
-
-func (d *Doer) runTool(ctx context.Context, e machine.ToolCall, message backends.Message) (result string, failed bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			result, failed = fmt.Sprintf("Error: the tool %s broke down (%v). Go on without it.", e.Name, r), true
-		}
-	}()
-	calls := message.ToolCalls()
-	for _, t := range d.Members[e.Key.Agent].Tools {
-		if e.Call < len(calls) && t.Definition().Name == e.Name {
-			out, err := t.Call(ctx, calls[e.Call].Arguments)
-			if err != nil {
-				return "Error: " + err.Error(), true
-			}
-			return out, false
-		}
-	}
-	return fmt.Sprintf("Error: the tool %s is not there any more. Go on without it.", e.Name), true
 }
 
 // Describe stores what an agent's calls have in common and returns it as the turn

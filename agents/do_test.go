@@ -197,7 +197,9 @@ func TestToolCalls(t *testing.T) {
 		{"search", `{"q":"sun"}`, `found {"q":"sun"}`, false},
 		{"search", "not JSON", "found not JSON", false},
 		{"search", "control", "a\uFFFDb\uFFFDc", false},
+		{"search", "binary", "Error: the tool search returned 3 bytes that are no text. Go on without them.", true},
 		{"search", "fail", "Error: the index is\uFFFD[31m broken", true},
+		{"search", "own form", `{"found":null}`, true},
 		{"search", "panic", "Error: the tool search broke down (out of bounds). Go on without it.", true},
 		{"gone", "{}", "Error: the tool gone is not there any more. Go on without it.", true},
 	} {
@@ -236,19 +238,16 @@ func TestToolCallOfADamagedMessage(t *testing.T) {
 	for name, c := range map[string]machine.ToolCall{
 		"missing":  {Message: kernel.Ref{SHA256: "0123456789abcdef"}, Name: "search"},
 		"not JSON": {Message: w.put("no JSON"), Name: "search"},
+		"short":    {Message: w.message("", backends.ToolCall{Name: "search"}).Text, Call: 1, Name: "search"},
 	} {
 		if ev, err := w.doer(nil).Do(t.Context(), w.turn, c); err == nil {
 			t.Errorf("%s: no error, but %+v", name, ev)
 		}
 	}
-	outOfRange := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Call: 1, Name: "search"}
-	ev, err := w.doer(nil).Do(t.Context(), w.turn, outOfRange)
-	if err != nil || !strings.Contains(w.text(ev.(machine.ToolReply).Result), "not there any more") {
-		t.Errorf("a call that the message does not have: %+v, %v", ev, err)
-	}
+	call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Name: "search"}
 	store := &failingStore{Blobs: w.store, works: 1}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{}}}
-	if _, err := d.Do(t.Context(), w.turn, outOfRange); !errors.Is(err, errDisk) {
+	if _, err := d.Do(t.Context(), w.turn, call); !errors.Is(err, errDisk) {
 		t.Errorf("a store that fails: %v", err)
 	}
 }

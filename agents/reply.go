@@ -26,7 +26,9 @@ type replyReader struct {
 	turn  machine.Turn
 	call  machine.ModelCall
 	own   []backends.Tool
-	names panelNames
+	// permit is that of the member.
+	permit func(tool, arguments string) (machine.Permission, string)
+	names  panelNames
 }
 
 // read fills in what the response says.
@@ -102,6 +104,10 @@ func (r *replyReader) decodeCall(tc backends.ToolCall) (machine.Call, error) {
 		return r.decodeVote(call, tc.Arguments), nil
 	}
 	call.Own = slices.ContainsFunc(r.own, func(t backends.Tool) bool { return t.Name == tc.Name })
+	if call.Own && r.permit != nil {
+		call.Permission, call.Why = r.permit(tc.Name, tc.Arguments)
+		call.Why = contextbuild.Clean(call.Why)
+	}
 	return call, nil
 }
 

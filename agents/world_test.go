@@ -215,12 +215,16 @@ func (*search) Definition() backends.Tool {
 
 func (*search) Call(ctx context.Context, arguments string) (string, error) {
 	switch arguments {
+	case "own form":
+		return "", fmt.Errorf("search: %w", agents.ErrorResult(`{"found":null}`))
 	case "fail":
 		return "half a result", errors.New("the index is\x1b[31m broken")
 	case "panic":
 		panic("out of bounds")
 	case "control":
-		return "a\x00b\xffc", nil
+		return "a\x1bb\xffc", nil
+	case "binary":
+		return "a\x00b", nil
 	case "cancelled":
 		return "late but whole", ctx.Err()
 	}

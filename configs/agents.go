@@ -121,17 +121,23 @@ func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 }
 
 func (r *reader) baseURL(at string, n *yaml.Node, b *Backend) {
+	b.BaseURL = r.address(at, n, "http://localhost:11434/v1")
+}
+
+// address reads a URL, which may hold a secret. It is empty for null, and after an
+// issue.
+func (r *reader) address(at string, n *yaml.Node, example string) string {
 	v, ok := r.secretLine(at, n)
 	if !ok {
-		return
+		return ""
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		r.fail(n, "%s must be a URL such as http://localhost:11434/v1", at)
-		return
+		r.fail(n, "%s must be a URL such as %s", at, example)
+		return ""
 	}
-	b.BaseURL = v
 	r.secrets.AddURL(v)
+	return v
 }
 
 func (r *reader) apiKey(at string, n *yaml.Node, b *Backend) {
@@ -179,7 +185,10 @@ func (r *reader) stop(at string, n *yaml.Node, b *Backend) {
 	}
 }
 
-func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
+func (r *reader) headers(at string, n *yaml.Node, b *Backend) { r.headerMap(at, n, &b.Params.Headers) }
+
+// headerMap adds headers to those that are there.
+func (r *reader) headerMap(at string, n *yaml.Node, headers *map[string]string) {
 	first := map[string]*yaml.Node{}
 	for _, e := range r.entries(at, n) {
 		name := e.key.Value
@@ -197,7 +206,7 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
 			continue
 		}
 		same := func(other string) bool { return strings.EqualFold(other, name) }
-		if slices.ContainsFunc(slices.Collect(maps.Keys(b.Params.Headers)), same) {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(*headers)), same) {
 			r.fail(e.key, "%s has %s a second time (case does not count, and headers and extra_headers are one list); keep one", at, quoted(name))
 			continue
 		}
@@ -206,10 +215,10 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) {
 			continue
 		}
 		r.secrets.Add(secrets.InHeader(name, v)...)
-		if b.Params.Headers == nil {
-			b.Params.Headers = map[string]string{}
+		if *headers == nil {
+			*headers = map[string]string{}
 		}
-		b.Params.Headers[name] = v
+		(*headers)[name] = v
 	}
 }
 

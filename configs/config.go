@@ -31,6 +31,10 @@ type Config struct {
 	Summary Backend
 	Topic   Topic
 	Memory  Memory
+	// Permissions are those of all agents' tools.
+	Permissions Permissions
+	// Servers are the MCP servers that all agents have in common.
+	Servers []MCPServer
 	// Providers are by backend type.
 	Providers map[string]Provider
 	// Prices are by "TYPE/MODEL", and add to the table of package prices.
@@ -55,6 +59,7 @@ type Agent struct {
 	// is none.
 	SystemMessage string
 	Backend       Backend
+	Tools         Tools
 	// Context has the agent's own settings and, where it has none, those of all.
 	Context policy.Settings
 }
@@ -156,6 +161,13 @@ type Orchestrator struct {
 	// (DESIGN §4.7).
 	MaxTurns    int
 	MaxAttempts int
+	// MaxToolCalls limits the calls of an agent's own tools in one step, and
+	// MaxToolResultBytes what the model is sent of the result of one.
+	MaxToolCalls       int
+	MaxToolResultBytes int
+	// PlanningMode has tools that change the world describe what they would do until the
+	// winner presents the answer.
+	PlanningMode bool
 }
 
 // Timeouts holds the time limits of a turn. A round limit of 0 is none.
@@ -167,6 +179,8 @@ type Timeouts struct {
 	InitialRound    time.Duration
 	SubsequentRound time.Duration
 	RoundGrace      time.Duration
+	// Tool limits one tool call.
+	Tool time.Duration
 }
 
 // The types of display.
@@ -200,12 +214,15 @@ func Default() *Config {
 			FinalAnswerStrategy:      rules.Final,
 			MaxTurns:                 10,
 			MaxAttempts:              3,
+			MaxToolCalls:             50,
+			MaxToolResultBytes:       50_000,
 		},
 		Timeouts: Timeouts{
 			Orchestrator:    30 * time.Minute,
 			InitialRound:    rules.FirstRoundLimit,
 			SubsequentRound: rules.RoundLimit,
 			RoundGrace:      2 * time.Minute,
+			Tool:            2 * time.Minute,
 		},
 		UI:      UI{DisplayType: DisplaySimple},
 		Context: policy.Defaults(),

@@ -116,7 +116,22 @@ agents:
       headers: {X-A: "1"}
       extra_headers: {X-B: "${KEY}"}
       extra_body: {n: 1, list: ["${KEY}", {deep: "${KEY}"}]}
-  - backend: {model: gpt-5}
+      cwd: work
+      enable_mcp_command_line: on
+      command_line_allowed_commands: ["python.*", "^git .*$", make]
+      command_line_blocked_commands: [rm]
+      mcp_servers:
+        - name: w
+          type: stdio
+          args: [-v, "${KEY}"]
+          command: [npx, -y]
+          env: {A: "1", W_KEY: weathersecret}
+          cwd: /srv
+          allowed_tools: []
+          exclude_tools: [b]
+      allowed_tools: [read_file]
+      exclude_tools: [x]
+  - backend: {model: gpt-5, mcp_servers: {h: {url: "http://127.0.0.1:1/mcp?token=querysecret", headers: {Authorization: Bearer headersecret}}}}
     context: {policy: window, window: {shown: 2}, warn_at: {at_limit: 50 messages}}
 orchestrator:
   pace: eager
@@ -130,7 +145,10 @@ orchestrator:
   final_answer_strategy: synthesize
   max_turns: 4
   max_attempts: 2
+  max_tool_calls: 7
+  max_tool_result_bytes: 2000
 timeout_settings:
+  tool_timeout_seconds: 5
   orchestrator_timeout_seconds: 0.5
   initial_round_timeout_seconds: 600
   subsequent_round_timeout_seconds: 180
@@ -147,6 +165,7 @@ context:
   summarize: {backend: {type: openai, model: small, api_key: "${KEY}", temperature: 0.5}}
 topic: {detect: yes, backend: {model: gpt-5-mini, fallback: [gpt-5]}}
 memory: {extract: on}
+mcp_servers: {all: {command: docs, type: stdio}}
 `
 
 func TestParsedValues(t *testing.T) {
@@ -171,20 +190,30 @@ func TestParsedValues(t *testing.T) {
 					Headers:   map[string]string{"X-A": "1", "X-B": "sk-12345678"},
 					ExtraBody: map[string]any{"n": 1, "list": []any{"sk-12345678", map[string]any{"deep": "sk-12345678"}}},
 				},
+			}, Tools: Tools{
+				CWD: "work", RunCommands: true, AllowedCommands: []string{"python*", "git", "make"}, BlockedCommands: []string{"rm"},
+				Servers: []MCPServer{{
+					Name: "w", Type: "stdio", Command: "npx", Args: []string{"-y", "-v", "sk-12345678"}, CWD: "/srv",
+					Env: map[string]string{"A": "1", "W_KEY": "weathersecret"}, AllowedTools: []string{}, ExcludeTools: []string{"b"},
+				}},
+				AllowedTools: []string{"read_file"}, ExcludeTools: []string{"x"},
 			}, Context: context},
-			{ID: "agent2", Backend: Backend{Model: "gpt-5"}, Context: own},
+			{ID: "agent2", Backend: Backend{Model: "gpt-5"}, Tools: Tools{Servers: []MCPServer{{
+				Name: "h", URL: "http://127.0.0.1:1/mcp?token=querysecret", Headers: map[string]string{"Authorization": "Bearer headersecret"},
+			}}}, Context: own},
 		},
 		Orchestrator: Orchestrator{
 			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 			MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true,
-			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2,
+			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000,
 		},
-		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute},
+		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute, Tool: 5 * time.Second},
 		UI:       UI{DisplayType: "silent"},
 		Context:  context,
 		Summary:  Backend{Type: "openai", Model: "small", APIKey: "sk-12345678", Params: backends.Params{Temperature: new(0.5)}},
 		Topic:    Topic{Detect: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
 		Memory:   Memory{Extract: true},
+		Servers:  []MCPServer{{Name: "all", Type: "stdio", Command: "docs"}},
 	}
 	want.Memory.Backend = want.Agents[0].Backend
 	want.Memory.Backend.ToolMode = ""
@@ -273,7 +302,8 @@ func TestSectionNames(t *testing.T) {
 	}
 	check("top", topSection().names(), topSection().ignored)
 	check("agent", agentSection().names(), agentSection().ignored)
-	check("backend", backendSection().names(), backendSection().ignored)
+	check("backend", agentBackendSection().names(), agentBackendSection().ignored)
+	check("mcp server", serverSection().names(), serverSection().ignored)
 	check("reasoning", reasoningSection().names(), reasoningSection().ignored)
 	check("orchestrator", orchestratorSection().names(), orchestratorSection().ignored)
 	check("timeout_settings", timeoutSection().names(), timeoutSection().ignored)

@@ -60,6 +60,13 @@ func (c *Config) text() string {
 	d.head("memory")
 	d.row("extract", c.Memory.Extract)
 	d.call(c, "backend", c.Memory.Backend, c.Memory.Extract)
+	if len(c.Servers) > 0 {
+		d.head("mcp_servers")
+	}
+	for _, server := range c.Servers {
+		d.row(server.Name, oneLine(c.secrets.Redact(fmt.Sprint(server))))
+	}
+	d.permissions(c.Permissions)
 	d.providers(c.Providers)
 	d.prices(c.Prices)
 	return d.String()
@@ -75,6 +82,9 @@ func agentLine(a Agent, context policy.Settings) string {
 	line := fmt.Sprint(a.Backend)
 	if a.SystemMessage != "" {
 		line += fmt.Sprintf(", system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
+	}
+	for _, part := range a.Tools.parts() {
+		line += ", " + part
 	}
 	for _, own := range ownContext(context, a.Context) {
 		line += ", " + own
@@ -179,6 +189,9 @@ func (d *description) orchestrator(o Orchestrator) {
 	d.row("final_answer_strategy", o.FinalAnswerStrategy)
 	d.row("max_turns", o.MaxTurns)
 	d.row("max_attempts", o.MaxAttempts)
+	d.row("planning_mode", o.PlanningMode)
+	d.row("max_tool_calls", o.MaxToolCalls)
+	d.row("max_tool_result_bytes", o.MaxToolResultBytes)
 }
 
 func (d *description) timeouts(t Timeouts) {
@@ -187,6 +200,7 @@ func (d *description) timeouts(t Timeouts) {
 	d.row("initial_round_timeout_seconds", secondsOrNone(t.InitialRound))
 	d.row("subsequent_round_timeout_seconds", secondsOrNone(t.SubsequentRound))
 	d.row("round_timeout_grace_seconds", t.RoundGrace.Seconds())
+	d.row("tool_timeout_seconds", t.Tool.Seconds())
 }
 
 func (d *description) providers(providers map[string]Provider) {

@@ -43,8 +43,10 @@ func topSection() section[Config] {
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
 			{"topic", mapping(topicSection, func(c *Config) *Topic { return &c.Topic })},
 			{"memory", mapping(memorySection, func(c *Config) *Memory { return &c.Memory })},
+			{"permissions", mapping(permissionsSection, func(c *Config) *Permissions { return &c.Permissions })},
 			{"providers", (*reader).providers},
 			{"prices", (*reader).prices},
+			{"mcp_servers", func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) }},
 		},
 		ignored: ignore("filesystem_memory hooks checkpoint logging display"),
 	}
@@ -55,7 +57,7 @@ func agentSection() section[Agent] {
 		keys: []key[Agent]{
 			{"id", (*reader).agentID},
 			{"system_message", text(func(a *Agent) *string { return &a.SystemMessage })},
-			{"backend", mapping(backendSection, func(a *Agent) *Backend { return &a.Backend })},
+			{"backend", mapping(agentBackendSection, func(a *Agent) *Agent { return a })},
 			{"context", (*reader).agentContext},
 		},
 		ignored: append(
@@ -88,6 +90,45 @@ func backendSection() section[Backend] {
 			{"extra_body", (*reader).extraBody},
 		},
 		ignored: ignoredBackendKeys(),
+	}
+}
+
+// agentBackendSection has, beside what says which model is called, the agent's tools,
+// which MassGen has in the same place.
+func agentBackendSection() section[Agent] {
+	sec := section[Agent]{keys: []key[Agent]{
+		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
+		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands })},
+		{"command_line_allowed_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.AllowedCommands })},
+		{"command_line_blocked_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.BlockedCommands })},
+		{"mcp_servers", func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) }},
+		{"allowed_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.AllowedTools })},
+		{"exclude_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.ExcludeTools })},
+	}}
+	backend := backendSection()
+	for _, k := range backend.keys {
+		sec.keys = append(sec.keys, key[Agent]{k.name, func(r *reader, at string, n *yaml.Node, a *Agent) { k.set(r, at, n, &a.Backend) }})
+	}
+	sec.ignored = backend.ignored
+	return sec
+}
+
+func serverSection() section[MCPServer] {
+	return section[MCPServer]{
+		keys: []key[MCPServer]{
+			{"name", text(func(s *MCPServer) *string { return &s.Name })},
+			{"type", enum(func(s *MCPServer) *string { return &s.Type }, transportStdio, transportHTTP)},
+			{"command", (*reader).serverCommand},
+			{"args", (*reader).serverArgs},
+			{"env", (*reader).serverEnv},
+			{"cwd", folder(func(s *MCPServer) *string { return &s.CWD })},
+			{"url", (*reader).serverURL},
+			{"headers", (*reader).serverHeaders},
+			{"allowed_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.AllowedTools })},
+			{"exclude_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.ExcludeTools })},
+		},
+		ignored: append(ignore("security description category"),
+			ignoreFor("tool_timeout_seconds in timeout_settings", "timeout http_read_timeout")...),
 	}
 }
 
@@ -233,6 +274,9 @@ func orchestratorSection() section[Orchestrator] {
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
 			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
+			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
+			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
+			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
 		},
 		ignored: ignoredOrchestratorKeys(),
 	}
@@ -245,6 +289,7 @@ func timeoutSection() section[Timeouts] {
 			{"initial_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.InitialRound })},
 			{"subsequent_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.SubsequentRound })},
 			{"round_timeout_grace_seconds", value(seconds(0), func(t *Timeouts) *time.Duration { return &t.RoundGrace })},
+			{"tool_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.Tool })},
 		},
 	}
 }
@@ -276,19 +321,18 @@ func ignoreFor(instead, names string) []ignoredKey {
 
 func ignoredBackendKeys() []ignoredKey {
 	return slices.Concat(
-		ignore(`cwd agent_temporary_workspace agent_temporary_workspace_parent context_paths context_write_access_enabled
+		ignore(`agent_temporary_workspace agent_temporary_workspace_parent context_paths context_write_access_enabled
 			enforce_read_before_delete write_mode use_two_tier_workspace session_id filesystem_session_id session_storage_base
 			instance_id agent_id upload_files enable_multimodal_tools multimodal_config media_max_file_size_mb
 			enable_image_generation enable_audio_generation enable_video_generation enable_file_generation
 			image_generation_backend image_generation_model video_generation_backend video_generation_model
 			audio_generation_backend audio_generation_model`),
-		ignore(`mcp_servers custom_tools tools allowed_tools exclude_tools disallowed_tools exclude_file_operation_mcps
+		ignore(`custom_tools tools disallowed_tools exclude_file_operation_mcps
 			use_mcpwrapped_for_tool_filtering use_no_roots_wrapper enable_code_based_tools custom_tools_path
 			auto_discover_custom_tools exclude_custom_tools direct_mcp_servers shared_tools_directory
 			concurrent_tool_execution max_concurrent_tools enable_web_search enable_x_search enable_code_execution
 			enable_code_interpreter enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks permissions`),
-		ignore(`enable_mcp_command_line command_line_allowed_commands command_line_blocked_commands
-			command_line_execution_mode command_line_docker_image command_line_docker_memory_limit
+		ignore(`command_line_execution_mode command_line_docker_image command_line_docker_memory_limit
 			command_line_docker_cpu_limit command_line_docker_network_mode command_line_docker_enable_sudo
 			command_line_docker_credentials command_line_docker_packages command_line_srt_network_allowed_domains
 			command_line_srt_deny_read command_line_srt_allow_unix_sockets command_line_srt_read_mode

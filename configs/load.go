@@ -116,6 +116,8 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		r.checkPanel(root, config)
 		r.callBackends(config)
 		r.checkEfforts()
+		r.checkTools(config)
+		r.checkPlanning(config)
 	}
 	if len(r.issues) > 0 {
 		sortIssues(r.issues)

@@ -35,3 +35,15 @@ func (c *Config) placeIn(section, key string) string {
 	}
 	return ""
 }
+
+// ServerPlace is BackendPlace for an MCP server of an agent or, where agent is
+// negative, of all of them.
+func (c *Config) ServerPlace(agent int, name string) string {
+	if agent >= 0 {
+		return c.BackendPlace(agent, "mcp_servers."+name)
+	}
+	if issue, ok := c.places["mcp_servers."+name]; ok {
+		return issue.place()
+	}
+	return ""
+}

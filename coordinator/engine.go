@@ -52,7 +52,35 @@ type engine struct {
 type result struct {
 	effect machine.Effect
 	event  machine.Event
-	err    error
+	// decided is set, in place of effect and event, for a person's word.
+	decided *turn.Decided
+	err     error
+}
+
+// work is what the loop starts, and what comes back to it once: an effect, or a question
+// for a person.
+type work struct {
+	effect machine.Effect
+	ask    *machine.Ask
+}
+
+func (w work) key() machine.Key {
+	if w.ask != nil {
+		return w.ask.Key
+	}
+	return w.effect.EffectKey()
+}
+
+// begin starts work. A question that was taken back meanwhile, by the same event or in a
+// journal that ends before its answer, is nobody's any more: its agent may be in another
+// step.
+func (e *engine) begin(w work) {
+	switch {
+	case w.ask == nil:
+		e.start(w.effect)
+	case e.machine.IsAsked(w.ask.Key):
+		e.ask(*w.ask)
+	}
 }
 
 func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
@@ -90,22 +118,25 @@ func (e *engine) apply(ev turn.Event) error {
 	if err != nil {
 		return err
 	}
-	for _, effect := range e.do(commands) {
-		e.start(effect)
+	for _, w := range e.do(commands) {
+		e.begin(w)
 	}
 	return nil
 }
 
-// do carries out commands but for the effects, which it returns.
-func (e *engine) do(commands []turn.Command) (effects []machine.Effect) {
+// do carries out commands but for the work that they ask for, which it returns.
+func (e *engine) do(commands []turn.Command) (list []work) {
 	for _, c := range commands {
-		if run, ok := c.(turn.Run); ok {
-			effects = append(effects, run.Effect)
-			continue
+		switch c := c.(type) {
+		case turn.Run:
+			list = append(list, work{effect: c.Effect})
+		case turn.Ask:
+			list = append(list, work{ask: &c.Ask})
+		default:
+			e.carry(c)
 		}
-		e.carry(c)
 	}
-	return effects
+	return list
 }
 
 func (e *engine) carry(c turn.Command) {
@@ -125,6 +156,8 @@ func (e *engine) carry(c turn.Command) {
 		e.turn.events.add(Event{Kind: StepStarted, Agent: e.id(c.Agent), Round: c.Round, Text: string(c.Purpose)})
 	case turn.WentToJSON:
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
+	case turn.ToolEnded:
+		e.tellToolEnd(c.Call)
 	case turn.StepEnded:
 		e.noteSaid(c)
 		e.tellEnd(c)
@@ -156,10 +189,11 @@ func (e *engine) start(effect machine.Effect) {
 		ctx = e.ctx[key.Agent]
 	}
 	ctx = backends.WithTrace(ctx, e.trace(key))
+	e.tellStart(effect)
 	described := e.machine.Turn()
 	e.group.Go(func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
-		e.results <- result{effect, ev, err}
+		e.results <- result{effect: effect, event: ev, err: err}
 		return nil
 	})
 }
@@ -217,6 +251,12 @@ func (e *engine) loop(ctx context.Context) error {
 
 // took books the result of an effect.
 func (e *engine) took(r result) error {
+	if r.decided != nil {
+		if r.err != nil {
+			return fmt.Errorf("%s, approval: %w", e.id(r.decided.Key.Agent), r.err)
+		}
+		return e.apply(*r.decided)
+	}
 	key := r.effect.EffectKey()
 	switch {
 	case r.err != nil && key.Agent == machine.NoAgent:
@@ -373,7 +413,7 @@ func (e *engine) tellEnd(c turn.StepEnded) {
 	e.cancel[c.Agent]()
 	told := Event{
 		Agent: e.id(c.Agent), Round: c.Round, Text: c.Outcome.Reason, Label: c.Label, Void: c.Void,
-		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage,
+		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage, ToolCalls: c.ToolCalls,
 	}
 	switch c.Outcome.Kind {
 	case machine.Answered:

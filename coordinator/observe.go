@@ -35,6 +35,19 @@ type Event struct {
 	// is the one whose model the warning is about.
 	Session *SessionUpdate  `json:"session,omitempty"`
 	Context *ContextWarning `json:"context,omitempty"`
+	// Tool is there with ToolStarted and ToolEnded, Call with CallStarted. ToolCalls is
+	// how many a step that has ended has made.
+	Tool      *ToolCall  `json:"tool,omitempty"`
+	Call      *ModelCall `json:"call,omitempty"`
+	ToolCalls int        `json:"tool_calls,omitempty"`
+}
+
+// ModelCall is a model call of a step, which seed 004 calls a turn of the conversation.
+type ModelCall struct {
+	// Number counts the calls of the step from 1, Tools are the names of those that are
+	// sent.
+	Number int      `json:"number"`
+	Tools  []string `json:"tools"`
 }
 
 // SessionUpdate is what a session has come to with a turn (seed 000).
@@ -70,6 +83,11 @@ const (
 	TextDelta   EventKind = "text"
 	Thinking    EventKind = "reasoning"
 	ToolCalled  EventKind = "tool_call"
+	// CallStarted tells of each model call of an agent, ToolStarted and ToolEnded of a
+	// tool that runs, ToolCalled that a model asks for one.
+	CallStarted EventKind = "call_started"
+	ToolStarted EventKind = "tool_started"
+	ToolEnded   EventKind = "tool_ended"
 	Answered    EventKind = "answered"
 	Voted       EventKind = "voted"
 	Abstained   EventKind = "abstained"

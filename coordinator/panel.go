@@ -78,8 +78,13 @@ type Agent struct {
 	Backend       backends.Backend
 	Model         string
 	Params        backends.Params
-	// Tools are the agent's own, beside answering and voting.
-	Tools []agents.Tool
+	// Tools are the agent's own, beside answering and voting. Plan, Permit and KeepResult
+	// are as in agents.Member, but in a panel of one nothing is planned; what Permit
+	// leaves to a person goes to Options.Approve.
+	Tools      []agents.Tool
+	Plan       func(agents.Tool) agents.Tool
+	Permit     func(tool, arguments string) (permission machine.Permission, why string)
+	KeepResult func(name, result string) (where string, err error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Context says how much of a session's history the agent is shown; its zero value
@@ -109,6 +114,9 @@ type Options struct {
 	// Summarizer makes the summaries of older turns, which agents need whose policy is
 	// policy.Summarize.
 	Summarizer *Summarizer
+	// Approve asks a person whether a tool call may run. It is called for one call at a
+	// time in a turn, and ends when ctx does; nil, and an error, mean no.
+	Approve func(ctx context.Context, call Approval) (bool, error)
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,
@@ -118,9 +126,8 @@ type Options struct {
 	AfterTurn func(ctx context.Context, t *Turn, r Result) error
 }
 
-// DefaultLimits are the limits of a step: ten turns of tools (seeds 001 and 004)
-// and three attempts (DESIGN §4.7).
-func DefaultLimits() machine.Limits { return machine.Limits{MaxTurns: 10, MaxAttempts: 3} }
+// DefaultLimits are the limits of a step.
+func DefaultLimits() machine.Limits { return machine.DefaultLimits() }
 
 // Panel is a set of agents that answer questions together. It is safe for
 // concurrent use; turns of different sessions run side by side.
@@ -329,7 +336,13 @@ func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error
 func (p *Panel) members() []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
-		members[i] = agents.Member{Backend: a.Backend, Tools: a.Tools, Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody}
+		members[i] = agents.Member{
+			Backend: a.Backend, Tools: a.Tools, Permit: a.Permit, KeepResult: a.KeepResult,
+			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
+		}
+		if len(members) > 1 { // an agent alone gives its final answer at once
+			members[i].Plan = a.Plan
+		}
 	}
 	return members
 }

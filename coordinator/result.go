@@ -30,7 +30,10 @@ type Result struct {
 	VoidVotes []ResultVote   `json:"void_votes"`
 	Agents    []ResultAgent  `json:"agents"`
 	Failed    []FailedAgent  `json:"failed"`
-	Warnings  []string       `json:"warnings"`
+	// ToolCalls are those of the agents' own tools, in the order in which they were
+	// asked for.
+	ToolCalls []ResultToolCall `json:"tool_calls"`
+	Warnings  []string         `json:"warnings"`
 	// ContextWarnings are those that the turn began with, in the order of the agents;
 	// none that were told before the turn was resumed.
 	ContextWarnings []AgentContextWarning `json:"context_warnings"`
@@ -127,8 +130,11 @@ func (e *engine) result() (Result, error) {
 		}
 		r.Agents = append(r.Agents, agent)
 	}
-	err := e.resultTexts(k, &r)
-	return r, err
+	var err error
+	if r.ToolCalls, err = e.toolCalls(); err != nil {
+		return r, err
+	}
+	return r, e.resultTexts(k, &r)
 }
 
 // warnings are those of the coordination and what is to be known of single calls.

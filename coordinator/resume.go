@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -62,8 +61,8 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 	if err != nil {
 		return nil, err
 	}
-	for _, effect := range out {
-		e.start(effect)
+	for _, w := range out {
+		e.begin(w)
 	}
 	p.run(ctx, e)
 	return t, nil
@@ -89,16 +88,16 @@ func (p *Panel) journal(ctx context.Context, session string, number int) ([]turn
 	return events, nil
 }
 
-// replay applies the events of a journal and returns the effects that have no
-// result there, in the order in which they were asked for.
-func (e *engine) replay(events []turn.Event) (out []machine.Effect, err error) {
+// replay applies the events of a journal and returns the effects and questions that have
+// no result there, in the order in which they were asked for.
+func (e *engine) replay(events []turn.Event) (out []work, err error) {
 	for _, ev := range events {
 		commands, err := e.machine.Apply(ev)
 		if err != nil {
 			return nil, err
 		}
 		if key, ok := turn.KeyOf(ev); ok {
-			out = slices.DeleteFunc(out, func(effect machine.Effect) bool { return effect.EffectKey() == key })
+			out = slices.DeleteFunc(out, func(w work) bool { return w.key() == key })
 		}
 		out = append(out, e.do(commands)...)
 		e.keep(ev)

@@ -100,6 +100,9 @@ func timeless(r Result) Result {
 	}
 	r.Votes = slices.SortedFunc(slices.Values(r.Votes), byVoter)
 	r.VoidVotes = slices.SortedFunc(slices.Values(r.VoidVotes), byVoter)
+	r.ToolCalls = slices.SortedFunc(slices.Values(r.ToolCalls), func(a, b ResultToolCall) int {
+		return strings.Compare(a.Agent+a.Arguments, b.Agent+b.Arguments)
+	})
 	return r
 }
 

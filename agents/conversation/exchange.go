@@ -57,7 +57,7 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 		self.Shown = &selection
 		warnings = append(slices.Clip(warnings), fmt.Sprintf("not all of the conversation was sent; policy %s", selection))
 	}
-	x := &exchange{said: said, warnings: warnings, turn: machine.Turn{Agents: []machine.Agent{self}}}
+	x := &exchange{said: said, warnings: warnings, turn: machine.Turn{Agents: []machine.Agent{self}, Limits: machine.DefaultLimits()}}
 	member := agents.Member{Backend: a.Backend, Tools: chosen, Headers: a.Params.Headers}
 	x.doer = agents.Doer{Blobs: blobs, Members: []agents.Member{member}}
 	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(shown)); err != nil {

@@ -68,9 +68,22 @@ type Limits struct {
 	MaxTurns int `json:"max_turns"`
 	// MaxAttempts is how many messages may come to nothing (rule 7).
 	MaxAttempts int `json:"max_attempts"`
+	// MaxToolCalls is how many of the agent's own tools a step may call; past it only
+	// the coordination tools are offered (seed 004). 0: no limit.
+	MaxToolCalls int `json:"max_tool_calls,omitempty"`
+	// ToolLimit is how many milliseconds a tool call may take, ResultLimit how many
+	// bytes of its result are sent to the model; 0: no limit.
+	ToolLimit   int `json:"tool_limit,omitempty"`
+	ResultLimit int `json:"result_limit,omitempty"`
 	// MaxOverlap refuses an answer that shares more than so many thousandths of
 	// its words with one that its author was shown; 0: no limit.
 	MaxOverlap int `json:"max_overlap"`
+}
+
+// DefaultLimits are ten turns of tools (seeds 001 and 004), three attempts (DESIGN
+// §4.7), and 50 tool calls, each of two minutes and 50,000 bytes.
+func DefaultLimits() Limits {
+	return Limits{MaxTurns: 10, MaxAttempts: 3, MaxToolCalls: 50, ToolLimit: 120_000, ResultLimit: 50_000}
 }
 
 // Key names an effect within its session and turn.
@@ -218,5 +231,7 @@ const (
 	NoSelfVote    Code = "no_self_vote"
 	SeveralActs   Code = "several_acts"
 	ToolsTaken    Code = "tools_not_offered"
+	TooManyCalls  Code = "too_many_tool_calls"
+	NotPermitted  Code = "not_permitted"
 	NothingToVote Code = "nothing_to_vote"
 )

@@ -3,7 +3,7 @@ package machine
 import "github.com/massgen/massgen/coordinator/kernel"
 
 // Event is something that happened to a step. The set is closed: ModelReply,
-// ToolReply, Restrict, Update, Cancel.
+// ToolReply, Approval, Restrict, Update, Cancel.
 type Event interface{ event() }
 
 // ModelReply is the result of a ModelCall.
@@ -57,8 +57,11 @@ type Failure struct {
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Own says that the name is one of the agent's own tools.
-	Own bool `json:"own,omitempty"`
+	// Own says that the name is one of the agent's own tools, Permission whether the
+	// call may run, and Why by which rule it may not, or not yet.
+	Own        bool       `json:"own,omitempty"`
+	Permission Permission `json:"permission,omitempty"`
+	Why        string     `json:"why,omitempty"`
 	// Problem says what is wrong with a coordination tool's arguments.
 	Problem string `json:"problem,omitempty"`
 	// Answer, Hash and Overlaps belong to new_answer: the text, its normalised
@@ -82,8 +85,10 @@ func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
 
 // ToolReply is the result of a ToolCall.
 type ToolReply struct {
-	Index  int        `json:"index"`
+	Index int `json:"index"`
+	// Result is what the model is sent, and Whole all of it where that was cut.
 	Result kernel.Ref `json:"result"`
+	Whole  kernel.Ref `json:"whole,omitzero"`
 	Error  bool       `json:"error,omitempty"`
 	// Abandoned says that the tool ignored its cancellation.
 	Abandoned bool `json:"abandoned,omitempty"`

@@ -16,12 +16,13 @@ import (
 
 // TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
-//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= overlap=
+//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= overlap=
 //	reply      with a line for each part of the message:
 //	             text WORDS | answer [OVERLAPS] WORDS | vote AGENT REASON |
-//	             tool NAME (the agent's own) | stray NAME (nobody's) | bad NAME PROBLEM
+//	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
 //	fail       with the error as input
 //	result N [error]   with the result as input
+//	approve N | refuse N [reason]
 //	restrict | cancel | update set= shown= no_answer vote=
 //	waits PURPOSE INDEX [round=]
 //
@@ -76,6 +77,10 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) machine.Event {
 			d.Fatalf(t, "%v", err)
 		}
 		return machine.ToolReply{Index: index, Result: ref(strings.TrimSpace(d.Input)), Error: d.HasArg("error")}
+	case "approve", "refuse":
+		a := machine.Approval{Index: number(t, d.CmdArgs[0].Key), Allow: d.Cmd == "approve"}
+		d.MaybeScanArgs(t, "reason", &a.Reason)
+		return a
 	case "restrict":
 		return machine.Restrict{}
 	case "cancel":
@@ -123,6 +128,10 @@ func call(t *testing.T, kind, rest string) machine.Call {
 		return machine.Call{Name: machine.Vote, Target: number(t, first), Reason: words}
 	case "tool":
 		return machine.Call{Name: rest, Own: true}
+	case "asked":
+		return machine.Call{Name: rest, Own: true, Permission: machine.Asked, Why: "a rule"}
+	case "denied":
+		return machine.Call{Name: first, Own: true, Permission: machine.Denied, Why: words}
 	case "stray":
 		return machine.Call{Name: rest}
 	case "bad":
@@ -152,6 +161,7 @@ func task(t *testing.T, d *datadriven.TestData) machine.Task {
 	d.MaybeScanArgs(t, "purpose", (*string)(&task.Purpose))
 	d.MaybeScanArgs(t, "max_turns", &task.Limits.MaxTurns)
 	d.MaybeScanArgs(t, "max_attempts", &task.Limits.MaxAttempts)
+	d.MaybeScanArgs(t, "max_tool_calls", &task.Limits.MaxToolCalls)
 	d.MaybeScanArgs(t, "overlap", &task.Limits.MaxOverlap)
 	task.JSON, task.MayUseJSON = d.HasArg("json"), d.HasArg("may_use_json")
 	if d.HasArg("votes") {
@@ -225,6 +235,9 @@ func (s *script) told(effects []machine.Effect, err error) string {
 		case machine.ToolCall:
 			fmt.Fprintf(&b, "call %s %s: number %d of %s\n", e.Key, e.Name, e.Call, e.Message.SHA256)
 		}
+	}
+	for _, a := range s.step.NewAsks() {
+		fmt.Fprintf(&b, "ask %s %s (%s): number %d of %s\n", a.Key, a.Name, a.Why, a.Call, a.Message.SHA256)
 	}
 	switch o := s.step.Outcome(); {
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/massgen/massgen/coordinator/kernel"
 )
@@ -47,21 +48,26 @@ type state struct {
 	// that called none of the tools on offer.
 	JSON    bool `json:"json,omitempty"`
 	Ignored int  `json:"ignored,omitempty"`
-	// OwnTools says that the last call offered the agent's own tools.
+	// OwnTools says that the last call offered the agent's own tools, Exceeded that
+	// more of them were called than may be.
 	OwnTools  bool `json:"own_tools,omitempty"`
+	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Waiting says that a model call is out. Pending are the tool calls that are
 	// out, Act what the step ends with when they are back.
 	Waiting bool      `json:"waiting,omitempty"`
 	Pending []pending `json:"pending,omitempty"`
+	NewAsks []Ask     `json:"new_asks,omitempty"`
 	Act     *Outcome  `json:"act,omitempty"`
 	Outcome Outcome   `json:"outcome"`
 }
 
-// pending is a tool call that is out, and the entry that waits for its result.
+// pending is a tool call that is out, and the entry that waits for its result. With Ask
+// it is not out yet: a person is asked first.
 type pending struct {
-	Index int `json:"index"`
-	Entry int `json:"entry"`
+	Index int  `json:"index"`
+	Entry int  `json:"entry"`
+	Ask   *Ask `json:"ask,omitempty"`
 }
 
 const stateVersion = 1
@@ -106,7 +112,7 @@ func (s *Step) JSON() bool { return s.s.JSON }
 // Waits says whether the effect with this key is out.
 func (s *Step) Waits(k Key) bool {
 	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
-	return isModel || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return k == s.toolKey(p.Index) })
+	return isModel || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
 }
 
 // Apply takes one event and returns the effects to run now. A result that
@@ -124,6 +130,8 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 		return s.takeReply(ev), nil
 	case ToolReply:
 		return s.takeResult(ev)
+	case Approval:
+		return s.takeApproval(ev), nil
 	case Restrict:
 		s.s.Restricted = true
 	case Update:
@@ -141,7 +149,7 @@ func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
 func (s *Step) callModel() Effect {
 	// In the last of max_turns calls, and after it, only the coordination tools are
 	// offered (seed 001).
-	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.s.Calls < s.s.Task.Limits.MaxTurns-1
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && !s.s.Exceeded && s.s.Calls < s.s.Task.Limits.MaxTurns-1
 	call := ModelCall{
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
@@ -203,11 +211,19 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	s.s.Act = act
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
 	var effects []Effect
+	asked := len(s.s.NewAsks)
 	for i, c := range r.Calls {
 		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
 		switch {
 		case c.isAct() && !s.isConversation():
 			entry.Notice = refused[i]
+		case c.Own && s.s.OwnTools && s.exceeds():
+			s.s.Exceeded = true
+			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
+		case c.Own && s.s.OwnTools && c.Permission == Denied:
+			entry.Notice = &Notice{Code: NotPermitted, Detail: c.Why}
+		case c.Own && s.s.OwnTools && c.Permission == Asked:
+			s.ask(c, r.Message, i, len(s.s.Transcript))
 		case c.Own && s.s.OwnTools:
 			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
 			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
@@ -217,17 +233,27 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 		}
 		s.s.Transcript = append(s.s.Transcript, entry)
 	}
-	if act == nil && (len(refused) > 0 || len(effects) == 0) {
+	isAsking := len(s.s.NewAsks) > asked
+	if act == nil && (len(refused) > 0 || len(effects) == 0 && !isAsking) {
 		s.attempted(r)
 	}
 	if len(r.Calls) == 0 {
 		s.s.Ignored++
 	}
-	if len(effects) > 0 {
+	if len(effects) > 0 || isAsking {
 		return effects
 	}
 	return s.goOn()
 }
+
+// exceeds says that one more tool call would be one too many.
+func (s *Step) exceeds() bool {
+	limit := s.s.Task.Limits.MaxToolCalls
+	return limit > 0 && s.s.Tools >= limit
+}
+
+// ToolCalls returns how many of the agent's own tools the step has called.
+func (s *Step) ToolCalls() int { return s.s.Tools }
 
 // attempted counts a message that came to nothing. Its text is a better answer
 // than one that was said before, beside a tool that ran: that was about the tool.
@@ -239,7 +265,7 @@ func (s *Step) attempted(r ModelReply) {
 }
 
 func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
-	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index })
+	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index && p.Ask == nil })
 	if i < 0 {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
 	}

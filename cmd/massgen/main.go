@@ -8,4 +8,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 )
 
-func main() { os.Exit(app.Main(os.Args, app.System())) }
+func main() {
+	app.Launcher()
+	os.Exit(app.Main(os.Args, app.System()))
+}

@@ -61,10 +61,12 @@ func (Interrupted) kind() string { return "interrupted" }
 // When returns the time of an event.
 func When(ev Event) kernel.Time { return ev.at() }
 
-// KeyOf returns the key of the effect that an event is the result of; ok is false
-// for an event that is none.
+// KeyOf returns the key of the effect that an event is the result of, or of the tool
+// call that it decides about; ok is false for an event that is neither.
 func KeyOf(ev Event) (key machine.Key, ok bool) {
 	switch ev := ev.(type) {
+	case Decided:
+		return ev.Key, true
 	case ModelDone:
 		return ev.Key, true
 	case ToolDone:
@@ -105,6 +107,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[Woke](head.Event)
 	case Interrupted{}.kind():
 		return decode[Interrupted](head.Event)
+	case Decided{}.kind():
+		return decode[Decided](head.Event)
 	case Committed{}.kind():
 		return decode[Committed](head.Event)
 	}
@@ -146,6 +150,18 @@ type StepStarted struct {
 // objects from now on.
 type WentToJSON struct{ Agent, Round int }
 
+// ToolCall is a call of an agent's own tool. Ended is zero while it has no result.
+type ToolCall struct {
+	Call    machine.ToolCall `json:"call"`
+	Started kernel.Time      `json:"started"`
+	Ended   kernel.Time      `json:"ended,omitempty"`
+	Result  kernel.Ref       `json:"result,omitzero"`
+	Error   bool             `json:"error,omitempty"`
+}
+
+// ToolEnded tells what a tool call came to.
+type ToolEnded struct{ Call ToolCall }
+
 // StepEnded tells what an agent's step came to.
 type StepEnded struct {
 	Agent, Round int
@@ -156,6 +172,8 @@ type StepEnded struct {
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       Usage
+	// ToolCalls is how many of the agent's own tools were called.
+	ToolCalls int
 	// Transcript is what was said in the step, with its last message.
 	Transcript []machine.Entry
 }
@@ -166,6 +184,7 @@ func (Wake) command()        {}
 func (Finish) command()      {}
 func (StepStarted) command() {}
 func (StepEnded) command()   {}
+func (ToolEnded) command()   {}
 func (WentToJSON) command()  {}
 
 // Usage adds up model calls. UnknownCalls are those of which no usage was

@@ -15,6 +15,8 @@ import (
 type Machine struct {
 	s   state
 	out []Command
+	// withdrawn are questions that are still to be answered within one Apply.
+	withdrawn []machine.Ask
 }
 
 type state struct {
@@ -32,6 +34,11 @@ type state struct {
 	Truncated []int      `json:"truncated,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
 	Asides    asides     `json:"asides,omitzero"`
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// Asks are the questions that wait for a person; IsAsking says that the first of
+	// them was asked.
+	Asks     []machine.Ask `json:"asks,omitempty"`
+	IsAsking bool          `json:"is_asking,omitempty"`
 }
 
 // Fallback tells of an agent's calls that went to another model than its own.
@@ -94,6 +101,10 @@ func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) 
 // Truncated returns the agents of which a message was cut at its most tokens.
 func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
 
+// ToolCalls returns the calls of the agents' own tools, in the order in which they were
+// asked for.
+func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
+
 // Fallbacks returns which calls went to other models, in the order in which that
 // began.
 func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
@@ -134,6 +145,8 @@ func (m *Machine) apply(ev Event) error {
 		return m.decide(kernel.Woke{At: ev.At})
 	case Interrupted:
 		return m.interrupted(ev)
+	case Decided:
+		return m.decided(ev)
 	case Committed:
 		return m.committed(ev)
 	}
@@ -202,7 +215,16 @@ func (m *Machine) toolDone(ev ToolDone) error {
 	if ev.Reply.Abandoned {
 		once(&m.s.Abandoned, ev.Key.Agent)
 	}
+	m.noteTool(ev)
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+}
+
+// noteTool books the result of a tool call, and tells of it.
+func (m *Machine) noteTool(ev ToolDone) {
+	i := slices.IndexFunc(m.s.ToolCalls, func(c ToolCall) bool { return c.Call.Key == ev.Key })
+	c := &m.s.ToolCalls[i]
+	c.Result, c.Error, c.Ended = ev.Reply.Result, ev.Reply.Error, ev.At
+	m.out = append(m.out, ToolEnded{*c})
 }
 
 // once adds an agent to a list that has it not yet.
@@ -233,7 +255,8 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 		return err
 	}
 	m.noteJSON(agent, s)
-	m.run(effects)
+	m.run(at, effects)
+	m.asks(s.Step.NewAsks())
 	outcome := s.Step.Outcome()
 	if outcome.Kind == "" {
 		return nil
@@ -257,8 +280,11 @@ func (m *Machine) noteJSON(agent int, s *step) {
 	}
 }
 
-func (m *Machine) run(effects []machine.Effect) {
+func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
 	for _, e := range effects {
+		if call, ok := e.(machine.ToolCall); ok {
+			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
+		}
 		m.out = append(m.out, Run{e})
 	}
 }
@@ -274,7 +300,7 @@ func (m *Machine) decide(ev kernel.Event) error {
 			return err
 		}
 	}
-	return nil
+	return m.refuse(kernel.When(ev))
 }
 
 func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
@@ -299,6 +325,7 @@ func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 		return m.tell(c.Agent, machine.Restrict{})
 	case kernel.Cancel:
 		m.out = append(m.out, Cancel{c.Agent})
+		m.withdraw(c.Agent)
 		return m.tell(c.Agent, machine.Cancel{})
 	case kernel.Wake:
 		m.out = append(m.out, Wake{c.At})
@@ -316,7 +343,7 @@ func (m *Machine) begin(at kernel.Time, task machine.Task) {
 	s, effects := machine.Begin(task)
 	m.s.Steps[task.Agent] = &step{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
 	m.out = append(m.out, StepStarted{Agent: task.Agent, Round: task.Round, Purpose: task.Purpose})
-	m.run(effects)
+	m.run(at, effects)
 }
 
 // tell passes a word of the kernel to a step whose effects are out, which answers
@@ -354,7 +381,7 @@ func isFinalAnswer(p machine.Purpose) bool {
 func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
 	told := StepEnded{
 		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,
-		Elapsed: at - s.Started, Usage: s.Usage, Transcript: s.Step.Transcript(),
+		Elapsed: at - s.Started, Usage: s.Usage, ToolCalls: s.Step.ToolCalls(), Transcript: s.Step.Transcript(),
 	}
 	switch {
 	case isFinalAnswer(s.Purpose): // it has no label, and nothing can make it void

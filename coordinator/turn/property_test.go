@@ -28,6 +28,7 @@ type play struct {
 	// out are the effects under way, keys all that there were, steps what each
 	// agent is at.
 	out      []machine.Effect
+	asking   *machine.Ask // the question that a person has not answered
 	keys     map[machine.Key]bool
 	steps    map[int]turn.StepStarted
 	usage    map[int]turn.Usage
@@ -42,6 +43,9 @@ func playTurn(t *rapid.T, twins bool) *play {
 	p.apply(drawAccepted(t))
 	for len(p.out) > 0 || !p.finished {
 		p.apply(p.drawEvent())
+	}
+	if p.asking != nil {
+		t.Fatalf("at the end %v is asked", p.asking)
 	}
 	if p.m.Result().Winner != nil && rapid.Bool().Draw(t, "facts") {
 		p.apply(turn.Committed{At: p.now, Asides: []machine.Aside{{Purpose: machine.FactExtraction}}})
@@ -81,6 +85,11 @@ func (p *play) drawEvent() turn.Event {
 	if rapid.IntRange(0, 39).Draw(p.t, "interrupt") == 0 {
 		return turn.Interrupted{At: p.now}
 	}
+	if p.asking != nil && (len(p.out) == 0 || rapid.Bool().Draw(p.t, "decide")) {
+		key := p.asking.Key
+		p.asking = nil
+		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
+	}
 	if len(p.out) == 0 {
 		p.t.Fatalf("nothing is out and nobody will wake it:\n%s", p.m.Describe())
 	}
@@ -116,7 +125,8 @@ func (p *play) drawReply() machine.ModelReply {
 		case 2, 3, 4:
 			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: rapid.IntRange(-1, 4).Draw(p.t, "target")})
 		default:
-			r.Calls = append(r.Calls, machine.Call{Name: "search", Own: true})
+			permission := rapid.SampledFrom([]machine.Permission{machine.Allowed, machine.Asked, machine.Denied}).Draw(p.t, "permission")
+			r.Calls = append(r.Calls, machine.Call{Name: "search", Own: true, Permission: permission})
 		}
 	}
 	return r
@@ -175,7 +185,15 @@ func (p *play) took(c turn.Command) {
 		}
 		p.keys[key] = true
 		p.out = append(p.out, c.Effect)
+	case turn.Ask:
+		if _, ok := p.steps[c.Ask.Key.Agent]; !ok || p.finished || p.asking != nil {
+			p.t.Fatalf("%v is asked, finished=%t, beside %v", c.Ask, p.finished, p.asking)
+		}
+		p.asking = &c.Ask
 	case turn.Cancel:
+		if p.asking != nil && p.asking.Key.Agent == c.Agent {
+			p.asking = nil
+		}
 		if _, ok := p.steps[c.Agent]; !ok && c.Agent != machine.NoAgent {
 			p.t.Fatalf("agent %d is cancelled and idle", c.Agent)
 		}
@@ -245,9 +263,10 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		ev := journal[i]
 		_, isWoke := ev.(turn.Woke)
 		_, isInterrupt := ev.(turn.Interrupted)
+		_, isDecided := ev.(turn.Decided) // one to a question that was taken back is nothing, too
 		switch rapid.IntRange(0, 3).Draw(t, "damage") {
 		case 0: // an entry stands twice
-			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt {
+			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt && !isDecided {
 				t.Fatalf("%T was taken twice", ev)
 			}
 		case 1: // the beginning is missing

@@ -20,10 +20,11 @@ import (
 //
 //	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
-//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | usage INPUT OUTPUT | question WORDS
+//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | usage INPUT OUTPUT | question WORDS
 //	       The purpose of an aside stands in the agent's place.
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
+//	decide AGENT N yes | no
 //	woke | interrupt
 //	commit asides=(facts)                  after the end
 //	outcome                                prints the result and the usage
@@ -93,6 +94,10 @@ func (s *script) event() turn.Event {
 		return turn.Woke{At: s.at}
 	case "interrupt":
 		return turn.Interrupted{At: s.at}
+	case "decide":
+		key := s.key()
+		key.Index, key.Purpose = s.number(s.d.CmdArgs[1].Key), "tool"
+		return turn.Decided{At: s.at, Key: key, Allow: s.d.CmdArgs[2].Key == "yes"}
 	case "commit":
 		return turn.Committed{At: s.at, Asides: s.asides()}
 	}
@@ -173,6 +178,8 @@ func (s *script) reply() machine.ModelReply {
 			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: slices.Index(s.ids, first), Reason: words})
 		case "tool":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
+		case "asked":
+			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true, Permission: machine.Asked})
 		case "question":
 			r.Change.Question = ref(rest)
 		case "usage":
@@ -250,6 +257,8 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "cancel %s\n", who)
 		case turn.Wake:
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
+		case turn.Ask:
+			fmt.Fprintf(&b, "ask %s %s.%d %s\n", s.ids[c.Ask.Key.Agent], c.Ask.Key.Purpose, c.Ask.Key.Index, c.Ask.Name)
 		case turn.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:

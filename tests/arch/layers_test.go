@@ -10,17 +10,21 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults", "tests/judges", "tests/live"},
+	{"tests", "tests/arch", "tests/faults", "tests/judges", "tests/mcpservers", "tests/live"},
 	{"cmd/massgen"},
 	{"cmd/massgen/app"},
-	{"coordinator", "agents/conversation"},
+	{"coordinator", "agents/conversation", "agents/mcp"},
+	{"agents/workspace", "agents/permission"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 		"backends/retry", "backends/fallback",
 	},
-	{"backends/wire", "backends/prices", "backends/tokens", "contextbuild/policy"},
+	{
+		"backends/wire", "backends/prices", "backends/tokens", "contextbuild/policy",
+		"agents/workspace/confine", "agents/workspace/snapshot",
+	},
 	{"backends", "coordinator/kernel"},
 	{"secrets"},
 }
@@ -75,17 +79,21 @@ var confined = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"backends/openai"},
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
+	"github.com/modelcontextprotocol/go-sdk": {"agents/mcp"},
+	"github.com/google/jsonschema-go":        {"agents/mcp"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"sessions/sqlite"},
 	"github.com/tiktoken-go/tokenizer":       {"backends/tokens"},
-	"github.com/cenkalti/backoff/v5":         {"backends/retry"},
+	"github.com/cenkalti/backoff/v5":         {"backends/retry", "agents/mcp"},
 	"github.com/sony/gobreaker/v2":           {"backends/retry"},
 	"golang.org/x/time":                      {"backends/retry"},
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
+	"golang.org/x/sys":                       {"agents/mcp", "agents/workspace/confine"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
+	"github.com/landlock-lsm/go-landlock":    {"agents/workspace/confine"},
 	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
 

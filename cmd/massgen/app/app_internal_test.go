@@ -101,11 +101,14 @@ orchestrator:
   final_answer_strategy: synthesize
   max_turns: 4
   max_attempts: 6
+  max_tool_calls: 8
+  max_tool_result_bytes: 9000
 timeout_settings:
   orchestrator_timeout_seconds: 100
   initial_round_timeout_seconds: 20
   subsequent_round_timeout_seconds: 30
   round_timeout_grace_seconds: 40
+  tool_timeout_seconds: 2.5
 `), configs.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +121,7 @@ timeout_settings:
 	if diff := cmp.Diff(want, rules(c)); diff != "" {
 		t.Errorf("rules (-want +got)\n%s", diff)
 	}
-	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxOverlap: 700}) {
+	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxToolCalls: 8, ToolLimit: 2500, ResultLimit: 9000, MaxOverlap: 700}) {
 		t.Errorf("limits %+v", got)
 	}
 	standard := kernel.Defaults()

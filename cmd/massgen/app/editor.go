@@ -24,6 +24,28 @@ type editor struct {
 
 	restore func() error // undoes what begin did to the terminal
 	showing func()       // and to the screen
+	// reading is the last line that was begun, nil before the first.
+	reading *reading
+}
+
+// reading is a line that is being typed. A read of the terminal cannot be ended: a line
+// that nobody waits for any more goes on being read, and is the next one's beginning.
+type reading struct {
+	line  chan inputLine
+	ended chan struct{} // closed before the line is there
+}
+
+// goesOn says that the line was not ended yet.
+func (r *reading) goesOn() bool {
+	if r == nil {
+		return false
+	}
+	select {
+	case <-r.ended:
+		return false
+	default:
+		return true
+	}
 }
 
 // prompt stands where a question is typed.
@@ -64,7 +86,8 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 	}), true
 }
 
-// begin shows the prompt and reads a line, which comes on the first channel.
+// begin shows the prompt and reads a line, which comes on the first channel. What was
+// typed before an end that waited for no line is the beginning of this one.
 func (e *editor) begin() (<-chan inputLine, <-chan interrupt, error) {
 	width, restore, err := e.raw()
 	if err != nil {
@@ -78,7 +101,18 @@ func (e *editor) begin() (<-chan inputLine, <-chan interrupt, error) {
 	}
 	e.terminal.SetBracketedPasteMode(true)
 	e.showing = e.screen.redirect(e.terminal)
-	lines := make(chan inputLine, 1)
+	if !e.reading.goesOn() {
+		e.reading = e.readLine(restore)
+	} else if _, err := e.terminal.Write(nil); err != nil { // this shows the prompt again
+		return nil, nil, errors.Join(fmt.Errorf("show the prompt: %w", err), e.end())
+	}
+	return e.reading.line, e.keys.interrupts, nil
+}
+
+// readLine begins to read a line in a goroutine of its own, which ends with the line or
+// the program.
+func (e *editor) readLine(restore func() error) *reading {
+	r := &reading{line: make(chan inputLine, 1), ended: make(chan struct{})}
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
@@ -89,9 +123,10 @@ func (e *editor) begin() (<-chan inputLine, <-chan interrupt, error) {
 		if errors.Is(err, term.ErrPasteIndicator) {
 			err = nil
 		}
-		lines <- inputLine{unpasted(text), err}
+		close(r.ended)
+		r.line <- inputLine{unpasted(text), err}
 	}()
-	return lines, e.keys.interrupts, nil
+	return r
 }
 
 // end gives the terminal back.
@@ -100,6 +135,11 @@ func (e *editor) end() error {
 	e.showing()
 	if err := e.restore(); err != nil {
 		return fmt.Errorf("restore the terminal: %w", err)
+	}
+	if e.reading.goesOn() { // the prompt's line has no end yet
+		if _, err := io.WriteString(e.screen, "\n"); err != nil {
+			return fmt.Errorf("leave the prompt: %w", err)
+		}
 	}
 	return nil
 }

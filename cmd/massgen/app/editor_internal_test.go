@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -15,8 +16,26 @@ import (
 type typist struct {
 	keyboard *io.PipeWriter
 	screen   *maskingWriter
-	shown    bytes.Buffer // read it only when nothing is being edited
+	shown    shownText
 	raw      int
+}
+
+// shownText is what a screen shows. Both the editor and the program write to it.
+type shownText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shownText) Write(data []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(data)
+}
+
+func (s *shownText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func typing(t *testing.T) (*editor, *typist) {
@@ -138,6 +157,44 @@ func TestLinesAboveThePrompt(t *testing.T) {
 	shown := p.shown.String()
 	if !strings.Contains(shown, "said\r\n> half") || !strings.HasSuffix(shown, "after\n") {
 		t.Errorf("on the screen is %q", shown)
+	}
+}
+
+// TestLineIsReadOnAfterItsQuestionIsGone: one reader at a time has the keys.
+func TestLineIsReadOnAfterItsQuestionIsGone(t *testing.T) {
+	e, p := typing(t)
+	if _, _, err := e.begin(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(p.keyboard, "half"); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.end(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.edit(t, e, " whole\r"); got != "half whole" || err != nil {
+		t.Errorf("after a question that was taken back the line is %q, %v", got, err)
+	}
+	if got, err := p.edit(t, e, "next\r"); got != "next" || err != nil {
+		t.Errorf("the next line is %q, %v", got, err)
+	}
+}
+
+// TestLineToNobodyIsDropped: it was typed for a question that was taken back.
+func TestLineToNobodyIsDropped(t *testing.T) {
+	e, p := typing(t)
+	if _, _, err := e.begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.end(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(p.keyboard, "y\r"); err != nil {
+		t.Fatal(err)
+	}
+	<-e.reading.ended
+	if got, err := p.edit(t, e, "n\r"); got != "n" || err != nil {
+		t.Errorf("the next line is %q, %v", got, err)
 	}
 }
 

@@ -19,8 +19,8 @@ func (s *session) interact(ctx context.Context) error {
 			s.console.say("")
 		}
 	}
-	in := s.lines()
-	defer in.close()
+	in := s.keyboard()
+	defer s.closeKeyboard()
 	signals := s.watch.take()
 	defer s.watch.give(time.Time{})
 	if onTerminal {

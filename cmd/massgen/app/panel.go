@@ -116,6 +116,15 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
 	asides.addAsides(&opts, s)
+	if s != nil && s.toolbox != nil {
+		if err := s.openTools(ctx, opts.Agents); err != nil {
+			return nil, nil, err
+		}
+		if err := s.permits(opts.Agents); err != nil {
+			return nil, nil, err
+		}
+		opts.Approve = s.approve
+	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
 }
@@ -160,8 +169,12 @@ func rules(c *configs.Config) kernel.Config {
 }
 
 func limits(c *configs.Config) machine.Limits {
-	l := machine.Limits{MaxTurns: c.Orchestrator.MaxTurns, MaxAttempts: c.Orchestrator.MaxAttempts}
-	if share := c.Orchestrator.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
+	o := c.Orchestrator
+	l := machine.Limits{
+		MaxTurns: o.MaxTurns, MaxAttempts: o.MaxAttempts, MaxToolCalls: o.MaxToolCalls, ResultLimit: o.MaxToolResultBytes,
+		ToolLimit: int(c.Timeouts.Tool.Milliseconds()),
+	}
+	if share := o.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
 		l.MaxOverlap = int(math.Round(share * 1000))
 	}
 	return l

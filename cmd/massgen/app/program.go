@@ -192,6 +192,9 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory(), nil); err != nil {
 		return err
 	}
+	if err := checkTools(config); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",
 		config.File, count(len(config.Agents), "agent"), count(len(config.Warnings), "warning"))
 	return err

@@ -41,7 +41,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			if !more { // ctx is done
 				return
 			}
-			ev.Text = s.console.secrets.Redact(ev.Text) // before anything is cut
+			ev = s.masked(ev)
 			s.logEvent(ev)
 			quiet.hear(ev)
 			v.show(ev)
@@ -57,6 +57,18 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			s.console.say(cutText)
 		}
 	}
+}
+
+// masked is an event without secrets in its texts, before anything of them is cut.
+func (s *session) masked(ev coordinator.Event) coordinator.Event {
+	redact := s.console.secrets.Redact
+	ev.Text = redact(ev.Text)
+	if ev.Tool != nil {
+		tool := *ev.Tool
+		tool.Arguments, tool.Result = redact(tool.Arguments), redact(tool.Result)
+		ev.Tool = &tool
+	}
+	return ev
 }
 
 const cutText = "massgen: ending the turn with the best answer so far; interrupt again to leave at once"
@@ -78,6 +90,9 @@ func (discard) Write(data []byte) (int, error) { return len(data), nil }
 func (s *session) logEvent(ev coordinator.Event) {
 	switch ev.Kind {
 	case coordinator.TextDelta, coordinator.Thinking:
+		return
+	}
+	if s.logTools(ev) {
 		return
 	}
 	s.log.Debug(string(ev.Kind), "agent", ev.Agent, "round", ev.Round, "label", ev.Label, "text", ev.Text, "void", ev.Void,
@@ -109,7 +124,8 @@ func (v *progress) show(ev coordinator.Event) {
 	}
 	c := v.console
 	switch ev.Kind {
-	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.SessionUpdated, coordinator.Ended:
+	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.CallStarted, coordinator.ToolStarted,
+		coordinator.SessionUpdated, coordinator.Ended:
 		return
 	case coordinator.StepStarted:
 		v.started = append(v.started, ev)
@@ -124,6 +140,8 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
+	case coordinator.ToolEnded:
+		c.say("  %s", c.paint(faint, toolLine(ev)))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:

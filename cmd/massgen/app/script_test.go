@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
@@ -24,9 +26,10 @@ import (
 // but those of LOCAL_SERVERS ("ollama=URL"), leaves its exit status in the file
 // STATUS, and fails if a goroutine outlives it.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"massgen": runMassgen,
-	})
+	app.Launcher()
+	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer}
+	endStrayTests(commands)
+	testscript.Main(m, commands)
 }
 
 func runMassgen() {
@@ -57,14 +60,18 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "root" {
+			switch name {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "fenced": // whether commands of agents can be
+				ok, _ := workspace.Fenced()
+				return ok, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
-			"calls": cmdCalls, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
+			"calls": cmdCalls, "holds": cmdHolds, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
 		},
 		RequireUniqueNames: true,
 	})
@@ -210,7 +217,7 @@ func textsOf(messages []backends.Message, role string) []string {
 // behaviours are what a server of a script can do.
 func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	hang := backendtest.Reply{Fault: backendtest.HangBefore}
-	return map[string]func(backendtest.Call) backendtest.Reply{
+	list := map[string]func(backendtest.Call) backendtest.Reply{
 		"answers": answer,
 		"asides":  aside,
 		// An answer that would write over itself on a terminal, and turn its direction.
@@ -300,6 +307,9 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Text: "The key is " + keyOf(c) + ", the header " + c.Header.Get("X-Auth-Token") + "."}
 		},
 	}
+	maps.Copy(list, toolBehaviours())
+	maps.Copy(list, mcpBehaviours())
+	return list
 }
 
 func keyOf(c backendtest.Call) string {

@@ -30,9 +30,14 @@ type session struct {
 	store    *maskedStore
 	panel    *coordinator.Panel
 	models   []reached
+	toolbox  *toolbox               // nil for a session that nobody asks
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
 	notices  []string               // what every result is to be read with
 
+	// questions are the tool calls that a person is asked about, and in is where they
+	// type, nil before it is needed.
+	questions chan question
+	in        lineSource
 	// turn is the last one, as long as something may follow its answer, next a question
 	// that a command asks, and confirmed one whose topic is known.
 	turn       *coordinator.Turn
@@ -77,6 +82,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	s := &session{
 		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config,
+		toolbox: &toolbox{}, questions: make(chan question),
 	}
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
@@ -285,9 +291,30 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		s.follow(ctx, t, cut)
 	}()
 	interrupted := false
+	cutShort := func() {
+		interrupted = true
+		cut <- struct{}{}
+		t.Cancel()
+	}
+	person := desk{s: s}
 	for {
+		var askErr error
 		select {
+		case q := <-person.questions():
+			askErr = person.put(q)
+		case l := <-person.lines:
+			askErr = person.take(l)
+		case <-person.gone:
+			askErr = person.leave()
+		case <-person.interrupts:
+			if interrupted {
+				return coordinator.Result{}, errors.Join(errQuit, person.leave())
+			}
+			cutShort()
 		case <-shown:
+			if err := person.leave(); err != nil {
+				s.console.warn(err.Error())
+			}
 			r, err := t.Wait(ctx)
 			s.cut = time.Time{}
 			if interrupted {
@@ -300,11 +327,13 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			return r, err
 		case signal := <-signals:
 			if interrupted {
-				return coordinator.Result{}, errQuit
+				return coordinator.Result{}, errors.Join(errQuit, person.leave())
 			}
-			interrupted, s.terminated = true, signal == syscall.SIGTERM
-			cut <- struct{}{}
-			t.Cancel()
+			s.terminated = signal == syscall.SIGTERM
+			cutShort()
+		}
+		if askErr != nil {
+			s.console.warn(askErr.Error())
 		}
 	}
 }
@@ -375,4 +404,7 @@ func (s *session) close() error {
 }
 
 // closeAll ends what the session has opened.
-func (s *session) closeAll() error { return errors.Join(s.resolver.close(), s.store.Close()) }
+func (s *session) closeAll() error {
+	s.closeKeyboard()
+	return errors.Join(s.toolbox.close(), s.resolver.close(), s.store.Close())
+}

@@ -25,10 +25,13 @@ type silence struct {
 // hear takes the events of a turn in their order.
 func (q *silence) hear(ev coordinator.Event) {
 	switch ev.Kind {
-	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled:
+	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.CallStarted, coordinator.ToolStarted:
 		return
 	}
 	q.heard = ev.At
+	if ev.Kind == coordinator.ToolEnded { // its agent is still at work
+		return
+	}
 	q.working = slices.DeleteFunc(q.working, func(s coordinator.Event) bool { return s.Agent == ev.Agent })
 	if ev.Kind == coordinator.StepStarted {
 		q.working = append(q.working, ev)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -32,7 +33,7 @@ func (p *program) statePath() (string, error) {
 	case o.stateDir != "":
 		return filepath.Join(o.stateDir, storeFile), nil
 	}
-	if info, err := os.Stat(ownFolder); err == nil && info.IsDir() {
+	if isOwnFolder(ownFolder) {
 		return filepath.Join(ownFolder, storeFile), nil
 	}
 	folder, _ := p.env.Lookup("XDG_STATE_HOME")
@@ -47,6 +48,17 @@ func (p *program) statePath() (string, error) {
 		return "", errNoHome
 	}
 	return filepath.Join(folder, "massgen", storeFile), nil
+}
+
+// isOwnFolder says that somebody has made a folder for sessions. One that an agent has
+// kept its results in, and nothing else is in, is none.
+func isOwnFolder(dir string) bool {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return false
+	}
+	entries, err := os.ReadDir(dir)
+	ofAgent := err == nil && len(entries) == 1 && entries[0].Name() == workspace.ResultsFolder
+	return !ofAgent // one that cannot be read is told of by who opens it
 }
 
 // errNoHome says that nothing tells where sessions are to be kept.

@@ -1,0 +1,310 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+)
+
+// closeLimit is how long Close waits for what does not end when it is killed.
+const closeLimit = closeGrace + terminateGrace + 2*killGrace + drainGrace
+
+// The protocol versions that a session is opened in: first the last one with an
+// initialization, which every server has today, then, if the server answers that
+// with an error, the SDK's newest.
+const (
+	firstVersion  = "2025-11-25"
+	newestVersion = ""
+)
+
+var (
+	errClosed     = errors.New("it was closed")
+	errStartLimit = errors.New("the server's time to start is over")
+)
+
+// Client holds one server and its tools. It starts the server anew when it has
+// ended, at the next call, and not more often than MaxRestarts says. It is safe for
+// concurrent use.
+type Client struct {
+	server  Server
+	options Options
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+
+	// starting is held by whoever looks after the session: a lock that can be waited
+	// for with a context. What is below belongs to its holder.
+	starting chan struct{}
+	session  *session // nil, or the last
+	restarts restarts
+
+	mu    sync.Mutex
+	tools []agents.Tool
+}
+
+// Start starts a server, or connects to it, and lists its tools. The server lives
+// until Close; ctx ends only the start. An error names the server and says in one
+// line what to do about it.
+func Start(ctx context.Context, server Server, options Options) (*Client, error) {
+	if err := server.check(); err != nil {
+		return nil, fmt.Errorf("MCP server %q: %w", server.Name, err)
+	}
+	c := &Client{server: server.withDefaults(), options: options, starting: make(chan struct{}, 1)}
+	c.life, c.end = context.WithCancel(context.Background())
+	c.starting <- struct{}{}
+	err := c.open(ctx)
+	<-c.starting
+	if err != nil {
+		return nil, errors.Join(c.named(err), c.Close())
+	}
+	return c, nil
+}
+
+func (c *Client) named(err error) error {
+	return fmt.Errorf("MCP server %q: %w", c.server.Name, err)
+}
+
+// Name is the server's.
+func (c *Client) Name() string { return c.server.Name }
+
+// Tools returns the server's tools as they were listed last, in its order, with
+// names that providers take. It asks the server nothing, and nobody changes the
+// slice. A tool that the server no longer has answers calls with its error.
+func (c *Client) Tools() []agents.Tool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tools
+}
+
+// Refresh lists the tools again if the server says that they have changed. After an
+// error, Tools returns what it did before. A server that has ended is not started
+// for this.
+func (c *Client) Refresh(ctx context.Context) error {
+	release, err := c.hold(ctx)
+	if err != nil {
+		return c.named(err)
+	}
+	defer release()
+	s := c.session
+	if s == nil || s.isOver() || !s.stale.Swap(false) {
+		return nil
+	}
+	ctx, cancel := c.startLimit(ctx)
+	defer cancel()
+	if err := c.list(ctx, s); err != nil {
+		s.stale.Store(true)
+		return c.named(s.explain(ctx, "list of its tools", err))
+	}
+	return nil
+}
+
+// Ping asks the server for a sign of life, which it has 5 s for, and starts nothing.
+func (c *Client) Ping(ctx context.Context) error {
+	release, err := c.hold(ctx)
+	if err != nil {
+		return c.named(err)
+	}
+	s := c.session
+	release()
+	if s == nil || s.isOver() {
+		return c.named(errors.New("it has ended; the next call starts it anew"))
+	}
+	if err := s.ping(ctx); err != nil {
+		return c.named(err)
+	}
+	return nil
+}
+
+// Close cancels what is under way and ends the server: its input is closed, after
+// 2 s it is asked to end, and after another 2 s it is killed with all that it has
+// started. It returns when that is done. It may be called more than once.
+func (c *Client) Close() error {
+	c.end()
+	c.starting <- struct{}{}
+	defer func() { <-c.starting }()
+	if c.session == nil {
+		return nil
+	}
+	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	if err := c.drop(limit); err != nil {
+		return c.named(errors.New("it does not end, although it was killed"))
+	}
+	return nil
+}
+
+// hold takes the session, and returns what gives it back.
+func (c *Client) hold(ctx context.Context) (release func(), err error) {
+	select {
+	case c.starting <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c.life.Err() != nil {
+		<-c.starting
+		return nil, errClosed
+	}
+	return func() { <-c.starting }, nil
+}
+
+// alive returns a session that calls can be made in.
+func (c *Client) alive(ctx context.Context) (*session, error) {
+	release, err := c.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if s := c.session; s != nil {
+		if !s.isOver() && (!s.suspect.Load() || s.ping(ctx) == nil) {
+			return s, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // which says nothing of the server
+		}
+		if err := c.drop(ctx); err != nil {
+			return nil, err
+		}
+	}
+	wait, err := c.restarts.next(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	c.note("it is started anew")
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := c.open(ctx); err != nil {
+		return nil, err
+	}
+	return c.session, nil
+}
+
+// drop ends the session, and waits until nothing of it is left.
+func (c *Client) drop(ctx context.Context) error {
+	c.session.close()
+	select {
+	case <-c.session.closed:
+		c.session = nil
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open opens a session and lists the tools in it. If that fails, the session is left
+// to be dropped.
+func (c *Client) open(ctx context.Context) error {
+	ctx, cancel := c.startLimit(ctx)
+	defer cancel()
+	err := c.greet(ctx, firstVersion)
+	if _, ok := answered(err); ok {
+		if dropped := c.drop(ctx); dropped != nil {
+			return dropped
+		}
+		if c.greet(ctx, newestVersion) == nil {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = c.list(ctx, c.session)
+	}
+	if err != nil {
+		err = c.session.explain(ctx, "start", err)
+		c.session.close()
+	}
+	return err
+}
+
+// greet opens a session in a version of the protocol.
+func (c *Client) greet(ctx context.Context, version string) error {
+	c.session = newSession(c.server, c.options)
+	return c.session.open(ctx, version)
+}
+
+// startLimit bounds ctx by the time to start and by the client's life.
+func (c *Client) startLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.server.StartTimeout, errStartLimit)
+	stop := context.AfterFunc(c.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+func (c *Client) list(ctx context.Context, s *session) error {
+	found, err := readTools(ctx, s.conn, c.server, c.note)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(found))
+	for i, t := range found {
+		names[i] = t.name
+	}
+	tools := make([]agents.Tool, len(found))
+	for i, name := range visibleNames(c.server.Name, names) {
+		found[i].definition.Name = name
+		tools[i] = tool{c, found[i]}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tools = tools
+	return nil
+}
+
+func (c *Client) note(line string) {
+	if c.options.Log != nil {
+		c.options.Log(c.server.Name, line)
+	}
+}
+
+// call runs a tool, in a new session if the last is over. A call that was not sent
+// because the session ended at that moment is sent in the next.
+func (c *Client) call(ctx context.Context, name string, arguments any) (*sdk.CallToolResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	for again := true; ; again = false {
+		s, err := c.alive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := s.call(ctx, name, arguments)
+		if !again || !errors.Is(err, sdk.ErrConnectionClosed) {
+			return result, err
+		}
+	}
+}
+
+// tool is one tool of a server.
+type tool struct {
+	client *Client
+	listed listed
+}
+
+// Definition is what models are told of the tool.
+func (t tool) Definition() backends.Tool { return t.listed.definition }
+
+// Call runs the tool. A cancelled ctx ends it at once; the server is told.
+func (t tool) Call(ctx context.Context, arguments string) (string, error) {
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(arguments), &object); err != nil || object == nil {
+		return "", errors.New("the arguments are no JSON object: give the tool's arguments as one")
+	}
+	result, err := t.client.call(ctx, t.listed.name, json.RawMessage(arguments))
+	if err != nil {
+		return "", t.client.named(err)
+	}
+	return render(result)
+}

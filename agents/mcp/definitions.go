@@ -1,0 +1,141 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// What is taken of a server's list. Every definition is paid for with every model
+// call, so these are far above what is sensible.
+const (
+	mostTools       = 256
+	mostDescription = 16 << 10
+	mostSchema      = 64 << 10
+)
+
+// listing is a server's tools as it lists them, checked one by one.
+type listing struct {
+	server Server
+	note   func(line string)
+	tools  []listed
+	seen   map[string]bool
+}
+
+// listed is a tool under its server's name for it.
+type listed struct {
+	name       string
+	definition backends.Tool // as yet without a name
+}
+
+// readTools asks a server for its tools and returns those that are to be had. What is
+// wrong with one costs that one, and a note.
+func readTools(ctx context.Context, session *sdk.ClientSession, server Server, note func(line string)) ([]listed, error) {
+	l := listing{server: server, note: note, seen: map[string]bool{}}
+	count := 0
+	for tool, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if count++; count > mostTools {
+			note(fmt.Sprintf("it lists more than %d tools; the rest is left out", mostTools))
+			break
+		}
+		l.add(tool)
+	}
+	l.noteUnknown()
+	return l.tools, nil
+}
+
+func (l *listing) add(tool *sdk.Tool) {
+	if l.seen[tool.Name] {
+		l.note(fmt.Sprintf("it lists the tool %q twice; the first counts", oneLine(tool.Name, mostLogged)))
+		return
+	}
+	l.seen[tool.Name] = true
+	if !l.wanted(tool.Name) {
+		return
+	}
+	schema, err := objectSchema(tool.InputSchema)
+	if err == nil && tool.Name == "" {
+		err = errors.New("it has no name")
+	}
+	if err == nil && len(tool.Description) > mostDescription {
+		err = fmt.Errorf("its description has %d bytes, more than %d", len(tool.Description), mostDescription)
+	}
+	if err != nil {
+		l.note(fmt.Sprintf("its tool %q is left out: %v", oneLine(tool.Name, mostLogged), err))
+		return
+	}
+	l.tools = append(l.tools, listed{tool.Name, backends.Tool{Description: tool.Description, Schema: schema}})
+}
+
+func (l *listing) wanted(tool string) bool {
+	s := l.server
+	return (s.AllowedTools == nil || named(s, s.AllowedTools, tool)) && !named(s, s.ExcludeTools, tool)
+}
+
+// named says whether a tool is in a list of a config.
+func named(server Server, list []string, tool string) bool {
+	return slices.Contains(list, tool) || slices.Contains(list, plainName(Prefix(server.Name), tool))
+}
+
+// noteUnknown tells of names in the config that mean no tool.
+func (l *listing) noteUnknown() {
+	for _, name := range slices.Concat(l.server.AllowedTools, l.server.ExcludeTools) {
+		known := false
+		for tool := range l.seen {
+			known = known || named(l.server, []string{name}, tool)
+		}
+		if !known {
+			l.note(fmt.Sprintf("it has no tool %q, which its allowed_tools or exclude_tools name", name))
+		}
+	}
+}
+
+// objectSchema returns a tool's schema if it can be sent to a provider: one bad
+// schema has the whole request refused.
+func objectSchema(schema any) (json.RawMessage, error) {
+	object, ok := schema.(map[string]any)
+	if !ok {
+		return nil, errors.New("its schema is no JSON object")
+	}
+	if _, ok := object["type"]; !ok {
+		object["type"] = "object"
+	}
+	if object["type"] != "object" {
+		return nil, errors.New(`its schema is not of type "object"`)
+	}
+	data, err := plainJSON(object)
+	if err != nil {
+		return nil, fmt.Errorf("encode its schema: %w", err)
+	}
+	if len(data) > mostSchema {
+		return nil, fmt.Errorf("its schema has %d bytes, more than %d", len(data), mostSchema)
+	}
+	if err := json.Unmarshal(data, new(jsonschema.Schema)); err != nil {
+		return nil, fmt.Errorf("its schema is no JSON Schema: %w", err)
+	}
+	return data, nil
+}
+
+// mostLogged is how much of a server's text is logged or shown as progress, in bytes.
+const mostLogged = 200
+
+// oneLine makes a text of a server into one line, of most bytes if it is longer.
+func oneLine(text string, most int) string {
+	cut := text[:min(len(text), most)]
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(cut, "")), " ")
+	if len(cut) < len(text) {
+		line += "…"
+	}
+	return line
+}

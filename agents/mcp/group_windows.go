@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// needsGuard says that a child does not outlive its parent here: a job ends with the
+// last handle to it, however the program that holds it ends.
+const needsGuard = false
+
+func inheritLifeline() *os.File { return nil }
+
+func ownGroup(*exec.Cmd) {}
+
+// leash holds the job that a process and its children run in. What the process
+// starts in its first instants, before it is in the job, is not held.
+type leash struct{ job windows.Handle }
+
+func leashTo(p *os.Process) (leash, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return leash{}, fmt.Errorf("create a job: %w", err)
+	}
+	l := leash{job}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		l.release()
+		return leash{}, fmt.Errorf("have a job end with the program: %w", err)
+	}
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
+	if err == nil {
+		err = windows.AssignProcessToJobObject(job, process)
+		// A handle that was just opened closes.
+		_ = windows.CloseHandle(process)
+	}
+	if err != nil {
+		l.release()
+		return leash{}, fmt.Errorf("put it into a job: %w", err)
+	}
+	return l, nil
+}
+
+// Nothing here asks a process to end that has no window.
+func (l leash) terminate() {}
+
+// A job that cannot be ended has no process left.
+func (l leash) kill() { _ = windows.TerminateJobObject(l.job, statusUnknown) }
+
+// The handle is open until here.
+func (l leash) release() { _ = windows.CloseHandle(l.job) }

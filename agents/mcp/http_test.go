@@ -1,0 +1,239 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/agents/mcp"
+)
+
+// serveHTTP serves until t ends, and returns what reaches it.
+func serveHTTP(t *testing.T, handler http.Handler) mcp.Server {
+	t.Helper()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return mcp.Server{Name: "fake", URL: s.URL}
+}
+
+// honestHTTP is an honest server, and the lines that it prints.
+func honestHTTP(t *testing.T) (http.Handler, heard) {
+	t.Helper()
+	lines := make(heard, 100)
+	server := honestServer(func(line string) { lines.log("", line) })
+	t.Cleanup(func() {
+		for s := range server.Sessions() {
+			s.Close()
+		}
+	})
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil), lines
+}
+
+func TestHTTP(t *testing.T) {
+	var without atomic.Int64
+	honest, lines := honestHTTP(t)
+	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Key") != "secret" {
+			without.Add(1)
+		}
+		honest.ServeHTTP(w, r)
+	}))
+	server.Headers = map[string]string{"X-Key": "secret"}
+	told := make(chan string, 10)
+	c, _ := start(t, server, mcp.Options{Progress: func(_, tool string, _ float64, message string) { told <- tool + " " + message }})
+	if got := call(t, c, "arguments", `{"a":1}`); got != `{"a":1}` {
+		t.Errorf("the server was given %s", got)
+	}
+	mustContain(t, fails(t, c, "fail", ""), "no such file")
+	call(t, c, "progress", "")
+	select {
+	case got := <-told:
+		if got != "progress 1 of 3" {
+			t.Errorf("the progress was %q", got)
+		}
+	case <-time.After(patience):
+		t.Error("there was no progress")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := find(t, c, "wait").Call(ctx, ""); err == nil {
+		t.Error("a cancelled call returned")
+	}
+	lines.await(t, "cancelled")
+	if n := without.Load(); n > 0 {
+		t.Errorf("%d requests lacked the header", n)
+	}
+}
+
+// saysNothing until the client goes away, which a server sees when it has read all.
+func saysNothing(_ http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err == nil {
+		<-r.Context().Done()
+	}
+}
+
+// TestHTTPFaults: what is wrong at the start is said in one line.
+func TestHTTPFaults(t *testing.T) {
+	elsewhere := serveHTTP(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another host was sent %v", r.Header)
+	}))
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		want    string
+	}{
+		"unauthorized": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "key under headers"},
+		"missing":      {http.NotFound, "Not Found"},
+		"page":         {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "unsupported content type"},
+		"broken":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "Internal Server Error"},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, "redirects to http://127.0.0.1"},
+		"no json": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, "no")
+		}, "start"},
+		"flood": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for range 100 {
+				fmt.Fprint(w, strings.Repeat(" ", 1<<20))
+			}
+		}, "more than 8388608"},
+		"silent": {saysNothing, "did not answer within 1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serveHTTP(t, test.handler)
+			server.Headers = map[string]string{"Authorization": "secret"}
+			if name == "silent" {
+				server.StartTimeout = time.Second
+			}
+			got := refused(t, server)
+			mustContain(t, got, test.want, `MCP server "fake"`)
+			t.Log(got)
+		})
+	}
+	t.Run("gone", func(t *testing.T) {
+		server := serveHTTP(t, http.NotFoundHandler())
+		server.URL = "http://127.0.0.1:1/?key=secret"
+		if got := refused(t, server); strings.Contains(got, "secret") {
+			t.Errorf("the address is shown: %s", got)
+		}
+	})
+}
+
+// TestHTTPLies: what goes wrong with a call costs the call; a session that is lost is
+// opened anew.
+func TestHTTPLies(t *testing.T) {
+	for name, test := range map[string]struct {
+		lie  func(w http.ResponseWriter, r *http.Request)
+		want string
+	}{
+		"lost session": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "session"},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "event: message\ndata: {\"json")
+		}, ""},
+		"flood": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "event: message\ndata: ")
+			for range 100 {
+				fmt.Fprint(w, strings.Repeat("x", 1<<20))
+			}
+		}, ""},
+		"flood of events": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			data := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"call-1","progress":1,"message":"` +
+				strings.Repeat("x", 4<<10) + `"}}`
+			for range (100 << 20) / len(data) {
+				fmt.Fprintf(w, "event: message\ndata: %s\n\n", data)
+			}
+		}, ""},
+		"silence": {saysNothing, "did not answer within"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lying atomic.Bool
+			honest, _ := honestHTTP(t)
+			server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") != "" && lying.CompareAndSwap(true, false) {
+					test.lie(w, r)
+					return
+				}
+				honest.ServeHTTP(w, r)
+			}))
+			if name == "silence" {
+				server.CallTimeout = 300 * time.Millisecond
+			}
+			c, _ := start(t, server, mcp.Options{Progress: func(string, string, float64, string) {}})
+			before := heap()
+			lying.Store(true)
+			got := fails(t, c, "arguments", "")
+			mustContain(t, got, test.want)
+			t.Logf("%s; the heap grew by %d MB", got, int64(heap()-before)>>20)
+			if grown := int64(heap()-before) >> 20; grown > 80 {
+				t.Errorf("the heap grew by %d MB", grown)
+			}
+			if got := call(t, c, "arguments", ""); got != "{}" {
+				t.Errorf("after that the tool returned %q", got)
+			}
+		})
+	}
+}
+
+// TestHTTPUnansweredAnswer: a server that asks, and then takes no answer, cannot keep
+// a client from closing.
+func TestHTTPUnansweredAnswer(t *testing.T) {
+	t.Parallel()
+	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m request
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil || m.Method == "" {
+			saysNothing(w, r)
+			return
+		}
+		if m.Method == "tools/call" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ping\"}\n\ndata: ")
+			defer fmt.Fprint(w, "\n")
+		} else {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		answerTruly(w, m)
+	}))
+	c, _ := start(t, server, mcp.Options{})
+	if got := call(t, c, "tool", ""); got != "fine" {
+		t.Errorf("the tool returned %q", got)
+	}
+}
+
+// TestHTTPWithoutStream: a server that does not answer the request for a stream is
+// used without one.
+func TestHTTPWithoutStream(t *testing.T) {
+	t.Parallel()
+	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			saysNothing(w, r)
+			return
+		}
+		var m request
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		answerTruly(w, m)
+	}))
+	c, _ := start(t, server, mcp.Options{})
+	if got := call(t, c, "tool", ""); got != "fine" {
+		t.Errorf("the tool returned %q", got)
+	}
+}

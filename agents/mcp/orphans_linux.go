@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// adoptOrphans makes this process the parent of what the command leaves behind, even
+// in a session of its own, and has the command die with this thread.
+func adoptOrphans(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the parent of orphans: %w", err)
+	}
+	return nil
+}
+
+// killOrphans kills this process's children until it has none. A kernel that does
+// not list them leaves those that had left the group.
+func killOrphans() {
+	for {
+		pids := children()
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			// It may have ended by itself.
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, syscall.EINTR) {
+			return
+		}
+	}
+}
+
+// children are the processes that any thread of this one is the parent of.
+func children() []int {
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, word := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}

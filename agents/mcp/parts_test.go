@@ -1,0 +1,199 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestNames: whatever tools are called, models get names that providers take, no
+// two alike, whatever the order.
+func TestNames(t *testing.T) {
+	taken := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	rapid.Check(t, func(t *rapid.T) {
+		server := rapid.StringMatching(`[a-zA-Z0-9_-]{1,40}`).Draw(t, "server")
+		tools := rapid.SliceOfDistinct(rapid.OneOf(
+			rapid.StringMatching(`[ab._ ]{1,3}`), rapid.StringMatching(`x{50,80}[a.]`), rapid.String(),
+		), rapid.ID[string]).Draw(t, "tools")
+		names := visibleNames(server, tools)
+		for _, name := range names {
+			if !taken.MatchString(name) {
+				t.Errorf("%q is no name", name)
+			}
+		}
+		if distinct := slices.Compact(slices.Sorted(slices.Values(names))); len(distinct) != len(tools) {
+			t.Errorf("%q are called %q", tools, names)
+		}
+		backwards := slices.Clone(tools)
+		slices.Reverse(backwards)
+		other := visibleNames(server, backwards)
+		slices.Reverse(other)
+		if !slices.Equal(names, other) {
+			t.Errorf("in another order %q are called %q, not %q", tools, other, names)
+		}
+	})
+}
+
+// TestLines: lines are those of the text, and one that is too long has its own
+// beginning and end.
+func TestLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const most = 700
+		var text []byte
+		lengths := rapid.SliceOf(rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(most-5, most+5), rapid.IntRange(0, 200_000)))
+		for i, n := range lengths.Draw(t, "lengths") {
+			for j := range n {
+				text = append(text, byte('a'+(i+j)%26))
+			}
+			text = append(text, '\n')
+		}
+		text = text[:max(0, len(text)-rapid.IntRange(0, 1).Draw(t, "without the last end"))]
+		r := newLineReader(iotest.HalfReader(bytes.NewReader(text)), most)
+		for want := range bytes.Lines(text) {
+			l, err := r.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.size != len(want) || l.cut != (len(want) > most) {
+				t.Fatalf("a line of %d bytes has %d, cut: %v", len(want), l.size, l.cut)
+			}
+			if whole := bytes.TrimRight(want, "\n"); !l.cut && !bytes.Equal(l.text, whole) {
+				t.Fatalf("%q was read as %q", whole, l.text)
+			}
+			if l.cut && (!bytes.HasPrefix(want, l.text[:edgeBytes]) || !bytes.HasSuffix(want, l.text[edgeBytes:]) || len(l.text) != 2*edgeBytes) {
+				t.Fatalf("the edges of %d bytes are %q", len(want), l.text)
+			}
+		}
+		if _, err := r.next(); !errors.Is(err, io.EOF) {
+			t.Fatalf("after the last line: %v", err)
+		}
+	})
+}
+
+func TestEndlessLine(t *testing.T) {
+	r := newLineReader(endless{}, 10)
+	if _, err := r.next(); !errors.Is(err, errEndlessLine) {
+		t.Errorf("a line without an end: %v", err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	p[0] = 'x'
+	return len(p), nil
+}
+
+func TestRefused(t *testing.T) {
+	for text, found := range map[string]bool{
+		`{"jsonrpc":"2.0","id":7,"result":{"conte`:        true,
+		` { "id" : 7 , "result":`:                         true,
+		`tent":"x"}]},"jsonrpc":"2.0","id":7}`:            true,
+		`tent":"x"}]},"id":7,"jsonrpc":"2.0"} `:           true,
+		`tent":{"id":7}}`:                                 false,
+		`{"jsonrpc":"2.0","method":"x","params":{"id":7,`: false,
+		`{"jsonrpc":"2.0","id":"7","result":`:             false,
+		`xxx`:                                             false,
+	} {
+		if _, ok := refused([]byte(text), ""); ok != found {
+			t.Errorf("an id is found in %s: %v", text, ok)
+		}
+	}
+}
+
+// TestRestarts: the first restart is at once, those after it wait longer and longer
+// from the one before, and there are only so many in a window.
+func TestRestarts(t *testing.T) {
+	var r restarts
+	now := time.Unix(0, 0)
+	first := now
+	for i, want := range []time.Duration{0, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second} {
+		wait, err := r.next(now)
+		if err != nil || wait != want {
+			t.Errorf("restart %d waits %s, not %s: %v", i+1, wait, want, err)
+		}
+		now = now.Add(wait)
+	}
+	if _, err := r.next(now); err == nil || !strings.Contains(err.Error(), "5 times in 10m0s") {
+		t.Errorf("restart 6: %v", err)
+	}
+	wait, err := r.next(first.Add(RestartWindow))
+	if err != nil || wait != 0 {
+		t.Errorf("after the window a restart waits %s: %v", wait, err)
+	}
+	wait, err = r.next(first.Add(3 * RestartWindow))
+	if err != nil || wait != 0 || r.wait != firstRestartWait {
+		t.Errorf("after a quiet window a restart waits %s and then %s: %v", wait, r.wait, err)
+	}
+}
+
+func TestRender(t *testing.T) {
+	object := map[string]any{"a": 1.0, "b": "<x>"}
+	text := func(s string) sdk.Content { return &sdk.TextContent{Text: s} }
+	for name, test := range map[string]struct {
+		result sdk.CallToolResult
+		want   string
+		failed bool
+	}{
+		"texts":      {sdk.CallToolResult{Content: []sdk.Content{text("one"), text(""), text("two")}}, "one\ntwo", false},
+		"nothing":    {sdk.CallToolResult{}, noResult, false},
+		"structured": {sdk.CallToolResult{StructuredContent: object}, `{"a":1,"b":"<x>"}`, false},
+		"said twice": {sdk.CallToolResult{StructuredContent: object, Content: []sdk.Content{text("{ \"b\": \"<x>\", \"a\": 1 }")}},
+			"{ \"b\": \"<x>\", \"a\": 1 }", false},
+		"both": {sdk.CallToolResult{StructuredContent: object, Content: []sdk.Content{text("see")}},
+			"see\n" + `{"a":1,"b":"<x>"}`, false},
+		"image": {sdk.CallToolResult{Content: []sdk.Content{text("look"), &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 12)}}},
+			"look\n[image, image/png, 12 bytes, not shown]", false},
+		"audio": {sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{Data: make([]byte, 3)}}}, "[audio, 3 bytes, not shown]", false},
+		"resource": {sdk.CallToolResult{Content: []sdk.Content{
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Text: "inside"}}}}, "[resource file:///a]\ninside", false},
+		"blob": {sdk.CallToolResult{Content: []sdk.Content{
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Blob: []byte("1234")}}}},
+			"[resource file:///a, 4 bytes, not shown]", false},
+		"link": {sdk.CallToolResult{Content: []sdk.Content{&sdk.ResourceLink{URI: "file:///a", Name: "a"}}},
+			"[resource file:///a, not shown] a", false},
+		"error":       {sdk.CallToolResult{IsError: true, Content: []sdk.Content{text("no")}}, "no", true},
+		"empty error": {sdk.CallToolResult{IsError: true}, "the tool failed and does not say why", true},
+	} {
+		got, err := render(&test.result)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want || (err != nil) != test.failed {
+			t.Errorf("%s: %q (%v), not %q", name, got, err, test.want)
+		}
+	}
+}
+
+func TestObjectSchema(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{}`:                                   `{"type":"object"}`,
+		`{"type":"object","required":["<a>"]}`: `{"required":["<a>"],"type":"object"}`,
+		`{"type":["object"]}`:                  "",
+		`{"type":"string"}`:                    "",
+		`true`:                                 "",
+		`null`:                                 "",
+		`{"properties":{"a":{"type":7}}}`:      "",
+		`{"properties":{"a":{"pattern":"(?=x)"}}}`: `{"properties":{"a":{"pattern":"(?=x)"}},"type":"object"}`,
+	} {
+		var value any
+		if err := json.Unmarshal([]byte(schema), &value); err != nil {
+			t.Fatal(err)
+		}
+		got, err := objectSchema(value)
+		if string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%s became %s: %v", schema, got, err)
+		}
+	}
+}

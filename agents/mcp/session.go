@@ -1,0 +1,263 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// pingLimit is how long a server that let a call run out of time may take to show
+// that it lives.
+const pingLimit = 5 * time.Second
+
+// lateProgress is how long after a call's end its progress is still told: over HTTP it
+// comes on another way than the result.
+const lateProgress = time.Second
+
+// mostError is how much of a server's error a model is shown, in bytes.
+const mostError = 4 << 10
+
+// session is one connection to a server. It is safe for concurrent use.
+type session struct {
+	server   Server
+	options  Options
+	conn     *sdk.ClientSession
+	process  *process    // nil over HTTP
+	sever    func()      // ends all requests over HTTP
+	stale    atomic.Bool // the server's list of tools is not what it was
+	suspect  atomic.Bool // a call ran out of time, and nothing came since
+	calls    sync.Map    // of the tools' names, by the progress token of the call
+	lastCall atomic.Int64
+	// life ends when the session is being closed, and with it the calls in it.
+	life    context.Context
+	end     context.CancelFunc
+	over    chan struct{} // closed when nothing can be asked any more
+	ending  sync.Once
+	closing sync.Once
+	closed  chan struct{} // closed when nothing of it is left
+}
+
+func newSession(server Server, options Options) *session {
+	s := &session{
+		server: server, options: options, sever: func() {},
+		over: make(chan struct{}), closed: make(chan struct{}),
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// open starts the server, if it has a command, and greets it. A session that does not
+// open has to be closed like any other.
+func (s *session) open(ctx context.Context, version string) error {
+	transport, err := s.transport()
+	if err != nil {
+		return err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "massgen", Version: "1"}, &sdk.ClientOptions{
+		Capabilities:           &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { s.stale.Store(true) },
+		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+			s.progressed(req.Params)
+		},
+	})
+	s.conn, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		return err
+	}
+	go func() {
+		// What broke it is told by the calls that it breaks.
+		_ = s.conn.Wait()
+		s.finish()
+	}()
+	return nil
+}
+
+func (s *session) transport() (sdk.Transport, error) {
+	if s.server.URL != "" {
+		transport, sever := httpTransport(s.server)
+		s.sever = sever
+		return transport, nil
+	}
+	p, err := startProcess(s.server, s.options.Launcher, s.note)
+	if err != nil {
+		return nil, err
+	}
+	s.process = p
+	return stdioTransport{p, s.note, s.notified}, nil
+}
+
+func (s *session) note(line string) {
+	if s.options.Log != nil {
+		s.options.Log(s.server.Name, line)
+	}
+}
+
+// notified takes what a process says unasked. Over HTTP the SDK tells it.
+func (s *session) notified(method string, params json.RawMessage) {
+	switch method {
+	case "notifications/tools/list_changed":
+		s.stale.Store(true)
+	case "notifications/progress":
+		var p sdk.ProgressNotificationParams
+		if json.Unmarshal(params, &p) == nil {
+			s.progressed(&p)
+		}
+	}
+}
+
+func (s *session) progressed(p *sdk.ProgressNotificationParams) {
+	// A token of another type is not ours, and may be none that a map can look for.
+	token, ok := p.ProgressToken.(string)
+	if !ok || s.options.Progress == nil {
+		return
+	}
+	tool, ok := s.calls.Load(token)
+	if !ok {
+		return
+	}
+	message := p.Message
+	if message == "" && p.Total > 0 {
+		message = fmt.Sprintf("%g of %g", p.Progress, p.Total)
+	}
+	s.options.Progress(s.server.Name, tool.(string), p.Progress, oneLine(message, mostLogged))
+}
+
+// call runs a tool under the server's time limit.
+func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.CallToolResult, error) {
+	limited, cancel := context.WithTimeout(ctx, s.server.CallTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	token := fmt.Sprintf("call-%d", s.lastCall.Add(1))
+	s.calls.Store(token, tool)
+	defer time.AfterFunc(lateProgress, func() { s.calls.Delete(token) })
+	params := &sdk.CallToolParams{Name: tool, Arguments: arguments}
+	params.SetProgressToken(token)
+	result, err := s.conn.CallTool(limited, params)
+	switch {
+	case err == nil:
+		s.suspect.Store(false)
+		return result, nil
+	case errors.Is(err, sdk.ErrConnectionClosed):
+		s.finish()
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case s.life.Err() != nil:
+		return nil, errors.New("it was ended during the call")
+	case limited.Err() != nil:
+		s.suspect.Store(true)
+		return nil, fmt.Errorf("it did not answer within %s; the call was cancelled", s.server.CallTimeout)
+	}
+	return nil, s.explain(ctx, "call", err)
+}
+
+// ping asks the server for a sign of life. Any answer is one.
+func (s *session) ping(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, pingLimit)
+	defer cancel()
+	err := s.conn.Ping(limited, nil)
+	_, isAnswer := answered(err)
+	switch {
+	case err == nil || isAnswer:
+		s.suspect.Store(false)
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return fmt.Errorf("it did not answer a ping within %s", pingLimit)
+	}
+	return s.explain(ctx, "ping", err)
+}
+
+// codeRejected is in the SDK's own errors of a request that did not reach a server.
+const codeRejected = -32005
+
+// answered returns the error that a server answered with, if err is one.
+func answered(err error) (answer *jsonrpc.Error, ok bool) {
+	ok = errors.As(err, &answer) && answer.Code != codeRejected
+	return answer, ok
+}
+
+// sdkWords are how the SDK begins its errors.
+var sdkWords = regexp.MustCompile(`^(?:(?:calling|sending) "[^"]*": |rejected by transport: )+`)
+
+// explain says in one line what went wrong with what was asked of the server.
+func (s *session) explain(ctx context.Context, what string, err error) error {
+	var transport *url.Error
+	var form *json.UnmarshalTypeError
+	answer, isAnswer := answered(err)
+	switch {
+	case errors.Is(context.Cause(ctx), errStartLimit):
+		return s.withLastWords(fmt.Errorf("it did not answer within %s", s.server.StartTimeout))
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &transport):
+		// The error itself has the whole address, and with it perhaps a key.
+		return fmt.Errorf("%s: %w", what, transport.Err)
+	case isAnswer:
+		return fmt.Errorf("it answers with error %d: %s", answer.Code, oneLine(answer.Message, mostError))
+	case errors.As(err, &form):
+		return fmt.Errorf("its answer to the %s has not the form that the protocol gives it", what)
+	case errors.Is(err, io.EOF) && s.process != nil:
+		return fmt.Errorf("it ended during the %s (%s)", what, s.process.epitaph())
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("it ended the connection during the %s", what)
+	}
+	return fmt.Errorf("%s: %s", what, oneLine(sdkWords.ReplaceAllString(err.Error(), ""), mostError))
+}
+
+func (s *session) withLastWords(err error) error {
+	if s.process != nil {
+		if last := s.process.words.telling(); last != "" {
+			return fmt.Errorf("%w; it printed last: %s", err, last)
+		}
+	}
+	return err
+}
+
+func (s *session) finish() { s.ending.Do(func() { close(s.over) }) }
+
+func (s *session) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// close begins to end the session and the calls in it. It returns at once; closed is
+// closed when all is done.
+func (s *session) close() {
+	s.finish()
+	s.end()
+	s.closing.Do(func() {
+		go func() {
+			defer close(s.closed)
+			if s.process != nil {
+				// First, because the SDK waits for what a process that does not read is sent.
+				s.process.stop()
+			}
+			if s.conn != nil {
+				patience := time.AfterFunc(closeGrace, s.sever)
+				// What a server says to the end of a session changes nothing.
+				_ = s.conn.Close()
+				patience.Stop()
+			}
+			if s.process != nil {
+				<-s.process.ended
+			}
+			s.sever()
+		}()
+	})
+}

@@ -1,0 +1,210 @@
+// Package permission decides whether a tool may be called: by rules on its name and
+// arguments, and while a panel plans.
+package permission
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Action is what becomes of a call.
+type Action string
+
+// Allow lets a call run, Deny refuses it, Ask leaves it to a person.
+const (
+	Allow Action = "allow"
+	Ask   Action = "ask"
+	Deny  Action = "deny"
+)
+
+// Rule is one rule about calls of tools.
+type Rule struct {
+	Action Action
+	// Tool is a pattern of a tool's name. In all patterns * is any text and ? any one
+	// character.
+	Tool string
+	// Arguments are patterns of some of a call's arguments, by their names; all must fit.
+	// A text is compared as it is, a list of texts with blanks in between, anything else
+	// as JSON.
+	Arguments map[string]string
+}
+
+// Rules decide about calls. They may be used concurrently.
+type Rules struct {
+	Rules []Rule
+	// Otherwise is what holds for a call that no rule is about; empty means Allow.
+	Otherwise Action
+}
+
+// Decision is what the rules say of one call. Reason is for the log and for the model.
+type Decision struct {
+	Action Action
+	Reason string
+}
+
+// Check returns what is wrong with the rules, or nil.
+func (r Rules) Check() error {
+	for i, rule := range r.Rules {
+		if !slices.Contains([]Action{Allow, Ask, Deny}, rule.Action) {
+			return fmt.Errorf("permission rule %d has the action %q: allow, ask or deny", i+1, rule.Action)
+		}
+		if rule.Tool == "" {
+			return fmt.Errorf("permission rule %d names no tool: * is every tool", i+1)
+		}
+	}
+	if !slices.Contains([]Action{"", Allow, Ask, Deny}, r.Otherwise) {
+		return fmt.Errorf("calls without a permission rule have the action %q: allow, ask or deny", r.Otherwise)
+	}
+	return nil
+}
+
+// Decide decides about a call of a tool with these arguments, as the model wrote them.
+// The strictest rule that fits holds, wherever it stands: deny before ask before allow.
+// A rule to allow fits only if an argument fits in every way it can be read (a path as
+// it stands and made clean), a rule to ask or deny if it does in one way, in any case
+// of letters. To ask for all calls but a few, allow these and let Otherwise be Ask.
+// Arguments that can be read in two ways are denied.
+func Decide(rules Rules, tool, arguments string) Decision {
+	args, err := read(arguments)
+	if err != nil {
+		return Decision{Deny, "the arguments of " + tool + " " + err.Error()}
+	}
+	for _, action := range []Action{Deny, Ask, Allow} {
+		for i, rule := range rules.Rules {
+			if rule.Action == action && rule.fits(tool, args) {
+				return Decision{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
+			}
+		}
+	}
+	otherwise := rules.Otherwise
+	if otherwise == "" {
+		otherwise = Allow
+	}
+	return Decision{otherwise, fmt.Sprintf("no permission rule is about it: %s", otherwise)}
+}
+
+// Unattended is what becomes of a decision where nobody can be asked: instead takes the
+// place of Ask.
+func (d Decision) Unattended(instead Action) Decision {
+	if d.Action != Ask {
+		return d
+	}
+	return Decision{instead, d.Reason + "; nobody can be asked: " + string(instead)}
+}
+
+// String is the rule in one line, as in "deny write_file(path: secret*)".
+func (r Rule) String() string {
+	if len(r.Arguments) == 0 {
+		return string(r.Action) + " " + r.Tool
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
+		parts = append(parts, name+": "+r.Arguments[name])
+	}
+	return fmt.Sprintf("%s %s(%s)", r.Action, r.Tool, strings.Join(parts, ", "))
+}
+
+func (r Rule) fits(tool string, args map[string]string) bool {
+	strict := r.Action == Allow
+	if !fits(r.Tool, tool, strict) {
+		return false
+	}
+	for name, pattern := range r.Arguments {
+		value, ok := args[fold(name)]
+		if !ok {
+			return false
+		}
+		asWritten, clean := fits(pattern, value, strict), fits(pattern, path.Clean(value), strict)
+		if strict && !(asWritten && clean) || !asWritten && !clean {
+			return false
+		}
+	}
+	return true
+}
+
+// fits compares a text with a pattern.
+func fits(pattern, text string, strict bool) bool {
+	expr := regexp.QuoteMeta(pattern)
+	expr = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(expr)
+	flags := "(?s)"
+	if !strict {
+		flags = "(?si)"
+	}
+	return regexp.MustCompile(flags + "^" + expr + "$").MatchString(text)
+}
+
+// read returns the arguments as texts, under their folded names: readers of JSON differ
+// in which of two arguments with one name they take, and some, Go's among them, do not
+// tell the case of its letters.
+func read(arguments string) (map[string]string, error) {
+	args := map[string]string{}
+	if strings.TrimSpace(arguments) == "" {
+		return args, nil
+	}
+	d := json.NewDecoder(strings.NewReader(arguments))
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return nil, errors.New("are no JSON object")
+	}
+	for d.More() {
+		name, value, err := member(d)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := args[fold(name)]; twice {
+			return nil, fmt.Errorf("have %q twice", name)
+		}
+		args[fold(name)] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("are no JSON object: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("have more after them")
+	}
+	return args, nil
+}
+
+// fold returns one name for all that differ in case only, as strings.EqualFold has it.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
+}
+
+func member(d *json.Decoder) (name, value string, err error) {
+	token, err := d.Token()
+	if err != nil {
+		return "", "", fmt.Errorf("are no JSON object: %w", err)
+	}
+	name, _ = token.(string) // the decoder takes nothing else there
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return "", "", fmt.Errorf("are no JSON object: %w", err)
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return name, text, nil
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil && raw[0] == '[' {
+		return name, strings.Join(list, " "), nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return "", "", fmt.Errorf("are no JSON object: %w", err)
+	}
+	return name, compact.String(), nil
+}

@@ -1,0 +1,127 @@
+package permission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"pgregory.net/rapid"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// TestDecide runs scripts. "rules" sets the rules, one a line: action, tool, and
+// name=pattern for arguments, with "otherwise ACTION" for the rest; "decide" has one
+// call a line: the tool and its arguments.
+func TestDecide(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var rules Rules
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			switch d.Cmd {
+			case "rules":
+				rules = parse(d.Input)
+				if err := rules.Check(); err != nil {
+					fmt.Fprintln(&out, err)
+				}
+			case "decide":
+				for line := range strings.SplitSeq(d.Input, "\n") {
+					tool, arguments, _ := strings.Cut(line, " ")
+					decision := Decide(rules, tool, arguments)
+					fmt.Fprintf(&out, "%s: %s\n", decision.Action, decision.Reason)
+				}
+			default:
+				d.Fatalf(t, "unknown command %s", d.Cmd)
+			}
+			return out.String()
+		})
+	})
+}
+
+func parse(script string) Rules {
+	var rules Rules
+	for line := range strings.SplitSeq(script, "\n") {
+		words := strings.SplitN(line, " ", 3)
+		if words[0] == "otherwise" {
+			rules.Otherwise = Action(words[1])
+			continue
+		}
+		rule := Rule{Action: Action(words[0]), Tool: strings.Join(words[1:min(2, len(words))], "")}
+		if len(words) == 3 {
+			rule.Arguments = map[string]string{}
+			for part := range strings.SplitSeq(words[2], "; ") {
+				name, pattern, _ := strings.Cut(part, "=")
+				rule.Arguments[name] = pattern
+			}
+		}
+		rules.Rules = append(rules.Rules, rule)
+	}
+	return rules
+}
+
+// TestOrderDoesNotMatter: a decision is the same however the rules stand.
+func TestOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rule := rapid.Custom(func(t *rapid.T) Rule {
+			return Rule{
+				Action:    rapid.SampledFrom([]Action{Allow, Ask, Deny}).Draw(t, "action"),
+				Tool:      rapid.SampledFrom([]string{"*", "read_*", "write_file", "nothing"}).Draw(t, "tool"),
+				Arguments: rapid.SampledFrom([]map[string]string{nil, {"path": "a*"}, {"path": "b"}}).Draw(t, "arguments"),
+			}
+		})
+		rules := rapid.SliceOf(rule).Draw(t, "rules")
+		shuffled := rapid.Permutation(rules).Draw(t, "shuffled")
+		tool := rapid.SampledFrom([]string{"read_file", "write_file"}).Draw(t, "tool")
+		arguments := rapid.SampledFrom([]string{`{"path":"a"}`, `{"path":"b"}`, `{}`, ``}).Draw(t, "arguments")
+		if a, b := Decide(Rules{Rules: rules}, tool, arguments), Decide(Rules{Rules: shuffled}, tool, arguments); a.Action != b.Action {
+			t.Fatalf("%v and %v", a, b)
+		}
+	})
+}
+
+func TestUnattended(t *testing.T) {
+	for action, want := range map[Action]Action{Allow: Allow, Ask: Deny, Deny: Deny} {
+		if got := (Decision{action, "a reason"}).Unattended(Deny); got.Action != want {
+			t.Errorf("%s becomes %v", action, got)
+		}
+	}
+	if got := (Decision{Ask, "a reason"}).Unattended(Allow); got != (Decision{Allow, "a reason; nobody can be asked: allow"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// plain is a tool that does not say whether it changes the world; knowing is one that
+// does if its arguments say so.
+type plain struct{ calls *int }
+
+func (p plain) Definition() backends.Tool { return backends.Tool{Name: "t"} }
+
+func (p plain) Call(context.Context, string) (string, error) {
+	*p.calls++
+	return "called", errors.New("with an error")
+}
+
+type knowing struct{ plain }
+
+func (knowing) ChangesWorld(arguments string) bool { return arguments == "change" }
+
+func TestPlanning(t *testing.T) {
+	const note = `{"success":true,"planned":true,"note":"t was not run: this is planning. Say in your answer what it is to do; the winner can run it."}`
+	calls := 0
+	for _, c := range []struct {
+		arguments, plain, knowing string
+	}{{"change", note, note}, {"look", note, "called"}} {
+		if out, _ := Planning(plain{&calls}).Call(t.Context(), c.arguments); out != c.plain {
+			t.Errorf("a tool that does not know, %s: %s", c.arguments, out)
+		}
+		if out, _ := Planning(knowing{plain{&calls}}).Call(t.Context(), c.arguments); out != c.knowing {
+			t.Errorf("a tool that knows, %s: %s", c.arguments, out)
+		}
+	}
+	if calls != 1 || Planning(plain{&calls}).Definition().Name != "t" {
+		t.Errorf("%d calls were made", calls)
+	}
+}

@@ -1,0 +1,122 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func (s scene) runs(argv ...string) runCommandResult {
+	s.t.Helper()
+	text, err := json.Marshal(runCommandArgs{Argv: argv})
+	must(s.t, err)
+	out, err := toolCalled(s.t, s.Tools(), "run_command").Call(s.t.Context(), string(text))
+	var r runCommandResult
+	must(s.t, json.Unmarshal([]byte(out), &r))
+	if err != nil && r.Error == "" {
+		s.t.Errorf("%v gives %v and %s", argv, err, out)
+	}
+	return r
+}
+
+func TestRunCommand(t *testing.T) {
+	t.Setenv("MASSGEN_TEST_SECRET", "hush")
+	t.Setenv("MASSGEN_TEST_PASSED", "passed on")
+	peer := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(peer, "answer"), []byte("theirs"), 0o644))
+	s := open(t, Options{Reads: []Mount{{"agent2", peer}}, Command: &CommandOptions{Env: []string{"MASSGEN_TEST_PASSED"}, MaxOutput: 2000}})
+	if r := s.runs("sh", "-c", "echo hi > f; cat f; pwd; echo $HOME; exit 4"); r.Success || r.Exit != 4 || r.Output != "hi\n"+s.Dir()+"\n"+s.Dir()+"\n" || r.Error != "it ended with status 4" {
+		t.Errorf("%+v", r)
+	}
+	if r := s.runs("env"); !r.Success || strings.Contains(r.Output, "hush") || !strings.Contains(r.Output, "MASSGEN_TEST_PASSED=passed on") || strings.Count(r.Output, "\n") != 5 {
+		t.Errorf("the environment is:\n%s", r.Output)
+	}
+	if r := s.runs("sh", "-c", "cat "+peer+"/answer && echo x > "+peer+"/answer"); !strings.HasPrefix(r.Output, "theirs") || r.Success {
+		t.Errorf("%+v", r)
+	}
+	if r := s.runs("seq", "100000"); !r.Success || len(r.Output) > 2100 || !strings.HasPrefix(r.Output, "1\n2\n") || !strings.HasSuffix(r.Output, "\n100000\n") || r.Omitted != 588895-2000 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.runs("no-such-program"); r.Error != "there is no program no-such-program here" {
+		t.Errorf("%+v", r)
+	}
+	if r := s.runs("sh", "-c", "kill -9 $$"); r.Exit != 137 || r.Error != "it was ended by SIGKILL" {
+		t.Errorf("%+v", r)
+	}
+	s.is("run_command", args{"argv": "ls -l"}, `{"success":false,"error":"the arguments of run_command are not as its schema has them: json: cannot unmarshal string into Go struct field runCommandArgs.argv of type []string"}`)
+	s.is("run_command", args{"argv": []string{}}, `{"success":false,"error":"argv is empty: it begins with the program"}`)
+	s.is("run_command", args{"argv": []string{"ls"}, "dir": "agent2"}, `{"success":false,"error":"commands run in the workspace, not in agent2: leave dir out"}`)
+	s.is("run_command", args{"argv": []string{"ls"}, "dir": "f"}, `{"success":false,"error":"f is no folder to run a command in"}`)
+}
+
+func TestRunCommandEndsInTime(t *testing.T) {
+	s := open(t, Options{Command: &CommandOptions{Timeout: 100 * time.Millisecond}})
+	if r := s.runs("sleep", "600"); !r.TimedOut || r.Success || r.Error != "it was ended after 100ms: do it in smaller steps" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestOnlyAllowedPrograms tries to start another program by way of allowed ones, which
+// the kernel has to refuse.
+func TestOnlyAllowedPrograms(t *testing.T) {
+	s := open(t, Options{Command: &CommandOptions{Allow: []string{"sh", "env", "xargs", "find", "git", "cp", "ech?"}}})
+	for _, argv := range [][]string{{"sh", "-c", "echo ok"}, {"env", "echo", "ok"}, {"sh", "-c", "echo ok | xargs echo"}, {"git", "-c", "alias.x=!echo ok", "x"}} {
+		if r := s.runs(argv...); !r.Success || r.Output != "ok\n" {
+			t.Errorf("%v: %+v", argv, r)
+		}
+	}
+	for _, argv := range [][]string{
+		{"id"}, {"/usr/bin/id"}, {"./id"}, {"sh", "-c", "id"}, {"env", "id"}, {"sh", "-c", "echo x | xargs id"}, {"sh", "-c", "cp $(which id) mine; ./mine"},
+		{"find", ".", "-maxdepth", "0", "-exec", "id", ";"}, {"git", "-c", "alias.x=!id", "x"}, {"sh", "-c", "exec /usr/bin/id"},
+	} {
+		if r := s.runs(argv...); strings.Contains(r.Output, "uid=") {
+			t.Errorf("%v: %+v", argv, r)
+		}
+	}
+}
+
+func TestDeniedWords(t *testing.T) {
+	s := open(t, Options{Command: &CommandOptions{Deny: []string{"curl", "rm", "python*"}}})
+	for _, argv := range [][]string{
+		{"curl", "x"}, {"/usr/bin/curl"}, {"env", "curl"}, {"sh", "-c", "true;curl x"}, {"sh", "-c", "$(rm -rf x)"},
+		{"find", ".", "-exec", "rm", "{}", ";"}, {"python3.11", "-c", "x"}, {"git", "-c", "alias.x=!rm f", "x"},
+	} {
+		if r := s.runs(argv...); !strings.Contains(r.Error, "may not run here: do without it") {
+			t.Errorf("%v: %+v", argv, r)
+		}
+	}
+	if r := s.runs("echo", "curly", "farm"); !r.Success {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestWithoutAFenceAPersonIsAsked takes the fence away, as where there is none.
+func TestWithoutAFenceAPersonIsAsked(t *testing.T) {
+	var asked []string
+	answer := false
+	approve := func(_ context.Context, command string) (bool, error) {
+		asked = append(asked, command)
+		return answer, nil
+	}
+	s := open(t, Options{Command: &CommandOptions{Approve: approve}})
+	s.command.fence, s.command.reason = nil, "the moon is full"
+	if r := s.runs("touch", "a b"); r.Error != "the person said no: do without this command" {
+		t.Errorf("%+v", r)
+	}
+	answer = true
+	if r := s.runs("touch", "c"); !r.Success {
+		t.Errorf("%+v", r)
+	}
+	s.command.Approve = nil
+	if r := s.runs("touch", "d"); r.Error != "commands do not run here: nobody is there to approve them, and the moon is full" {
+		t.Errorf("%+v", r)
+	}
+	if strings.Join(asked, "; ") != `"touch" "a b"; "touch" "c"` {
+		t.Errorf("asked: %q", asked)
+	}
+	s.is("list_files", args{}, `{"success":true,"path":".","entries":[{"path":"c","type":"file","size":0}]}`)
+}

@@ -1,0 +1,91 @@
+package confine
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostProcesses is how many processes and threads a command may have.
+const mostProcesses = 4096
+
+// become turns this process into the command that it is sent.
+func become() {
+	runtime.LockOSThread() // some of what follows holds for one thread
+	err := becomeCommand(os.NewFile(commandFD, "command"))
+	// It comes back only if it failed.
+	said := report{Exit: 127, Error: err.Error()}
+	if err := json.NewEncoder(os.NewFile(statusFD, "status")).Encode(said); err != nil {
+		os.Exit(1) // nobody is there to be told
+	}
+	os.Exit(127)
+}
+
+func becomeCommand(in *os.File) error {
+	var c launched
+	if err := json.NewDecoder(in).Decode(&c); err != nil {
+		return fmt.Errorf("read the command: %w", err)
+	}
+	// Also what this program was once started with is not for the command.
+	if err := unix.CloseRange(commandFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("keep files from the command: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	if c.OwnUsers {
+		// Elsewhere the limit would count all that the user runs.
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: mostProcesses, Max: mostProcesses}); err != nil {
+			return fmt.Errorf("limit the number of processes: %w", err)
+		}
+	}
+	if c.Fence != nil {
+		if err := c.Fence.putUp(c.Dir, c.OwnSpaces); err != nil {
+			return err
+		}
+	} else if err := os.Chdir(c.Dir); err != nil {
+		return fmt.Errorf("go to the command's folder: %w", err)
+	}
+	if err := syscall.Exec(c.Path, c.Argv, c.Env); err != nil {
+		return fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	return nil
+}
+
+// putUp fences this thread in, and goes to dir. If the process has no view of the
+// files of its own (ownView), the filter has to guard more.
+func (f *Fence) putUp(dir string, view bool) error {
+	if err := os.Chdir(dir); err != nil {
+		return fmt.Errorf("go to the command's folder: %w", err)
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	if err := f.landlock(); err != nil {
+		return fmt.Errorf("put Landlock to use: %w", err)
+	}
+	if err := f.filter(!view); err != nil {
+		return fmt.Errorf("put the filter of system calls to use: %w", err)
+	}
+	return nil
+}
+
+func dropCapabilities() error {
+	if os.Geteuid() == 0 {
+		// Only for root do programs get what this set has.
+		for capability := uintptr(0); capability <= unix.CAP_LAST_CAP; capability++ {
+			if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil && err != unix.EINVAL {
+				return err // EINVAL: an older kernel has fewer
+			}
+		}
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	var none [2]unix.CapUserData // version 3 has 64 bits, in two parts
+	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
+}

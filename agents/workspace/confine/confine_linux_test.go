@@ -1,0 +1,116 @@
+package confine
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	Launcher()
+	if len(os.Args) == 2 && os.Args[1] == callerArg {
+		os.Exit(caller())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// place is a workspace, with things outside that no command may change or read.
+type place struct {
+	t                             *testing.T
+	inside, temp, outside, hidden string
+}
+
+const (
+	canary = "what was outside before"
+	secret = "correct horse battery staple"
+)
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	p := place{t: t, inside: at("inside"), temp: at("temp"), outside: at("outside"), hidden: at("hidden")}
+	for _, d := range []string{p.inside, p.temp, p.outside, p.hidden} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, text := range map[string]string{p.canary(): canary, filepath.Join(p.hidden, "secret"): secret} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func (p place) canary() string { return filepath.Join(p.outside, "canary") }
+
+func (p place) fence() *Fence { return &Fence{Writes: []string{p.inside, p.temp}} }
+
+func (p place) env() []string {
+	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + p.inside, "TMPDIR=" + p.temp, "OUT=" + p.outside, "HIDDEN=" + p.hidden}
+}
+
+func (p place) command(fence *Fence, argv ...string) Command {
+	p.t.Helper()
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return Command{Path: path, Argv: argv, Dir: p.inside, Fence: fence, MaxOutput: 1 << 16, Timeout: time.Minute, Env: p.env()}
+}
+
+func (p place) run(c Command) Result {
+	p.t.Helper()
+	r, err := Run(p.t.Context(), c)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r
+}
+
+// changed says what is not as it was outside.
+func (p place) changed() string {
+	p.t.Helper()
+	entries, err := os.ReadDir(p.outside)
+	if err != nil || len(entries) != 1 {
+		return "other files are outside now"
+	}
+	if text, err := os.ReadFile(p.canary()); err != nil || string(text) != canary {
+		return "the canary has another text"
+	}
+	info, err := os.Stat(p.canary())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o644 || time.Since(info.ModTime()) > time.Hour {
+		return "the canary has another mode or time"
+	}
+	return ""
+}
+
+// TestFenceIsUpHere guards the other tests: they would say nothing without a fence.
+func TestFenceIsUpHere(t *testing.T) {
+	if ok, reason := Available(); !ok {
+		t.Fatalf("no fence can be put up on this machine: %s", reason)
+	}
+}
+
+func TestCommandWorksInside(t *testing.T) {
+	p := newPlace(t)
+	r := p.run(p.command(p.fence(), "sh", "-c",
+		"set -e; mkdir -p d/e; echo hi > d/e/f; mv d/e/f g; chmod 755 g; touch -d 2001-01-01 g; ln -s g l; cat l; echo echo ran > run; chmod +x run; ./run; echo tmp > $TMPDIR/x; echo err >&2; exit 3"))
+	if r.Exit != 3 || string(r.Output) != "hi\nran\nerr\n" {
+		t.Errorf("exit %d, output %q", r.Exit, r.Output)
+	}
+	if text, err := os.ReadFile(filepath.Join(p.inside, "g")); err != nil || string(text) != "hi\n" {
+		t.Errorf("g is %q, %v", text, err)
+	}
+}

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package confine
+
+import (
+	"os"
+	"os/exec"
+)
+
+// There are no process groups here: only the command itself is killed.
+func group(*exec.Cmd) {}
+
+func killGroup(*exec.Cmd) {}
+
+func ended(state *os.ProcessState) report { return report{Exit: state.ExitCode()} }

@@ -1,0 +1,73 @@
+package confine
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+// leastABI is the first version of Landlock that guards truncation (3), devices (5)
+// and signals (6).
+const leastABI = 6
+
+func available() (bool, string) {
+	if !filterable {
+		return false, "the filter of system calls is not written for " + runtime.GOARCH
+	}
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		return false, "the kernel has no Landlock, or it is turned off: " + err.Error()
+	}
+	if abi < leastABI {
+		return false, fmt.Sprintf("the kernel's Landlock has ABI %d; %d is needed, which Linux 6.12 has", abi, leastABI)
+	}
+	return true, ""
+}
+
+const (
+	readFile  = landlock.AccessFSSet(ll.AccessFSReadFile)
+	readTree  = readFile | ll.AccessFSReadDir
+	execute   = landlock.AccessFSSet(ll.AccessFSExecute)
+	writeFile = landlock.AccessFSSet(ll.AccessFSWriteFile | ll.AccessFSTruncate)
+	// changeTree leaves out what makes devices.
+	changeTree = writeFile | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
+		ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
+)
+
+func (f *Fence) landlock() error {
+	config := landlock.V6
+	config.HandledAccessNet = 0 // the filter of system calls knows UDP as well
+	return config.Restrict(f.rules()...)
+}
+
+func (f *Fence) rules() []landlock.Rule {
+	run := execute
+	if f.Programs != nil {
+		run = 0
+	}
+	var rules []landlock.Rule
+	for _, path := range slices.Concat(SystemTrees(), f.Reads) {
+		rules = append(rules, accessTo(path, readTree|run))
+	}
+	for _, tree := range f.Writes {
+		rules = append(rules, accessTo(tree, readTree|changeTree|run))
+	}
+	for _, program := range f.Programs {
+		rules = append(rules, accessTo(program, readFile|execute))
+	}
+	rules = append(rules, accessTo(os.DevNull, readFile|writeFile))
+	return rules
+}
+
+// accessTo grants rights to a tree, or those of them that a file can have to a file.
+// What is not there needs none.
+func accessTo(path string, rights landlock.AccessFSSet) landlock.Rule {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		rights &= readFile | writeFile | execute
+	}
+	return landlock.PathAccess(rights, path).IgnoreIfMissing()
+}

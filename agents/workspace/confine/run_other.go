@@ -1,0 +1,43 @@
+//go:build !linux
+
+package confine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// patience is how long a process that left the command's group may keep its output
+// open after the command has ended.
+const patience = time.Second
+
+func launch() {}
+
+func available() (bool, string) {
+	return false, "commands can be fenced in on Linux only, and this is " + runtime.GOOS
+}
+
+// run kills the command's process group, which is all that is known of what it
+// started.
+func run(ctx context.Context, c Command, out io.Writer) (report, error) {
+	cmd := exec.CommandContext(ctx, c.Path)
+	cmd.Args, cmd.Dir, cmd.Env = c.Argv, c.Dir, c.Env
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = patience
+	group(cmd)
+	if err := cmd.Start(); err != nil {
+		return report{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	err := cmd.Wait()
+	killGroup(cmd)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return report{}, fmt.Errorf("wait for %s: %w", c.Argv[0], err)
+	}
+	return ended(cmd.ProcessState), nil
+}

@@ -1,0 +1,269 @@
+// Package snapshot copies a workspace to where peers judge it: as it was at one moment,
+// and for reading only.
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options limit a snapshot.
+type Options struct {
+	// MaxBytes and MaxFiles are the most that is copied; files, folders and links count.
+	MaxBytes int64
+	MaxFiles int
+	// Previous is an earlier snapshot of the same workspace, or empty. A file that it
+	// has with the same bytes is shared with it by a hard link.
+	Previous string
+}
+
+// Snapshot is a finished copy of a workspace.
+type Snapshot struct {
+	Dir string
+	// Files counts regular files, Bytes what is in them.
+	Files int
+	Bytes int64
+	// LeftOut says what was not copied and why, one line each.
+	LeftOut []string
+}
+
+// deepest is how many folders may be in each other.
+const deepest = 100
+
+// Take copies the tree src to dst, which must not be there. Where the file system can,
+// the copies share their blocks with the originals until these change (io.Copy has the
+// kernel copy, which does that); never are they hard links to them. What dst shows is
+// complete: the copy is made beside it and gets its name at the end. A symbolic link is
+// kept if it leads to something within src; pipes, sockets and devices are left out. An
+// error leaves nothing behind. A process that is killed leaves a folder whose name
+// begins with ".snapshot-".
+func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err error) {
+	from, err := os.OpenRoot(src)
+	if err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	defer from.Close()
+	if _, err := os.Lstat(dst); err == nil {
+		return s, fmt.Errorf("take a snapshot: %s is there already", dst)
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	unfinished, err := os.MkdirTemp(filepath.Dir(dst), ".snapshot-*")
+	if err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, Remove(unfinished))
+		}
+	}()
+	to, err := os.OpenRoot(unfinished)
+	if err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	defer to.Close()
+	c := &copying{Options: o, ctx: ctx, from: from, to: to, dir: unfinished}
+	if err := c.tree(); err != nil {
+		return s, fmt.Errorf("take a snapshot of %s: %w", src, err)
+	}
+	if err := os.Rename(unfinished, dst); err != nil {
+		return s, fmt.Errorf("finish a snapshot: %w", err)
+	}
+	c.made.Dir = dst
+	return c.made, nil
+}
+
+// Remove removes a snapshot, whose folders are read-only.
+func Remove(dir string) error {
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return os.Chmod(name, 0o755)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a snapshot: %w", err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove a snapshot: %w", err)
+	}
+	return nil
+}
+
+// copying is a snapshot that is being made.
+type copying struct {
+	Options
+	ctx      context.Context
+	from, to *os.Root
+	dir      string // where to is
+	folders  []string
+	entries  int
+	made     Snapshot
+}
+
+func (c *copying) tree() error {
+	if err := fs.WalkDir(c.from.FS(), ".", c.visit); err != nil {
+		return err
+	}
+	for i := len(c.folders) - 1; i >= 0; i-- { // a folder after what is in it
+		if err := c.to.Chmod(c.folders[i], 0o555); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copying) visit(name string, d fs.DirEntry, err error) error {
+	switch {
+	case c.ctx.Err() != nil:
+		return c.ctx.Err()
+	case errors.Is(err, fs.ErrNotExist) && name != ".":
+		return nil // it was removed meanwhile
+	case err != nil:
+		return err
+	case strings.Count(name, "/") >= deepest:
+		return fmt.Errorf("it is more than %d folders deep: delete what is not needed", deepest)
+	}
+	if c.entries++; c.entries > c.MaxFiles+1 { // the tree itself is one
+		return fmt.Errorf("it has more than %d files: delete what is not needed", c.MaxFiles)
+	}
+	switch mode := d.Type(); {
+	case mode.IsDir():
+		c.folders = append(c.folders, name)
+		if name == "." {
+			return nil
+		}
+		return c.to.Mkdir(name, 0o755)
+	case mode.IsRegular():
+		return c.file(name)
+	case mode&fs.ModeSymlink != 0:
+		return c.link(name)
+	}
+	c.leaveOut(name, "it is no file")
+	return nil
+}
+
+func (c *copying) leaveOut(name, reason string) {
+	c.made.LeftOut = append(c.made.LeftOut, name+": "+reason)
+}
+
+func (c *copying) link(name string) error {
+	target, err := c.from.Readlink(name)
+	if err != nil {
+		return err
+	}
+	if _, err := c.from.Stat(name); err != nil {
+		c.leaveOut(name, "the symbolic link leads outside, or nowhere")
+		return nil //nolint:nilerr // it is told in the result
+	}
+	return c.to.Symlink(target, name)
+}
+
+func (c *copying) file(name string) error {
+	in, err := c.from.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		c.leaveOut(name, "it is no file any more")
+		return nil
+	}
+	mode := fs.FileMode(0o444)
+	if info.Mode()&0o111 != 0 {
+		mode = 0o555
+	}
+	n, err := c.share(name, in, info, mode)
+	if err == nil && n < 0 {
+		n, err = c.copy(name, in, mode)
+	}
+	if err != nil {
+		return err
+	}
+	c.made.Files++
+	c.made.Bytes += n
+	return nil
+}
+
+func (c *copying) copy(name string, in *os.File, mode fs.FileMode) (n int64, err error) {
+	out, err := c.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	left := c.MaxBytes - c.made.Bytes
+	if n, err = io.Copy(out, io.LimitReader(in, left)); err != nil {
+		return n, err
+	}
+	if more, err := in.Read(make([]byte, 1)); more > 0 || err != nil && !errors.Is(err, io.EOF) {
+		return n, errors.Join(err, fmt.Errorf("it has more than %d bytes: delete what is not needed", c.MaxBytes))
+	}
+	return n, out.Chmod(mode)
+}
+
+// share links a file to the same one of the previous snapshot, and returns its size, or
+// -1 if there is none.
+func (c *copying) share(name string, in *os.File, info fs.FileInfo, mode fs.FileMode) (int64, error) {
+	if c.Previous == "" || c.made.Bytes+info.Size() > c.MaxBytes {
+		return -1, nil
+	}
+	old := filepath.Join(c.Previous, filepath.FromSlash(name))
+	was, err := os.Lstat(old)
+	if err != nil || was.Mode() != mode || was.Size() != info.Size() {
+		return -1, nil //nolint:nilerr // what the previous one does not have is copied
+	}
+	same, err := c.equal(old, in)
+	if _, seek := in.Seek(0, io.SeekStart); err != nil || seek != nil {
+		return -1, errors.Join(err, seek)
+	}
+	if !same {
+		return -1, nil
+	}
+	if err := os.Link(old, filepath.Join(c.dir, filepath.FromSlash(name))); err != nil {
+		return -1, nil //nolint:nilerr // a file can only have so many names
+	}
+	return info.Size(), nil
+}
+
+func (c *copying) equal(old string, in io.Reader) (bool, error) {
+	other, err := os.Open(old)
+	if err != nil {
+		return false, err
+	}
+	defer other.Close()
+	a, b := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errA := io.ReadFull(in, a)
+		m, errB := io.ReadFull(other, b)
+		if !bytes.Equal(a[:n], b[:m]) {
+			return false, nil
+		}
+		if errA != nil || errB != nil {
+			return ended(errA) && ended(errB), errors.Join(fault(errA), fault(errB))
+		}
+	}
+}
+
+func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+func fault(err error) error {
+	if ended(err) {
+		return nil
+	}
+	return err
+}

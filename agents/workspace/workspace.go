@@ -1,0 +1,287 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/massgen/massgen/agents"
+)
+
+// Mount is a folder or file from elsewhere, shown under a name beside the workspace's
+// own files.
+type Mount struct {
+	// Name is one element of a path. It hides a file of the workspace with that name.
+	Name string
+	// Dir is where it is.
+	Dir string
+}
+
+// Options say what a workspace is made of.
+type Options struct {
+	// Dir is the agent's folder. It is made if it is not there.
+	Dir string
+	// Temp is where commands keep temporary files; empty means a new folder that Close
+	// removes.
+	Temp string
+	// Reads are mounts that the agent may only read, Writes those that it may change.
+	Reads, Writes []Mount
+	// Protected are paths, as tools name them, within Writes that stay as they are, with
+	// all below them.
+	Protected []string
+	// Command turns run_command on.
+	Command *CommandOptions
+}
+
+// Workspace is an agent's folder with its mounts. It is safe for concurrent use.
+type Workspace struct {
+	own       tree
+	mounts    []tree
+	protected []string
+	command   *command
+	temp      string
+	ownTemp   bool
+	// changing is held while a tool changes files, so that what was checked still
+	// holds.
+	changing sync.Mutex
+	kept     int // how many names of kept results were tried; of changing
+}
+
+// tree is the workspace's own folder or a mount.
+type tree struct {
+	name     string // "" for the own folder
+	root     *os.Root
+	file     string // the one file of root that is shown, for a mount that is a file
+	dir      string // where it is, without symbolic links
+	writable bool
+}
+
+// Open opens a workspace. An error names the option and the cure.
+func Open(o Options) (w *Workspace, err error) {
+	w = &Workspace{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	if o.Dir == "" {
+		return w, errors.New("open a workspace: it has no folder: name one (cwd)")
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return w, fmt.Errorf("make the workspace: %w", err)
+	}
+	if w.own, err = openTree(Mount{Dir: o.Dir}, true); err != nil {
+		return w, fmt.Errorf("open the workspace: %w", err)
+	}
+	if w.own.file != "" || filepath.Dir(w.own.dir) == w.own.dir {
+		return w, fmt.Errorf("open the workspace %s: it is no folder of its own: name another", o.Dir)
+	}
+	for i, m := range slices.Concat(o.Reads, o.Writes) {
+		if err := w.mount(m, i >= len(o.Reads)); err != nil {
+			return w, err
+		}
+	}
+	if err := w.protect(o.Protected); err != nil {
+		return w, err
+	}
+	if err := w.openTemp(o.Temp); err != nil {
+		return w, err
+	}
+	if o.Command != nil {
+		w.command, err = newCommand(*o.Command, w)
+	}
+	return w, err
+}
+
+func openTree(m Mount, writable bool) (tree, error) {
+	dir, err := filepath.Abs(m.Dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return tree{}, err
+	}
+	t := tree{name: m.Name, dir: dir, writable: writable}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return tree{}, err
+	}
+	folder := dir
+	switch {
+	case info.Mode().IsRegular():
+		folder, t.file = filepath.Split(dir)
+	case !info.IsDir():
+		return tree{}, fmt.Errorf("%s is %s: name a folder or a file", m.Dir, kind(info.Mode()))
+	}
+	t.root, err = os.OpenRoot(folder)
+	return t, err
+}
+
+func (w *Workspace) mount(m Mount, writable bool) error {
+	name, err := parsePath(m.Name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("mount %s: %w", m.Dir, err)
+	case name != m.Name || name == "." || strings.Contains(name, "/"):
+		return fmt.Errorf("mount %s: its name %q is not one element of a path", m.Dir, m.Name)
+	case slices.ContainsFunc(w.mounts, func(t tree) bool { return strings.EqualFold(t.name, name) }):
+		return fmt.Errorf("mount %s: there are two mounts called %s: give one another name", m.Dir, name)
+	}
+	t, err := openTree(m, writable)
+	if err != nil {
+		return fmt.Errorf("mount %s as %s: %w", m.Dir, name, err)
+	}
+	w.mounts = append(w.mounts, t)
+	if within(t.dir, w.own.dir) {
+		return fmt.Errorf("mount %s as %s: it is in the workspace, where commands could change it: take one elsewhere", m.Dir, name)
+	}
+	return nil
+}
+
+// within says that a clean path is a folder's own or below it.
+func within(name, folder string) bool {
+	rest, ok := strings.CutPrefix(name, folder)
+	return ok && (rest == "" || os.IsPathSeparator(rest[0]))
+}
+
+func (w *Workspace) protect(names []string) error {
+	for _, name := range names {
+		clean, err := parsePath(name)
+		if err != nil {
+			return fmt.Errorf("protect %s: %w", name, err)
+		}
+		p := w.locate(clean)
+		if p.tree.name == "" || !p.tree.writable {
+			return fmt.Errorf("protect %s: it is in no mount that can be written to: begin it with the name of one", name)
+		}
+		if link := p.link(p.rel); link != "" {
+			return fmt.Errorf("protect %s: it leads through a symbolic link, %s: name the file itself", name, link)
+		}
+		w.protected = append(w.protected, clean)
+	}
+	return nil
+}
+
+func (w *Workspace) openTemp(dir string) (err error) {
+	if dir == "" {
+		w.ownTemp = true
+		if dir, err = os.MkdirTemp("", "massgen-*"); err != nil {
+			return fmt.Errorf("make a folder for temporary files: %w", err)
+		}
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder for temporary files: %w", err)
+	}
+	w.temp = dir
+	if w.temp, err = filepath.EvalSymlinks(dir); err != nil {
+		return fmt.Errorf("find the folder for temporary files: %w", err)
+	}
+	w.temp, err = filepath.Abs(w.temp)
+	return err
+}
+
+// Close lets go of the folders. Files stay as they are, but for the temporary ones.
+func (w *Workspace) Close() error {
+	var errs []error
+	for _, t := range append(slices.Clone(w.mounts), w.own) {
+		if t.root != nil {
+			errs = append(errs, t.root.Close())
+		}
+	}
+	if w.ownTemp && w.temp != "" {
+		errs = append(errs, os.RemoveAll(w.temp))
+	}
+	return errors.Join(errs...)
+}
+
+// Dir is the agent's folder, absolute and without symbolic links.
+func (w *Workspace) Dir() string { return w.own.dir }
+
+// Tools are the tools of the workspace, in a fixed order.
+func (w *Workspace) Tools() []agents.Tool {
+	tools := []agents.Tool{
+		newTool(w, "read_file", w.readFile), newTool(w, "write_file", w.writeFile), newTool(w, "edit_file", w.editFile),
+		newTool(w, "list_files", w.listFiles), newTool(w, "search_files", w.searchFiles),
+		newTool(w, "move_file", w.moveFile), newTool(w, "delete_file", w.deleteFile),
+	}
+	if w.command != nil {
+		run := newTool(w, "run_command", w.runCommand)
+		run.definition.Description += " " + w.command.terms(w)
+		tools = append(tools, run)
+	}
+	return tools
+}
+
+// place is a path as it was given, and where that is.
+type place struct {
+	name string // clean, as tools name it
+	tree *tree
+	rel  string // within the tree's root
+}
+
+// locate finds the tree of a clean path.
+func (w *Workspace) locate(clean string) place {
+	first, rest, _ := strings.Cut(clean, "/")
+	for i := range w.mounts {
+		if t := &w.mounts[i]; t.name == first {
+			return place{clean, t, path.Join(".", t.file, rest)}
+		}
+	}
+	return place{clean, &w.own, clean}
+}
+
+func (w *Workspace) find(name string) (place, error) {
+	clean, err := parsePath(name)
+	if err != nil {
+		return place{}, err
+	}
+	return w.locate(clean), nil
+}
+
+// stat says what is there, without following a link.
+func (p place) stat() (fs.FileInfo, error) {
+	info, err := p.tree.root.Lstat(p.rel)
+	return info, p.failure(err)
+}
+
+// failure says what went wrong at a place, without the names that the system has for
+// it.
+func (p place) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not there: list_files shows what is", p.name)
+	}
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		err = at.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fmt.Errorf("%s: %w", p.name, err)
+}
+
+// kind names what a file is that is no regular file.
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "no regular file"
+}

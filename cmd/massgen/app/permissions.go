@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/agents/permission"
+	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/coordinator"
+)
+
+// permits gives each agent the rules of the config about its tools.
+func (s *session) permits(list []coordinator.Agent) error {
+	p := s.config.Permissions
+	rules := permission.Rules{Otherwise: permission.Action(p.Otherwise)}
+	for _, r := range p.Rules {
+		rules.Rules = append(rules.Rules, permission.Rule{Action: permission.Action(r.Action), Tool: r.Tool, Arguments: r.Arguments})
+	}
+	if fenced, _ := workspace.Fenced(); !fenced {
+		rules.Rules = append(rules.Rules, askForCommands())
+	}
+	if err := rules.Check(); err != nil {
+		return fmt.Errorf("permissions: %w", err)
+	}
+	for i := range list {
+		list[i].Permit = s.permit(rules, permission.Action(p.Unattended))
+		if s.config.Orchestrator.PlanningMode {
+			list[i].Plan = permission.Planning
+		}
+	}
+	return nil
+}
+
+// askForCommands is the rule where nothing else keeps commands in: the strictest that
+// fits holds, so that no other lets them run without a word.
+func askForCommands() permission.Rule {
+	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
+}
+
+// permit decides about a call by rules. Where nobody can be asked, unattended takes the
+// place of asking; empty is no.
+func (s *session) permit(rules permission.Rules, unattended permission.Action) func(tool, arguments string) (machine.Permission, string) {
+	if unattended == "" {
+		unattended = permission.Deny
+	}
+	return func(tool, arguments string) (machine.Permission, string) {
+		d := permission.Decide(rules, tool, arguments)
+		if !s.canAsk() {
+			d = d.Unattended(unattended)
+		}
+		switch d.Action {
+		case permission.Ask:
+			return machine.Asked, d.Reason
+		case permission.Deny:
+			return machine.Denied, d.Reason
+		}
+		return machine.Allowed, ""
+	}
+}
+
+// canAsk says whether a person is there: one who sees the question and can answer it.
+func (s *session) canAsk() bool {
+	return !s.options.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
+}
+
+// question is a tool call that a person is asked about, until ctx is done.
+type question struct {
+	ctx    context.Context
+	call   coordinator.Approval
+	answer chan<- word
+}
+
+// word is a person's answer, or why there is none.
+type word struct {
+	allow bool
+	err   error
+}
+
+// approve is coordinator.Options.Approve: it leaves the question to whoever watches the
+// turn, who has the keyboard.
+func (s *session) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
+	answer := make(chan word, 1)
+	select {
+	case s.questions <- question{ctx, call, answer}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	select {
+	case w := <-answer:
+		return w.allow, w.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// desk is where a person is asked. One goroutine owns it, that which watches a turn.
+type desk struct {
+	s *session
+	// asked is the question that waits for an answer, nil if none does, and gone is closed
+	// when nobody wants the answer any more.
+	asked      *question
+	gone       <-chan struct{}
+	lines      <-chan inputLine
+	interrupts <-chan interrupt
+}
+
+// questions are those that may be put now: one at a time.
+func (d *desk) questions() <-chan question {
+	if d.asked != nil {
+		return nil
+	}
+	return d.s.questions
+}
+
+// put asks a person.
+func (d *desk) put(q question) error {
+	in := d.s.keyboard()
+	d.s.console.say("%s wants to run %s %s%s", oneLine(q.call.Agent), oneLine(q.call.Tool),
+		oneLine(d.s.console.secrets.Redact(q.call.Arguments)), because(q.call.Why))
+	d.s.console.say("allow it? y: yes; anything else: no")
+	lines, interrupts, err := in.begin()
+	if err != nil {
+		q.answer <- word{err: err}
+		return fmt.Errorf("ask about a tool call: %w", err)
+	}
+	d.asked, d.gone, d.lines, d.interrupts = &q, q.ctx.Done(), lines, interrupts
+	return nil
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + oneLine(why) + ")"
+}
+
+// take takes what a person has typed.
+func (d *desk) take(l inputLine) error {
+	said := strings.ToLower(strings.TrimSpace(l.text))
+	d.asked.answer <- word{allow: l.err == nil && (said == "y" || said == "yes")}
+	return d.leave()
+}
+
+// leave takes the question back, if there is one.
+func (d *desk) leave() error {
+	if d.asked == nil {
+		return nil
+	}
+	d.asked, d.gone, d.lines, d.interrupts = nil, nil, nil, nil
+	return d.s.keyboard().end()
+}
+
+// keyboard is where the session's lines come from. A question alone on the command line
+// has none before somebody is asked.
+func (s *session) keyboard() lineSource {
+	if s.in == nil {
+		s.in = s.lines()
+	}
+	return s.in
+}
+
+// closeKeyboard lets go of it.
+func (s *session) closeKeyboard() {
+	if s.in != nil {
+		s.in.close()
+		s.in = nil
+	}
+}

@@ -1,0 +1,27 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/agents/permission"
+)
+
+// TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody
+// is there to be asked.
+func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
+	rules := permission.Rules{Rules: []permission.Rule{{Action: permission.Allow, Tool: "*"}, askForCommands()}}
+	if d := permission.Decide(rules, "run_command", `{"command":["ls"]}`); d.Action != permission.Ask {
+		t.Errorf("a command: %+v", d)
+	}
+	if d := permission.Decide(rules, "read_file", `{"path":"x"}`); d.Action != permission.Allow {
+		t.Errorf("another tool: %+v", d)
+	}
+	s := &session{}
+	if p, why := s.permit(rules, "")("run_command", `{"command":["ls"]}`); p != machine.Denied || why == "" {
+		t.Errorf("with nobody there: %q, %q", p, why)
+	}
+	if p, _ := s.permit(rules, permission.Allow)("run_command", `{"command":["ls"]}`); p != machine.Allowed {
+		t.Errorf("with nobody there, who allows it: %q", p)
+	}
+}

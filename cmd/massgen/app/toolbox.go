@@ -1,0 +1,237 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/mcp"
+	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+)
+
+// Launcher is what a program that runs Main calls before anything else: the commands
+// and MCP servers of agents are started by way of the program itself. It does not
+// return in a process that was started as one.
+func Launcher() {
+	workspace.Launcher()
+	if status, handled := mcp.RunGuard(os.Args[1:]); handled {
+		os.Exit(status)
+	}
+}
+
+// toolbox is what the agents of a session have to work with. Its zero value is empty.
+type toolbox struct {
+	tools  [][]agents.Tool   // by agent
+	known  []map[string]bool // by agent, what its tools are called before any is left out
+	keep   []func(tool, result string) (string, error)
+	opened []io.Closer
+}
+
+// openTools opens what the session's agents work with, and gives it to them. What was
+// opened when it fails is closed with the session.
+func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error {
+	if notice := unfenced(s.config); notice != "" {
+		s.notices = append(s.notices, notice)
+		s.console.warn(notice)
+	}
+	n := len(s.config.Agents)
+	*s.toolbox = toolbox{tools: make([][]agents.Tool, n), known: make([]map[string]bool, n), keep: make([]func(string, string) (string, error), n)}
+	if err := s.toolbox.openWorkspaces(s.config); err != nil {
+		return err
+	}
+	servers := wantedServers(s.config)
+	clients, err := s.startServers(ctx, servers)
+	for i, c := range clients {
+		if c != nil {
+			s.toolbox.addServer(s.config, servers[i], c)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, notice := range s.toolbox.unknown(s.config) {
+		s.console.warn(notice)
+	}
+	for i := range list {
+		list[i].Tools, list[i].KeepResult = s.toolbox.tools[i], s.toolbox.keep[i]
+	}
+	return nil
+}
+
+// close closes what was opened, all at once: a server may take its time to end.
+func (b *toolbox) close() error {
+	errs := make([]error, len(b.opened))
+	var group sync.WaitGroup
+	for i, c := range b.opened {
+		group.Go(func() { errs[i] = c.Close() })
+	}
+	group.Wait()
+	b.opened = nil
+	return errors.Join(errs...)
+}
+
+// add gives tools to an agent, but for those that its settings leave out. Models know
+// them by their names, with the prefix of their server, if they have one; settings may
+// have them with or without. With allowed, the settings' own list of allowed tools
+// holds.
+func (b *toolbox) add(agent int, t configs.Tools, tools []agents.Tool, prefix string, allowed bool) {
+	if b.known[agent] == nil {
+		b.known[agent] = map[string]bool{}
+	}
+	for _, tool := range tools {
+		name := tool.Definition().Name
+		short := strings.TrimPrefix(name, prefix)
+		b.known[agent][name], b.known[agent][short] = true, true
+		named := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, short) }
+		if named(t.ExcludeTools) || allowed && t.AllowedTools != nil && !named(t.AllowedTools) {
+			continue
+		}
+		b.tools[agent] = append(b.tools[agent], tool)
+	}
+}
+
+// addServer gives a server's tools to its agent, or to all.
+func (b *toolbox) addServer(config *configs.Config, w wanted, client *mcp.Client) {
+	b.opened = append(b.opened, client)
+	for i, a := range config.Agents {
+		if w.agent == ofAll || w.agent == i {
+			b.add(i, a.Tools, client.Tools(), mcp.Prefix(w.server.Name), w.server.AllowedTools == nil)
+		}
+	}
+}
+
+// unknown tells of the names in agents' lists of tools that mean none of theirs.
+func (b *toolbox) unknown(config *configs.Config) (notices []string) {
+	for i, a := range config.Agents {
+		for key, names := range map[string][]string{"allowed_tools": a.Tools.AllowedTools, "exclude_tools": a.Tools.ExcludeTools} {
+			for _, name := range names {
+				if !b.known[i][name] {
+					notices = append(notices, toolFault(config, i, key, fmt.Errorf("it has no tool %s", name)).Error())
+				}
+			}
+		}
+	}
+	slices.Sort(notices)
+	return notices
+}
+
+func (b *toolbox) openWorkspaces(config *configs.Config) error {
+	var errs []error
+	folders := map[string]string{}
+	for i, a := range config.Agents {
+		if a.Tools.CWD == "" {
+			continue
+		}
+		w, err := openWorkspace(a.Tools, config.Timeouts.Tool)
+		if err == nil {
+			b.opened = append(b.opened, w)
+			err = apart(folders, w.Dir())
+		}
+		if err != nil {
+			errs = append(errs, toolFault(config, i, "cwd", err))
+			continue
+		}
+		folders[a.ID] = w.Dir()
+		b.add(i, a.Tools, w.Tools(), "", true)
+		b.keep[i] = w.KeepResult
+	}
+	return errors.Join(errs...)
+}
+
+// apart refuses a folder that is another agent's, is in it, or has it in it, whatever
+// links lead there. Folders are by agent.
+func apart(folders map[string]string, dir string) error {
+	for other, its := range folders {
+		if within(dir, its) || within(its, dir) {
+			return fmt.Errorf("it is in the same place as %s's: their edits would mix; give each a folder of its own", other)
+		}
+	}
+	return nil
+}
+
+// within says that a path without links is a folder's or leads through it.
+func within(path, folder string) bool {
+	its, err := os.Stat(folder)
+	if err != nil {
+		return false // it was just opened: whoever works in it meets the fault
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, its) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
+}
+
+func openWorkspace(t configs.Tools, limit time.Duration) (*workspace.Workspace, error) {
+	o := workspace.Options{Dir: t.CWD}
+	if t.RunCommands {
+		o.Command = &workspace.CommandOptions{Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(limit)}
+		// One that cannot be fenced in comes here only after a person's word (permits).
+		o.Command.Approve = func(context.Context, string) (bool, error) { return true, nil }
+	}
+	return workspace.Open(o)
+}
+
+// commandLimit is how long a command may take of the time for a tool call: what it has
+// said until then is the call's result.
+func commandLimit(call time.Duration) time.Duration { return call - min(call/10, 2*time.Second) }
+
+// toolFault says where the key stands that is at fault.
+func toolFault(config *configs.Config, agent int, key string, err error) error {
+	err = fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err)
+	if place := config.BackendPlace(agent, key); place != "" {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return err
+}
+
+// unfenced says why commands are asked about on this system, if agents have any.
+func unfenced(config *configs.Config) (notice string) {
+	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
+		return ""
+	}
+	if ok, reason := workspace.Fenced(); !ok {
+		return "enable_mcp_command_line: commands cannot be fenced in on this system, so a person is asked about each: " + reason
+	}
+	return ""
+}
+
+// checkTools says, without opening anything, why what agents are to work with could
+// not be opened.
+func checkTools(config *configs.Config) error {
+	var errs []error
+	for _, w := range wantedServers(config) {
+		if err := findProgram(w.server); err != nil {
+			errs = append(errs, w.fault(config, err))
+		}
+	}
+	for i, a := range config.Agents {
+		if a.Tools.CWD == "" {
+			continue
+		}
+		info, err := os.Stat(a.Tools.CWD)
+		switch {
+		case errors.Is(err, os.ErrNotExist): // it is made
+		case err != nil:
+			errs = append(errs, toolFault(config, i, "cwd", err))
+		case !info.IsDir():
+			errs = append(errs, toolFault(config, i, "cwd", fmt.Errorf("%s is no folder: name another", a.Tools.CWD)))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,49 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/coordinator"
+)
+
+// toolLine tells of a tool that was run: with what, and what went wrong, if it did.
+func toolLine(ev coordinator.Event) string {
+	line := fmt.Sprintf("%s ran %s %s", ev.Agent, oneLine(ev.Tool.Name), shortened(oneLine(ev.Tool.Arguments), 60))
+	if ev.Tool.Error {
+		line += ", which failed: " + shortened(oneLine(reasonOf(ev.Tool.Result)), 100)
+	}
+	return line + " · " + duration(ev.Elapsed)
+}
+
+// reasonOf is what a failed tool says of it: all of its result, or the error in one that
+// is a JSON object.
+func reasonOf(result string) string {
+	var object struct{ Error string }
+	if err := json.Unmarshal([]byte(result), &object); err == nil && object.Error != "" {
+		return object.Error
+	}
+	return strings.TrimPrefix(result, "Error: ")
+}
+
+// logTools logs the tool loop in the words of seed 004, and says whether it did.
+func (s *session) logTools(ev coordinator.Event) bool {
+	log := s.log.With("agent", ev.Agent, "round", ev.Round)
+	switch ev.Kind {
+	case coordinator.CallStarted:
+		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Call.Number))
+		log.Debug("Tools being sent", "tools", ev.Call.Tools)
+	case coordinator.ToolStarted:
+		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
+	case coordinator.ToolEnded:
+		log.Debug(ev.Tool.Name+" completed", "error", ev.Tool.Error, "elapsed", ev.Elapsed)
+		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)
+	default:
+		if ev.ToolCalls > 0 {
+			log.Info("Tool execution completed", "toolCallCount", ev.ToolCalls, "turns", ev.Usage.Calls)
+		}
+		return false
+	}
+	return true
+}

@@ -1,0 +1,321 @@
+package configs
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/secrets"
+)
+
+// Tools are what an agent may do beside answering and voting.
+type Tools struct {
+	// CWD is the folder of the agent's workspace, relative to the current one unless it
+	// is absolute; empty is none.
+	CWD string
+	// RunCommands says that the agent may run commands in its workspace. Allowed and
+	// BlockedCommands are patterns of programs' names (git, python*); no allowed ones
+	// means any.
+	RunCommands     bool
+	AllowedCommands []string
+	BlockedCommands []string
+	// Servers are the agent's own MCP servers. Their names differ from each other's and
+	// from those of Config.Servers.
+	Servers []MCPServer
+	// AllowedTools are the names of the tools to take, all if it is nil, ExcludeTools
+	// those to leave out. For an MCP server, its own AllowedTools stand in their place,
+	// and its ExcludeTools beside.
+	AllowedTools []string
+	ExcludeTools []string
+}
+
+// Any says whether the agent has tools.
+func (t Tools) Any() bool { return t.CWD != "" || len(t.Servers) > 0 }
+
+// MCPServer says how to reach a server of the Model Context Protocol. It has either a
+// Command or a URL.
+type MCPServer struct {
+	// Name is of letters, digits, '_' and '-', 40 at most.
+	Name string
+	// Type is stdio or streamable-http, or empty: the rest tells.
+	Type string
+	// Command is run with Args and, beside a few variables of the program's own, Env, in
+	// CWD, or in the current folder.
+	Command string
+	Args    []string
+	Env     map[string]string
+	CWD     string
+	// URL is where it speaks streamable HTTP. Headers go with each request.
+	URL          string
+	Headers      map[string]string
+	AllowedTools []string
+	ExcludeTools []string
+}
+
+// The types of a server's transport.
+const (
+	transportStdio = "stdio"
+	transportHTTP  = "streamable-http"
+)
+
+// Format writes the settings without secrets, whatever the verb.
+func (s MCPServer) Format(f fmt.State, _ rune) {
+	if s.URL != "" {
+		tell(f, s.Name+" ("+maskedURL(s.URL)+")")
+		return
+	}
+	tell(f, s.Name+" ("+s.Command+")")
+}
+
+func (t Tools) parts() []string {
+	var parts []string
+	add := func(name string, values []string) { parts = append(parts, name+" "+orNone(values)) }
+	if t.CWD != "" {
+		add("cwd", []string{t.CWD})
+	}
+	if t.RunCommands {
+		parts = append(parts, "enable_mcp_command_line true")
+	}
+	if len(t.AllowedCommands) > 0 {
+		add("command_line_allowed_commands", t.AllowedCommands)
+	}
+	if len(t.BlockedCommands) > 0 {
+		add("command_line_blocked_commands", t.BlockedCommands)
+	}
+	if len(t.Servers) > 0 {
+		add("mcp_servers", serverNames(t.Servers))
+	}
+	if t.AllowedTools != nil {
+		add("allowed_tools", t.AllowedTools)
+	}
+	if len(t.ExcludeTools) > 0 {
+		add("exclude_tools", t.ExcludeTools)
+	}
+	return parts
+}
+
+func orNone(values []string) string {
+	if len(values) == 0 {
+		return "none"
+	}
+	return strings.Join(values, " ")
+}
+
+func serverNames(servers []MCPServer) []string {
+	names := make([]string, len(servers))
+	for i, s := range servers {
+		names[i] = fmt.Sprint(s)
+	}
+	return names
+}
+
+// folder reads the path of a folder.
+func folder[T any](field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
+	return func(r *reader, at string, n *yaml.Node, t *T) {
+		path, ok := parseScalar(r, at, n, textParser())
+		switch {
+		case !ok:
+		case path == "":
+			r.fail(n, "%s is empty; name a folder, or leave the key out", at)
+		case strings.HasPrefix(path, "~"):
+			r.fail(n, "%s begins with ~, which is a shell's word; write ${HOME} in its place", at)
+		case strings.ContainsFunc(path, isControl):
+			r.fail(n, "%s has a control character; name a folder", at)
+		default:
+			*field(t) = path
+		}
+	}
+}
+
+// texts reads a list of texts. One that is there is not nil.
+func (r *reader) texts(at string, n *yaml.Node, p parser[string]) []string {
+	if isNull(n) {
+		return nil
+	}
+	list := []string{}
+	for i, item := range r.list(at, n, "a list of texts") {
+		path := fmt.Sprintf("%s[%d]", at, i)
+		if isNull(item) {
+			r.fail(item, "%s is empty; it must be %s", path, p.wanted)
+		} else if v, ok := parseScalar(r, path, item, p); ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// listOf reads a list of texts into a field.
+func listOf[T any](p parser[string], field func(*T) *[]string) func(*reader, string, *yaml.Node, *T) {
+	return func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) }
+}
+
+func toolName() parser[string] {
+	return parser[string]{"the name of a tool", func(s scalar) (string, bool) { return s.text, s.is("!!str") && s.text != "" }}
+}
+
+var programName = regexp.MustCompile(`^[A-Za-z0-9_.+*-]+$`)
+
+// programPattern takes a pattern of a program's name, and those of MassGen's regular
+// expressions about a command that come to one: "python.*", "git .*".
+func programPattern() parser[string] {
+	const wanted = "a pattern of a program's name, such as git or python*: what follows the name cannot be told apart here"
+	return parser[string]{wanted, func(s scalar) (string, bool) {
+		name := strings.TrimSuffix(strings.TrimPrefix(s.text, "^"), "$")
+		name = strings.ReplaceAll(strings.TrimSuffix(name, " .*"), ".*", "*")
+		return name, s.is("!!str") && programName.MatchString(name)
+	}}
+}
+
+// servers reads MCP servers: a list of which each has a name, or a mapping by name.
+func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
+	n = deref(n)
+	var list []MCPServer
+	read := func(path, name string, item *yaml.Node) {
+		s := MCPServer{Name: name}
+		before := len(r.issues)
+		readSection(r, path, item, serverSection(), &s)
+		if len(r.issues) == before {
+			r.checkServer(path, item, s)
+			if same := func(other MCPServer) bool { return other.Name == s.Name }; slices.ContainsFunc(list, same) {
+				r.fail(item, "%s is a second server %s; give it another name", path, quoted(s.Name))
+			}
+		}
+		r.places[join(at, s.Name)] = item
+		list = append(list, s)
+	}
+	if n.Kind == yaml.MappingNode {
+		for _, e := range r.entries(at, n) {
+			read(join(at, e.key.Value), e.key.Value, e.value)
+		}
+		return list
+	}
+	for i, item := range r.list(at, n, "a list of servers, each with a name, or a mapping of names to servers") {
+		read(fmt.Sprintf("%s[%d]", at, i), "", item)
+	}
+	return list
+}
+
+const longestServer = 40
+
+var serverName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%d}$`, longestServer))
+
+// checkServer looks at what only the whole of a server shows.
+func (r *reader) checkServer(at string, n *yaml.Node, s MCPServer) {
+	switch {
+	case s.Name == "":
+		r.fail(n, "%s has no name; add one", at)
+	case !serverName.MatchString(s.Name):
+		r.fail(n, "%s is called %s; use letters, digits, '_' and '-' only, %d at most", at, quoted(s.Name), longestServer)
+	case s.Command == "" && s.URL == "":
+		r.fail(n, "%s has neither a command nor a url; add one of them", at)
+	case s.Command != "" && s.URL != "":
+		r.fail(n, "%s has a command and a url; keep one of them", at)
+	case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0 || s.CWD != ""):
+		r.fail(n, "%s has a url, for which args, env and cwd mean nothing; leave them out", at)
+	case s.Command != "" && len(s.Headers) > 0:
+		r.fail(n, "%s has a command, for which headers mean nothing; leave them out", at)
+	case s.Type == transportStdio && s.URL != "":
+		r.fail(n, "%s has the type %s, which takes a command, and a url; write %s", at, s.Type, transportHTTP)
+	case s.Type == transportHTTP && s.Command != "":
+		r.fail(n, "%s has the type %s, which takes a url, and a command; write %s", at, s.Type, transportStdio)
+	}
+}
+
+// serverCommand takes a program, or a list of it and its first arguments.
+func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
+	if deref(n).Kind == yaml.SequenceNode {
+		words := r.texts(at, n, textParser())
+		if len(words) == 0 || words[0] == "" {
+			r.fail(n, "%s names no program; begin the list with one", at)
+			return
+		}
+		s.Command, s.Args = words[0], append(words[1:], s.Args...)
+		return
+	}
+	command, ok := parseScalar(r, at, n, textParser())
+	if ok && strings.ContainsAny(command, " \t\n") && !strings.ContainsRune(command, filepath.Separator) {
+		r.fail(n, "%s has more than a program in it; put its arguments into args", at)
+		return
+	}
+	s.Command = command
+}
+
+func (r *reader) serverArgs(at string, n *yaml.Node, s *MCPServer) {
+	s.Args = append(s.Args, r.texts(at, n, textParser())...)
+}
+
+func (r *reader) serverURL(at string, n *yaml.Node, s *MCPServer) {
+	s.URL = r.address(at, n, "http://localhost:3001/mcp")
+}
+
+func (r *reader) serverHeaders(at string, n *yaml.Node, s *MCPServer) { r.headerMap(at, n, &s.Headers) }
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
+	s.Env = map[string]string{}
+	for _, e := range r.entries(at, n) {
+		name := e.key.Value
+		if !variableName.MatchString(name) {
+			r.fail(e.key, "%s has %s, which is no variable's name; use letters, digits and '_'", at, quoted(name))
+			continue
+		}
+		v, ok := r.secretLine(join(at, name), e.value)
+		if !ok {
+			continue
+		}
+		if secrets.IsName(name) {
+			r.secrets.Add(v)
+		}
+		s.Env[name] = v
+	}
+}
+
+// checkTools looks at what several settings of an agent, or of several agents, say
+// together.
+func (r *reader) checkTools(c *Config) {
+	for i, a := range c.Agents {
+		at := r.agentPaths[i] + ".backend."
+		t := a.Tools
+		if t.RunCommands && t.CWD == "" {
+			r.fail(r.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line needs a cwd beside it: the folder that commands run in", at)
+		}
+		if (t.Any() || len(c.Servers) > 0) && a.Backend.ToolMode == "json" {
+			r.fail(r.places[at+"tool_mode"], "%stool_mode json says that %s's model calls no tools, and it is given some (cwd, mcp_servers); leave one out", at, a.ID)
+		}
+		if !t.RunCommands {
+			for _, key := range []string{"command_line_allowed_commands", "command_line_blocked_commands"} {
+				if n := r.places[at+key]; n != nil {
+					r.warnings = append(r.warnings, r.issue(n, "%s%s has no effect without enable_mcp_command_line: true", at, key))
+				}
+			}
+		}
+		for _, own := range t.Servers {
+			if slices.ContainsFunc(c.Servers, func(s MCPServer) bool { return s.Name == own.Name }) {
+				r.fail(r.places[at+"mcp_servers."+own.Name], "%smcp_servers has a server %s, and so has mcp_servers at the top level; rename one", at, quoted(own.Name))
+			}
+		}
+		for j, other := range c.Agents[:i] {
+			if sharesFolder(t.CWD, other.Tools.CWD) {
+				r.fail(r.places[at+"cwd"], "%scwd is in the same place as %s's (agent %d): their edits would mix; give each a folder of its own", at, other.ID, j+1)
+			}
+		}
+	}
+}
+
+// sharesFolder says that one of two folders is the other or is in it, by their names.
+func sharesFolder(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	a, errA := filepath.Abs(a)
+	b, errB := filepath.Abs(b)
+	if errA != nil || errB != nil {
+		return false // who opens them says what is wrong
+	}
+	return a == b || strings.HasPrefix(a, b+string(filepath.Separator)) || strings.HasPrefix(b, a+string(filepath.Separator))
+}

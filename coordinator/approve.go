@@ -1,0 +1,99 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// Approval is a tool call that a person is asked about.
+type Approval struct {
+	Session string
+	Turn    int
+	Agent   string
+	Round   int
+	Tool    string
+	// Arguments are as the model wrote them, all of them.
+	Arguments string
+	// Why is the rule by which it is asked.
+	Why string
+}
+
+// ask has a person decide about a tool call; the answer comes to the loop exactly once.
+func (e *engine) ask(a machine.Ask) {
+	e.out++
+	ctx := e.ctx[a.Key.Agent]
+	e.group.Go(func() error {
+		allow, reason, err := e.approve(ctx, a)
+		e.results <- result{decided: &turn.Decided{At: e.now(), Key: a.Key, Allow: allow, Reason: reason}, err: err}
+		return nil
+	})
+}
+
+// approve returns a person's word, and why not for the model. The error is that of a
+// store that does not work.
+func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason string, err error) {
+	if e.panel.opts.Approve == nil {
+		return false, "nobody is there to allow it", nil
+	}
+	call := Approval{
+		Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
+	}
+	effect := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
+	arguments, err := agents.Arguments(e.base, e.panel.opts.Store, effect)
+	if err != nil {
+		return false, "", err
+	}
+	call.Arguments = arguments
+	allow, fault := e.word(ctx, call)
+	select {
+	case <-ctx.Done(): // it was taken back
+		return false, "", nil
+	default:
+	}
+	switch {
+	case fault != "":
+		return false, contextbuild.Clean("nobody could be asked: " + fault), nil
+	case !allow:
+		return false, "the user said no", nil
+	}
+	return true, "", nil
+}
+
+// word is a person's, or why there is none. Whoever asks and ignores that the question is
+// taken back is left behind, as an effect is.
+func (e *engine) word(ctx context.Context, call Approval) (allow bool, fault string) {
+	type answer struct {
+		allow bool
+		err   error
+	}
+	said := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.err = guarded("who approves", func() (err error) {
+			a.allow, err = e.panel.opts.Approve(ctx, call)
+			return err
+		})
+		said <- a
+	}()
+	var a answer
+	select {
+	case a = <-said:
+	case <-ctx.Done():
+		patience := time.NewTimer(agents.AbandonAfter)
+		defer patience.Stop()
+		select {
+		case a = <-said:
+		case <-patience.C:
+			return false, "whoever asks did not come back"
+		}
+	}
+	if a.err != nil {
+		return false, a.err.Error()
+	}
+	return a.allow, ""
+}

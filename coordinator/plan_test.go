@@ -1,0 +1,76 @@
+package coordinator
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// described is a tool that says what it would do.
+type described struct{ agents.Tool }
+
+func (described) Call(_ context.Context, arguments string) (string, error) {
+	return "would be called with " + arguments, nil
+}
+
+// TestPlannedToolsRunForTheFinalAnswer, and only described before it.
+func TestPlannedToolsRunForTheFinalAnswer(t *testing.T) {
+	script := `
+rules:
+  - {when: {round: 1, index: 0}, reply: {tool_calls: [{name: remove, arguments: {file: plan}}]}}
+  - {when: {purpose: presentation, index: 0}, reply: {tool_calls: [{name: remove, arguments: {file: done}}]}}
+  - {when: {purpose: presentation}, reply: {text: "It is done."}}
+` + agreement
+	synctest.Test(t, func(t *testing.T) {
+		removed := make(chan string, 10)
+		p, _ := panelOf(t, 3, script, nil, func(o *Options) {
+			o.Rules = kernel.Defaults()
+			o.Rules.Final = kernel.WinnerPresent
+			for i := range o.Agents {
+				o.Agents[i].Tools = []agents.Tool{remover{removed}}
+				o.Agents[i].Plan = func(t agents.Tool) agents.Tool { return described{t} }
+			}
+		})
+		r := wait(t, start(t, p, "energy"))
+		close(removed)
+		var done []string
+		for arguments := range removed {
+			done = append(done, arguments)
+		}
+		if !slices.Equal(done, []string{`{"file":"done"}`}) || r.Answer != "It is done." {
+			t.Errorf("%q was done for %q", done, r.Answer)
+		}
+		for _, c := range r.ToolCalls {
+			if planned := strings.HasPrefix(c.Result, "would be called"); planned != (c.Arguments == `{"file":"plan"}`) {
+				t.Errorf("a call: %+v", c)
+			}
+		}
+		if len(r.ToolCalls) != 4 {
+			t.Errorf("%d calls", len(r.ToolCalls))
+		}
+	})
+}
+
+// TestAgentAloneDoesNotPlan: nobody would do what it plans.
+func TestAgentAloneDoesNotPlan(t *testing.T) {
+	script := `
+rules:
+  - {when: {index: 0}, reply: {tool_calls: [{name: remove, arguments: {file: done}}]}}
+  - {when: {}, reply: {text: "It is done."}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		removed := make(chan string, 1)
+		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
+			o.Agents[0].Tools = []agents.Tool{remover{removed}}
+			o.Agents[0].Plan = func(t agents.Tool) agents.Tool { return described{t} }
+		})
+		if r := wait(t, start(t, p, "energy")); len(removed) != 1 || r.Answer != "It is done." {
+			t.Errorf("%d calls ran for %q", len(removed), r.Answer)
+		}
+	})
+}

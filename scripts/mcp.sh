@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs the tests of tests/mcpservers, in which agents use MCP servers that others
+# wrote. Installs the servers into .cache/mcpservers, at the versions that
+# tests/mcpservers pins, the first time and when a version changes. Arguments go to
+# go test, as in "scripts/mcp.sh -v -run Filesystem".
+set -euo pipefail
+cd "$(dirname "$0")/.."
+home=$PWD/.cache/mcpservers
+pins=$PWD/tests/mcpservers
+
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+	echo "mcp: SKIPPED: node or npm is missing: install Node.js 20.15 or newer to have agents use real MCP servers" >&2
+	exit 0
+fi
+if ! cmp -s "$home/installed-from" "$pins/package-lock.json"; then
+	echo "mcp: installing the npm packages (once)" >&2
+	rm -rf "$home"
+	mkdir -p "$home"
+	cp "$pins/package.json" "$pins/package-lock.json" "$home/"
+	(cd "$home" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+	cp "$pins/package-lock.json" "$home/installed-from"
+fi
+go test -race -shuffle=on -count=1 -tags mcpservers "$@" ./tests/mcpservers

@@ -1,0 +1,203 @@
+//go:build mcpservers
+
+package mcpservers
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"iter"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/conversation"
+	"github.com/massgen/massgen/agents/mcp"
+	"github.com/massgen/massgen/backends"
+)
+
+// TestMain is also the guard of the servers.
+func TestMain(m *testing.M) {
+	if status, handled := mcp.RunGuard(os.Args[1:]); handled {
+		os.Exit(status)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// startLimit is how long a server may take to start on a busy machine.
+const startLimit = 2 * time.Minute
+
+// script returns the path of a server's program. One that is not there is a failure.
+func script(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", ".cache", "mcpservers", "node_modules", "@modelcontextprotocol", name, "dist", "index.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v: scripts/mcp.sh installs it", err)
+	}
+	return path
+}
+
+// connect starts a client until t ends.
+func connect(t *testing.T, server mcp.Server, progress func(server, tool string, progress float64, message string)) *mcp.Client {
+	t.Helper()
+	launcher, err := mcp.Launcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.StartTimeout = startLimit
+	c, err := mcp.Start(t.Context(), server, mcp.Options{
+		Launcher: launcher, Progress: progress,
+		Log: func(server, line string) { t.Logf("%s: %s", server, line) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// everythingOverHTTP runs the server "everything" until t ends, and returns where.
+func everythingOverHTTP(t *testing.T) mcp.Server {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	free.Close()
+	cmd := exec.Command("node", script(t, "server-everything"), "streamableHttp")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
+	errors, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready, read := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(read)
+		waiting := true
+		for lines := bufio.NewScanner(errors); lines.Scan(); {
+			if waiting && strings.Contains(lines.Text(), "listening on port") {
+				waiting = false
+				close(ready)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		<-read
+		_ = cmd.Wait() // it says that the process was killed
+	})
+	select {
+	case <-ready:
+	case <-read:
+		t.Fatal("the server ended and did not listen")
+	case <-time.After(startLimit):
+		t.Fatal("the server does not listen")
+	}
+	return mcp.Server{Name: "everything", URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port)}
+}
+
+// plan is a model that calls tools, a message at a time, and then says that it is done.
+type plan struct {
+	mu    sync.Mutex
+	steps [][]backends.ToolCall
+}
+
+func calling(name, arguments string) backends.ToolCall {
+	return backends.ToolCall{Name: name, Arguments: arguments}
+}
+
+// Stream yields the next message.
+func (p *plan) Stream(context.Context, backends.Request) iter.Seq2[backends.Event, error] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var events []backends.Event
+	if len(p.steps) == 0 {
+		events = append(events, backends.TextDelta{Text: "done"})
+	} else {
+		for i, c := range p.steps[0] {
+			c.ID = fmt.Sprintf("call%d-%d", len(p.steps), i)
+			events = append(events, c)
+		}
+		p.steps = p.steps[1:]
+	}
+	events = append(events, backends.Finish{Reason: "stop"})
+	return func(yield func(backends.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// run has an agent with the client's tools follow a plan, and returns the results of
+// its calls.
+func run(ctx context.Context, t *testing.T, c *mcp.Client, steps ...[]backends.ToolCall) ([]backends.ToolResult, conversation.Status) {
+	t.Helper()
+	agent := conversation.Agent{ID: "agent", Backend: &plan{steps: steps}, Tools: c.Tools()}
+	result, err := agent.Exec(ctx, conversation.Request{Prompt: "Go.", Tools: names(c.Tools())}, len(steps)+1)
+	if err != nil && ctx.Err() == nil {
+		t.Fatal(err)
+	}
+	var results []backends.ToolResult
+	for _, m := range result.Conversation {
+		for _, p := range m.Parts {
+			if r, ok := p.(backends.ToolResult); ok {
+				results = append(results, r)
+			}
+		}
+	}
+	return results, result.Status
+}
+
+func names(tools []agents.Tool) []string {
+	var all []string
+	for _, tool := range tools {
+		all = append(all, tool.Definition().Name)
+	}
+	return all
+}
+
+// check compares results with parts of what they must have.
+func check(t *testing.T, results []backends.ToolResult, want ...string) {
+	t.Helper()
+	if len(results) != len(want) {
+		t.Fatalf("there are %d results, not %d: %+v", len(results), len(want), results)
+	}
+	for i, r := range results {
+		if !strings.Contains(r.Content, want[i]) {
+			t.Errorf("%s returned %q, without %q", r.Name, r.Content, want[i])
+		}
+	}
+}
+
+func mustHave(t *testing.T, c *mcp.Client, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if !slices.Contains(names(c.Tools()), tool) {
+			t.Errorf("there is no tool %s among %v", tool, names(c.Tools()))
+		}
+	}
+}

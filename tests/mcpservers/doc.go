@@ -1,0 +1,5 @@
+// Package mcpservers has agents use MCP servers that others wrote: the protocol's own
+// servers "everything", over stdio and HTTP, and "filesystem". The tests need what
+// scripts/mcp.sh installs, so they are behind the build tag "mcpservers"; the script
+// runs them.
+package mcpservers
