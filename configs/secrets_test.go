@@ -23,6 +23,8 @@ agents:
   - id: b
     backend: {type: openai, api_key: none, model: "${MODEL}"}
     system_message: ${B_TOKEN}
+mcp_servers:
+  sql: {command: sql, args: ["postgres://me:password2@h/db"], env: {DSN: "postgres://me:password3@h/db", PLACE: "a long place@home"}}
 `
 	env := map[string]string{"B_TOKEN": "8letters-and", "MODEL": "long-model-name"}
 	var secrets Secrets
@@ -36,6 +38,8 @@ agents:
 		"the rest: 8letters-and-more":  "the rest: ***",
 		"of me:password1@":             "of me:***@",
 		"in the query":                 "***",
+		"me:password2@h, me:password3": "me:***@h, me:***",
+		"a long place@home":            "a long place@home",
 		"it is written-out":            "it is ***",
 		"My programme, none the wiser": "My programme, none the wiser",
 		"long-model-name":              "long-model-name",

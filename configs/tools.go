@@ -234,6 +234,7 @@ func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
 			return
 		}
 		s.Command, s.Args = words[0], append(words[1:], s.Args...)
+		r.hideInAddress(words...)
 		return
 	}
 	command, ok := parseScalar(r, at, n, textParser())
@@ -245,7 +246,19 @@ func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
 }
 
 func (r *reader) serverArgs(at string, n *yaml.Node, s *MCPServer) {
-	s.Args = append(s.Args, r.texts(at, n, textParser())...)
+	args := r.texts(at, n, textParser())
+	r.hideInAddress(args...)
+	s.Args = append(s.Args, args...)
+}
+
+// hideInAddress has what is secret in addresses masked: servers of databases are given
+// one with a password in it.
+func (r *reader) hideInAddress(words ...string) {
+	for _, word := range words {
+		if strings.Contains(word, "://") {
+			r.secrets.AddURL(word)
+		}
+	}
 }
 
 func (r *reader) serverURL(at string, n *yaml.Node, s *MCPServer) {
@@ -271,6 +284,7 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 		if secrets.IsName(name) {
 			r.secrets.Add(v)
 		}
+		r.hideInAddress(v)
 		s.Env[name] = v
 	}
 }
