@@ -120,7 +120,7 @@ func inspect(ctx context.Context, path string) (err error) {
 		err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
 	}
 	if codeOf(err) == codes.SQLITE_CORRUPT && isWrittenTo(path) {
-		return nil // the file may have been read in the middle of a change by another process
+		return inspectWithLog(ctx, path) // it may have been read in the middle of a change by another process
 	}
 	if err != nil {
 		return fault(path, "open", err)
@@ -137,6 +137,29 @@ func inspect(ctx context.Context, path string) (err error) {
 		err = newerError(version, len(steps))
 	}
 	return fault(path, "open", err)
+}
+
+// inspectWithLog refuses a file that is damaged also with the changes in its log. Reading
+// both takes SQLite's locks, and moves nothing from the log to the file.
+func inspectWithLog(ctx context.Context, path string) (err error) {
+	index := path + "-shm"
+	_, noIndex := os.Stat(index)
+	db, err := connect(path, patience, url.Values{"mode": {"ro"}})
+	if err != nil {
+		return fault(path, "open", err)
+	}
+	var found string
+	err = db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found)
+	if err == nil && found != "ok" {
+		err = fmt.Errorf("%w (%s)", errDamaged, found)
+	}
+	err = errors.Join(fault(path, "open", err), fault(path, "open", db.Close()))
+	if err != nil && errors.Is(noIndex, fs.ErrNotExist) {
+		if removeErr := os.Remove(index); !errors.Is(removeErr, fs.ErrNotExist) { // the check has made it
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return err
 }
 
 // isWrittenTo says that the store has changes that are not in its file yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -127,7 +128,13 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 		"cut in the first page": {write(good[:1000], 0o600), "is damaged"},
 		"cut in the header":     {write(good[:50], 0o600), "is damaged"},
 		"damaged in the schema": {write(schemaGone, 0o600), "is damaged"},
-		"read-only":             {write(good, 0o400), "is read-only: make it writable (chmod u+w), or name another file"},
+		"cut, with a log": {func(t *testing.T, path string) {
+			t.Helper()
+			data, log := withLog(t)
+			write(data[:len(data)/2], 0o600)(t, path)
+			write(log, 0o600)(t, path+"-wal")
+		}, "is damaged"},
+		"read-only": {write(good, 0o400), "is read-only: make it writable (chmod u+w), or name another file"},
 		"a folder": {func(t *testing.T, path string) {
 			t.Helper()
 			if err := os.Mkdir(path, 0o700); err != nil {
@@ -153,6 +160,46 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 				t.Errorf("files have changed (-before +after):\n%.2000s", diff)
 			}
 		})
+	}
+}
+
+// withLog is a store in whose log are changes, as a process leaves it that is killed.
+func withLog(t *testing.T) (data, log []byte) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		addTurn(t, s, fmt.Sprint("s", i))
+	}
+	data, err = os.ReadFile(path)
+	if err == nil {
+		log, err = os.ReadFile(path + "-wal")
+	}
+	if err = errors.Join(err, s.Close()); err != nil || len(log) == 0 {
+		t.Fatalf("a log of %d bytes, %v", len(log), err)
+	}
+	return data, log
+}
+
+// TestStoreWithALogIsOpened: what a killed process has left is no damage.
+func TestStoreWithALogIsOpened(t *testing.T) {
+	data, log := withLog(t)
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	for name, content := range map[string][]byte{path: data, path + "-wal": log} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.List(t.Context(), sessions.Filter{})
+	if err = errors.Join(err, s.Close()); err != nil || len(list) != 10 {
+		t.Errorf("%d sessions, %v", len(list), err)
 	}
 }
 
