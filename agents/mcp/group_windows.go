@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -37,9 +38,7 @@ func leashTo(p *os.Process) (leash, error) {
 	}
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
 	if err == nil {
-		err = windows.AssignProcessToJobObject(job, process)
-		// A handle that was just opened closes.
-		_ = windows.CloseHandle(process)
+		err = errors.Join(windows.AssignProcessToJobObject(job, process), windows.CloseHandle(process))
 	}
 	if err != nil {
 		l.release()

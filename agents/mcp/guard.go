@@ -101,11 +101,25 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	}
 	l, err := leashTo(cmd.Process)
 	if err != nil {
-		// It was started for nothing; that it cannot be kept is what went wrong.
-		_, _ = cmd.Process.Kill(), cmd.Wait()
-		return nil, fmt.Errorf("keep hold of %s: %w", cmd.Path, err)
+		return nil, errors.Join(fmt.Errorf("keep hold of %s: %w", cmd.Path, err), killed(cmd))
 	}
 	return &group{cmd: cmd, leash: l}, nil
+}
+
+// killed ends a command that was started for nothing.
+func killed(cmd *exec.Cmd) error {
+	err := cmd.Process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	var exit *exec.ExitError // which is how it is to end
+	if waited := cmd.Wait(); waited != nil && !errors.As(waited, &exit) {
+		err = errors.Join(err, waited)
+	}
+	if err != nil {
+		return fmt.Errorf("end %s: %w", cmd.Path, err)
+	}
+	return nil
 }
 
 // wait waits until the command has ended, and kills what it left behind in its group.

@@ -23,17 +23,21 @@ func adoptOrphans(cmd *exec.Cmd) error {
 	return nil
 }
 
-// killOrphans kills this process's children until it has none. A kernel that does
-// not list them leaves those that had left the group.
+// killOrphans kills this process's children until it has none that it may kill. A
+// kernel that does not list them leaves those that had left the group.
 func killOrphans() {
 	for {
 		pids := children()
 		if len(pids) == 0 {
 			return
 		}
+		ends := false
 		for _, pid := range pids {
-			// It may have ended by itself.
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+			err := syscall.Kill(pid, syscall.SIGKILL)
+			ends = ends || err == nil || errors.Is(err, syscall.ESRCH) // it may have ended by itself
+		}
+		if !ends {
+			return // to wait for those would be to wait for as long as they like
 		}
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, syscall.EINTR) {
 			return

@@ -185,9 +185,8 @@ func (p *process) end() {
 	if p.endsWithin(closeGrace) {
 		return
 	}
-	// A supervisor that cannot be told is gone, and so is the server.
-	_, _ = p.lifeline.Write([]byte{pleaseEnd})
-	if p.endsWithin(terminateGrace) {
+	// A guard that cannot be told to be polite is gone, and so is the server.
+	if _, err := p.lifeline.Write([]byte{pleaseEnd}); err == nil && p.endsWithin(terminateGrace) {
 		return
 	}
 	p.lifeline.Close()

@@ -10,6 +10,6 @@ import (
 // There are no process groups here: only the command itself is killed.
 func group(*exec.Cmd) {}
 
-func killGroup(*exec.Cmd) {}
+func killGroup(*exec.Cmd) error { return nil }
 
 func ended(state *os.ProcessState) report { return report{Exit: state.ExitCode()} }

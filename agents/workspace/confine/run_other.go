@@ -34,7 +34,9 @@ func run(ctx context.Context, c Command, out io.Writer) (report, error) {
 		return report{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
 	err := cmd.Wait()
-	killGroup(cmd)
+	if killErr := killGroup(cmd); killErr != nil {
+		return report{}, killErr
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return report{}, fmt.Errorf("wait for %s: %w", c.Argv[0], err)
