@@ -28,7 +28,7 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	if tool != nil && member.Plan != nil && e.Key.Purpose != machine.FinalTool {
 		tool = member.Plan(tool)
 	}
-	result, err := runTool(ctx, tool, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
+	result, err := runTool(WithCallInfo(ctx, callInfo(turn, e)), tool, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
 	reply := machine.ToolReply{Index: e.Key.Index, Error: err != nil}
 	result = contextbuild.Clean(told(result, err))
 	if reply.Result, err = d.Blobs.Put(stored, []byte(result)); err != nil {

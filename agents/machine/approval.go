@@ -29,8 +29,8 @@ type Ask struct {
 	Why string `json:"why,omitempty"`
 }
 
-func (a Ask) toolCall() ToolCall {
-	return ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
+func (a Ask) toolCall(shown []kernel.Answer) ToolCall {
+	return ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name, Shown: shown}
 }
 
 // Approval is a person's answer to an Ask, by the index in its key.
@@ -67,7 +67,7 @@ func (s *Step) takeApproval(ev Approval) []Effect {
 	}
 	p := &s.s.Pending[i]
 	if ev.Allow && !s.s.Cancelled {
-		call := p.Ask.toolCall()
+		call := p.Ask.toolCall(s.s.Offer.Shown)
 		p.Ask = nil
 		return []Effect{call}
 	}

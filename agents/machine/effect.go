@@ -161,6 +161,8 @@ type ToolCall struct {
 	Message kernel.Ref `json:"message"`
 	Call    int        `json:"call"`
 	Name    string     `json:"name"`
+	// Shown are the answers in the input of the message.
+	Shown []kernel.Answer `json:"shown,omitempty"`
 }
 
 // EffectKey returns the key under which the call is journaled.

@@ -226,7 +226,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			s.ask(c, r.Message, i, len(s.s.Transcript))
 		case c.Own && s.s.OwnTools:
 			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
-			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name})
+			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name, Shown: s.s.Offer.Shown})
 			s.s.Tools++
 		default:
 			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}

@@ -25,6 +25,7 @@ type Answered struct {
 	Seen   int
 	Answer Ref
 	Hash   string
+	Work   Ref
 }
 
 // Voted ends a step with a vote for the answer of agent For in the set Seen.

@@ -122,7 +122,7 @@ func (m *Machine) takeAnswer(ev Answered) {
 		return
 	}
 	x.Answers++
-	m.s.Answers = append(m.s.Answers, Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash})
+	m.s.Answers = append(m.s.Answers, Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Work: ev.Work})
 	for i := range m.s.Votes {
 		if m.s.Votes[i].Void == "" {
 			m.s.Votes[i].Void = voidNewer

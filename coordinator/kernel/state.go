@@ -14,6 +14,8 @@ type Answer struct {
 	Round int    `json:"round"`
 	Text  Ref    `json:"text"`
 	Hash  string `json:"hash"`
+	// Work names what the author had made beside the text; no rule reads it.
+	Work Ref `json:"work,omitzero"`
 }
 
 // Vote is one vote, counted or not. Void is empty while the vote is valid, else

@@ -1,0 +1,57 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/massgen/massgen/agents/machine"
+)
+
+// CallInfo tells a tool what its call belongs to.
+type CallInfo struct {
+	Session string
+	Turn    int
+	// Agent is the id of the agent whose model asked for the call.
+	Agent string
+	Round int
+	// Final says that the call is part of the turn's final answer: that of the winner's
+	// presentation, or of an agent alone.
+	Final bool
+	// Answers are those that the agent was shown, its own among them, in the order of the
+	// config.
+	Answers []ShownAnswer
+}
+
+// ShownAnswer is an answer as an agent's tools may know it.
+type ShownAnswer struct {
+	// Name is the one that models know its author by.
+	Name string
+	// Dir is the folder of the author's workspace as it was when the answer was given, for
+	// reading only; empty if there is none.
+	Dir string
+}
+
+type callInfoKey struct{}
+
+// WithCallInfo returns a context in which tools are told what their call belongs to.
+func WithCallInfo(ctx context.Context, info CallInfo) context.Context {
+	return context.WithValue(ctx, callInfoKey{}, info)
+}
+
+// CallInfoOf returns what the call of a tool belongs to; its zero value outside of one.
+func CallInfoOf(ctx context.Context) CallInfo {
+	info, _ := ctx.Value(callInfoKey{}).(CallInfo)
+	return info
+}
+
+// callInfo is what is told to the tool of a call.
+func callInfo(turn machine.Turn, e machine.ToolCall) CallInfo {
+	names := namesOf(turn)
+	info := CallInfo{
+		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round,
+		Final: e.Key.Purpose == machine.FinalTool || len(turn.Agents) == 1,
+	}
+	for _, a := range e.Shown {
+		info.Answers = append(info.Answers, ShownAnswer{Name: names.anonymous(a.Agent)})
+	}
+	return info
+}
