@@ -22,6 +22,9 @@ const (
 	KindNetwork    Kind = "network"
 	KindTimeout    Kind = "timeout"
 	KindCancelled  Kind = "cancelled"
+	// KindBudget is an attempt that was not sent, since it might have cost more than is
+	// left.
+	KindBudget Kind = "budget"
 )
 
 // Error is what every failed call ends with.
