@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -33,14 +34,24 @@ type play struct {
 	steps    map[int]turn.StepStarted
 	usage    map[int]turn.Usage
 	finished bool
+
+	spending spending
+	// cancelled are the agents whose calls were to end, repeated the calls that were made
+	// again.
+	cancelled map[int]bool
+	repeated  int
 }
 
 func playTurn(t *rapid.T, twins bool) *play {
 	p := &play{
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]turn.Usage{},
+		cancelled: map[int]bool{},
+		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
 	}
-	p.apply(drawAccepted(t))
+	accepted := drawAccepted(t)
+	accepted.Budget = p.spending.limits
+	p.apply(accepted)
 	for len(p.out) > 0 || !p.finished {
 		p.apply(p.drawEvent())
 	}
@@ -85,7 +96,7 @@ func (p *play) drawEvent() turn.Event {
 	if rapid.IntRange(0, 39).Draw(p.t, "interrupt") == 0 {
 		return turn.Interrupted{At: p.now}
 	}
-	if p.asking != nil && (len(p.out) == 0 || rapid.Bool().Draw(p.t, "decide")) {
+	if p.asking != nil && (len(p.able()) == 0 || rapid.Bool().Draw(p.t, "decide")) {
 		key := p.asking.Key
 		p.asking = nil
 		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
@@ -93,11 +104,22 @@ func (p *play) drawEvent() turn.Event {
 	if len(p.out) == 0 {
 		p.t.Fatalf("nothing is out and nobody will wake it:\n%s", p.m.Describe())
 	}
-	i := rapid.IntRange(0, len(p.out)-1).Draw(p.t, "effect")
+	if rapid.IntRange(0, 39).Draw(p.t, "resume") == 0 {
+		return p.resume()
+	}
+	i := p.pick()
 	effect := p.out[i]
+	if _, isModel := effect.(machine.ModelCall); isModel {
+		if ev := p.drawAttempt(effect.EffectKey()); ev != nil {
+			return ev
+		}
+	}
 	p.out = slices.Delete(p.out, i, i+1)
 	if call, ok := effect.(machine.ToolCall); ok {
 		return turn.ToolDone{At: p.now, Key: call.Key, Reply: machine.ToolReply{Index: call.Key.Index, Result: ref("found")}}
+	}
+	if key := effect.EffectKey(); p.isRefused(key) {
+		return turn.ModelDone{At: p.now, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "budget", Message: "it was not sent"}}}
 	}
 	return turn.ModelDone{At: p.now, Key: effect.EffectKey(), Reply: p.drawReply()}
 }
@@ -190,7 +212,10 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("%v is asked, finished=%t, beside %v", c.Ask, p.finished, p.asking)
 		}
 		p.asking = &c.Ask
+	case turn.Granted, turn.Refused:
+		p.tookBudget(c)
 	case turn.Cancel:
+		p.cancelled[c.Agent] = true
 		if p.asking != nil && p.asking.Key.Agent == c.Agent {
 			p.asking = nil
 		}
@@ -209,6 +234,7 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("agent %d starts %+v while it is at %+v", c.Agent, c, at)
 		}
 		p.steps[c.Agent] = c
+		delete(p.cancelled, c.Agent)
 	case turn.StepEnded:
 		p.tookEnd(c)
 	}
@@ -245,6 +271,9 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 		if diff := cmp.Diff(p.usage[machine.NoAgent], asides); diff != "" {
 			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
 		}
+		if !p.budgetIsTold() || p.m.Repeated() != p.repeated {
+			t.Fatalf("%+v may be billed, and %d calls were repeated: the ledger says %+v, and %d", p.spending.billed, p.repeated, p.m.Ledger(), p.m.Repeated())
+		}
 		r := p.m.Result()
 		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {
 			t.Fatalf("the result is %+v", r)
@@ -264,6 +293,10 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		_, isWoke := ev.(turn.Woke)
 		_, isInterrupt := ev.(turn.Interrupted)
 		_, isDecided := ev.(turn.Decided) // one to a question that was taken back is nothing, too
+		switch ev.(type) {
+		case turn.Reserving, turn.Settled, turn.Resumed: // of what nobody waits for they are nothing
+			isDecided = true
+		}
 		switch rapid.IntRange(0, 3).Draw(t, "damage") {
 		case 0: // an entry stands twice
 			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt && !isDecided {
