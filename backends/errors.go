@@ -44,6 +44,8 @@ type Error struct {
 	// Free says that the call cost nothing although no Status tells so: nothing of it
 	// was sent, or it ended between two attempts of which the first cost nothing.
 	Free bool
+	// Unsent says that no attempt of the call was made.
+	Unsent bool
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	// Begun says that a part of the answer had come before it failed, so that a

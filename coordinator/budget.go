@@ -128,7 +128,7 @@ func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.R
 
 // unsent is the error of an attempt that was not made.
 func unsent(kind backends.Kind, message string, cause error) error {
-	return &backends.Error{Kind: kind, Provider: "budget", Message: message, Free: true, Err: cause}
+	return &backends.Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
 }
 
 // Release implements backends.Reservation.

@@ -40,12 +40,12 @@ type Result struct {
 	// Session is what the session has come to, nil if the store failed.
 	Session *SessionUpdate `json:"session"`
 	Rounds  int            `json:"rounds"`
-	Usage   turn.Usage     `json:"usage"`
 	// RepeatedCalls are those of Usage that were under way when a process was lost: they were
 	// made again, and nobody knows what they cost.
 	RepeatedCalls int `json:"repeated_calls"`
 	// Budget is what was spent of it, nil without one.
 	Budget     *BudgetReport `json:"budget"`
+	Usage      turn.Usage    `json:"usage"`
 	DurationMS int64         `json:"duration_ms"`
 }
 

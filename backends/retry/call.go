@@ -56,11 +56,7 @@ func (c *call) run() error {
 // once makes one attempt, as soon as it can be paid for and the gate lets it through.
 // last is the failure of the attempt before, or nil.
 func (c *call) once(last *backends.Error) (sent bool, err error) {
-	budget := backends.BudgetFrom(c.ctx)
-	if budget == nil {
-		budget = unlimited{}
-	}
-	held, err := budget.Reserve(c.ctx, c.options.Most(c.req))
+	held, err := c.reserve()
 	if err != nil {
 		return false, c.unpaid(last, err)
 	}
@@ -83,12 +79,18 @@ func (c *call) unpaid(last *backends.Error, err error) error {
 	return afterwards(last, err)
 }
 
-// unlimited is the budget of a call that has none.
+// reserve asks the budget of the call for another attempt.
+func (c *call) reserve() (backends.Reservation, error) {
+	budget := backends.BudgetFrom(c.ctx)
+	if budget == nil {
+		return unlimited{}, nil
+	}
+	return budget.Reserve(c.ctx, c.options.Most(c.req))
+}
+
+// unlimited is what a call without a budget reserves.
 type unlimited struct{}
 
-func (unlimited) Reserve(context.Context, backends.Cost) (backends.Reservation, error) {
-	return unlimited{}, nil
-}
 func (unlimited) Release()               {}
 func (unlimited) Settle(*backends.Usage) {}
 
@@ -119,7 +121,7 @@ func (c *call) enter(last *backends.Error) (*pass, error) {
 func afterwards(last *backends.Error, err error) error {
 	var refusal *backends.Error
 	if errors.As(err, &refusal) {
-		refusal.Free = last.Unbilled()
+		refusal.Free, refusal.Unsent = last.Unbilled(), false
 	}
 	return err
 }

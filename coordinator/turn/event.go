@@ -234,8 +234,11 @@ func sumOfCosts(u, v Usage) *float64 {
 	return &sum
 }
 
-// UsageOf is what one model call cost.
+// UsageOf is what one model call cost: nothing, if it was not sent.
 func UsageOf(r machine.ModelReply) Usage {
+	if r.Failure != nil && r.Failure.Unsent {
+		return Usage{}
+	}
 	if r.Usage == nil {
 		return Usage{Calls: 1, UnknownCalls: 1}
 	}

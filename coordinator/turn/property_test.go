@@ -119,7 +119,7 @@ func (p *play) drawEvent() turn.Event {
 		return turn.ToolDone{At: p.now, Key: call.Key, Reply: machine.ToolReply{Index: call.Key.Index, Result: ref("found")}}
 	}
 	if key := effect.EffectKey(); p.isRefused(key) {
-		return turn.ModelDone{At: p.now, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "budget", Message: "it was not sent"}}}
+		return turn.ModelDone{At: p.now, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "budget", Message: "it was not sent", Unsent: true}}}
 	}
 	return turn.ModelDone{At: p.now, Key: effect.EffectKey(), Reply: p.drawReply()}
 }
@@ -186,6 +186,9 @@ func (p *play) compare(twin *turn.Machine, ev turn.Event, want []turn.Command) {
 }
 
 func usageOf(r machine.ModelReply) turn.Usage {
+	if r.Failure != nil && r.Failure.Unsent {
+		return turn.Usage{}
+	}
 	if r.Usage == nil {
 		return turn.Usage{Calls: 1, UnknownCalls: 1}
 	}
@@ -250,7 +253,7 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
 	}
-	notBegun := c.Outcome.Kind == machine.Stopped && c.Elapsed == 0
+	notBegun := c.Outcome.Kind == machine.Stopped && c.Elapsed == 0 || !p.spending.limits.None()
 	if c.Elapsed < 0 || c.Usage.Calls < 1 && !notBegun {
 		p.t.Fatalf("a step took %d ms and %d calls", c.Elapsed, c.Usage.Calls)
 	}
