@@ -78,7 +78,7 @@ func (r *resolver) checkPrice(provider, model string) error {
 		return nil
 	}
 	if known, _ := r.prices.Lookup(provider, model); len(known.Rates) == 0 {
-		return fmt.Errorf("max_usd needs to know what %s/%s costs, and no table has it: state it under prices:", provider, model)
+		return fmt.Errorf("max_usd needs to know what %s/%s costs, and no table has it: state it with the key prices", provider, model)
 	}
 	return nil
 }
