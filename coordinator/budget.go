@@ -114,16 +114,28 @@ func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.R
 	}
 	select {
 	case w := <-word:
-		if w.refused != "" {
-			return nil, unsent(backends.KindBudget, w.refused, nil)
-		}
-		return b, nil
+		return b.heard(w)
 	case <-ctx.Done():
-		b.Release() // it may have been granted meanwhile
-		return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
 	case <-b.purse.closed:
 		return nil, unsent(backends.KindBudget, "the turn is over", nil)
 	}
+	select {
+	case w := <-word: // who is refused is cancelled, too
+		if w.refused != "" {
+			return b.heard(w)
+		}
+	default:
+	}
+	b.Release()
+	return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+}
+
+// heard is what an attempt may do after a word.
+func (b callBudget) heard(w spendWord) (backends.Reservation, error) {
+	if w.refused != "" {
+		return nil, unsent(backends.KindBudget, w.refused, nil)
+	}
+	return b, nil
 }
 
 // unsent is the error of an attempt that was not made.
