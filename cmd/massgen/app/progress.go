@@ -191,7 +191,14 @@ func contextWarning(agent string, w coordinator.ContextWarning) string {
 	if w.Warning == policy.AtLimit {
 		state = "is at the limit of its context"
 	}
-	return fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
+	text := fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
+	switch {
+	case w.LeftOut:
+		text += fmt.Sprintf(" in its step of round %d, the oldest of which are left out", w.Round)
+	case w.Round > 0:
+		text += fmt.Sprintf(" in its step of round %d", w.Round)
+	}
+	return text
 }
 
 func (v *progress) labelled(ev coordinator.Event) string {
