@@ -192,11 +192,11 @@ func contextWarning(agent string, w coordinator.ContextWarning) string {
 		state = "is at the limit of its context"
 	}
 	text := fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
-	switch {
-	case w.LeftOut:
-		text += fmt.Sprintf(" in its step of round %d, the oldest of which are left out", w.Round)
-	case w.Round > 0:
-		text += fmt.Sprintf(" in its step of round %d", w.Round)
+	if w.Round > 0 {
+		text += " in its step"
+	}
+	if w.LeftOut {
+		text += ", the oldest of which are left out"
 	}
 	return text
 }
