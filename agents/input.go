@@ -89,9 +89,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Model:    self.Model,
 		Messages: b.messages(call),
 	}
-	if self.Shown != nil {
-		req.History = self.Shown.String()
-	}
+	req.History = b.shownForPeople(call)
 	b.decode(self.Params, &req.Params)
 	switch {
 	case call.JSON:
@@ -126,7 +124,35 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	if b.err != nil {
 		return nil
 	}
-	return append(b.firstMessages(in, call), b.transcript(call.Transcript)...)
+	left := b.leftOut(call)
+	return append(b.noteLeftOut(b.firstMessages(in, call), left), b.transcript(call.Transcript[left.Entries:])...)
+}
+
+// leftOut is what the reader is not sent of its step.
+func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
+	return call.LeftOut(b.turn.Agents[b.reader].Step)
+}
+
+// noteLeftOut says after the step's first messages what is left out between these and
+// the others.
+func (b *inputBuilder) noteLeftOut(first []backends.Message, left machine.LeftOut) []backends.Message {
+	if left.Entries == 0 {
+		return first
+	}
+	line := contextbuild.StepLeftOut(left.Messages, left.Results)
+	return contextbuild.AddWord(first, b.withWord(line, machine.Entry{Update: left.Update, Final: left.Final}))
+}
+
+// shownForPeople says what the reader is not sent of the conversation and of its step.
+func (b *inputBuilder) shownForPeople(call machine.ModelCall) string {
+	var parts []string
+	if shown := b.turn.Agents[b.reader].Shown; shown != nil && !shown.Everything() {
+		parts = append(parts, shown.String())
+	}
+	if left := b.leftOut(call); left.Entries > 0 {
+		parts = append(parts, "of the step "+contextbuild.CountLeftOut(left.Messages, left.Results)+" left out")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // shownHistory is what the reader is shown of the turns before.

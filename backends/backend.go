@@ -29,8 +29,8 @@ type Request struct {
 	// fit. It goes with no tools.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Params Params          `json:"params"`
-	// History tells people what of the conversation so far the messages have, if that
-	// is not all of it. As the key, it is never sent to a model.
+	// History tells people what of the conversation so far, and of the step, the messages
+	// have, if that is not all of it. As the key, it is never sent to a model.
 	History string `json:"history,omitempty"`
 }
 

@@ -37,6 +37,8 @@ type engine struct {
 	asideCancel context.CancelFunc
 	// warned takes, from the summary's effect, the context warnings that hold with it.
 	warned chan []AgentContextWarning
+	// leftOutMost is, of each agent, the most that a call was not sent of its step.
+	leftOutMost []machine.LeftOut
 	// unkept are those that could not be kept beyond the turn.
 	unkept []turn.AsideOutcome
 	timer  *time.Timer
@@ -89,6 +91,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 		panel: p, turn: t, results: make(chan result), base: context.WithoutCancel(ctx),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
 		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
+		leftOutMost: make([]machine.LeftOut, n),
 	}
 	e.timer.Stop()
 	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
@@ -129,6 +132,7 @@ func (e *engine) do(commands []turn.Command) (list []work) {
 	for _, c := range commands {
 		switch c := c.(type) {
 		case turn.Run:
+			e.noteStep(c.Effect)
 			list = append(list, work{effect: c.Effect})
 		case turn.Ask:
 			list = append(list, work{ask: &c.Ask})

@@ -242,7 +242,7 @@ func TestPoliciesPartNoCallFromItsResult(t *testing.T) {
 			want:    append(append([]string{"user: (Earlier messages of this conversation are left out.)"}, measured("hail")[1:]...), "user: wind"),
 		},
 		"a small window of the model": {
-			context: context(policy.Full, nil, 300),
+			context: context(policy.Full, nil, 350),
 			want:    append(measured("hail"), "user: wind"),
 		},
 	} {

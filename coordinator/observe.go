@@ -72,6 +72,11 @@ type ContextWarning struct {
 	// the model can read, 0 if that is not known.
 	Estimated bool `json:"estimated,omitempty"`
 	Window    int  `json:"context_window,omitempty"`
+	// Round is that of a step that has come so far: then MessageCount counts the messages
+	// of the step, and EstimatedTokens is what is sent next. It is 0 for a turn that begins.
+	Round int `json:"round,omitempty"`
+	// LeftOut says that earlier messages of the step are left out of that.
+	LeftOut bool `json:"left_out,omitempty"`
 }
 
 // EventKind tells the events of a turn apart.

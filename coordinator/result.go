@@ -34,8 +34,9 @@ type Result struct {
 	// asked for.
 	ToolCalls []ResultToolCall `json:"tool_calls"`
 	Warnings  []string         `json:"warnings"`
-	// ContextWarnings are those that the turn began with, in the order of the agents;
-	// none that were told before the turn was resumed.
+	// ContextWarnings are those that the turn began with, in the order of the agents,
+	// none that were told before the turn was resumed; then those of its steps, in the
+	// order in which they came.
 	ContextWarnings []AgentContextWarning `json:"context_warnings"`
 	// Session is what the session has come to, nil if the store failed.
 	Session    *SessionUpdate `json:"session"`
@@ -144,6 +145,7 @@ func (e *engine) warnings(k kernel.Result) []string {
 		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
 	}
 	list = append(list, e.leftOut()...)
+	list = append(list, e.leftOutOfSteps()...)
 	list = append(list, e.doer.Repairs()...)
 	var without []string
 	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {

@@ -81,6 +81,7 @@ func (a Agent) exec(ctx context.Context, req Request, maxTurns int, result *Resu
 		return err
 	}
 	status, loopErr := x.loop(ctx, messages[given:], maxTurns)
+	x.leftOut()
 	said, err := x.conversation(ctx)
 	*result = Result{
 		Status: status, Turns: x.turns, Content: x.content, Conversation: backends.Repair(said),

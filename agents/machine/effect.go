@@ -46,6 +46,8 @@ type Agent struct {
 	ToolMode ToolMode   `json:"tool_mode,omitempty"`
 	// Shown is what of the history the agent is shown; nil is all of it.
 	Shown *policy.Selection `json:"shown,omitempty"`
+	// Step limits what is sent of what a step adds to its first input; nil is all of it.
+	Step *policy.StepLimits `json:"step,omitempty"`
 }
 
 // ToolMode says how a model is offered the coordination tools.

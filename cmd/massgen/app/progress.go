@@ -191,7 +191,14 @@ func contextWarning(agent string, w coordinator.ContextWarning) string {
 	if w.Warning == policy.AtLimit {
 		state = "is at the limit of its context"
 	}
-	return fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
+	text := fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
+	if w.Round > 0 {
+		text += " in its step"
+	}
+	if w.LeftOut {
+		text += ", the oldest of which are left out"
+	}
+	return text
 }
 
 func (v *progress) labelled(ev coordinator.Event) string {

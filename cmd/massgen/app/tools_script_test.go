@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -61,6 +62,13 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Text: results[0]}
 		}),
+		// A model that does not come to an end by itself.
+		"reads-on": func(c backendtest.Call) backendtest.Reply {
+			if slices.Contains(c.ToolNames(), "read_file") {
+				return calls("read_file", `{"path":"much.txt"}`)
+			}
+			return backendtest.Reply{Text: "That is all."}
+		},
 		"runs-long": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("run_command", `{"argv":["sh","-c","echo begun; sleep 20"]}`)
