@@ -46,6 +46,8 @@ type Agent struct {
 	ToolMode ToolMode   `json:"tool_mode,omitempty"`
 	// Shown is what of the history the agent is shown; nil is all of it.
 	Shown *policy.Selection `json:"shown,omitempty"`
+	// Workspace says that the agent's answers are kept with a snapshot of its files.
+	Workspace bool `json:"workspace,omitempty"`
 }
 
 // ToolMode says how a model is offered the coordination tools.
@@ -102,8 +104,9 @@ func (k Key) String() string {
 type Purpose string
 
 // The purposes. Conversation is the call of a panel of one, which knows no
-// coordination. A tool's effect is Tool; for the final answer it is FinalTool,
-// since the same agent may have run tools in the same round before.
+// coordination. A tool's effect is Tool, and Snapshot has an answer's author's workspace
+// kept; for the final answer they are FinalTool and FinalSnapshot, since the same agent may
+// have run tools, and answered, in the same round before.
 const (
 	Coordination Purpose = "coordination"
 	Conversation Purpose = "conversation"
@@ -111,14 +114,28 @@ const (
 	Synthesis    Purpose = "synthesis"
 	Tool         Purpose = "tool"
 	FinalTool    Purpose = "final_tool"
+
+	Snapshot      Purpose = "snapshot"
+	FinalSnapshot Purpose = "final_snapshot"
 )
+
+// isFinalAnswer says that a step is the winner's call of rule 9.
+func (p Purpose) isFinalAnswer() bool { return p == Presentation || p == Synthesis }
 
 // toolPurpose is that of the tool calls of a step.
 func (p Purpose) toolPurpose() Purpose {
-	if p == Presentation || p == Synthesis {
+	if p.isFinalAnswer() {
 		return FinalTool
 	}
 	return Tool
+}
+
+// snapshotPurpose is that of the snapshot with which a step's answer is kept.
+func (p Purpose) snapshotPurpose() Purpose {
+	if p.isFinalAnswer() {
+		return FinalSnapshot
+	}
+	return Snapshot
 }
 
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
@@ -155,7 +172,7 @@ func (c ModelCall) Current() kernel.Offer {
 }
 
 // ToolCall asks for one tool's result: that of call number Call of an assistant
-// message.
+// message. A snapshot is one that no message asked for: it has a Key and nothing else.
 type ToolCall struct {
 	Key     Key        `json:"key"`
 	Message kernel.Ref `json:"message"`
@@ -163,6 +180,11 @@ type ToolCall struct {
 	Name    string     `json:"name"`
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
+}
+
+// IsSnapshot says that the call keeps a workspace, and is none of an agent's tools.
+func (c ToolCall) IsSnapshot() bool {
+	return c.Key.Purpose == Snapshot || c.Key.Purpose == FinalSnapshot
 }
 
 // EffectKey returns the key under which the call is journaled.
