@@ -122,6 +122,9 @@ const (
 // isFinalAnswer says that a step is the winner's call of rule 9.
 func (p Purpose) isFinalAnswer() bool { return p == Presentation || p == Synthesis }
 
+// IsSnapshot says that an effect keeps a workspace.
+func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
+
 // toolPurpose is that of the tool calls of a step.
 func (p Purpose) toolPurpose() Purpose {
 	if p.isFinalAnswer() {
@@ -183,9 +186,7 @@ type ToolCall struct {
 }
 
 // IsSnapshot says that the call keeps a workspace, and is none of an agent's tools.
-func (c ToolCall) IsSnapshot() bool {
-	return c.Key.Purpose == Snapshot || c.Key.Purpose == FinalSnapshot
-}
+func (c ToolCall) IsSnapshot() bool { return c.Key.Purpose.IsSnapshot() }
 
 // EffectKey returns the key under which the call is journaled.
 func (c ModelCall) EffectKey() Key { return c.Key }

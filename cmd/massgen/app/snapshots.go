@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/workspace/snapshot"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/sessions"
+)
+
+// snapshotStorage is where agents' workspaces are kept with their answers: the config's
+// folder, or one beside the sessions. Those of a session that is only in memory stay in a
+// temporary folder: the result names it.
+func (s *session) snapshotStorage() (snapshot.Storage, error) {
+	dir := s.config.Orchestrator.SnapshotStorage
+	if dir != "" {
+		return s.ownStorage(dir)
+	}
+	dir = besideStore(s.store.path)
+	if s.store.lasting == nil {
+		dir = filepath.Join(os.TempDir(), "massgen-snapshots-"+sessions.NewID())
+	}
+	return snapshot.NewStorage(dir)
+}
+
+// ownStorage is that of the config. One that an agent could write to is refused.
+func (s *session) ownStorage(dir string) (snapshot.Storage, error) {
+	storage, err := snapshot.NewStorage(dir)
+	if err != nil {
+		return storage, err
+	}
+	for _, a := range s.config.Agents {
+		if a.Tools.CWD == "" {
+			continue
+		}
+		cwd, err := filepath.Abs(a.Tools.CWD)
+		if err != nil {
+			return storage, err
+		}
+		if within(storage.Dir(), cwd) || storage.Dir() == cwd {
+			return storage, fmt.Errorf("snapshot_storage: %s is in the cwd of %s, who could change there what its peers judge: name another folder", dir, a.ID)
+		}
+	}
+	return storage, nil
+}
+
+// besideStore is the default storage: a folder beside the sessions' file.
+func besideStore(file string) string {
+	if filepath.Base(file) == storeFile {
+		return filepath.Join(filepath.Dir(file), "snapshots")
+	}
+	return file + ".snapshots"
+}
+
+// keepsSnapshots keeps the workspace in a folder with each of its agent's answers.
+func keepsSnapshots(storage snapshot.Storage, dir, store string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+	without := []string{}
+	if store != "" {
+		without = append(without, store, store+"-wal", store+"-shm", besideStore(store))
+	}
+	keeper := storage.Keeper(dir, snapshot.Options{Without: without, LeaveOut: notForPeers})
+	return func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
+		taken, err := keeper.Keep(ctx, snapshot.Place{Session: of.Session, Turn: of.Turn, Agent: of.Agent, Round: of.Round, Final: of.Final})
+		return agents.Snapshot(taken), err
+	}
+}
+
+// notForPeers says why something of a workspace is not shown to others: the program keeps
+// its own there, and a project its secrets.
+func notForPeers(name string) string {
+	base := strings.ToLower(path.Base(name))
+	isExample := slices.Contains([]string{".example", ".sample", ".template", ".dist"}, path.Ext(base))
+	switch {
+	case strings.EqualFold(name, ownFolder):
+		return "it is massgen's own"
+	case base == ".env" || strings.HasPrefix(base, ".env.") && !isExample:
+		return "it may hold secrets"
+	}
+	return ""
+}
+
+// storages are those that have snapshots of a session: the default one, and those that its
+// journals tell of.
+func (p *program) storages(ctx context.Context, store *maskedStore, id string) ([]snapshot.Storage, error) {
+	list := []snapshot.Storage{}
+	beside, err := snapshot.NewStorage(besideStore(store.path))
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, beside)
+	turns, err := store.Turns(ctx, id, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range turns {
+		kept, err := coordinator.ReadWork(ctx, store, id, t.Number)
+		if err != nil {
+			p.console.warn(err.Error()) // it can be forgotten all the same
+		}
+		for _, dir := range kept.Dirs {
+			if s, ok := snapshot.StorageOf(dir, id); ok && !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list, nil
+}
+
+// removeSnapshots removes a session's snapshots.
+func removeSnapshots(list []snapshot.Storage, id string) error {
+	var errs []error
+	for _, s := range list {
+		errs = append(errs, s.Remove(id))
+	}
+	return errors.Join(errs...)
+}
