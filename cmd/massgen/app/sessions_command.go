@@ -278,7 +278,7 @@ func (p *program) deleteSessions(ctx context.Context, store *maskedStore, ids []
 		}
 	}
 	for _, id := range ids {
-		kept, err := p.storages(ctx, store, id)
+		kept, err := storages(ctx, store, id, p.console)
 		if err != nil {
 			return err
 		}

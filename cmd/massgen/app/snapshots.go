@@ -88,14 +88,16 @@ func notForPeers(name string) string {
 }
 
 // storages are those that have snapshots of a session: the default one, and those that its
-// journals tell of.
-func (p *program) storages(ctx context.Context, store *maskedStore, id string) ([]snapshot.Storage, error) {
-	list := []snapshot.Storage{}
-	beside, err := snapshot.NewStorage(besideStore(store.path))
-	if err != nil {
-		return nil, err
+// journals tell of. A journal that cannot be read is warned of: what it belongs to can be
+// forgotten all the same.
+func storages(ctx context.Context, store *maskedStore, id string, console console) (list []snapshot.Storage, err error) {
+	if store.path != "" {
+		beside, err := snapshot.NewStorage(besideStore(store.path))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, beside)
 	}
-	list = append(list, beside)
 	turns, err := store.Turns(ctx, id, 0)
 	if err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func (p *program) storages(ctx context.Context, store *maskedStore, id string) (
 	for _, t := range turns {
 		kept, err := coordinator.ReadWork(ctx, store, id, t.Number)
 		if err != nil {
-			p.console.warn(err.Error()) // it can be forgotten all the same
+			console.warn(err.Error())
 		}
 		for _, dir := range kept.Dirs {
 			if s, ok := snapshot.StorageOf(dir, id); ok && !slices.Contains(list, s) {
