@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/workspace/snapshot"
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/sessions"
 )
@@ -20,36 +21,22 @@ import (
 // folder, or one beside the sessions. Those of a session that is only in memory stay in a
 // temporary folder: the result names it.
 func (s *session) snapshotStorage() (snapshot.Storage, error) {
-	dir := s.config.Orchestrator.SnapshotStorage
-	if dir != "" {
-		return s.ownStorage(dir)
+	switch dir := s.config.Orchestrator.SnapshotStorage; {
+	case dir != "":
+		return snapshot.NewStorage(dir)
+	case s.store.lasting == nil:
+		return snapshot.NewStorage(filepath.Join(os.TempDir(), "massgen-snapshots-"+sessions.NewID()))
 	}
-	dir = besideStore(s.store.path)
-	if s.store.lasting == nil {
-		dir = filepath.Join(os.TempDir(), "massgen-snapshots-"+sessions.NewID())
-	}
-	return snapshot.NewStorage(dir)
+	return snapshot.NewStorage(besideStore(s.store.path))
 }
 
-// ownStorage is that of the config. One that an agent could write to is refused.
-func (s *session) ownStorage(dir string) (snapshot.Storage, error) {
-	storage, err := snapshot.NewStorage(dir)
-	if err != nil {
-		return storage, err
+// outside refuses a snapshot_storage that an agent could write to. The default one may be in
+// its folder, if that is the project's own.
+func outside(cwd string, config *configs.Config, storage snapshot.Storage) error {
+	if dir := config.Orchestrator.SnapshotStorage; dir != "" && within(storage.Dir(), cwd) {
+		return fmt.Errorf("snapshot_storage (%s) is in it, where the agent could change what its peers judge: name another folder", dir)
 	}
-	for _, a := range s.config.Agents {
-		if a.Tools.CWD == "" {
-			continue
-		}
-		cwd, err := filepath.Abs(a.Tools.CWD)
-		if err != nil {
-			return storage, err
-		}
-		if within(storage.Dir(), cwd) || storage.Dir() == cwd {
-			return storage, fmt.Errorf("snapshot_storage: %s is in the cwd of %s, who could change there what its peers judge: name another folder", dir, a.ID)
-		}
-	}
-	return storage, nil
+	return nil
 }
 
 // besideStore is the default storage: a folder beside the sessions' file.

@@ -146,7 +146,7 @@ func (s *session) openWorkspaces() error {
 		w, err := openWorkspace(a.Tools, config.Timeouts.Tool)
 		if err == nil {
 			b.opened = append(b.opened, w)
-			err = apart(folders, w.Dir())
+			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage))
 		}
 		if err != nil {
 			errs = append(errs, toolFault(config, i, "cwd", err))
