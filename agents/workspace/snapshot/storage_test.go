@@ -47,6 +47,18 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestSnapshotWithinItsWorkspace has not itself in it.
+func TestSnapshotWithinItsWorkspace(t *testing.T) {
+	src, _ := live(t)
+	dst := filepath.Join(src, "bin", "kept")
+	s, err := Take(t.Context(), src, dst, plenty())
+	must(t, err)
+	t.Cleanup(func() { must(t, Remove(dst)) })
+	if s.Files != 2 || len(s.LeftOut) != 1 || !strings.HasPrefix(s.LeftOut[0], "bin/.snapshot-") {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestManyThatAreLeftOutAreCounted(t *testing.T) {
 	src, store := live(t)
 	for i := range mostLeftOut + 7 {
@@ -166,6 +178,14 @@ func TestPlacesDiffer(t *testing.T) {
 			t.Fatalf("%s is taken for one of %q", dir, b.Session)
 		}
 	})
+	var names []string
+	for _, id := range []string{"a", "A", "a/b", `a\b`, "a.b", "a_b", "A_B", "", "_", ".", strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 66)} {
+		name := fileName(id)
+		if slices.Contains(names, strings.ToLower(name)) {
+			t.Errorf("%q has the name of another, %s", id, name)
+		}
+		names = append(names, strings.ToLower(name))
+	}
 	for _, dir := range []string{"", "s/turn1/a.round1", "/s/turn1/a", "/s/turnx/a.final", "/turn1/a.final"} {
 		if _, ok := StorageOf(filepath.FromSlash(dir), "s"); ok {
 			t.Errorf("%s is taken for a snapshot", dir)
