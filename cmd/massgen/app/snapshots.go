@@ -86,7 +86,7 @@ func storages(ctx context.Context, store *maskedStore, id string, console consol
 		list = append(list, beside)
 	}
 	turns, err := store.Turns(ctx, id, 0)
-	if err != nil {
+	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return nil, err
 	}
 	for _, t := range turns {
