@@ -43,15 +43,20 @@ func CallInfoOf(ctx context.Context) CallInfo {
 	return info
 }
 
-// callInfo is what is told to the tool of a call.
-func callInfo(turn machine.Turn, e machine.ToolCall) CallInfo {
+// callInfo is what is told to the tool of a call. The error is that of a store that does
+// not work.
+func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCall) (CallInfo, error) {
 	names := namesOf(turn)
 	info := CallInfo{
 		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round,
-		Final: e.Key.Purpose == machine.FinalTool || len(turn.Agents) == 1,
+		Final: e.Key.Purpose == machine.FinalTool || e.Key.Purpose == machine.FinalSnapshot || len(turn.Agents) == 1,
 	}
 	for _, a := range e.Shown {
-		info.Answers = append(info.Answers, ShownAnswer{Name: names.anonymous(a.Agent)})
+		work, err := ReadSnapshot(ctx, d.Blobs, a.Work)
+		if err != nil {
+			return info, err
+		}
+		info.Answers = append(info.Answers, ShownAnswer{Name: names.anonymous(a.Agent), Dir: work.Dir})
 	}
-	return info
+	return info, nil
 }

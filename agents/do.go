@@ -47,6 +47,9 @@ type Member struct {
 	// KeepResult keeps the whole of a tool's result that is cut for the model, where
 	// the agent can read it, and says where. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
+	// Snapshot keeps the agent's workspace as it is now, for an answer that it gives; nil
+	// for one that has none.
+	Snapshot func(ctx context.Context, of CallInfo) (Snapshot, error)
 }
 
 // Doer runs effects. It is safe for concurrent use.
@@ -76,6 +79,9 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 		}
 		return d.callModel(ctx, turn, e)
 	case machine.ToolCall:
+		if e.IsSnapshot() {
+			return d.takeSnapshot(ctx, turn, e)
+		}
 		return d.callTool(ctx, turn, e)
 	}
 	return nil, fmt.Errorf("unknown effect %T", effect)

@@ -59,6 +59,10 @@ func (d *Doer) broken(ctx context.Context, effect machine.Effect, f machine.Fail
 	if !isTool {
 		return machine.ModelReply{Failure: &f}, nil
 	}
-	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+f.Message))
+	text := "Error: " + f.Message
+	if call.IsSnapshot() { // no model is told
+		text = f.Message
+	}
+	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
 	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}, err
 }

@@ -28,7 +28,11 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	if tool != nil && member.Plan != nil && e.Key.Purpose != machine.FinalTool {
 		tool = member.Plan(tool)
 	}
-	result, err := runTool(WithCallInfo(ctx, callInfo(turn, e)), tool, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
+	info, err := d.callInfo(stored, turn, e)
+	if err != nil {
+		return nil, err
+	}
+	result, err := runTool(WithCallInfo(ctx, info), tool, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
 	reply := machine.ToolReply{Index: e.Key.Index, Error: err != nil}
 	result = contextbuild.Clean(told(result, err))
 	if reply.Result, err = d.Blobs.Put(stored, []byte(result)); err != nil {

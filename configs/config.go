@@ -168,6 +168,9 @@ type Orchestrator struct {
 	// PlanningMode has tools that change the world describe what they would do until the
 	// winner presents the answer.
 	PlanningMode bool
+	// SnapshotStorage is the folder that keeps agents' workspaces as they were when they
+	// answered, relative to the current one unless it is absolute; empty is the default.
+	SnapshotStorage string
 }
 
 // Timeouts holds the time limits of a turn. A round limit of 0 is none.

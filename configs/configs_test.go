@@ -146,6 +146,7 @@ orchestrator:
   max_turns: 4
   max_attempts: 2
   max_tool_calls: 7
+  snapshot_storage: ../kept
   max_tool_result_bytes: 2000
 timeout_settings:
   tool_timeout_seconds: 5
@@ -205,7 +206,7 @@ func TestParsedValues(t *testing.T) {
 		Orchestrator: Orchestrator{
 			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 			MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true,
-			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000,
+			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
 		},
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute, Tool: 5 * time.Second},
 		UI:       UI{DisplayType: "silent"},

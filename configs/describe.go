@@ -192,6 +192,9 @@ func (d *description) orchestrator(o Orchestrator) {
 	d.row("planning_mode", o.PlanningMode)
 	d.row("max_tool_calls", o.MaxToolCalls)
 	d.row("max_tool_result_bytes", o.MaxToolResultBytes)
+	if o.SnapshotStorage != "" {
+		d.row("snapshot_storage", o.SnapshotStorage)
+	}
 }
 
 func (d *description) timeouts(t Timeouts) {

@@ -276,6 +276,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
 			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
 			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
+			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
 			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
 		},
 		ignored: ignoredOrchestratorKeys(),
@@ -359,7 +360,7 @@ func ignoredOrchestratorKeys() []ignoredKey {
 			allow_midstream_peer_updates_before_checklist_submit defer_voting_until_all_answered coordination_mode
 			presenter_agent skip_voting disable_injection skip_coordination_rounds debug_final_answer
 			max_orchestration_restarts interactive_mode type dspy`),
-		ignore(`snapshot_storage agent_temporary_workspace session_storage context_paths skills_directory docker
+		ignore(`agent_temporary_workspace session_storage context_paths skills_directory docker
 			enable_multimodal_tools multimodal_config image_generation_backend video_generation_backend
 			audio_generation_backend enable_nlip nlip nlip_config enable_rate_limit use_orchestrator_for_single_agent`),
 		ignoreFor("final_answer_strategy", "skip_final_presentation"),

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -40,6 +41,8 @@ type Event struct {
 	Tool      *ToolCall  `json:"tool,omitempty"`
 	Call      *ModelCall `json:"call,omitempty"`
 	ToolCalls int        `json:"tool_calls,omitempty"`
+	// Snapshot is there with Answered and Presented if the agent's work was kept.
+	Snapshot *agents.Snapshot `json:"snapshot,omitempty"`
 }
 
 // ModelCall is a model call of a step, which seed 004 calls a turn of the conversation.

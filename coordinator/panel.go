@@ -85,6 +85,11 @@ type Agent struct {
 	Plan       func(agents.Tool) agents.Tool
 	Permit     func(tool, arguments string) (permission machine.Permission, why string)
 	KeepResult func(name, result string) (where string, err error)
+	// Snapshot keeps the agent's workspace as it is now, in a folder that is the call's
+	// own, and is called for each of its answers (see agents.CallInfo); after a kill it may
+	// be called again for the same one. An error is told as a warning, and the answer
+	// counts without. It is nil for an agent that has no workspace.
+	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Context says how much of a session's history the agent is shown; its zero value
@@ -315,7 +320,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (mach
 		if err != nil {
 			return d, err
 		}
-		agent.ToolMode = a.ToolMode
+		agent.ToolMode, agent.Workspace = a.ToolMode, a.Snapshot != nil
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, nil
@@ -337,7 +342,7 @@ func (p *Panel) members() []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
 		members[i] = agents.Member{
-			Backend: a.Backend, Tools: a.Tools, Permit: a.Permit, KeepResult: a.KeepResult,
+			Backend: a.Backend, Tools: a.Tools, Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
 			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
 		}
 		if len(members) > 1 { // an agent alone gives its final answer at once

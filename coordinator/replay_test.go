@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,23 @@ rules:
 	"cancelled":    {script: agree, cancels: 1500 * time.Millisecond},
 	"topic and facts": {script: asides, change: func(o *Options) {
 		o.Topic, o.Facts = sun(o.Agents[0].Backend), sun(o.Agents[0].Backend)
+	}},
+	"workspaces": {script: `
+rules:
+  - {when: {round: 1, index: 0}, reply: {tool_calls: [{id: a, name: work, arguments: {do: it}}]}}
+  - {when: {round: 2, agent: agent1}, reply: {delay: 2s, new_answer: "a better answer"}}
+  - {when: {purpose: presentation}, reply: {text: "presented"}}
+  - {when: {round: 1}, reply: {new_answer: "{{.Agent}}"}}
+  - {when: {}, reply: {delay: 1s, vote: {agent: agent1, reason: "good"}}}
+`, change: func(o *Options) {
+		o.Rules.Final = kernel.WinnerPresent
+		for i := range o.Agents {
+			o.Agents[i].Tools = []agents.Tool{slow{}}
+		}
+		o.Agents[0].Snapshot = placed
+		o.Agents[1].Snapshot = func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+			return agents.Snapshot{}, errors.New("no room")
+		}
 	}},
 	"failed": {script: `
 rules:

@@ -23,8 +23,11 @@ type Result struct {
 	Turn      int           `json:"turn"`
 	Status    kernel.Status `json:"status"`
 	// Winner is the agent whose answer won, "" when there is none.
-	Winner    string         `json:"winner"`
-	Answer    string         `json:"answer"`
+	Winner string `json:"winner"`
+	Answer string `json:"answer"`
+	// Snapshot is the folder in which the winner's workspace is kept as it was when the
+	// answer was given, "" if there is none.
+	Snapshot  string         `json:"snapshot"`
 	Answers   []ResultAnswer `json:"answers"`
 	Votes     []ResultVote   `json:"votes"`
 	VoidVotes []ResultVote   `json:"void_votes"`
@@ -50,6 +53,8 @@ type ResultAnswer struct {
 	Agent   string `json:"agent"`
 	Label   string `json:"label"`
 	Content string `json:"content"`
+	// Snapshot is as in Result.
+	Snapshot string `json:"snapshot"`
 }
 
 // ResultVote is one vote: Label names the answer that it was for. Void is there
@@ -146,6 +151,7 @@ func (e *engine) warnings(k kernel.Result) []string {
 	}
 	list = append(list, e.leftOut()...)
 	list = append(list, e.leftOutOfSteps()...)
+	list = append(list, e.unkeptWork()...)
 	list = append(list, e.doer.Repairs()...)
 	var without []string
 	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {
@@ -209,13 +215,21 @@ func (e *engine) resultTexts(k kernel.Result, r *Result) error {
 		if err != nil {
 			return err
 		}
-		r.Answers = append(r.Answers, ResultAnswer{Agent: e.id(a.Agent), Label: e.machine.Label(a), Content: content})
+		work, err := e.snapshot(a.Work)
+		if err != nil {
+			return err
+		}
+		r.Answers = append(r.Answers, ResultAnswer{Agent: e.id(a.Agent), Label: e.machine.Label(a), Content: content, Snapshot: work.Dir})
 	}
 	if k.Winner == nil {
 		return nil
 	}
 	r.Winner = e.id(k.Winner.Agent)
-	var err error
+	work, err := e.snapshot(k.Work)
+	if err != nil {
+		return err
+	}
+	r.Snapshot = work.Dir
 	r.Answer, err = text(k.Text)
 	return err
 }

@@ -71,6 +71,9 @@ func (e *engine) toolCalls() ([]ResultToolCall, error) {
 func (e *engine) tellStart(effect machine.Effect) {
 	switch c := effect.(type) {
 	case machine.ToolCall:
+		if c.IsSnapshot() { // it is told with the answer
+			return
+		}
 		e.tellTool(Event{Kind: ToolStarted}, c, kernel.Ref{}, false)
 	case machine.ModelCall:
 		if c.Aside == nil {

@@ -48,6 +48,8 @@ type Agent struct {
 	Shown *policy.Selection `json:"shown,omitempty"`
 	// Step limits what is sent of what a step adds to its first input; nil is all of it.
 	Step *policy.StepLimits `json:"step,omitempty"`
+	// Workspace says that the agent's answers are kept with a snapshot of its files.
+	Workspace bool `json:"workspace,omitempty"`
 }
 
 // ToolMode says how a model is offered the coordination tools.
@@ -104,8 +106,9 @@ func (k Key) String() string {
 type Purpose string
 
 // The purposes. Conversation is the call of a panel of one, which knows no
-// coordination. A tool's effect is Tool; for the final answer it is FinalTool,
-// since the same agent may have run tools in the same round before.
+// coordination. A tool's effect is Tool, and Snapshot has an answer's author's workspace
+// kept; for the final answer they are FinalTool and FinalSnapshot, since the same agent may
+// have run tools, and answered, in the same round before.
 const (
 	Coordination Purpose = "coordination"
 	Conversation Purpose = "conversation"
@@ -113,14 +116,31 @@ const (
 	Synthesis    Purpose = "synthesis"
 	Tool         Purpose = "tool"
 	FinalTool    Purpose = "final_tool"
+
+	Snapshot      Purpose = "snapshot"
+	FinalSnapshot Purpose = "final_snapshot"
 )
+
+// isFinalAnswer says that a step is the winner's call of rule 9.
+func (p Purpose) isFinalAnswer() bool { return p == Presentation || p == Synthesis }
+
+// IsSnapshot says that an effect keeps a workspace.
+func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
 
 // toolPurpose is that of the tool calls of a step.
 func (p Purpose) toolPurpose() Purpose {
-	if p == Presentation || p == Synthesis {
+	if p.isFinalAnswer() {
 		return FinalTool
 	}
 	return Tool
+}
+
+// snapshotPurpose is that of the snapshot with which a step's answer is kept.
+func (p Purpose) snapshotPurpose() Purpose {
+	if p.isFinalAnswer() {
+		return FinalSnapshot
+	}
+	return Snapshot
 }
 
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
@@ -157,7 +177,7 @@ func (c ModelCall) Current() kernel.Offer {
 }
 
 // ToolCall asks for one tool's result: that of call number Call of an assistant
-// message.
+// message. A snapshot is one that no message asked for: it has a Key and nothing else.
 type ToolCall struct {
 	Key     Key        `json:"key"`
 	Message kernel.Ref `json:"message"`
@@ -166,6 +186,9 @@ type ToolCall struct {
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
 }
+
+// IsSnapshot says that the call keeps a workspace, and is none of an agent's tools.
+func (c ToolCall) IsSnapshot() bool { return c.Key.Purpose.IsSnapshot() }
 
 // EffectKey returns the key under which the call is journaled.
 func (c ModelCall) EffectKey() Key { return c.Key }

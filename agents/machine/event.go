@@ -86,7 +86,8 @@ func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
 // ToolReply is the result of a ToolCall.
 type ToolReply struct {
 	Index int `json:"index"`
-	// Result is what the model is sent, and Whole all of it where that was cut.
+	// Result is what the model is sent, and Whole all of it where that was cut. That of a
+	// snapshot says, for no model, where it is; with Error, why there is none.
 	Result kernel.Ref `json:"result"`
 	Whole  kernel.Ref `json:"whole,omitzero"`
 	Error  bool       `json:"error,omitempty"`
@@ -116,6 +117,10 @@ type Outcome struct {
 	Seen   int        `json:"seen,omitempty"`
 	Answer kernel.Ref `json:"answer,omitzero"`
 	Hash   string     `json:"hash,omitempty"`
+	// Work is the result of the snapshot that was taken with the answer, Unkept why there
+	// is none; both are zero for an agent without a workspace.
+	Work   kernel.Ref `json:"work,omitzero"`
+	Unkept kernel.Ref `json:"unkept,omitzero"`
 	For    int        `json:"for,omitempty"`
 	Reason string     `json:"reason,omitempty"`
 }

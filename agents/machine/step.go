@@ -21,6 +21,8 @@ type Task struct {
 	// JSON begins the step in JSON mode, MayUseJSON lets it go over to it (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
+	// Snapshot keeps the agent's workspace with its answer.
+	Snapshot bool `json:"snapshot,omitempty"`
 }
 
 // Step is one agent's step under way.
@@ -54,11 +56,13 @@ type state struct {
 	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Waiting says that a model call is out. Pending are the tool calls that are
-	// out, Act what the step ends with when they are back.
+	// out, Act what the step ends with when they are back. Answer is what it ends with
+	// when the snapshot that is out is back.
 	Waiting bool      `json:"waiting,omitempty"`
 	Pending []pending `json:"pending,omitempty"`
 	NewAsks []Ask     `json:"new_asks,omitempty"`
 	Act     *Outcome  `json:"act,omitempty"`
+	Answer  *Outcome  `json:"answer,omitempty"`
 	Outcome Outcome   `json:"outcome"`
 }
 
@@ -112,7 +116,8 @@ func (s *Step) JSON() bool { return s.s.JSON }
 // Waits says whether the effect with this key is out.
 func (s *Step) Waits(k Key) bool {
 	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
-	return isModel || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
+	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
+	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
 }
 
 // Apply takes one event and returns the effects to run now. A result that
@@ -129,6 +134,9 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 		s.s.Waiting = false
 		return s.takeReply(ev), nil
 	case ToolReply:
+		if s.s.Answer != nil {
+			return s.takeSnapshot(ev)
+		}
 		return s.takeResult(ev)
 	case Approval:
 		return s.takeApproval(ev), nil
@@ -200,7 +208,7 @@ func (s *Step) endConversation(r ModelReply) []Effect {
 		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
 	}
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
-	return s.end(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
 }
 
 // takeCalls gives every call of the message its result: the agent's own tools
@@ -284,7 +292,7 @@ func (s *Step) goOn() []Effect {
 	case s.s.Cancelled:
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
 	case s.s.Act != nil:
-		return s.end(*s.s.Act)
+		return s.act(*s.s.Act)
 	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts:
 		return s.giveUp()
 	}
@@ -326,7 +334,7 @@ func (s *Step) giveUp() []Effect {
 	_, refused := s.judgeAnswer(text)
 	switch {
 	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
-		return s.end(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
+		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
 	case s.isConversation(), !s.hasAnswer() && !hasText:
 		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text"})
 	}

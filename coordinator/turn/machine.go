@@ -35,6 +35,7 @@ type state struct {
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
 	Asides    asides     `json:"asides,omitzero"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	Unkept    []Unkept   `json:"unkept,omitempty"`
 	// Asks are the questions that wait for a person; IsAsking says that the first of
 	// them was asked.
 	Asks     []machine.Ask `json:"asks,omitempty"`
@@ -100,10 +101,6 @@ func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) 
 
 // Truncated returns the agents of which a message was cut at its most tokens.
 func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
-
-// ToolCalls returns the calls of the agents' own tools, in the order in which they were
-// asked for.
-func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
 
 // Fallbacks returns which calls went to other models, in the order in which that
 // began.
@@ -219,14 +216,6 @@ func (m *Machine) toolDone(ev ToolDone) error {
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
 }
 
-// noteTool books the result of a tool call, and tells of it.
-func (m *Machine) noteTool(ev ToolDone) {
-	i := slices.IndexFunc(m.s.ToolCalls, func(c ToolCall) bool { return c.Call.Key == ev.Key })
-	c := &m.s.ToolCalls[i]
-	c.Result, c.Error, c.Ended = ev.Reply.Result, ev.Reply.Error, ev.At
-	m.out = append(m.out, ToolEnded{*c})
-}
-
 // once adds an agent to a list that has it not yet.
 func once(list *[]int, agent int) {
 	if !slices.Contains(*list, agent) {
@@ -262,6 +251,7 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 		return nil
 	}
 	m.s.Steps[agent] = nil
+	m.noteUnkept(agent, s.Purpose, outcome)
 	told := len(m.out)
 	m.out = append(m.out, StepEnded{})
 	if err := m.decide(kernelEvent(at, agent, s.Purpose, outcome)); err != nil {
@@ -282,7 +272,7 @@ func (m *Machine) noteJSON(agent int, s *step) {
 
 func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
 	for _, e := range effects {
-		if call, ok := e.(machine.ToolCall); ok {
+		if call, ok := e.(machine.ToolCall); ok && !call.IsSnapshot() {
 			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
 		}
 		m.out = append(m.out, Run{e})
@@ -340,6 +330,7 @@ func (m *Machine) begin(at kernel.Time, task machine.Task) {
 	mode := m.s.Turn.Agents[task.Agent].ToolMode
 	task.JSON = mode == machine.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
 	task.MayUseJSON = mode == machine.ToolsAuto
+	task.Snapshot = m.s.Turn.Agents[task.Agent].Workspace
 	s, effects := machine.Begin(task)
 	m.s.Steps[task.Agent] = &step{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
 	m.out = append(m.out, StepStarted{Agent: task.Agent, Round: task.Round, Purpose: task.Purpose})
@@ -356,11 +347,11 @@ func (m *Machine) tell(agent int, ev machine.Event) error {
 // kernelEvent is what a step's end means to the kernel.
 func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
 	if isFinalAnswer(purpose) {
-		return kernel.Presented{At: at, Answer: o.Answer, Reason: o.Reason}
+		return kernel.Presented{At: at, Answer: o.Answer, Work: o.Work, Reason: o.Reason}
 	}
 	switch o.Kind {
 	case machine.Answered:
-		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash}
+		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Work: o.Work}
 	case machine.Voted:
 		return kernel.Voted{At: at, Agent: agent, Seen: o.Seen, For: o.For, Reason: o.Reason}
 	case machine.Abstained:

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,8 +70,12 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	for _, limit := range []*time.Duration{&rules.StragglerGrace, &rules.FirstRoundLimit, &rules.RoundLimit, &rules.RoundGrace, &rules.TurnLimit} {
 		*limit = time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "limit")) * time.Millisecond
 	}
+	list := make([]machine.Agent, len(ids))
+	for i := range list {
+		list[i].Workspace = rapid.Bool().Draw(t, "workspace")
+	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
-		Session: "s", Turn: 1, Agents: make([]machine.Agent, len(ids)),
+		Session: "s", Turn: 1, Agents: list,
 		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2},
 		Asides: []machine.Aside{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
@@ -97,7 +102,11 @@ func (p *play) drawEvent() turn.Event {
 	effect := p.out[i]
 	p.out = slices.Delete(p.out, i, i+1)
 	if call, ok := effect.(machine.ToolCall); ok {
-		return turn.ToolDone{At: p.now, Key: call.Key, Reply: machine.ToolReply{Index: call.Key.Index, Result: ref("found")}}
+		reply := machine.ToolReply{Index: call.Key.Index, Result: ref("found")}
+		if call.IsSnapshot() {
+			reply.Result, reply.Error = ref(call.Key.String()), rapid.Bool().Draw(p.t, "not kept")
+		}
+		return turn.ToolDone{At: p.now, Key: call.Key, Reply: reply}
 	}
 	return turn.ModelDone{At: p.now, Key: effect.EffectKey(), Reply: p.drawReply()}
 }
@@ -220,6 +229,9 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	}
 	delete(p.steps, c.Agent)
 	isFinal := c.Purpose == machine.Presentation || c.Purpose == machine.Synthesis
+	if o := c.Outcome; o.Kind == machine.Answered && p.m.Turn().Agents[c.Agent].Workspace == (o.Work == o.Unkept) {
+		p.t.Fatalf("agent %d answered, and its work is %+v", c.Agent, o)
+	}
 	acted := c.Outcome.Kind == machine.Answered || c.Outcome.Kind == machine.Voted
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
@@ -249,10 +261,36 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {
 			t.Fatalf("the result is %+v", r)
 		}
+		p.checkWork(r)
 		if abandoned := slices.Clone(p.m.Abandoned()); len(slices.Compact(abandoned)) != len(p.m.Abandoned()) {
 			t.Fatalf("abandoned are %v", p.m.Abandoned())
 		}
 	})
+}
+
+// checkWork: each answer has the snapshot that was taken for it, if there is one, and the
+// result has that of its text. None is among the tools.
+func (p *play) checkWork(r kernel.Result) {
+	kept := map[kernel.Ref]machine.Key{}
+	for _, ev := range p.journal {
+		if done, ok := ev.(turn.ToolDone); ok && strings.Contains(string(done.Key.Purpose), "snapshot") && !done.Reply.Error {
+			kept[done.Reply.Result] = done.Key
+		}
+	}
+	for _, a := range r.All {
+		key, ok := kept[a.Work]
+		if ok != (a.Work != kernel.Ref{}) || ok && (key != machine.Key{Agent: a.Agent, Round: a.Round, Purpose: machine.Snapshot}) {
+			p.t.Fatalf("the answer %+v has the work of %v", a, key)
+		}
+	}
+	if r.Winner != nil && r.Work != r.Winner.Work && kept[r.Work].Purpose != machine.FinalSnapshot && r.Work != (kernel.Ref{}) {
+		p.t.Fatalf("the result %+v has the work %v", r, r.Work)
+	}
+	for _, c := range p.m.ToolCalls() {
+		if c.Call.IsSnapshot() {
+			p.t.Fatalf("%v is among the tools", c)
+		}
+	}
 }
 
 // TestDamagedJournalsAreErrors takes a turn's journal and spoils it.

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,14 @@ type Options struct {
 	// Previous is an earlier snapshot of the same workspace, or empty. A file that it
 	// has with the same bytes is shared with it by a hard link.
 	Previous string
+	// Without are folders and files anywhere that are left out if they are in the
+	// workspace, whatever links lead there; they need not be there. The folder that the
+	// snapshot is made in is one of them.
+	Without []string
+	// LeaveOut says why something of the workspace is left out, with all that is in it;
+	// empty for what is copied. Its argument is a path as fs.FS has them. Nil leaves out
+	// nothing.
+	LeaveOut func(name string) (why string)
 }
 
 // Snapshot is a finished copy of a workspace.
@@ -30,12 +39,17 @@ type Snapshot struct {
 	// Files counts regular files, Bytes what is in them.
 	Files int
 	Bytes int64
-	// LeftOut says what was not copied and why, one line each.
+	// LeftOut says what was not copied and why, one line each; of many the last line says
+	// how many more there are.
 	LeftOut []string
 }
 
-// deepest is how many folders may be in each other.
-const deepest = 100
+// deepest is how many folders may be in each other, and mostLeftOut how much is named that
+// is left out.
+const (
+	deepest     = 100
+	mostLeftOut = 100
+)
 
 // Take copies the tree src to dst, which must not be there. Where the file system can,
 // the copies share their blocks with the originals until these change (io.Copy has the
@@ -70,7 +84,7 @@ func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err erro
 		return s, fmt.Errorf("take a snapshot: %w", err)
 	}
 	defer to.Close()
-	c := &copying{Options: o, ctx: ctx, from: from, to: to, dir: unfinished}
+	c := &copying{Options: o, ctx: ctx, from: from, to: to, dir: unfinished, without: existing(slices.Concat(o.Without, []string{unfinished}))}
 	if err := c.tree(); err != nil {
 		return s, fmt.Errorf("take a snapshot of %s: %w", src, err)
 	}
@@ -78,6 +92,9 @@ func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err erro
 		return s, fmt.Errorf("finish a snapshot: %w", err)
 	}
 	c.made.Dir = dst
+	if more := c.leftOut - mostLeftOut; more > 0 {
+		c.made.LeftOut = append(c.made.LeftOut, fmt.Sprintf("and %d more", more))
+	}
 	return c.made, nil
 }
 
@@ -104,8 +121,10 @@ type copying struct {
 	ctx      context.Context
 	from, to *os.Root
 	dir      string // where to is
+	without  []fs.FileInfo
 	folders  []string
 	entries  int
+	leftOut  int
 	made     Snapshot
 }
 
@@ -129,7 +148,50 @@ func (c *copying) visit(name string, d fs.DirEntry, err error) error {
 		return nil // it was removed meanwhile
 	case err != nil:
 		return err
-	case strings.Count(name, "/") >= deepest:
+	}
+	if why := c.why(name, d); why != "" {
+		c.leaveOut(name, why)
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	}
+	return c.take(name, d)
+}
+
+// why says why something is left out, empty if it is not.
+func (c *copying) why(name string, d fs.DirEntry) string {
+	if name == "." {
+		return ""
+	}
+	if c.LeaveOut != nil {
+		if why := c.LeaveOut(name); why != "" {
+			return why
+		}
+	}
+	info, err := d.Info()
+	if err != nil {
+		return "" // whoever copies it meets the fault
+	}
+	if slices.ContainsFunc(c.without, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+		return "it is none of the agent's work"
+	}
+	return ""
+}
+
+// existing are the folders and files of a list that are there.
+func existing(paths []string) (list []fs.FileInfo) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			list = append(list, info)
+		}
+	}
+	return list
+}
+
+// take copies one folder, file or link.
+func (c *copying) take(name string, d fs.DirEntry) error {
+	if strings.Count(name, "/") >= deepest {
 		return fmt.Errorf("it is more than %d folders deep: delete what is not needed", deepest)
 	}
 	if c.entries++; c.entries > c.MaxFiles+1 { // the tree itself is one
@@ -152,7 +214,9 @@ func (c *copying) visit(name string, d fs.DirEntry, err error) error {
 }
 
 func (c *copying) leaveOut(name, reason string) {
-	c.made.LeftOut = append(c.made.LeftOut, name+": "+reason)
+	if c.leftOut++; c.leftOut <= mostLeftOut {
+		c.made.LeftOut = append(c.made.LeftOut, name+": "+reason)
+	}
 }
 
 func (c *copying) link(name string) error {

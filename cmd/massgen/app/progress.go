@@ -98,6 +98,9 @@ func (s *session) logEvent(ev coordinator.Event) {
 	s.log.Debug(string(ev.Kind), "agent", ev.Agent, "round", ev.Round, "label", ev.Label, "text", ev.Text, "void", ev.Void,
 		"elapsed", ev.Elapsed, "calls", ev.Usage.Calls, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens,
 		"replayed", ev.Replayed)
+	if k := ev.Snapshot; k != nil {
+		s.log.Debug("the agent's workspace is kept", "agent", ev.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
+	}
 	if u := ev.Session; u != nil {
 		s.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
 			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
@@ -262,6 +265,9 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	}
 	if len(s.models) > 1 {
 		s.tellWinner(r)
+	}
+	if r.Snapshot != "" {
+		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("the work of %s: %s", r.Winner, oneLine(r.Snapshot))))
 	}
 	if u := r.Session; u != nil {
 		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, %s · %s",

@@ -57,6 +57,10 @@ type shownTurn struct {
 	Answer   string        `json:"answer"`
 	Winner   string        `json:"winner"`
 	Status   kernel.Status `json:"status"`
+	// Snapshot is the folder in which the winner's workspace is kept as it was when the
+	// answer was given, "" if there is none, or if the turn was taken in the session of
+	// which this one is a branch.
+	Snapshot string `json:"snapshot"`
 }
 
 // bytesPerToken is what an estimate goes by.
@@ -81,12 +85,16 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 		ContextWarning: noWarning, link: newestLink(turns),
 	}
 	for _, t := range turns {
-		shown.Turns = append(shown.Turns, shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status})
+		kept, err := coordinator.ReadWork(ctx, store, id, t.Number)
+		if err != nil {
+			p.console.warn(err.Error())
+		}
+		shown.Turns = append(shown.Turns, shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir})
 	}
 	shown.measure(turns)
 	if len(left) > 0 {
 		t := left[0]
-		shown.Interrupted = &shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status}
+		shown.Interrupted = &shownTurn{Number: t.Number, Question: t.Question, Answer: t.Answer, Winner: t.Winner, Status: t.Status}
 	}
 	at := session{place: place{id: id}}
 	if err := at.loadTopic(kept.Metadata); err != nil {
@@ -152,6 +160,9 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 		b.WriteString(withNewline(printable(t.Question)))
 		if t.Answer != "" {
 			b.WriteString("\n" + withNewline(printable(t.Answer)))
+		}
+		if t.Snapshot != "" {
+			fmt.Fprintf(&b, "\nthe winner's work: %s\n", oneLine(t.Snapshot))
 		}
 	}
 	return p.put(b.String())

@@ -31,10 +31,12 @@ func Launcher() {
 
 // toolbox is what the agents of a session have to work with. Its zero value is empty.
 type toolbox struct {
-	tools  [][]agents.Tool   // by agent
-	known  []map[string]bool // by agent, what its tools are called before any is left out
-	keep   []func(tool, result string) (string, error)
-	opened []io.Closer
+	tools [][]agents.Tool   // by agent
+	known []map[string]bool // by agent, what its tools are called before any is left out
+	keep  []func(tool, result string) (string, error)
+	// snapshots keep the workspaces of agents that have one.
+	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
+	opened    []io.Closer
 }
 
 // openTools opens what the session's agents work with, and gives it to them. What was
@@ -45,8 +47,11 @@ func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error
 		s.console.warn(notice)
 	}
 	n := len(s.config.Agents)
-	*s.toolbox = toolbox{tools: make([][]agents.Tool, n), known: make([]map[string]bool, n), keep: make([]func(string, string) (string, error), n)}
-	if err := s.toolbox.openWorkspaces(s.config); err != nil {
+	*s.toolbox = toolbox{
+		tools: make([][]agents.Tool, n), known: make([]map[string]bool, n), keep: make([]func(string, string) (string, error), n),
+		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n),
+	}
+	if err := s.openWorkspaces(); err != nil {
 		return err
 	}
 	servers := wantedServers(s.config)
@@ -63,7 +68,7 @@ func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error
 		s.console.warn(notice)
 	}
 	for i := range list {
-		list[i].Tools, list[i].KeepResult = s.toolbox.tools[i], s.toolbox.keep[i]
+		list[i].Tools, list[i].KeepResult, list[i].Snapshot = s.toolbox.tools[i], s.toolbox.keep[i], s.toolbox.snapshots[i]
 	}
 	return nil
 }
@@ -125,7 +130,13 @@ func (b *toolbox) unknown(config *configs.Config) (notices []string) {
 	return notices
 }
 
-func (b *toolbox) openWorkspaces(config *configs.Config) error {
+// openWorkspaces opens the agents' folders, and the storage of their snapshots.
+func (s *session) openWorkspaces() error {
+	config, b := s.config, s.toolbox
+	storage, err := s.snapshotStorage()
+	if err != nil {
+		return err
+	}
 	var errs []error
 	folders := map[string]string{}
 	for i, a := range config.Agents {
@@ -135,7 +146,7 @@ func (b *toolbox) openWorkspaces(config *configs.Config) error {
 		w, err := openWorkspace(a.Tools, config.Timeouts.Tool)
 		if err == nil {
 			b.opened = append(b.opened, w)
-			err = apart(folders, w.Dir())
+			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage))
 		}
 		if err != nil {
 			errs = append(errs, toolFault(config, i, "cwd", err))
@@ -143,7 +154,7 @@ func (b *toolbox) openWorkspaces(config *configs.Config) error {
 		}
 		folders[a.ID] = w.Dir()
 		b.add(i, a.Tools, w.Tools(), "", true)
-		b.keep[i] = w.KeepResult
+		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w.Dir(), s.store.path)
 	}
 	return errors.Join(errs...)
 }
