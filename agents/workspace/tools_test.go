@@ -20,7 +20,7 @@ func open(t *testing.T, o Options) scene {
 	w, err := Open(o)
 	must(t, err)
 	t.Cleanup(func() { must(t, w.Close()) })
-	return scene{Workspace: w, t: t}
+	return scene{Workspace: w, t: t, info: agents.CallInfo{Final: true}}
 }
 
 // is runs a tool and compares its whole result.
