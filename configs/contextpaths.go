@@ -71,7 +71,7 @@ const (
 
 func contextPathSection() section[ContextPath] {
 	return section[ContextPath]{keys: []key[ContextPath]{
-		{"path", folder("a folder or file", func(p *ContextPath) *string { return &p.Path })},
+		{"path", pathOf("a folder or file", func(p *ContextPath) *string { return &p.Path })},
 		{"permission", func(r *reader, at string, n *yaml.Node, p *ContextPath) {
 			access := accessRead
 			enum(func(a *string) *string { return a }, accessRead, accessWrite)(r, at, n, &access)
@@ -137,6 +137,12 @@ func (r *reader) checkContextPaths(c *Config) {
 	}
 	for _, p := range all {
 		r.checkOverlap(c, p)
+	}
+	for i, a := range c.Agents {
+		if dir := c.Orchestrator.AgentTemporaryWorkspace; dir != "" && a.Tools.CWD != "" && isWithin(dir, a.Tools.CWD) {
+			r.fail(r.places["orchestrator.agent_temporary_workspace"],
+				"orchestrator.agent_temporary_workspace is in the cwd of %s (agent %d), who could change it; name a folder elsewhere", a.ID, i+1)
+		}
 	}
 	switch at := r.places[common]; {
 	case len(c.Orchestrator.ContextPaths) == 0 || len(without) == 0:

@@ -97,7 +97,7 @@ func backendSection() section[Backend] {
 // which MassGen has in the same place.
 func agentBackendSection() section[Agent] {
 	sec := section[Agent]{keys: []key[Agent]{
-		{"cwd", folder("a folder", func(a *Agent) *string { return &a.Tools.CWD })},
+		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
 		{"context_paths", contextPathsOf(func(a *Agent) *[]ContextPath { return &a.Tools.ContextPaths })},
 		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands })},
 		{"command_line_allowed_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.AllowedCommands })},
@@ -122,7 +122,7 @@ func serverSection() section[MCPServer] {
 			{"command", (*reader).serverCommand},
 			{"args", (*reader).serverArgs},
 			{"env", (*reader).serverEnv},
-			{"cwd", folder("a folder", func(s *MCPServer) *string { return &s.CWD })},
+			{"cwd", folder(func(s *MCPServer) *string { return &s.CWD })},
 			{"url", (*reader).serverURL},
 			{"headers", (*reader).serverHeaders},
 			{"allowed_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.AllowedTools })},
@@ -278,7 +278,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
 			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
-			{"agent_temporary_workspace", folder("a folder", func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
+			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
 			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
 		},
 		ignored: ignoredOrchestratorKeys(),

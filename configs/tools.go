@@ -126,8 +126,13 @@ func serverNames(servers []MCPServer) []string {
 	return names
 }
 
-// folder reads a path; what says of what.
-func folder[T any](what string, field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
+// folder reads the path of a folder.
+func folder[T any](field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
+	return pathOf("a folder", field)
+}
+
+// pathOf reads a path; what says of what.
+func pathOf[T any](what string, field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
 	return func(r *reader, at string, n *yaml.Node, t *T) {
 		path, ok := parseScalar(r, at, n, textParser())
 		switch {

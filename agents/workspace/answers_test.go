@@ -122,7 +122,7 @@ func TestToolsTellOfTheTrees(t *testing.T) {
 	s := open(t, Options{Answers: true, Reads: []Mount{{"notes.md", file}}, Writes: []Mount{{"site", dir}}})
 	got := toolCalled(t, s.Tools(), "list_files").Definition().Description
 	want := "Lists files and folders with their sizes in bytes. In answers/agent1 and so on are the files of the answers that you were shown, for reading only." +
-		" notes.md is a file from elsewhere that can be read only. site is a folder from elsewhere that can be written to by the file tools, and only in the final answer."
+		" notes.md is a file from elsewhere that can be read only. site is a folder from elsewhere that can be written to by the file tools once your answer has won."
 	if got != want {
 		t.Error(got)
 	}

@@ -37,13 +37,13 @@ type Options struct {
 	// Protected are paths, as tools name them, within Writes that stay as they are, with
 	// all below them, whichever of Writes leads there. So do Reads that lie within Writes.
 	Protected []string
-	// Answers has the folders of the answers that the agent was shown (agents.CallInfo)
-	// appear as answers/NAME, for reading only. Answers is then no name for a mount, and
-	// hides a file of the workspace with that name.
+	// Answers is for an agent of a panel: the folders of the answers that it was shown
+	// (agents.CallInfo) appear as answers/NAME, for reading only. Answers is then no name
+	// for a mount, and hides a file of the workspace with that name.
 	Answers bool
 	// AnswersDir is where commands find the same folders as links, by the variable
-	// ANSWERS. It is made if it is not there; what it has of other links goes. Empty means
-	// a new folder that Close removes.
+	// ANSWERS. It is made if it is not there, and is not in Dir; what it has of other links
+	// goes. Empty means a new folder that Close removes.
 	AnswersDir string
 	// Command turns run_command on.
 	Command *CommandOptions
@@ -114,6 +114,9 @@ func Open(o Options) (w *Workspace, err error) {
 	if o.Answers && linkable {
 		if w.links, err = openLinks(o.AnswersDir); err != nil {
 			return w, err
+		}
+		if _, ok := inside(w.links.dir, w.own.dir); ok {
+			return w, fmt.Errorf("the folder of answers %s is in the workspace, where commands could change it: take one elsewhere", o.AnswersDir)
 		}
 	}
 	w.command, err = newCommand(*o.Command, w)
@@ -232,8 +235,11 @@ func (w *Workspace) trees() string {
 		if t.file != "" {
 			what = "a file"
 		}
-		if t.writable {
-			may = "be written to by the file tools, and only in the final answer"
+		switch {
+		case t.writable && w.answers != nil:
+			may = "be written to by the file tools once your answer has won"
+		case t.writable:
+			may = "be written to by the file tools"
 		}
 		fmt.Fprintf(&b, " %s is %s from elsewhere that can %s.", t.name, what, may)
 	}
