@@ -24,7 +24,6 @@ func TestAnswersAreShownForReading(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(dir, "answers"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "answers", "mine"), []byte("hidden"), 0o644))
 	s := open(t, Options{Dir: dir, Answers: true})
-	s.info = agents.CallInfo{}
 	s.is("list_files", args{"depth": 9}, `{"success":true,"path":".","entries":[]}`)
 	s.is("list_files", args{"path": "answers"}, `{"success":true,"path":"answers","entries":[]}`)
 	s.is("write_file", args{"path": "answers/x", "content": ""}, `{"success":false,"error":"answers/x can only be read: write to the workspace"}`)

@@ -28,7 +28,7 @@ var hostilePaths = []string{
 	"site/../../outside/canary", "site/keep.md", "site/KEEP.md", "site/./keep.md", "site//keep.md", "site/alias", "site/kept/x",
 	"site/folder/kept.txt", "site/folder", "site/through/kept.txt", "site/into/new", "site",
 	"site/.git/hooks/pre-commit", "site/.GIT/config", "site/sub/.git", "site/sub/.env/x", "site/gitlink/config", "site/.massgen/x",
-	"inner/x", "site/inner/x", "site/inner", "deep/kept.txt", "deep/.", "doc/free", "site/doc/free",
+	"inner/x", "site/inner/x", "site/inner", "deep/kept.txt", "deep/.", "old/old", "old/new", "older/x", "older/new", "doc/free", "site/doc/free",
 	"answers", "answers/", "answers/x", "answers/agent1", "answers/agent1/file", "answers/agent1/new", "answers/agent1/leak",
 	"answers/agent1/leak/canary", "answers/agent1/up/canary", "answers/agent1/chain/canary", "answers/agent1/dir/link",
 	"answers/agent1/../agent2/file", "answers/agent1/../../outside/canary", "answers/../outside/canary", "answers/agent9/file",
@@ -58,7 +58,7 @@ func newScene(t *testing.T) scene {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for name, text := range map[string]string{
 		"outside/canary": canary, "own/file": "mine", "own/dir/file": "mine", "own/PEER/x": "mine", "peer/answer.txt": "theirs",
-		"site/keep.md": "protected", "site/folder/kept.txt": "protected", "site/kept/old": "protected", "site/free": "free",
+		"site/keep.md": "protected", "site/folder/kept.txt": "protected", "site/kept/old": "protected", "site/kept/sub/x": "protected", "site/free": "free",
 		"site/.git/config": "owner's", "site/sub/.git": "owner's", "site/doc/free": "free", "site/inner/x": "only read",
 		"snap/agent1/file": "judged", "snap/agent1/dir/file": "judged", "snap/agent2/file": "judged", "own/answers/x": "hidden",
 	} {
@@ -77,7 +77,7 @@ func newScene(t *testing.T) scene {
 	makeOddFiles(t, at("own"))
 	w, err := Open(Options{
 		Dir: at("own"), Reads: []Mount{{"peer", at("peer")}, {"inner", at("site/inner")}},
-		Writes:    []Mount{{"site", at("site")}, {"deep", at("site/folder")}, {"doc", at("site/doc")}},
+		Writes:    []Mount{{"site", at("site")}, {"deep", at("site/folder")}, {"doc", at("site/doc")}, {"old", at("site/kept")}, {"older", at("site/kept/sub")}},
 		Protected: []string{"site/keep.md", "site/folder/kept.txt", "site/kept", "site/later/file"}, Answers: true,
 	})
 	must(t, err)
@@ -262,7 +262,8 @@ func TestProtectedByAnotherSpelling(t *testing.T) {
 	s := newScene(t)
 	site := filepath.Join(filepath.Dir(s.Dir()), "site")
 	must(t, os.Link(filepath.Join(site, "keep.md"), filepath.Join(site, "other-name")))
-	for _, p := range []string{"site/other-name", "site/Keep.MD", "site/LATER/file", "site/later"} {
+	must(t, os.Link(filepath.Join(site, "sub", ".git"), filepath.Join(site, "sub", "git~1")))
+	for _, p := range []string{"site/sub/git~1", "site/other-name", "site/Keep.MD", "site/LATER/file", "site/later"} {
 		if result, ok := s.call("write_file", map[string]any{"path": p, "content": "x"}); ok {
 			t.Errorf("%s was written: %s", p, result)
 		}

@@ -60,11 +60,8 @@ func (v *view) find(name string) (place, error) {
 	return place{clean, t, path.Join(".", rest)}, nil
 }
 
-// openAnswer opens the folder of an agent's answer, once in a call.
+// openAnswer opens the folder of an agent's answer until the view is closed.
 func (v *view) openAnswer(agent string) (*tree, error) {
-	if i := slices.IndexFunc(v.opened, func(t *tree) bool { return t.name == agent }); i >= 0 {
-		return v.opened[i], nil
-	}
 	shown := v.shown()
 	i := slices.IndexFunc(shown, func(a agents.ShownAnswer) bool { return a.Name == agent })
 	if i < 0 {
