@@ -45,7 +45,7 @@ func (c *Config) text() string {
 	for _, a := range c.Agents {
 		d.row(a.ID, oneLine(c.secrets.Redact(agentLine(a, c.Context))))
 	}
-	d.orchestrator(c.Orchestrator)
+	d.orchestrator(c.Orchestrator, c.secrets)
 	d.timeouts(c.Timeouts)
 	d.head("ui")
 	d.row("display_type", c.UI.DisplayType)
@@ -176,7 +176,7 @@ func (d *description) call(c *Config, name string, b Backend, made bool) {
 	}
 }
 
-func (d *description) orchestrator(o Orchestrator) {
+func (d *description) orchestrator(o Orchestrator, secrets *Secrets) {
 	d.head("orchestrator")
 	d.row("pace", o.Pace)
 	d.row("decision", o.Decision)
@@ -194,6 +194,12 @@ func (d *description) orchestrator(o Orchestrator) {
 	d.row("max_tool_result_bytes", o.MaxToolResultBytes)
 	if o.SnapshotStorage != "" {
 		d.row("snapshot_storage", o.SnapshotStorage)
+	}
+	for _, p := range o.ContextPaths {
+		d.row("context_paths", oneLine(secrets.Redact(p.String())))
+	}
+	if o.AgentTemporaryWorkspace != "" {
+		d.row("agent_temporary_workspace", oneLine(secrets.Redact(o.AgentTemporaryWorkspace)))
 	}
 }
 

@@ -89,6 +89,7 @@ func TestHostileCommands(t *testing.T) {
 			}
 		})
 	}
+	t.Logf("%d hostile commands, each free, fenced in, and fenced in without namespaces", ran)
 	if ran < 20 {
 		t.Errorf("only %d of %d commands could be tried: their programs are not installed", ran, len(hostile))
 	}

@@ -133,6 +133,10 @@ func (b *toolbox) unknown(config *configs.Config) (notices []string) {
 // openWorkspaces opens the agents' folders, and the storage of their snapshots.
 func (s *session) openWorkspaces() error {
 	config, b := s.config, s.toolbox
+	shown, err := mountsOfAll(config)
+	if err != nil {
+		return err
+	}
 	storage, err := s.snapshotStorage()
 	if err != nil {
 		return err
@@ -143,7 +147,7 @@ func (s *session) openWorkspaces() error {
 		if a.Tools.CWD == "" {
 			continue
 		}
-		w, err := openWorkspace(a.Tools, config.Timeouts.Tool)
+		w, err := openWorkspace(config, i, shown[i])
 		if err == nil {
 			b.opened = append(b.opened, w)
 			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage))
@@ -188,10 +192,20 @@ func within(path, folder string) bool {
 	}
 }
 
-func openWorkspace(t configs.Tools, limit time.Duration) (*workspace.Workspace, error) {
-	o := workspace.Options{Dir: t.CWD}
+func openWorkspace(config *configs.Config, agent int, shown mounts) (*workspace.Workspace, error) {
+	a := config.Agents[agent]
+	t := a.Tools
+	o := workspace.Options{
+		Dir: t.CWD, Reads: shown.reads, Writes: shown.writes, Protected: shown.protected,
+		Answers: len(config.Agents) > 1,
+	}
+	if dir := config.Orchestrator.AgentTemporaryWorkspace; dir != "" {
+		o.AnswersDir = filepath.Join(dir, a.ID)
+	}
 	if t.RunCommands {
-		o.Command = &workspace.CommandOptions{Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(limit)}
+		o.Command = &workspace.CommandOptions{
+			Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(config.Timeouts.Tool),
+		}
 		// One that cannot be fenced in comes here only after a person's word (permits).
 		o.Command.Approve = func(context.Context, string) (bool, error) { return true, nil }
 	}
@@ -225,7 +239,8 @@ func unfenced(config *configs.Config) (notice string) {
 // checkTools says, without opening anything, why what agents are to work with could
 // not be opened.
 func checkTools(config *configs.Config) error {
-	var errs []error
+	_, err := mountsOfAll(config)
+	errs := []error{err}
 	for _, w := range wantedServers(config) {
 		if err := findProgram(w.server); err != nil {
 			errs = append(errs, w.fault(config, err))

@@ -56,6 +56,15 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Text: strings.Join(results, "|")}
 		}),
+		// What is elsewhere is written to at the end only, and not where it is protected.
+		"writes-elsewhere": working(func(results []string) backendtest.Reply {
+			if len(results) == 0 {
+				return calls("list_files", `{"path":"site"}`, "write_file", `{"path":"site/made.txt","content":"made"}`,
+					"write_file", `{"path":"site/keep.txt","content":"x"}`, "delete_file", `{"path":"site/.git/config"}`,
+					"write_file", `{"path":"site-2/made.txt","content":"x"}`, "move_file", `{"from":"site/old.txt","to":"old.txt"}`)
+			}
+			return backendtest.Reply{Text: strings.Join(results, "|")}
+		}),
 		"reads-much": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("read_file", `{"path":"much.txt"}`)
