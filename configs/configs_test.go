@@ -224,7 +224,7 @@ func TestParsedValues(t *testing.T) {
 		Topic:    Topic{Detect: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
 		Memory:   Memory{Extract: true},
 		Servers:  []MCPServer{{Name: "all", Type: "stdio", Command: "docs"}},
-		Warnings: []Issue{{"f.yaml", 54, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
+		Warnings: []Issue{{"f.yaml", 55, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
 	}
 	want.Memory.Backend = want.Agents[0].Backend
 	want.Memory.Backend.ToolMode = ""

@@ -78,6 +78,7 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Text: "That is all."}
 		},
+		"judges-files": judgesFiles,
 		"runs-long": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("run_command", `{"argv":["sh","-c","echo begun; sleep 20"]}`)
@@ -93,6 +94,28 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	}
 }
 
+// judgesFiles is a model that writes a file and answers, and in the next round reads those
+// of all answers, changes its own, tries to change another's, and votes for agent2.
+func judgesFiles(c backendtest.Call) backendtest.Reply {
+	results := resultsOf(c)
+	switch {
+	case isBlind(c) && len(results) == 0:
+		return calls("write_file", `{"path":"work.txt","content":"by `+c.Model()+`"}`)
+	case isBlind(c):
+		return calls("new_answer", `{"content":"see work.txt of `+c.Model()+`"}`)
+	case len(results) == 0:
+		return calls("write_file", `{"path":"work.txt","content":"changed"}`)
+	case len(results) == 1:
+		return calls("read_file", `{"path":"answers/agent1/work.txt"}`, "read_file", `{"path":"answers/agent2/work.txt"}`,
+			"write_file", `{"path":"answers/agent2/work.txt","content":"spoilt"}`, "list_files", `{"path":"answers"}`)
+	}
+	reason, err := json.Marshal(map[string]string{"agent_id": "agent2", "reason": strings.Join(results[1:], "|")})
+	if err != nil {
+		return backendtest.Reply{Text: err.Error()}
+	}
+	return calls("vote", string(reason))
+}
+
 // working is a model that works with tools, and then says what it has to say in the
 // way of its panel: as text, or as an answer, for which it votes later.
 func working(next func(results []string) backendtest.Reply) func(backendtest.Call) backendtest.Reply {
@@ -101,20 +124,7 @@ func working(next func(results []string) backendtest.Reply) func(backendtest.Cal
 		if coordinated && !isBlind(c) {
 			return voteFor("agent2")
 		}
-		var results []string
-		for _, m := range c.Messages() {
-			switch m.Role {
-			case backends.RoleUser:
-				results = nil
-			case backends.RoleTool:
-				for _, p := range m.Parts {
-					if result, ok := p.(backends.ToolResult); ok {
-						results = append(results, result.Content)
-					}
-				}
-			}
-		}
-		r := next(results)
+		r := next(resultsOf(c))
 		for i := range r.ToolCalls {
 			r.ToolCalls[i].ID = fmt.Sprintf("call_%d_%d", c.Number, i)
 		}
@@ -127,6 +137,23 @@ func working(next func(results []string) backendtest.Reply) func(backendtest.Cal
 		}
 		return r
 	}
+}
+
+// resultsOf are the results of the step so far.
+func resultsOf(c backendtest.Call) (results []string) {
+	for _, m := range c.Messages() {
+		switch m.Role {
+		case backends.RoleUser:
+			results = nil
+		case backends.RoleTool:
+			for _, p := range m.Parts {
+				if result, ok := p.(backends.ToolResult); ok {
+					results = append(results, result.Content)
+				}
+			}
+		}
+	}
+	return results
 }
 
 // calls is a message with calls: names and arguments in turn.
