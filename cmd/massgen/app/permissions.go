@@ -56,7 +56,7 @@ func (s *session) permit(rules permission.Rules, unattended permission.Action) f
 		case permission.Deny:
 			return machine.Denied, d.Reason
 		}
-		return machine.Allowed, ""
+		return machine.Allowed, d.Reason
 	}
 }
 
