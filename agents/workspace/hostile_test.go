@@ -27,7 +27,8 @@ var hostilePaths = []string{
 	"site/folder/kept.txt", "site/folder", "site/through/kept.txt", "site/into/new", "site",
 	"/proc/self/root" + "/OUTSIDE/canary", "proc/self/environ", "%2e%2e/outside/canary", "．．/outside/canary", "‥/outside/canary",
 	strings.Repeat("x", 256), strings.Repeat("x", 5000), strings.Repeat("x/", 2000) + "x", strings.Repeat("../", 40) + "etc/passwd",
-	strings.Repeat("é", 128),
+	strings.Repeat("é", 128), "-rf", "--help", "-", "*", "$HOME/canary", "`id`", "/dev/stdin", "/proc/self/fd/3", "/proc/1/cwd/canary",
+	"cafe\u0301/x", "caf\u00e9/x", "peer/ANSWER.TXT", "site/ke\uff45p.md", "file:///OUTSIDE/canary", "absolute/../outside/canary",
 }
 
 // scene is a workspace with everything around it that hostile paths aim at.
@@ -134,6 +135,7 @@ func (s scene) call(name string, args map[string]any) (string, bool) {
 }
 
 func TestHostilePaths(t *testing.T) {
+	t.Logf("%d hostile paths", len(hostilePaths))
 	for _, p := range hostilePaths {
 		t.Run(fmt.Sprintf("%.40q", p), func(t *testing.T) {
 			s := newScene(t)

@@ -93,7 +93,7 @@ func (w *Workspace) walk(ctx context.Context, p place, depth int, visit func(pla
 		}
 	}
 	visited := 0
-	err := fs.WalkDir(p.tree.root.FS(), p.rel, func(rel string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(folders{p.tree.root.FS(), p.tree.root}, p.rel, func(rel string, d fs.DirEntry, err error) error {
 		visited++
 		at := p.below(rel)
 		switch {
