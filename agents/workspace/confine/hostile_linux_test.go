@@ -136,10 +136,22 @@ func (p place) harm(line string, run func(Command) string) string {
 		return "it read the secret"
 	case calls.Load() > 0:
 		return "it called a service"
-	case processState(victim.Process.Pid) == "Z":
+	case p.hasEnded(victim.Process.Pid):
 		return "it killed a process"
 	}
 	return p.changed()
+}
+
+// hasEnded waits until a process either sleeps or has ended: one that is killed needs a
+// moment for it, and so does one that starts.
+func (p place) hasEnded(pid int) (ended bool) {
+	p.t.Helper()
+	eventually(p.t, "the process neither sleeps nor ends", func() bool {
+		state := processState(pid)
+		ended = state == "Z"
+		return ended || state == "S"
+	})
+	return ended
 }
 
 func (p place) victim() *exec.Cmd {
