@@ -41,8 +41,8 @@ type Member struct {
 	// Plan returns a tool as it is before the final answer, such as one that describes
 	// what it would do; nil leaves all as they are.
 	Plan func(Tool) Tool
-	// Permit decides whether a call of a tool may run, and says why it may not, or not
-	// without a person's word. Nil permits all.
+	// Permit decides whether a call of a tool may run, and says by which rule, for the
+	// journal and for whoever hears that it may not. Nil permits all.
 	Permit func(tool, arguments string) (permission machine.Permission, why string)
 	// KeepResult keeps the whole of a tool's result that is cut for the model, where
 	// the agent can read it, and says where. It may be nil.

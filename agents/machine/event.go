@@ -58,7 +58,7 @@ type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Own says that the name is one of the agent's own tools, Permission whether the
-	// call may run, and Why by which rule it may not, or not yet.
+	// call may run, and Why by which rule that is so.
 	Own        bool       `json:"own,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
 	Why        string     `json:"why,omitempty"`

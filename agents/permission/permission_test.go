@@ -2,8 +2,10 @@ package permission
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -78,6 +80,30 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		arguments := rapid.SampledFrom([]string{`{"path":"a"}`, `{"path":"b"}`, `{}`, ``}).Draw(t, "arguments")
 		if a, b := Decide(Rules{Rules: rules}, tool, arguments), Decide(Rules{Rules: shuffled}, tool, arguments); a.Action != b.Action {
 			t.Fatalf("%v and %v", a, b)
+		}
+	})
+}
+
+// FuzzDecideAsToolsRead holds rules to what a tool of this program makes of the same
+// arguments: what is allowed is inside, and what is inside is denied.
+func FuzzDecideAsToolsRead(f *testing.F) {
+	for _, arguments := range []string{
+		`{"path":"docs/a"}`, `{"path":"docs/../a"}`, `{"PATH":"docs/a","path":"a"}`, `{"p\u0061th":"\u0064ocs/a"}`, `{"path":"docs/\ud800"}`,
+		`{"path":["docs/a"]}`, `{"path":"docs\\a"}`, `{"path":null,"path":"docs/a"}`, `{"path":"./docs//a"} `, "", "null", "{\"path\":\"docs/\xff\"}",
+	} {
+		f.Add(arguments)
+	}
+	inside := map[string]string{"path": "docs/*"}
+	f.Fuzz(func(t *testing.T, arguments string) {
+		allowed := Decide(Rules{Rules: []Rule{{Allow, "t", inside}}, Otherwise: Deny}, "t", arguments).Action == Allow
+		denied := Decide(Rules{Rules: []Rule{{Deny, "t", inside}}}, "t", arguments).Action == Deny
+		var args struct {
+			Path string `json:"path"`
+		}
+		err := json.Unmarshal([]byte(arguments), &args)
+		within := err == nil && strings.HasPrefix(path.Clean(args.Path), "docs/")
+		if within && !denied || allowed && err == nil && !within {
+			t.Errorf("%q has the path %q: allowed %t, denied %t", arguments, args.Path, allowed, denied)
 		}
 	})
 }

@@ -169,3 +169,29 @@ func TestLinksOfAnEarlierRunGo(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestCommandsOnlyReadMounts has commands try to change what a peer is judged by: in
+// place, by its mode and times, and by a name of their own for the same file.
+func TestCommandsOnlyReadMounts(t *testing.T) {
+	peer := t.TempDir()
+	file := filepath.Join(peer, "answer")
+	must(t, os.WriteFile(file, []byte("theirs"), 0o644))
+	was, err := os.Stat(file)
+	must(t, err)
+	s := open(t, Options{Reads: []Mount{{"agent2", peer}}, Command: &CommandOptions{}})
+	for _, line := range []string{
+		"echo x > $0/answer", "chmod 777 $0/answer", "touch -d 2001-01-01 $0/answer", "rm $0/answer", "mv $0/answer mine", "ln $0/answer mine && echo x > mine",
+		"echo x > $0/new", "mkdir $0/new", "sed -i s/t/x/ $0/answer", "chmod 777 $0", "ln -s answer $0/new",
+	} {
+		if r := s.runs("sh", "-c", line, peer); r.Success {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	is, err := os.Stat(file)
+	must(t, err)
+	text, err := os.ReadFile(file)
+	entries, listing := os.ReadDir(peer)
+	if err != nil || listing != nil || string(text) != "theirs" || len(entries) != 1 || is.Mode() != was.Mode() || !is.ModTime().Equal(was.ModTime()) {
+		t.Errorf("it is %q now, %v, of %v, beside %v", text, is.Mode(), is.ModTime(), entries)
+	}
+}

@@ -37,7 +37,8 @@ var hostilePaths = []string{
 	"toanswers/file", "toanswers", "tosite/keep.md",
 	"/proc/self/root" + "/OUTSIDE/canary", "proc/self/environ", "%2e%2e/outside/canary", "．．/outside/canary", "‥/outside/canary",
 	strings.Repeat("x", 256), strings.Repeat("x", 5000), strings.Repeat("x/", 2000) + "x", strings.Repeat("../", 40) + "etc/passwd",
-	strings.Repeat("é", 128),
+	strings.Repeat("é", 128), "-rf", "--help", "-", "*", "$HOME/canary", "`id`", "/dev/stdin", "/proc/self/fd/3", "/proc/1/cwd/canary",
+	"cafe\u0301/x", "caf\u00e9/x", "peer/ANSWER.TXT", "site/ke\uff45p.md", "file:///OUTSIDE/canary", "absolute/../outside/canary",
 }
 
 // scene is a workspace with everything around it that hostile paths aim at.

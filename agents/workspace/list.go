@@ -89,7 +89,7 @@ func (v *view) walk(ctx context.Context, p place, depth int, visit func(place, f
 		}
 	}
 	visited := 0
-	err := fs.WalkDir(p.tree.root.FS(), p.rel, func(rel string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(folders{p.tree.root.FS(), p.tree.root}, p.rel, func(rel string, d fs.DirEntry, err error) error {
 		visited++
 		at := p.below(rel)
 		switch {

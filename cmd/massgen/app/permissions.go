@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -56,7 +58,7 @@ func (s *session) permit(rules permission.Rules, unattended permission.Action) f
 		case permission.Deny:
 			return machine.Denied, d.Reason
 		}
-		return machine.Allowed, ""
+		return machine.Allowed, d.Reason
 	}
 }
 
@@ -118,7 +120,7 @@ func (d *desk) questions() <-chan question {
 func (d *desk) put(q question) error {
 	in := d.s.keyboard()
 	d.s.console.say("%s wants to run %s %s%s", oneLine(q.call.Agent), oneLine(q.call.Tool),
-		oneLine(d.s.console.secrets.Redact(q.call.Arguments)), because(q.call.Why))
+		oneLine(d.s.console.secrets.Redact(legible(q.call.Arguments))), because(q.call.Why))
 	d.s.console.say("allow it? y: yes; anything else: no")
 	lines, interrupts, err := in.begin()
 	if err != nil {
@@ -127,6 +129,26 @@ func (d *desk) put(q question) error {
 	}
 	d.asked, d.gone, d.lines, d.interrupts = &q, q.ctx.Done(), lines, interrupts
 	return nil
+}
+
+var textInJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// legible writes JSON without the escapes behind which a letter, or a secret, is not seen
+// for what it is. What is no JSON stays as it is.
+func legible(arguments string) string {
+	return textInJSON.ReplaceAllStringFunc(arguments, func(quoted string) string {
+		var text string
+		if json.Unmarshal([]byte(quoted), &text) != nil {
+			return quoted
+		}
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if e.Encode(text) != nil {
+			return quoted
+		}
+		return strings.TrimSuffix(b.String(), "\n")
+	})
 }
 
 func because(why string) string {

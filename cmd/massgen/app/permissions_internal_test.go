@@ -25,3 +25,17 @@ func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
 		t.Errorf("with nobody there, who allows it: %q", p)
 	}
 }
+
+// TestLegible has a person see the letters that a tool sees.
+func TestLegible(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"b": ["\u0072\u006d", "-\u0072f"], "a": 1.50}`: `{"b": ["rm", "-rf"], "a": 1.50}`,
+		`{"path":"a\/b<c>&\n"}`:                          `{"path":"a/b<c>&\n"}`,
+		`{"path":`:                                       `{"path":`,
+		``:                                               ``,
+	} {
+		if got := legible(arguments); got != want {
+			t.Errorf("legible(%s) is %s", arguments, got)
+		}
+	}
+}

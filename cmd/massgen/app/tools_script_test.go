@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +13,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlite"
 )
 
 // toolBehaviours are servers whose models use the tools of a workspace. Each says what
@@ -169,5 +174,26 @@ func calls(words ...string) backendtest.Reply {
 func cmdHolds(ts *testscript.TestScript, _ bool, args []string) {
 	if got := ts.ReadFile(args[0]); got != args[1] {
 		ts.Fatalf("%s holds %q, want %q", args[0], got, args[1])
+	}
+}
+
+// journaled STORE PATTERN looks for an event in the journal of the only turn in a file of
+// sessions.
+func cmdJournaled(ts *testscript.TestScript, neg bool, args []string) {
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer func() { ts.Check(store.Close()) }()
+	list, err := store.List(ctx, sessions.Filter{})
+	ts.Check(err)
+	if len(list) != 1 {
+		ts.Fatalf("%s has %d sessions", args[0], len(list))
+	}
+	events, err := store.Journal(ctx, list[0].ID, 1)
+	ts.Check(err)
+	if found := slices.ContainsFunc(events, pattern.Match); found == neg {
+		ts.Fatalf("%q in the journal is not %t:\n%s", args[1], !neg, bytes.Join(events, []byte("\n")))
 	}
 }
