@@ -91,7 +91,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
 	}
 	e.timer.Stop()
-	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
+	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 
@@ -190,9 +190,11 @@ func (e *engine) start(effect machine.Effect) {
 	}
 	ctx = backends.WithTrace(ctx, e.trace(key))
 	e.tellStart(effect)
+	ctx, over := e.withProgress(ctx, effect)
 	described := e.machine.Turn()
 	e.group.Go(func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
+		over()
 		e.results <- result{effect: effect, event: ev, err: err}
 		return nil
 	})
