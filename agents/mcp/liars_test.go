@@ -158,7 +158,7 @@ func TestFlood(t *testing.T) {
 	for name, want := range map[string]string{
 		"id_first":   `MCP server "fake": its answer has more than the 8 MiB that are taken: ask it for less`,
 		"id_last":    `MCP server "fake": its answer has more than the 8 MiB that are taken: ask it for less`,
-		"no_message": "it sent a line of 104857601 bytes that is no message, and at most 8 MiB are read of one",
+		"no_message": "it sent a line of 104857601 bytes that is no message, and of one at most 8 MiB are read",
 		"many":       "",
 		"errors":     "",
 	} {

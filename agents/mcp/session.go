@@ -216,8 +216,12 @@ func answered(err error) (answer *jsonrpc.Error, ok bool) {
 	return answer, ok
 }
 
-// tooLong is about an answer that is not taken.
-var tooLong = fmt.Sprintf("its answer has more than the %d MiB that are taken: ask it for less", mostMessage>>20)
+// tooLong is about an answer of more than mostMessage. The SDK's error of one over HTTP
+// has longEvent.
+const (
+	tooLong   = "its answer has more than the 8 MiB that are taken: ask it for less"
+	longEvent = "exceeded 8388608 bytes"
+)
 
 // What the SDK's errors have beside what is to be told: how they begin, and the
 // session's id and whole address, with which others could use the session.
@@ -226,9 +230,6 @@ var (
 	sdkID     = regexp.MustCompile(` \(session ID: [^)]*\)`)
 	addresses = regexp.MustCompile(`(https?://)[^\s"]*`)
 )
-
-// longEvent is in the SDK's error of an answer over HTTP that is too long.
-var longEvent = fmt.Sprintf("exceeded %d bytes", mostMessage)
 
 // plainError is an error of the SDK without those.
 func plainError(err error) string {

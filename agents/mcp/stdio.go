@@ -131,7 +131,7 @@ func (c *stdioConn) next() (jsonrpc.Message, error) {
 			if m, ok := refused(l.text, tooLong); ok {
 				return m, nil
 			}
-			return nil, fmt.Errorf("it sent a line of %d bytes that is no message, and at most %d MiB are read of one", l.size, mostMessage>>20)
+			return nil, fmt.Errorf("it sent a line of %d bytes that is no message, and of one at most 8 MiB are read", l.size)
 		case len(bytes.TrimSpace(l.text)) == 0:
 			continue
 		}

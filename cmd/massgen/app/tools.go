@@ -23,7 +23,7 @@ func toolProgress(ev coordinator.Event) string {
 	if ev.Text != "" {
 		line += ": " + shortened(oneLine(ev.Text), 100)
 	}
-	if ev.Fraction > 0 {
+	if ev.Fraction >= 0.01 {
 		line += fmt.Sprintf(" · %.0f %%", 100*ev.Fraction)
 	}
 	return line
