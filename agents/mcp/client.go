@@ -145,14 +145,18 @@ func (c *Client) Close() error {
 func (c *Client) hold(ctx context.Context) (release func(), err error) {
 	select {
 	case c.starting <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		release = func() { <-c.starting }
+	case <-ctx.Done(): // of a call it ends with the client, too
+		release, err = func() {}, ctx.Err()
 	}
 	if c.life.Err() != nil {
-		<-c.starting
-		return nil, errClosed
+		err = errClosed
 	}
-	return func() { <-c.starting }, nil
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
 }
 
 // alive returns a session that calls can be made in.

@@ -140,7 +140,7 @@ func TestHTTPFloodOfAnError(t *testing.T) {
 	var sent atomic.Int64
 	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		w.WriteHeader(http.StatusInternalServerError)
+		w.WriteHeader(http.StatusBadRequest)
 		for range 100 {
 			n, err := fmt.Fprint(w, strings.Repeat("x", 1<<20))
 			if err != nil {
@@ -149,7 +149,7 @@ func TestHTTPFloodOfAnError(t *testing.T) {
 			sent.Add(int64(n))
 		}
 	}))
-	mustContain(t, refused(t, server), "Internal Server Error")
+	mustContain(t, refused(t, server), "Bad Request")
 	if n := sent.Load(); n > 50<<20 {
 		t.Errorf("%d bytes of an error were read", n)
 	}
@@ -229,9 +229,12 @@ func TestForgottenSession(t *testing.T) {
 		isCall := bytes.Contains(body, []byte("tools/call"))
 		switch {
 		case isCall && bytes.Contains(body, []byte(`"wait"`)):
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
 			waiting <- struct{}{}
 			<-r.Context().Done()
-		case isCall && forgetful.CompareAndSwap(true, false):
+		case (isCall || bytes.Contains(body, []byte(`"ping"`))) && forgetful.CompareAndSwap(true, false):
 			w.WriteHeader(http.StatusNotFound)
 		default:
 			honest.ServeHTTP(w, r)
@@ -244,17 +247,21 @@ func TestForgottenSession(t *testing.T) {
 		done <- err
 	}()
 	<-waiting
+	forgetful.Store(true)
+	if err := c.Ping(t.Context()); err == nil {
+		t.Error("a server that has forgotten the session answers a ping")
+	}
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "forgot the session during the call") {
+		t.Errorf("the call that was under way: %v", err)
+	}
+	if len(waiting) > 0 {
+		t.Error("the call that was under way was made twice")
+	}
 	for i := range mcp.MaxRestarts + 2 {
 		forgetful.Store(true)
 		if got := call(t, c, "arguments", fmt.Sprintf(`{"n":%d}`, i)); got != fmt.Sprintf(`{"n":%d}`, i) {
 			t.Errorf("in the new session the tool returned %q", got)
 		}
-	}
-	if <-done == nil {
-		t.Error("the call that was under way returned")
-	}
-	if len(waiting) > 0 {
-		t.Error("the call that was under way was made twice")
 	}
 }
 
