@@ -94,7 +94,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 		leftOutMost: make([]machine.LeftOut, n),
 	}
 	e.timer.Stop()
-	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
+	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 
@@ -194,9 +194,11 @@ func (e *engine) start(effect machine.Effect) {
 	}
 	ctx = backends.WithTrace(ctx, e.trace(key))
 	e.tellStart(effect)
+	ctx, over := e.withProgress(ctx, effect)
 	described := e.machine.Turn()
 	e.group.Go(func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
+		over()
 		e.results <- result{effect: effect, event: ev, err: err}
 		return nil
 	})

@@ -36,9 +36,11 @@ type Event struct {
 	// is the one whose model the warning is about.
 	Session *SessionUpdate  `json:"session,omitempty"`
 	Context *ContextWarning `json:"context,omitempty"`
-	// Tool is there with ToolStarted and ToolEnded, Call with CallStarted. ToolCalls is
-	// how many a step that has ended has made.
+	// Tool is there with ToolStarted, ToolProgress and ToolEnded, Call with CallStarted.
+	// ToolCalls is how many a step that has ended has made, and Fraction, from 0 to 1, how
+	// much of a tool's call is done, 0 if that is not known.
 	Tool      *ToolCall  `json:"tool,omitempty"`
+	Fraction  float64    `json:"fraction,omitempty"`
 	Call      *ModelCall `json:"call,omitempty"`
 	ToolCalls int        `json:"tool_calls,omitempty"`
 	// Snapshot is there with Answered and Presented if the agent's work was kept.
@@ -96,13 +98,16 @@ const (
 	CallStarted EventKind = "call_started"
 	ToolStarted EventKind = "tool_started"
 	ToolEnded   EventKind = "tool_ended"
-	Answered    EventKind = "answered"
-	Voted       EventKind = "voted"
-	Abstained   EventKind = "abstained"
-	Failed      EventKind = "failed"
-	Cancelled   EventKind = "cancelled"
-	Presented   EventKind = "presented"
-	WentToJSON  EventKind = "went_to_json"
+	// ToolProgress tells how far a tool is, whose words are the Text: of each call at once
+	// and then at most once in a second.
+	ToolProgress EventKind = "tool_progress"
+	Answered     EventKind = "answered"
+	Voted        EventKind = "voted"
+	Abstained    EventKind = "abstained"
+	Failed       EventKind = "failed"
+	Cancelled    EventKind = "cancelled"
+	Presented    EventKind = "presented"
+	WentToJSON   EventKind = "went_to_json"
 	// Retrying and FellBack tell that an attempt has failed, and why: the call is
 	// made again, after the time in Elapsed, or goes to the model in Label.
 	Retrying EventKind = "retrying"

@@ -101,6 +101,11 @@ type Agent struct {
 type Options struct {
 	// Agents stand in the order that breaks ties.
 	Agents []Agent
+	// Tools returns the agents' tools in the order of Agents, in place of Agent.Tools,
+	// whenever a turn is begun or resumed, or previewed: within the turn they stay as they
+	// are then. Its error refuses the turn. Nil means Agent.Tools. It is called for turns
+	// of several sessions at once.
+	Tools func(ctx context.Context) ([][]agents.Tool, error)
 	// Rules are those of coordination: start from kernel.Defaults() and change what
 	// is to differ, or leave all of it zero for the defaults. The list of agents in
 	// it is filled in from Agents.
@@ -194,17 +199,49 @@ func checkAgents(list []Agent) ([]string, error) {
 		if a.Backend == nil {
 			return nil, fmt.Errorf("agent %s has no backend", a.ID)
 		}
-		names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
-		for _, tool := range a.Tools {
-			name := tool.Definition().Name
-			if names[name] {
-				return nil, fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", a.ID, name)
-			}
-			names[name] = true
+		if err := checkTools(a.ID, a.Tools); err != nil {
+			return nil, err
 		}
 		ids[i] = a.ID
 	}
 	return ids, nil
+}
+
+func checkTools(agent string, tools []agents.Tool) error {
+	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
+	for _, tool := range tools {
+		name := tool.Definition().Name
+		if names[name] {
+			return fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", agent, name)
+		}
+		names[name] = true
+	}
+	return nil
+}
+
+// tools are those of a turn, by agent.
+func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
+	list := make([][]agents.Tool, len(p.opts.Agents))
+	if p.opts.Tools == nil {
+		for i, a := range p.opts.Agents {
+			list[i] = a.Tools
+		}
+		return list, nil
+	}
+	given, err := p.opts.Tools(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the agents' tools: %w", err)
+	}
+	if len(given) != len(list) {
+		return nil, fmt.Errorf("list the agents' tools: there are lists for %d agents and not for %d", len(given), len(list))
+	}
+	for i, a := range p.opts.Agents {
+		if err := checkTools(a.ID, given[i]); err != nil {
+			return nil, err
+		}
+		list[i] = slices.Clone(given[i])
+	}
+	return list, nil
 }
 
 // Wait returns when no turn of the panel is running.
@@ -280,7 +317,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	return nil
 }
 
-// prepare fixes all that the turn is played by.
+// prepare fixes all that the turn is played by, its tools among it.
 func (p *Panel) prepare(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
 	described, err := p.describe(ctx, t, history)
 	if err != nil {
@@ -305,7 +342,7 @@ func (p *Panel) run(ctx context.Context, e *engine) {
 	}()
 }
 
-// describe stores all that the turn's inputs are built from.
+// describe stores all that the turn's inputs are built from, and gives the turn its tools.
 func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
 	d := machine.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
 	var err error
@@ -315,8 +352,11 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (mach
 	if d.Sections, err = p.sections(ctx, t.session); err != nil {
 		return d, err
 	}
-	for _, a := range p.opts.Agents {
-		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, a.Tools)
+	if t.tools, err = p.tools(ctx); err != nil {
+		return d, err
+	}
+	for i, a := range p.opts.Agents {
+		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, t.tools[i])
 		if err != nil {
 			return d, err
 		}
@@ -338,11 +378,11 @@ func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error
 	return agents.PutJSON(ctx, p.opts.Store, texts)
 }
 
-func (p *Panel) members() []agents.Member {
+func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
 		members[i] = agents.Member{
-			Backend: a.Backend, Tools: a.Tools, Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
+			Backend: a.Backend, Tools: tools[i], Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
 			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
 		}
 		if len(members) > 1 { // an agent alone gives its final answer at once

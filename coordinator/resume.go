@@ -51,6 +51,9 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 		return nil, err
 	}
 	t := newTurn(session, number, string(question))
+	if t.tools, err = p.tools(ctx); err != nil {
+		return nil, err
+	}
 	e := newEngine(ctx, p, t)
 	last := events[len(events)-1]
 	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))

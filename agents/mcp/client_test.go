@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
 )
 
@@ -99,17 +100,22 @@ func TestCancel(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var got []string
-	c, _ := start(t, self("honest"), mcp.Options{Progress: func(server, tool string, _ float64, message string) {
+	var got []agents.Progress
+	c, _ := start(t, self("honest"), mcp.Options{})
+	ctx := agents.WithProgress(t.Context(), func(p agents.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, server+" "+tool+" "+message)
-	}})
+		got = append(got, p)
+	})
+	if _, err := find(t, c, "progress").Call(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
 	call(t, c, "progress", "")
 	mu.Lock()
 	defer mu.Unlock()
-	if want := []string{"fake progress 1 of 3", "fake progress half way", "fake progress 3 of 3"}; !slices.Equal(got, want) {
-		t.Errorf("the progress was %q, not %q", got, want)
+	want := []agents.Progress{{Fraction: 0.25, Text: "1 of 4"}, {Fraction: 0.5, Text: "half way"}, {Fraction: 0.75, Text: "3 of 4"}, {Text: "4"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("the progress was %v, not %v", got, want)
 	}
 }
 

@@ -39,6 +39,13 @@ func honestServer(say func(line string)) *sdk.Server {
 		block()
 		return nil, nil
 	})
+	add("progress and wait", func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if _, err := progress(ctx, req); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	add("wait", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		say("waiting")
 		<-ctx.Done()
@@ -56,12 +63,12 @@ func honestServer(say func(line string)) *sdk.Server {
 }
 
 func progress(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	for i := range 3 {
+	for i, message := range []string{"", "half way", "", ""} {
 		params := &sdk.ProgressNotificationParams{
-			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3,
+			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: 4, Message: message,
 		}
-		if i == 1 {
-			params.Message = "half way"
+		if i == 3 {
+			params.Total = 0 // not known any more
 		}
 		if err := req.Session.NotifyProgress(ctx, params); err != nil {
 			return nil, err

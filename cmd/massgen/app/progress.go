@@ -143,6 +143,8 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
+	case coordinator.ToolProgress:
+		c.say("  %s", c.paint(faint, toolProgress(ev)))
 	case coordinator.ToolEnded:
 		c.say("  %s", c.paint(faint, toolLine(ev)))
 	case coordinator.Answered:

@@ -27,7 +27,7 @@ import (
 // STATUS, and fails if a goroutine outlives it.
 func TestMain(m *testing.M) {
 	app.Launcher()
-	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer}
+	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer, "liarmcp": runLiar}
 	endStrayTests(commands)
 	testscript.Main(m, commands)
 }

@@ -17,6 +17,18 @@ func toolLine(ev coordinator.Event) string {
 	return line + " · " + duration(ev.Elapsed)
 }
 
+// toolProgress tells how far a tool is.
+func toolProgress(ev coordinator.Event) string {
+	line := fmt.Sprintf("%s runs %s", ev.Agent, oneLine(ev.Tool.Name))
+	if ev.Text != "" {
+		line += ": " + shortened(oneLine(ev.Text), 100)
+	}
+	if ev.Fraction >= 0.01 {
+		line += fmt.Sprintf(" · %.0f %%", 100*ev.Fraction)
+	}
+	return line
+}
+
 // reasonOf is what a failed tool says of it: all of its result, or the error in one that
 // is a JSON object.
 func reasonOf(result string) string {
@@ -36,6 +48,8 @@ func (s *session) logTools(ev coordinator.Event) bool {
 		log.Debug("Tools being sent", "tools", ev.Call.Tools)
 	case coordinator.ToolStarted:
 		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
+	case coordinator.ToolProgress:
+		log.Debug("progress of a tool", "tool", ev.Tool.Name, "text", ev.Text, "fraction", ev.Fraction)
 	case coordinator.ToolEnded:
 		log.Debug(ev.Tool.Name+" completed", "error", ev.Tool.Error, "elapsed", ev.Elapsed)
 		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)
