@@ -80,7 +80,7 @@ var confined = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
 	"github.com/modelcontextprotocol/go-sdk": {"agents/mcp"},
-	"github.com/google/jsonschema-go":        {"agents/mcp"},
+	"github.com/google/jsonschema-go":        {"agents", "agents/mcp"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"sessions/sqlite"},
 	"github.com/tiktoken-go/tokenizer":       {"backends/tokens"},
