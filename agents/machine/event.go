@@ -90,7 +90,9 @@ type ToolReply struct {
 	Result kernel.Ref `json:"result"`
 	Whole  kernel.Ref `json:"whole,omitzero"`
 	Error  bool       `json:"error,omitempty"`
-	// Abandoned says that the tool ignored its cancellation.
+	// State is what became of the call; empty means ToolRan.
+	State ToolState `json:"state,omitempty"`
+	// Abandoned says that the tool ignored its cancellation, or the end of its time.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 

@@ -39,6 +39,9 @@ type state struct {
 	// them was asked.
 	Asks     []machine.Ask `json:"asks,omitempty"`
 	IsAsking bool          `json:"is_asking,omitempty"`
+	// TakenBack are the questions that were asked and taken back, whose word may still
+	// come.
+	TakenBack []machine.Key `json:"taken_back,omitempty"`
 }
 
 // Fallback tells of an agent's calls that went to another model than its own.
@@ -100,10 +103,6 @@ func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) 
 
 // Truncated returns the agents of which a message was cut at its most tokens.
 func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
-
-// ToolCalls returns the calls of the agents' own tools, in the order in which they were
-// asked for.
-func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
 
 // Fallbacks returns which calls went to other models, in the order in which that
 // began.
@@ -219,14 +218,6 @@ func (m *Machine) toolDone(ev ToolDone) error {
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
 }
 
-// noteTool books the result of a tool call, and tells of it.
-func (m *Machine) noteTool(ev ToolDone) {
-	i := slices.IndexFunc(m.s.ToolCalls, func(c ToolCall) bool { return c.Call.Key == ev.Key })
-	c := &m.s.ToolCalls[i]
-	c.Result, c.Error, c.Ended = ev.Reply.Result, ev.Reply.Error, ev.At
-	m.out = append(m.out, ToolEnded{*c})
-}
-
 // once adds an agent to a list that has it not yet.
 func once(list *[]int, agent int) {
 	if !slices.Contains(*list, agent) {
@@ -255,6 +246,7 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 		return err
 	}
 	m.noteJSON(agent, s)
+	m.noteRefusals(at, s.Step.NewRefusals())
 	m.run(at, effects)
 	m.asks(s.Step.NewAsks())
 	outcome := s.Step.Outcome()
@@ -277,15 +269,6 @@ func (m *Machine) noteJSON(agent int, s *step) {
 	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == machine.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
 		m.s.JSON = append(m.s.JSON, agent)
 		m.out = append(m.out, WentToJSON{Agent: agent, Round: s.Round})
-	}
-}
-
-func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
-	for _, e := range effects {
-		if call, ok := e.(machine.ToolCall); ok {
-			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
-		}
-		m.out = append(m.out, Run{e})
 	}
 }
 
