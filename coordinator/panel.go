@@ -82,7 +82,7 @@ type Agent struct {
 	// are as in agents.Member, but in a panel of one nothing is planned; what Permit
 	// leaves to a person goes to Options.Approve.
 	Tools      []agents.Tool
-	Plan       func(agents.Tool) agents.Tool
+	Plan       func(tool agents.Tool, arguments string) (result string, planned bool)
 	Permit     func(tool, arguments string) (permission machine.Permission, why string)
 	KeepResult func(name, result string) (where string, err error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 )
 
@@ -41,8 +42,8 @@ rules:
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{slow{}} })
 		turn := start(t, p, "energy")
 		r := wait(t, turn)
-		good := ToolCall{Name: "work", Arguments: `{"do":"it"}`, Result: strings.Repeat("x", mostTold) + "…"}
-		bad := ToolCall{Name: "work", Arguments: `{"do":"fail"}`, Result: "Error: no disk", Error: true}
+		good := ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: machine.ToolRan, Result: strings.Repeat("x", mostTold) + "…"}
+		bad := ToolCall{Name: "work", Arguments: `{"do":"fail"}`, State: machine.ToolRan, Result: "Error: no disk", Error: true}
 		var calls []ModelCall
 		for _, ev := range eventsOf(t, turn, CallStarted) {
 			calls = append(calls, *ev.Call)
@@ -52,7 +53,7 @@ rules:
 		}
 		started := map[string]bool{}
 		for _, ev := range eventsOf(t, turn, ToolStarted) {
-			started[ev.Tool.Arguments] = ev.Agent == "agent1" && ev.Round == 1 && ev.Tool.Result == ""
+			started[ev.Tool.Arguments] = ev.Agent == "agent1" && ev.Round == 1 && ev.Tool.Result == "" && ev.Tool.State == ToolRunning
 		}
 		if diff := cmp.Diff(map[string]bool{good.Arguments: true, bad.Arguments: true}, started); diff != "" {
 			t.Errorf("tools that started (-want +got):\n%s", diff)
