@@ -92,6 +92,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	if self.Shown != nil {
 		req.History = self.Shown.String()
 	}
+	req.ToolTimes = toolTimes(call.Transcript)
 	b.decode(self.Params, &req.Params)
 	switch {
 	case call.JSON:
@@ -105,6 +106,16 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		req.Tools = append(req.Tools, own...)
 	}
 	return req
+}
+
+// toolTimes are those of the tools that ran in a step.
+func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
+	for _, e := range entries {
+		if e.Kind == machine.Result && e.Text != (kernel.Ref{}) {
+			times = append(times, backends.ToolTime{CallID: e.CallID, Name: e.Name, MS: e.Took})
+		}
+	}
+	return times
 }
 
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {

@@ -30,7 +30,9 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		reply.State = machine.ToolPlanned
 	} else {
 		limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
+		begun := time.Now()
 		o := runTool(WithCallInfo(ctx, callInfo(turn, e)), member.tool(e.Name), e.Name, arguments, limit)
+		reply.Took = time.Since(begun).Milliseconds()
 		reply.Error, reply.Abandoned = o.err != nil, o.abandoned
 		if o.err != nil && ctx.Err() != nil {
 			reply.State = machine.ToolCancelled

@@ -183,6 +183,8 @@ type Entry struct {
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Error  bool   `json:"error,omitempty"`
+	// Took is how many milliseconds the tool ran whose result it is. No model is told.
+	Took int64 `json:"took,omitempty"`
 	// Notice stands for a result that the machine itself gives.
 	Notice *Notice `json:"notice,omitempty"`
 	// Update is a newer set of answers, told at the end of this result (rule 8).

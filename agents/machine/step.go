@@ -272,7 +272,7 @@ func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
 	}
 	entry := &s.s.Transcript[s.s.Pending[i].Entry]
-	entry.Text, entry.Error = r.Result, r.Error
+	entry.Text, entry.Error, entry.Took = r.Result, r.Error, r.Took
 	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
 	if len(s.s.Pending) > 0 {
 		return nil, nil
