@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -85,6 +86,46 @@ func (e *engine) toolCalls() ([]ResultToolCall, error) {
 		return nil, fmt.Errorf("turn %s: %w", e.turn.ID(), err)
 	}
 	return list, nil
+}
+
+// KeptToolCalls returns the tool calls of a turn from its journal, as its Result has them,
+// whatever became of the turn. A turn of a branch has no journal, and so none. The error
+// says that the store does not work, or that the journal is damaged or of another version.
+func KeptToolCalls(ctx context.Context, store Store, session string, number int) ([]ResultToolCall, error) {
+	var list []ResultToolCall
+	err := guarded("the machine", func() (err error) { // a journal that was imported may have anything in it
+		list, err = keptToolCalls(ctx, store, session, number)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the tool calls of turn %d of session %s: %w", number, session, err)
+	}
+	return list, nil
+}
+
+func keptToolCalls(ctx context.Context, store Store, session string, number int) ([]ResultToolCall, error) {
+	events, err := readJournal(ctx, store, session, number)
+	if err != nil || !slices.ContainsFunc(events, callsTools) {
+		return []ResultToolCall{}, err
+	}
+	var m turn.Machine
+	for _, ev := range events {
+		if _, err := m.Apply(ev); err != nil {
+			return nil, err
+		}
+	}
+	var ids []string
+	for _, a := range m.Turn().Agents {
+		ids = append(ids, a.ID)
+	}
+	return describeCalls(ctx, store, ids, m.ToolCalls())
+}
+
+// callsTools says that an event is a message with calls of the agent's own tools: most
+// turns have none, and need not be played again.
+func callsTools(ev turn.Event) bool {
+	done, ok := ev.(turn.ModelDone)
+	return ok && slices.ContainsFunc(done.Reply.Calls, func(c machine.Call) bool { return c.Own })
 }
 
 // tellStart tells of an agent's effect that begins.

@@ -141,7 +141,7 @@ func (v *progress) show(ev coordinator.Event) {
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
 	case coordinator.ToolEnded:
-		c.say("  %s", c.paint(faint, toolLine(ev)))
+		c.say("  %s", c.paint(faint, toolLine(ev.Agent, *ev.Tool, ev.Elapsed)))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:

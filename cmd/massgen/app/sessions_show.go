@@ -57,6 +57,18 @@ type shownTurn struct {
 	Answer   string        `json:"answer"`
 	Winner   string        `json:"winner"`
 	Status   kernel.Status `json:"status"`
+	// ToolCalls are as in the result of --json; a turn of a branch has none.
+	ToolCalls []coordinator.ResultToolCall `json:"tool_calls"`
+}
+
+// shownTurn is a turn with its tool calls. That these cannot be read costs no more than
+// them.
+func (p *program) shownTurn(ctx context.Context, store *maskedStore, session string, t sessions.Turn) shownTurn {
+	calls, err := coordinator.KeptToolCalls(ctx, store, session, t.Number)
+	if err != nil {
+		p.console.warn(err.Error())
+	}
+	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, append([]coordinator.ResultToolCall{}, calls...)}
 }
 
 // bytesPerToken is what an estimate goes by.
@@ -81,12 +93,11 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 		ContextWarning: noWarning, link: newestLink(turns),
 	}
 	for _, t := range turns {
-		shown.Turns = append(shown.Turns, shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status})
+		shown.Turns = append(shown.Turns, p.shownTurn(ctx, store, id, t))
 	}
 	shown.measure(turns)
 	if len(left) > 0 {
-		t := left[0]
-		shown.Interrupted = &shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status}
+		shown.Interrupted = new(p.shownTurn(ctx, store, id, left[0]))
 	}
 	at := session{place: place{id: id}}
 	if err := at.loadTopic(kept.Metadata); err != nil {
@@ -150,11 +161,24 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
 		b.WriteString(withNewline(printable(t.Question)))
+		b.WriteString(toolLines(t.ToolCalls))
 		if t.Answer != "" {
 			b.WriteString("\n" + withNewline(printable(t.Answer)))
 		}
 	}
 	return p.put(b.String())
+}
+
+// toolLines has a line for each tool call, behind an empty one.
+func toolLines(calls []coordinator.ResultToolCall) string {
+	var b strings.Builder
+	for i, c := range calls {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("  " + toolLine(oneLine(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
+	}
+	return b.String()
 }
 
 // rows are what is known of a session beside its turns.
