@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -23,5 +24,15 @@ func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
 	}
 	if p, _ := s.permit(rules, permission.Allow)("run_command", `{"command":["ls"]}`); p != machine.Allowed {
 		t.Errorf("with nobody there, who allows it: %q", p)
+	}
+}
+
+func TestLongArgumentsAreCutInTheMiddle(t *testing.T) {
+	if got := middleCut("short", 5); got != "short" {
+		t.Errorf("%q", got)
+	}
+	got := middleCut(strings.Repeat("ä", 500_000)+strings.Repeat("ö", 500_000), 5)
+	if want := "ä [... 1,999,996 of 2,000,000 bytes are not shown ...] ö"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
