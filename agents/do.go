@@ -38,9 +38,9 @@ type Member struct {
 	// are neither journaled nor part of the input.
 	Headers   map[string]string
 	ExtraBody map[string]any
-	// Plan returns a tool as it is before the final answer, such as one that describes
-	// what it would do; nil leaves all as they are.
-	Plan func(Tool) Tool
+	// Plan says whether a call before the final answer is only planned, and then what
+	// stands for its result. Nil plans none.
+	Plan func(tool Tool, arguments string) (result string, planned bool)
 	// Permit decides whether a call of a tool may run, and says by which rule, for the
 	// journal and for whoever hears that it may not. Nil permits all.
 	Permit func(tool, arguments string) (permission machine.Permission, why string)

@@ -90,6 +90,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Messages: b.messages(call),
 	}
 	req.History = b.shownForPeople(call)
+	req.ToolTimes = toolTimes(call.Transcript)
 	b.decode(self.Params, &req.Params)
 	switch {
 	case call.JSON:
@@ -103,6 +104,16 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		req.Tools = append(req.Tools, own...)
 	}
 	return req
+}
+
+// toolTimes are those of the tools that ran in a step.
+func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
+	for _, e := range entries {
+		if e.Kind == machine.Result && e.Text != (kernel.Ref{}) {
+			times = append(times, backends.ToolTime{CallID: e.CallID, Name: e.Name, MS: e.Took})
+		}
+	}
+	return times
 }
 
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {

@@ -88,7 +88,7 @@ func (e *engine) begin(w work) {
 func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	n := len(p.opts.Agents)
 	e := &engine{
-		panel: p, turn: t, results: make(chan result), base: context.WithoutCancel(ctx),
+		panel: p, turn: t, results: make(chan result), base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
 		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
 		leftOutMost: make([]machine.LeftOut, n),

@@ -94,7 +94,8 @@ const (
 	Thinking    EventKind = "reasoning"
 	ToolCalled  EventKind = "tool_call"
 	// CallStarted tells of each model call of an agent, ToolStarted and ToolEnded of a
-	// tool that runs, ToolCalled that a model asks for one.
+	// tool that runs, ToolEnded alone of a call that was refused, ToolCalled that a model
+	// asks for one.
 	CallStarted EventKind = "call_started"
 	ToolStarted EventKind = "tool_started"
 	ToolEnded   EventKind = "tool_ended"

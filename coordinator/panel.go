@@ -82,7 +82,7 @@ type Agent struct {
 	// are as in agents.Member, but in a panel of one nothing is planned; what Permit
 	// leaves to a person goes to Options.Approve.
 	Tools      []agents.Tool
-	Plan       func(agents.Tool) agents.Tool
+	Plan       func(tool agents.Tool, arguments string) (result string, planned bool)
 	Permit     func(tool, arguments string) (permission machine.Permission, why string)
 	KeepResult func(name, result string) (where string, err error)
 	// Snapshot keeps the agent's workspace as it is now, in a folder that is the call's
@@ -127,6 +127,9 @@ type Options struct {
 	// Approve asks a person whether a tool call may run. It is called for one call at a
 	// time in a turn, and ends when ctx does; nil, and an error, mean no.
 	Approve func(ctx context.Context, call Approval) (bool, error)
+	// PanelValue is what the agents' tools find as agents.PanelValue. That of a turn is in
+	// the context of Start or Resume (agents.WithTurnValue).
+	PanelValue any
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,

@@ -33,8 +33,8 @@ type Result struct {
 	VoidVotes []ResultVote   `json:"void_votes"`
 	Agents    []ResultAgent  `json:"agents"`
 	Failed    []FailedAgent  `json:"failed"`
-	// ToolCalls are those of the agents' own tools, in the order in which they were
-	// asked for.
+	// ToolCalls are those of the agents' own tools, in the order in which they began or
+	// were refused.
 	ToolCalls []ResultToolCall `json:"tool_calls"`
 	Warnings  []string         `json:"warnings"`
 	// ContextWarnings are those that the turn began with, in the order of the agents,

@@ -73,7 +73,16 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 
 // journal reads the events of a turn.
 func (p *Panel) journal(ctx context.Context, session string, number int) ([]turn.Event, error) {
-	journal, err := p.opts.Store.Journal(ctx, session, number)
+	events, err := readJournal(ctx, p.opts.Store, session, number)
+	if err == nil && len(events) == 0 {
+		err = errors.New("its journal is empty")
+	}
+	return events, err
+}
+
+// readJournal reads the events of a turn as a store has them.
+func readJournal(ctx context.Context, store Journal, session string, number int) ([]turn.Event, error) {
+	journal, err := store.Journal(ctx, session, number)
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +93,6 @@ func (p *Panel) journal(ctx context.Context, session string, number int) ([]turn
 			return nil, fmt.Errorf("event %d of its journal: %w", i+1, err)
 		}
 		events = append(events, ev)
-	}
-	if len(events) == 0 {
-		return nil, errors.New("its journal is empty")
 	}
 	return events, nil
 }

@@ -72,8 +72,9 @@ type Limits struct {
 	MaxTurns int `json:"max_turns"`
 	// MaxAttempts is how many messages may come to nothing (rule 7).
 	MaxAttempts int `json:"max_attempts"`
-	// MaxToolCalls is how many of the agent's own tools a step may call; past it only
-	// the coordination tools are offered (seed 004). 0: no limit.
+	// MaxToolCalls is how many calls of the agent's own tools a step may have, those that
+	// are refused too; past it only the coordination tools are offered (seed 004). 0: no
+	// limit.
 	MaxToolCalls int `json:"max_tool_calls,omitempty"`
 	// ToolLimit is how many milliseconds a tool call may take, ResultLimit how many
 	// bytes of its result are sent to the model; 0: no limit.
@@ -207,6 +208,8 @@ type Entry struct {
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Error  bool   `json:"error,omitempty"`
+	// Took is how many milliseconds the tool ran whose result it is. No model is told.
+	Took int64 `json:"took,omitempty"`
 	// Notice stands for a result that the machine itself gives.
 	Notice *Notice `json:"notice,omitempty"`
 	// Update is a newer set of answers, told at the end of this result (rule 8).

@@ -91,7 +91,11 @@ type ToolReply struct {
 	Result kernel.Ref `json:"result"`
 	Whole  kernel.Ref `json:"whole,omitzero"`
 	Error  bool       `json:"error,omitempty"`
-	// Abandoned says that the tool ignored its cancellation.
+	// Took is how many milliseconds the tool ran.
+	Took int64 `json:"took,omitempty"`
+	// State is what became of the call; empty means ToolRan.
+	State ToolState `json:"state,omitempty"`
+	// Abandoned says that the tool ignored its cancellation, or the end of its time.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 

@@ -244,6 +244,9 @@ func (s *script) told(effects []machine.Effect, err error) string {
 	for _, a := range s.step.NewAsks() {
 		fmt.Fprintf(&b, "ask %s %s (%s): number %d of %s\n", a.Key, a.Name, a.Why, a.Call, a.Message.SHA256)
 	}
+	for _, r := range s.step.NewRefusals() {
+		fmt.Fprintf(&b, "%s %s %s (%s): number %d of %s\n", r.State, r.Call.Key, r.Call.Name, r.Why, r.Call.Call, r.Call.Message.SHA256)
+	}
 	switch o := s.step.Outcome(); {
 	case err != nil:
 		fmt.Fprintf(&b, "error: %v\n", err)

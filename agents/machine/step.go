@@ -35,8 +35,8 @@ type state struct {
 	Offer      kernel.Offer  `json:"offer"`
 	Next       *kernel.Offer `json:"next,omitempty"`
 	Transcript []Entry       `json:"transcript,omitempty"`
-	// Calls and Tools count the effects so far, Attempts the messages that came to
-	// nothing.
+	// Calls and Tools count the model calls and tool calls so far, of the latter those too
+	// that were refused, Attempts the messages that came to nothing.
 	Calls    int `json:"calls"`
 	Tools    int `json:"tools"`
 	Attempts int `json:"attempts"`
@@ -58,12 +58,13 @@ type state struct {
 	// Waiting says that a model call is out. Pending are the tool calls that are
 	// out, Act what the step ends with when they are back. Answer is what it ends with
 	// when the snapshot that is out is back.
-	Waiting bool      `json:"waiting,omitempty"`
-	Pending []pending `json:"pending,omitempty"`
-	NewAsks []Ask     `json:"new_asks,omitempty"`
-	Act     *Outcome  `json:"act,omitempty"`
-	Answer  *Outcome  `json:"answer,omitempty"`
-	Outcome Outcome   `json:"outcome"`
+	Waiting     bool      `json:"waiting,omitempty"`
+	Pending     []pending `json:"pending,omitempty"`
+	NewAsks     []Ask     `json:"new_asks,omitempty"`
+	NewRefusals []Refusal `json:"new_refusals,omitempty"`
+	Act         *Outcome  `json:"act,omitempty"`
+	Answer      *Outcome  `json:"answer,omitempty"`
+	Outcome     Outcome   `json:"outcome"`
 }
 
 // pending is a tool call that is out, and the entry that waits for its result. With Ask
@@ -219,7 +220,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	s.s.Act = act
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
 	var effects []Effect
-	asked := len(s.s.NewAsks)
+	asked, called := len(s.s.NewAsks), s.s.Tools
 	for i, c := range r.Calls {
 		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
 		switch {
@@ -229,20 +230,20 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			s.s.Exceeded = true
 			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
 		case c.Own && s.s.OwnTools && c.Permission == Denied:
-			entry.Notice = &Notice{Code: NotPermitted, Detail: c.Why}
+			entry.Notice = s.refuse(s.newCall(c, r.Message, i), c.Why)
 		case c.Own && s.s.OwnTools && c.Permission == Asked:
-			s.ask(c, r.Message, i, len(s.s.Transcript))
+			s.ask(s.newCall(c, r.Message, i), c.Why, len(s.s.Transcript))
 		case c.Own && s.s.OwnTools:
-			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
-			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name, Shown: s.s.Offer.Shown})
-			s.s.Tools++
+			call := s.newCall(c, r.Message, i)
+			s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: len(s.s.Transcript)})
+			effects = append(effects, call)
 		default:
 			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}
 		}
 		s.s.Transcript = append(s.s.Transcript, entry)
 	}
 	isAsking := len(s.s.NewAsks) > asked
-	if act == nil && (len(refused) > 0 || len(effects) == 0 && !isAsking) {
+	if act == nil && (len(refused) > 0 || s.s.Tools == called) {
 		s.attempted(r)
 	}
 	if len(r.Calls) == 0 {
@@ -260,7 +261,8 @@ func (s *Step) exceeds() bool {
 	return limit > 0 && s.s.Tools >= limit
 }
 
-// ToolCalls returns how many of the agent's own tools the step has called.
+// ToolCalls returns how many calls of the agent's own tools the step has had, those that
+// were refused too.
 func (s *Step) ToolCalls() int { return s.s.Tools }
 
 // attempted counts a message that came to nothing. Its text is a better answer
@@ -278,7 +280,7 @@ func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
 	}
 	entry := &s.s.Transcript[s.s.Pending[i].Entry]
-	entry.Text, entry.Error = r.Result, r.Error
+	entry.Text, entry.Error, entry.Took = r.Result, r.Error, r.Took
 	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
 	if len(s.s.Pending) > 0 {
 		return nil, nil

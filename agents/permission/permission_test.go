@@ -3,7 +3,6 @@ package permission
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -121,14 +120,11 @@ func TestUnattended(t *testing.T) {
 
 // plain is a tool that does not say whether it changes the world; knowing is one that
 // does if its arguments say so.
-type plain struct{ calls *int }
+type plain struct{}
 
 func (p plain) Definition() backends.Tool { return backends.Tool{Name: "t"} }
 
-func (p plain) Call(context.Context, string) (string, error) {
-	*p.calls++
-	return "called", errors.New("with an error")
-}
+func (plain) Call(context.Context, string) (string, error) { return "called", nil }
 
 type knowing struct{ plain }
 
@@ -136,18 +132,14 @@ func (knowing) ChangesWorld(arguments string) bool { return arguments == "change
 
 func TestPlanning(t *testing.T) {
 	const note = `{"success":true,"planned":true,"note":"t was not run: this is planning. Say in your answer what it is to do; the winner can run it."}`
-	calls := 0
 	for _, c := range []struct {
 		arguments, plain, knowing string
-	}{{"change", note, note}, {"look", note, "called"}} {
-		if out, _ := Planning(plain{&calls}).Call(t.Context(), c.arguments); out != c.plain {
-			t.Errorf("a tool that does not know, %s: %s", c.arguments, out)
+	}{{"change", note, note}, {"look", note, ""}} {
+		if out, planned := Planning(plain{}, c.arguments); out != c.plain || !planned {
+			t.Errorf("a tool that does not know, %s: %s, planned=%t", c.arguments, out, planned)
 		}
-		if out, _ := Planning(knowing{plain{&calls}}).Call(t.Context(), c.arguments); out != c.knowing {
-			t.Errorf("a tool that knows, %s: %s", c.arguments, out)
+		if out, planned := Planning(knowing{}, c.arguments); out != c.knowing || planned != (out != "") {
+			t.Errorf("a tool that knows, %s: %s, planned=%t", c.arguments, out, planned)
 		}
-	}
-	if calls != 1 || Planning(plain{&calls}).Definition().Name != "t" {
-		t.Errorf("%d calls were made", calls)
 	}
 }

@@ -150,16 +150,20 @@ type StepStarted struct {
 // objects from now on.
 type WentToJSON struct{ Agent, Round int }
 
-// ToolCall is a call of an agent's own tool. Ended is zero while it has no result.
+// ToolCall is a call of an agent's own tool. Ended and State are zero while it has no
+// result.
 type ToolCall struct {
 	Call    machine.ToolCall `json:"call"`
 	Started kernel.Time      `json:"started"`
 	Ended   kernel.Time      `json:"ended,omitempty"`
 	Result  kernel.Ref       `json:"result,omitzero"`
 	Error   bool             `json:"error,omitempty"`
+	// State is what became of it, and Why is there for one that was refused.
+	State machine.ToolState `json:"state,omitempty"`
+	Why   string            `json:"why,omitempty"`
 }
 
-// ToolEnded tells what a tool call came to.
+// ToolEnded tells what a tool call came to, also one that was refused and never ran.
 type ToolEnded struct{ Call ToolCall }
 
 // StepEnded tells what an agent's step came to.
@@ -172,7 +176,8 @@ type StepEnded struct {
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       Usage
-	// ToolCalls is how many of the agent's own tools were called.
+	// ToolCalls is how many calls of the agent's own tools there were, those that were
+	// refused too.
 	ToolCalls int
 	// Transcript is what was said in the step, with its last message.
 	Transcript []machine.Entry

@@ -40,6 +40,9 @@ type state struct {
 	// them was asked.
 	Asks     []machine.Ask `json:"asks,omitempty"`
 	IsAsking bool          `json:"is_asking,omitempty"`
+	// TakenBack are the questions that were asked and taken back, whose word may still
+	// come.
+	TakenBack []machine.Key `json:"taken_back,omitempty"`
 }
 
 // Fallback tells of an agent's calls that went to another model than its own.
@@ -244,6 +247,7 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 		return err
 	}
 	m.noteJSON(agent, s)
+	m.noteRefusals(at, s.Step.NewRefusals())
 	m.run(at, effects)
 	m.asks(s.Step.NewAsks())
 	outcome := s.Step.Outcome()
@@ -267,15 +271,6 @@ func (m *Machine) noteJSON(agent int, s *step) {
 	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == machine.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
 		m.s.JSON = append(m.s.JSON, agent)
 		m.out = append(m.out, WentToJSON{Agent: agent, Round: s.Round})
-	}
-}
-
-func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
-	for _, e := range effects {
-		if call, ok := e.(machine.ToolCall); ok && !call.IsSnapshot() {
-			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
-		}
-		m.out = append(m.out, Run{e})
 	}
 }
 

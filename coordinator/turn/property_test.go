@@ -28,18 +28,24 @@ type play struct {
 	journal []turn.Event
 	// out are the effects under way, keys all that there were, steps what each
 	// agent is at.
-	out      []machine.Effect
-	asking   *machine.Ask // the question that a person has not answered
-	keys     map[machine.Key]bool
-	steps    map[int]turn.StepStarted
-	usage    map[int]turn.Usage
-	finished bool
+	out    []machine.Effect
+	asking *machine.Ask // the question that a person has not answered
+	// takenBack are questions that a person may still answer, in vain.
+	takenBack []machine.Key
+	keys      map[machine.Key]bool
+	steps     map[int]turn.StepStarted
+	usage     map[int]turn.Usage
+	finished  bool
+	// tools counts the calls of each step under way, ended those that have been told of.
+	tools map[int]int
+	ended map[machine.Key]bool
 }
 
 func playTurn(t *rapid.T, twins bool) *play {
 	p := &play{
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]turn.Usage{},
+		tools: map[int]int{}, ended: map[machine.Key]bool{},
 	}
 	p.apply(drawAccepted(t))
 	for len(p.out) > 0 || !p.finished {
@@ -76,7 +82,7 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
 		Session: "s", Turn: 1, Agents: list,
-		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2},
+		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls")},
 		Asides: []machine.Aside{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
 }
@@ -93,6 +99,11 @@ func (p *play) drawEvent() turn.Event {
 	if p.asking != nil && (len(p.out) == 0 || rapid.Bool().Draw(p.t, "decide")) {
 		key := p.asking.Key
 		p.asking = nil
+		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
+	}
+	if len(p.takenBack) > 0 && rapid.Bool().Draw(p.t, "decide in vain") {
+		key := p.takenBack[0]
+		p.takenBack = p.takenBack[1:]
 		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
 	}
 	if len(p.out) == 0 {
@@ -193,6 +204,9 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("%s runs beside agents", key)
 		}
 		p.keys[key] = true
+		if call, isTool := c.Effect.(machine.ToolCall); isTool && !call.IsSnapshot() {
+			p.countTool(key.Agent)
+		}
 		p.out = append(p.out, c.Effect)
 	case turn.Ask:
 		if _, ok := p.steps[c.Ask.Key.Agent]; !ok || p.finished || p.asking != nil {
@@ -201,11 +215,14 @@ func (p *play) took(c turn.Command) {
 		p.asking = &c.Ask
 	case turn.Cancel:
 		if p.asking != nil && p.asking.Key.Agent == c.Agent {
+			p.takenBack = append(p.takenBack, p.asking.Key)
 			p.asking = nil
 		}
 		if _, ok := p.steps[c.Agent]; !ok && c.Agent != machine.NoAgent {
 			p.t.Fatalf("agent %d is cancelled and idle", c.Agent)
 		}
+	case turn.ToolEnded:
+		p.tookTool(c.Call)
 	case turn.Wake:
 		p.wakeAt = c.At
 	case turn.Finish:
@@ -217,9 +234,31 @@ func (p *play) took(c turn.Command) {
 		if at, ok := p.steps[c.Agent]; ok {
 			p.t.Fatalf("agent %d starts %+v while it is at %+v", c.Agent, c, at)
 		}
-		p.steps[c.Agent] = c
+		p.steps[c.Agent], p.tools[c.Agent] = c, 0
 	case turn.StepEnded:
 		p.tookEnd(c)
+	}
+}
+
+// countTool counts a call of the agent's step, which must keep to the limit.
+func (p *play) countTool(agent int) {
+	p.tools[agent]++
+	if most := p.m.Turn().Limits.MaxToolCalls; most > 0 && p.tools[agent] > most {
+		p.t.Fatalf("agent %d has %d tool calls, of at most %d", agent, p.tools[agent], most)
+	}
+}
+
+// tookTool checks what is told of a call that is over: each once, and one that ran only
+// if it began.
+func (p *play) tookTool(c turn.ToolCall) {
+	key := c.Call.Key
+	refused := c.State == machine.ToolDenied || c.State == machine.ToolCancelled
+	if p.ended[key] || refused == p.keys[key] {
+		p.t.Fatalf("%s ended as %q, begun=%t, told before=%t", key, c.State, p.keys[key], p.ended[key])
+	}
+	p.ended[key] = true
+	if refused {
+		p.countTool(key.Agent)
 	}
 }
 
@@ -256,6 +295,14 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 		asides := p.m.AsidesUsage().Plus(p.m.FollowingUsage())
 		if diff := cmp.Diff(p.usage[machine.NoAgent], asides); diff != "" {
 			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
+		}
+		for _, c := range p.m.ToolCalls() {
+			if !p.ended[c.Call.Key] || c.State == "" || c.Ended < c.Started {
+				t.Fatalf("told is %t of %+v", p.ended[c.Call.Key], c)
+			}
+		}
+		if len(p.m.ToolCalls()) != len(p.ended) {
+			t.Fatalf("%d tool calls, and %d were told of", len(p.m.ToolCalls()), len(p.ended))
 		}
 		r := p.m.Result()
 		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {
@@ -301,10 +348,9 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		ev := journal[i]
 		_, isWoke := ev.(turn.Woke)
 		_, isInterrupt := ev.(turn.Interrupted)
-		_, isDecided := ev.(turn.Decided) // one to a question that was taken back is nothing, too
 		switch rapid.IntRange(0, 3).Draw(t, "damage") {
 		case 0: // an entry stands twice
-			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt && !isDecided {
+			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt {
 				t.Fatalf("%T was taken twice", ev)
 			}
 		case 1: // the beginning is missing

@@ -20,7 +20,7 @@ import (
 //
 //	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) workspaces=(ada)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
-//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | usage INPUT OUTPUT | question WORDS
+//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
 //	       The purpose of an aside stands in the agent's place.
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
@@ -193,6 +193,8 @@ func (s *script) reply() machine.ModelReply {
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
 		case "asked":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true, Permission: machine.Asked})
+		case "denied":
+			r.Calls = append(r.Calls, machine.Call{Name: first, Own: true, Permission: machine.Denied, Why: words})
 		case "question":
 			r.Change.Question = ref(rest)
 		case "usage":
@@ -272,6 +274,9 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
 		case turn.Ask:
 			fmt.Fprintf(&b, "ask %s %s.%d %s\n", s.ids[c.Ask.Key.Agent], c.Ask.Key.Purpose, c.Ask.Key.Index, c.Ask.Name)
+		case turn.ToolEnded:
+			fmt.Fprintf(&b, "%s %s %s.%d %s%s\n", c.Call.State, s.ids[c.Call.Call.Key.Agent], c.Call.Call.Key.Purpose, c.Call.Call.Key.Index,
+				c.Call.Call.Name, strings.TrimSuffix(" ("+c.Call.Why+")", " ()"))
 		case turn.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:

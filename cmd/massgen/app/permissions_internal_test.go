@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -37,5 +38,15 @@ func TestLegible(t *testing.T) {
 		if got := legible(arguments); got != want {
 			t.Errorf("legible(%s) is %s", arguments, got)
 		}
+	}
+}
+
+func TestLongArgumentsAreCutInTheMiddle(t *testing.T) {
+	if got := middleCut("short", 5); got != "short" {
+		t.Errorf("%q", got)
+	}
+	got := middleCut(strings.Repeat("ä", 500_000)+strings.Repeat("ö", 500_000), 5)
+	if want := "ä [... 1,999,996 of 2,000,000 bytes are not shown ...] ö"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

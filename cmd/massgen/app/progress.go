@@ -146,7 +146,7 @@ func (v *progress) show(ev coordinator.Event) {
 	case coordinator.ToolProgress:
 		c.say("  %s", c.paint(faint, toolProgress(ev)))
 	case coordinator.ToolEnded:
-		c.say("  %s", c.paint(faint, toolLine(ev)))
+		c.say("  %s", c.paint(faint, toolLine(ev.Agent, *ev.Tool, ev.Elapsed)))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:

@@ -61,6 +61,22 @@ type shownTurn struct {
 	// answer was given, "" if there is none, or if the turn was taken in the session of
 	// which this one is a branch.
 	Snapshot string `json:"snapshot"`
+	// ToolCalls are as in the result of --json; a turn of a branch has none.
+	ToolCalls []coordinator.ResultToolCall `json:"tool_calls"`
+}
+
+// shownTurn is a turn with its tool calls and its work. That these cannot be read costs no
+// more than them.
+func (p *program) shownTurn(ctx context.Context, store *maskedStore, session string, t sessions.Turn) shownTurn {
+	calls, err := coordinator.KeptToolCalls(ctx, store, session, t.Number)
+	if err != nil {
+		p.console.warn(err.Error())
+	}
+	work, err := coordinator.ReadWork(ctx, store, session, t.Number)
+	if err != nil {
+		p.console.warn(err.Error())
+	}
+	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, work.Final.Dir, append([]coordinator.ResultToolCall{}, calls...)}
 }
 
 // bytesPerToken is what an estimate goes by.
@@ -85,16 +101,11 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 		ContextWarning: noWarning, link: newestLink(turns),
 	}
 	for _, t := range turns {
-		kept, err := coordinator.ReadWork(ctx, store, id, t.Number)
-		if err != nil {
-			p.console.warn(err.Error())
-		}
-		shown.Turns = append(shown.Turns, shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir})
+		shown.Turns = append(shown.Turns, p.shownTurn(ctx, store, id, t))
 	}
 	shown.measure(turns)
 	if len(left) > 0 {
-		t := left[0]
-		shown.Interrupted = &shownTurn{Number: t.Number, Question: t.Question, Answer: t.Answer, Winner: t.Winner, Status: t.Status}
+		shown.Interrupted = new(p.shownTurn(ctx, store, id, left[0]))
 	}
 	at := session{place: place{id: id}}
 	if err := at.loadTopic(kept.Metadata); err != nil {
@@ -158,6 +169,7 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
 		b.WriteString(withNewline(printable(t.Question)))
+		b.WriteString(toolLines(t.ToolCalls))
 		if t.Answer != "" {
 			b.WriteString("\n" + withNewline(printable(t.Answer)))
 		}
@@ -166,6 +178,18 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 		}
 	}
 	return p.put(b.String())
+}
+
+// toolLines has a line for each tool call, behind an empty one.
+func toolLines(calls []coordinator.ResultToolCall) string {
+	var b strings.Builder
+	for i, c := range calls {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("  " + toolLine(oneLine(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
+	}
+	return b.String()
 }
 
 // rows are what is known of a session beside its turns.

@@ -70,6 +70,12 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Text: strings.Join(results, "|")}
 		}),
+		"writes-much": working(func(results []string) backendtest.Reply {
+			if len(results) == 0 {
+				return calls("write_file", `{"path":"much.txt","content":"`+strings.Repeat("x", 10_000)+`"}`)
+			}
+			return backendtest.Reply{Text: results[0]}
+		}),
 		"reads-much": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("read_file", `{"path":"much.txt"}`)
