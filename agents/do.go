@@ -143,8 +143,11 @@ func failure(ctx context.Context, err error) *machine.Failure {
 		kind = backends.KindCancelled
 	}
 	var e *backends.Error
-	noTools := errors.As(err, &e) && e.NoTools
-	return &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error()), NoTools: noTools}
+	f := &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
+	if errors.As(err, &e) {
+		f.NoTools, f.Unsent = e.NoTools, e.Unsent
+	}
+	return f
 }
 
 func definitions(tools []Tool) []backends.Tool {

@@ -22,6 +22,9 @@ const (
 	KindNetwork    Kind = "network"
 	KindTimeout    Kind = "timeout"
 	KindCancelled  Kind = "cancelled"
+	// KindBudget is an attempt that was not sent, since it might have cost more than is
+	// left.
+	KindBudget Kind = "budget"
 )
 
 // Error is what every failed call ends with.
@@ -41,6 +44,8 @@ type Error struct {
 	// Free says that the call cost nothing although no Status tells so: nothing of it
 	// was sent, or it ended between two attempts of which the first cost nothing.
 	Free bool
+	// Unsent says that no attempt of the call was made.
+	Unsent bool
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	// Begun says that a part of the answer had come before it failed, so that a

@@ -31,6 +31,7 @@ type Config struct {
 	Summary Backend
 	Topic   Topic
 	Memory  Memory
+	Budget  Budget
 	// Permissions are those of all agents' tools.
 	Permissions Permissions
 	// Servers are the MCP servers that all agents have in common.

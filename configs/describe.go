@@ -47,6 +47,7 @@ func (c *Config) text() string {
 	}
 	d.orchestrator(c.Orchestrator, c.secrets)
 	d.timeouts(c.Timeouts)
+	d.budget(c.Budget)
 	d.head("ui")
 	d.row("display_type", c.UI.DisplayType)
 	d.head("context")

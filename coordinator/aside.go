@@ -201,6 +201,7 @@ func (e *engine) follow(ctx context.Context, list []machine.Aside) {
 		err = e.loop(ctx)
 	}
 	err = errors.Join(err, e.drain())
+	err = errors.Join(err, e.noteSpent())
 	ended := e.ended(nil)
 	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
 	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))

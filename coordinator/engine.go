@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
@@ -43,6 +44,8 @@ type engine struct {
 	unkept []turn.AsideOutcome
 	timer  *time.Timer
 	over   bool
+	// purse is nil in a turn without a budget.
+	purse *purse
 	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
 	// slept is how long a turn that was resumed had nobody at work on it: that time
@@ -104,8 +107,11 @@ func (e *engine) now() kernel.Time { return kernel.Time(time.Now().Add(-e.slept)
 func (e *engine) clock(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
 
 // accept writes the turn down before anything is called.
-func (e *engine) accept(rules kernel.Config, described machine.Turn) error {
-	return e.apply(turn.Accepted{At: e.now(), Rules: rules, Turn: described})
+func (e *engine) accept(rules kernel.Config, described machine.Turn, limits budget.Limits) error {
+	if !limits.None() {
+		e.purse = newPurse(limits)
+	}
+	return e.apply(turn.Accepted{At: e.now(), Rules: rules, Turn: described, Budget: limits})
 }
 
 // apply journals an event, applies it, and does what follows.
@@ -160,6 +166,12 @@ func (e *engine) carry(c turn.Command) {
 		e.turn.events.add(Event{Kind: StepStarted, Agent: e.id(c.Agent), Round: c.Round, Text: string(c.Purpose)})
 	case turn.WentToJSON:
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
+	case turn.Granted:
+		e.answer(c.Key, "")
+	case turn.Refused:
+		e.answer(c.Key, c.Why)
+	case turn.HeldUp:
+		e.turn.events.add(Event{Kind: HeldUp, Agent: e.who(c.Key), Round: c.Key.Round, Text: c.Why})
 	case turn.ToolEnded:
 		e.tellToolEnd(c.Call)
 	case turn.StepEnded:
@@ -192,7 +204,7 @@ func (e *engine) start(effect machine.Effect) {
 	} else {
 		ctx = e.ctx[key.Agent]
 	}
-	ctx = backends.WithTrace(ctx, e.trace(key))
+	ctx = e.spending(backends.WithTrace(ctx, e.trace(key)), key)
 	e.tellStart(effect)
 	ctx, over := e.withProgress(ctx, effect)
 	described := e.machine.Turn()
@@ -212,6 +224,9 @@ func (e *engine) run(ctx context.Context) {
 		e.follow(ctx, following)
 	}
 	e.timer.Stop()
+	if e.purse != nil {
+		close(e.purse.closed)
+	}
 	e.turn.events.close()
 }
 
@@ -222,9 +237,16 @@ func (e *engine) drain() error {
 			cancel()
 		}
 	}
+	asks, ends := e.purse.channels()
 	for e.out > 0 {
-		<-e.results
-		e.out--
+		select {
+		case <-e.results:
+			e.out--
+		case a := <-asks:
+			a.word <- spendWord{"the turn is over"}
+		case s := <-ends:
+			close(s.booked) // not in the journal: what was held stays spent
+		}
 	}
 	// The effects have all reported, so this only waits for their goroutines to
 	// return; none of them returns an error.
@@ -233,12 +255,17 @@ func (e *engine) drain() error {
 
 func (e *engine) loop(ctx context.Context) error {
 	interrupted, cancelled := e.turn.interrupt, ctx.Done()
+	asks, ends := e.purse.channels()
 	for !e.over || e.out > 0 {
 		var err error
 		select {
 		case r := <-e.results:
 			e.out--
 			err = e.took(r)
+		case a := <-asks:
+			err = e.tookAsk(a)
+		case s := <-ends:
+			err = e.tookSpendEnd(s)
 		case <-e.timer.C:
 			err = e.apply(turn.Woke{At: e.now()})
 		case <-interrupted:
@@ -292,6 +319,7 @@ func (e *engine) end(err error) []machine.Aside {
 	var resultErr error
 	t.result, resultErr = e.result()
 	err = errors.Join(err, resultErr)
+	err = errors.Join(err, e.noteSpent())
 	kept := e.ended(err)
 	asked, askedErr := e.asked()
 	if err = errors.Join(err, askedErr); asked != t.question {

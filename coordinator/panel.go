@@ -112,6 +112,8 @@ type Options struct {
 	Rules kernel.Config
 	// Limits bound a step; the zero value means DefaultLimits.
 	Limits machine.Limits
+	// Budget is the most that may be spent; the zero value is no limit.
+	Budget Budget
 	Store  Store
 	// Sections returns what the next turn's system messages have beside the agents' own
 	// and the coordination's, such as what is known of the user; nil adds nothing. It
@@ -175,6 +177,9 @@ func New(opts Options) (*Panel, error) {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
 	if err := cmp.Or(opts.Topic.check("topic"), opts.Facts.check("facts"), opts.Summarizer.check()); err != nil {
+		return nil, err
+	}
+	if err := opts.Budget.check(opts); err != nil {
 		return nil, err
 	}
 	opts.Agents = slices.Clone(opts.Agents)
@@ -312,8 +317,12 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	if err != nil {
 		return err
 	}
+	limits, err := p.limits(ctx, t.session, t.number)
+	if err != nil {
+		return err
+	}
 	e := newEngine(ctx, p, t)
-	if err := e.accept(p.opts.Rules, described); err != nil {
+	if err := e.accept(p.opts.Rules, described, limits); err != nil {
 		return err
 	}
 	p.run(ctx, e)

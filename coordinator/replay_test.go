@@ -131,7 +131,7 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
 		t.Fatal(err)
 	}
 	e := newEngine(t.Context(), p, handle)
-	if err := e.accept(p.opts.Rules, described); err != nil {
+	if err := e.accept(p.opts.Rules, described, p.opts.Budget.Turn); err != nil {
 		t.Fatal(err)
 	}
 	if cancelAfter > 0 {

@@ -42,10 +42,15 @@ type Result struct {
 	// order in which they came.
 	ContextWarnings []AgentContextWarning `json:"context_warnings"`
 	// Session is what the session has come to, nil if the store failed.
-	Session    *SessionUpdate `json:"session"`
-	Rounds     int            `json:"rounds"`
-	Usage      turn.Usage     `json:"usage"`
-	DurationMS int64          `json:"duration_ms"`
+	Session *SessionUpdate `json:"session"`
+	Rounds  int            `json:"rounds"`
+	// RepeatedCalls are those of Usage that were under way when a process was lost: they were
+	// made again, and nobody knows what they cost.
+	RepeatedCalls int `json:"repeated_calls"`
+	// Budget is what was spent of it, nil without one.
+	Budget     *BudgetReport `json:"budget"`
+	Usage      turn.Usage    `json:"usage"`
+	DurationMS int64         `json:"duration_ms"`
 }
 
 // ResultAnswer is an answer that stands at the end.
@@ -120,7 +125,7 @@ func (e *engine) result() (Result, error) {
 		Answers: []ResultAnswer{}, Votes: e.votes(k.Votes), VoidVotes: e.votes(k.Void),
 		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: e.warnings(k),
 		ContextWarnings: append([]AgentContextWarning{}, e.turn.contextWarnings...),
-		Rounds:          k.Rounds, Usage: e.usage(),
+		Rounds:          k.Rounds, Usage: e.usage(), RepeatedCalls: e.machine.Repeated(), Budget: budgetReport(e.machine.Ledger()),
 		DurationMS: e.turn.ended.Sub(e.turn.started).Milliseconds(),
 	}
 	if r.Status == "" { // the store failed before there was a result
@@ -164,6 +169,12 @@ func (e *engine) warnings(k kernel.Result) []string {
 	for _, agent := range e.machine.Truncated() {
 		list = append(list, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))
 	}
+	if n := e.machine.Repeated(); n > 0 {
+		list = append(list, repeatedWarning(n))
+	}
+	if over := budgetReport(e.machine.Ledger()).overshoot(); over != "" {
+		list = append(list, over)
+	}
 	for _, f := range e.machine.Fallbacks() {
 		list = append(list, fallbackWarning(calls(f.Calls), e.id(f.Agent), f.Fallback))
 	}
@@ -183,6 +194,10 @@ func (e *engine) warnings(k kernel.Result) []string {
 
 func fallbackWarning(calls, of string, f machine.Fallback) string {
 	return fmt.Sprintf("%s of %s went to %s, because %s could not be used: %s", calls, of, f.To, f.From, f.Reason)
+}
+
+func repeatedWarning(n int) string {
+	return calls(n) + " had begun when the turn was cut off: made again, and perhaps paid for twice"
 }
 
 func calls(n int) string {

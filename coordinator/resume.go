@@ -64,6 +64,12 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 	if err != nil {
 		return nil, err
 	}
+	if limits := accepted.Budget; !limits.None() {
+		e.purse = newPurse(limits)
+	}
+	if err := e.apply(turn.Resumed{At: e.now()}); err != nil {
+		return nil, err
+	}
 	for _, w := range out {
 		e.begin(w)
 	}

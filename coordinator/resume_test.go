@@ -89,9 +89,23 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 	}
 }
 
-// timeless is a result without what depends on which of two calls was the quicker.
+// timeless is a result without what depends on which of two calls was the quicker, and
+// on which were under way when a process was lost, if all of these are told of.
 func timeless(r Result) Result {
 	r.DurationMS = 0
+	if n := r.RepeatedCalls; n > 0 && slices.Contains(r.Warnings, repeatedWarning(n)) {
+		r.RepeatedCalls = 0
+		r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return w == repeatedWarning(n) })
+		withoutLost(&r.Usage, n)
+		session := *r.Session
+		withoutLost(&session.UsageTotal, n)
+		r.Session = &session
+	}
+	r.Agents = slices.Clone(r.Agents)
+	for i := range r.Agents { // which of them are repeated is not told
+		u := &r.Agents[i].Usage
+		withoutLost(u, u.UnknownCalls)
+	}
 	byVoter := func(a, b ResultVote) int {
 		if a.Round != b.Round {
 			return a.Round - b.Round
@@ -108,6 +122,9 @@ func timeless(r Result) Result {
 	}
 	return r
 }
+
+// withoutLost takes calls of unknown cost out of a usage.
+func withoutLost(u *turn.Usage, n int) { u.Calls, u.UnknownCalls = u.Calls-n, u.UnknownCalls-n }
 
 // resumeAfter writes the beginning of a journal to a store on disk, as a process that
 // is killed then leaves it, and resumes the turn. It returns how often each call came

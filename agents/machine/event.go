@@ -49,6 +49,8 @@ type Failure struct {
 	Message string `json:"message"`
 	// NoTools says that the service takes no tools for this model.
 	NoTools bool `json:"no_tools,omitempty"`
+	// Unsent says that no request was sent.
+	Unsent bool `json:"unsent,omitempty"`
 	// Abandoned says that the effect ignored its cancellation.
 	Abandoned bool `json:"abandoned,omitempty"`
 }

@@ -121,6 +121,17 @@ func (s *Step) Waits(k Key) bool {
 	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
 }
 
+// Calling returns the key of the model call that is out, if one is.
+func (s *Step) Calling() (key Key, ok bool) { return s.modelKey(s.s.Calls - 1), s.s.Waiting }
+
+// Out counts the effects that are out and the questions that wait for a person.
+func (s *Step) Out() int {
+	if s.s.Waiting {
+		return 1
+	}
+	return len(s.s.Pending)
+}
+
 // Apply takes one event and returns the effects to run now. A result that
 // nothing waits for is an error and changes nothing.
 func (s *Step) Apply(ev Event) ([]Effect, error) {

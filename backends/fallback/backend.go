@@ -28,12 +28,17 @@ type Backend struct {
 	choices []Choice // the first takes requests as they stand
 }
 
-var _ backends.Backend = (*Backend)(nil)
+var _ backends.Budgeted = (*Backend)(nil)
 
 // New returns a backend that sends requests as they stand to first, which reports
 // name provider, and if that cannot be used, to the others in their order.
 func New(provider string, first backends.Backend, others ...Choice) *Backend {
 	return &Backend{slices.Concat([]Choice{{Provider: provider, Backend: first}}, others)}
+}
+
+// Reserves says whether all of its models reserve their attempts.
+func (b *Backend) Reserves() bool {
+	return !slices.ContainsFunc(b.choices, func(c Choice) bool { return !backends.Reserves(c.Backend) })
 }
 
 // Stream calls one model after the other, until one answers, has begun to answer,

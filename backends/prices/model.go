@@ -30,21 +30,42 @@ type Rate struct {
 
 const perMillion = 1e-6
 
+// Most returns what a call costs at most that sends so many tokens of input and may
+// have so many of output, in US dollars, or nil if the price is unknown. Input that is
+// written to a cache may cost more than other.
+func (m Model) Most(input, output int) *float64 {
+	if len(m.Rates) == 0 {
+		return nil
+	}
+	rate := m.rate(input)
+	return dollars(max(rate.Input, rate.CacheWrite, rate.CachedInput)*float64(input) + rate.Output*float64(output))
+}
+
+// rate is the one for so many tokens of input.
+func (m Model) rate(input int) Rate {
+	rate := m.Rates[0]
+	for _, r := range m.Rates {
+		if input > r.Above {
+			rate = r
+		}
+	}
+	return rate
+}
+
+// dollars is an amount in US dollars, of what was reckoned with prices per million.
+func dollars(millionth float64) *float64 {
+	cost := math.Round(millionth*perMillion*1e12) / 1e12 // without a rest of binary fractions
+	return &cost
+}
+
 // Cost returns what a call cost in US dollars, or nil if that is unknown: because
 // the usage is (nil), or the model's price.
 func (m Model) Cost(u *backends.Usage) *float64 {
 	if u == nil || len(m.Rates) == 0 {
 		return nil
 	}
-	rate := m.Rates[0]
-	for _, r := range m.Rates {
-		if u.InputTokens > r.Above {
-			rate = r
-		}
-	}
+	rate := m.rate(u.InputTokens)
 	other := max(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens, 0)
-	cost := (rate.Input*float64(other) + rate.CachedInput*float64(u.CachedInputTokens) +
-		rate.CacheWrite*float64(u.CacheWriteTokens) + rate.Output*float64(u.OutputTokens)) * perMillion
-	cost = math.Round(cost*1e12) / 1e12 // without a rest of binary fractions
-	return &cost
+	return dollars(rate.Input*float64(other) + rate.CachedInput*float64(u.CachedInputTokens) +
+		rate.CacheWrite*float64(u.CacheWriteTokens) + rate.Output*float64(u.OutputTokens))
 }

@@ -33,6 +33,9 @@ type Options struct {
 	// Random returns a number in [0, 1) for each wait, concurrently. Nil means one
 	// from math/rand/v2.
 	Random func() float64
+	// Most returns what an attempt costs at most, for the budget of the context. Nil
+	// means an estimate of its tokens, at an unknown price.
+	Most func(backends.Request) backends.Cost
 }
 
 // Backend repeats the calls of another backend. It is safe for concurrent use.
@@ -42,7 +45,7 @@ type Backend struct {
 	options Options
 }
 
-var _ backends.Backend = (*Backend)(nil)
+var _ backends.Budgeted = (*Backend)(nil)
 
 // New returns a backend that calls inner through gate. inner may be called more
 // than once for one call, each time for one attempt under the same key: what has
@@ -57,8 +60,14 @@ func New(inner backends.Backend, gate *Gate, o Options) *Backend {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
+	if o.Most == nil {
+		o.Most = func(req backends.Request) backends.Cost { return backends.Cost{Tokens: estimate(req)} }
+	}
 	return &Backend{inner: inner, gate: gate, options: o}
 }
+
+// Reserves says that each attempt is reserved with the budget of its context.
+func (b *Backend) Reserves() bool { return true }
 
 // Stream sends the request until an attempt succeeds or cannot be repeated: its
 // error does not pass by waiting, a part of the answer had come, or the options

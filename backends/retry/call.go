@@ -36,12 +36,8 @@ func newCeilings() *backoff.ExponentialBackOff {
 func (c *call) run() error {
 	var failure *backends.Error
 	for number := 1; ; number++ {
-		p, err := c.enter(failure)
-		if err != nil {
-			return err
-		}
-		err = c.attempt(p)
-		if !errors.As(err, &failure) || !c.repeatable(failure) {
+		sent, err := c.once(failure)
+		if !sent || !errors.As(err, &failure) || !c.repeatable(failure) {
 			return err
 		}
 		wait, err := c.plan(number, failure)
@@ -56,6 +52,47 @@ func (c *call) run() error {
 		}
 	}
 }
+
+// once makes one attempt, as soon as it can be paid for and the gate lets it through.
+// last is the failure of the attempt before, or nil.
+func (c *call) once(last *backends.Error) (sent bool, err error) {
+	held, err := c.reserve()
+	if err != nil {
+		return false, c.unpaid(last, err)
+	}
+	p, err := c.enter(last)
+	if err != nil {
+		held.Release()
+		return false, err
+	}
+	return true, c.attempt(p, held)
+}
+
+// unpaid is the end of a call that the budget let make no other attempt.
+func (c *call) unpaid(last *backends.Error, err error) error {
+	switch {
+	case last == nil:
+		return err
+	case c.ctx.Err() != nil:
+		return c.interrupted(last, c.ctx.Err())
+	}
+	return afterwards(last, err)
+}
+
+// reserve asks the budget of the call for another attempt.
+func (c *call) reserve() (backends.Reservation, error) {
+	budget := backends.BudgetFrom(c.ctx)
+	if budget == nil {
+		return unlimited{}, nil
+	}
+	return budget.Reserve(c.ctx, c.options.Most(c.req))
+}
+
+// unlimited is what a call without a budget reserves.
+type unlimited struct{}
+
+func (unlimited) Release()               {}
+func (unlimited) Settle(*backends.Usage) {}
 
 // enter waits at the gate, before a repetition no longer than time is left. last
 // is the failure of the attempt before, or nil.
@@ -84,16 +121,19 @@ func (c *call) enter(last *backends.Error) (*pass, error) {
 func afterwards(last *backends.Error, err error) error {
 	var refusal *backends.Error
 	if errors.As(err, &refusal) {
-		refusal.Free = last.Unbilled()
+		refusal.Free, refusal.Unsent = last.Unbilled(), false
 	}
 	return err
 }
 
 // attempt sends the request once.
-func (c *call) attempt(p *pass) (err error) {
+func (c *call) attempt(p *pass, held backends.Reservation) (err error) {
 	var usage *backends.Usage
 	err = errStopped // also if something panics
-	defer func() { p.leave(c.ctx, err, usage) }()
+	defer func() {
+		p.leave(c.ctx, err, usage)
+		settle(held, usage, err)
+	}()
 	for ev, failure := range c.inner.Stream(c.ctx, c.req) {
 		if failure != nil {
 			return failure
@@ -107,6 +147,19 @@ func (c *call) attempt(p *pass) (err error) {
 		}
 	}
 	return nil
+}
+
+// settle ends a reservation. What broke after usage was told may cost more than that.
+func settle(held backends.Reservation, usage *backends.Usage, err error) {
+	var failure *backends.Error
+	switch {
+	case err == nil:
+		held.Settle(usage)
+	case errors.As(err, &failure) && failure.Unbilled():
+		held.Release()
+	default:
+		held.Settle(nil)
+	}
 }
 
 // repeatable says whether the same request may succeed later and was not paid for.

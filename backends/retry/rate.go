@@ -54,6 +54,11 @@ func (g *Gate) count(req backends.Request) int {
 	if g.tokens == nil {
 		return 0
 	}
+	return estimate(req)
+}
+
+// estimate is about how many tokens a request may take.
+func estimate(req backends.Request) int {
 	bytes, tokens := 0, 0
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {

@@ -195,8 +195,11 @@ func (m *Machine) cutOff(agent int, status Status) {
 	switch x.Phase {
 	case Busy:
 		x.Act = ActCancelled
-		if status == Timeout || status == Budget {
+		switch status {
+		case Timeout:
 			x.Reason = "its call had not come back when the turn was ended"
+		case Budget:
+			x.Reason = "the budget left too little for its next call"
 		}
 		m.cancel(agent)
 	case Late:

@@ -102,11 +102,7 @@ func (m *Machine) asideDone(ev ModelDone) error {
 		told.Outcome.Failure = f.Message
 	}
 	m.s.Asides.Ended = append(m.s.Asides.Ended, told.Outcome)
-	if m.Over() {
-		m.s.Asides.Following = m.s.Asides.Following.Plus(told.Usage)
-	} else {
-		m.s.Asides.Usage = m.s.Asides.Usage.Plus(told.Usage)
-	}
+	m.book(machine.NoAgent, told.Usage)
 	m.out = append(m.out, told)
 	m.s.Turn = m.s.Turn.Changed(ev.Reply.Change)
 	if len(m.s.Asides.Waiting) > 0 || m.Over() {

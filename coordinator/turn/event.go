@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -20,6 +21,8 @@ type Accepted struct {
 	At    kernel.Time   `json:"at"`
 	Rules kernel.Config `json:"rules"`
 	Turn  machine.Turn  `json:"turn"`
+	// Budget is the most that the turn may spend.
+	Budget budget.Limits `json:"budget,omitzero"`
 }
 
 // ModelDone is the result of a ModelCall.
@@ -111,6 +114,12 @@ func Decode(data []byte) (Event, error) {
 		return decode[Decided](head.Event)
 	case Committed{}.kind():
 		return decode[Committed](head.Event)
+	case Reserving{}.kind():
+		return decode[Reserving](head.Event)
+	case Settled{}.kind():
+		return decode[Settled](head.Event)
+	case Resumed{}.kind():
+		return decode[Resumed](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }
@@ -230,8 +239,11 @@ func sumOfCosts(u, v Usage) *float64 {
 	return &sum
 }
 
-// UsageOf is what one model call cost.
+// UsageOf is what one model call cost: nothing, if it was not sent.
 func UsageOf(r machine.ModelReply) Usage {
+	if r.Failure != nil && r.Failure.Unsent {
+		return Usage{}
+	}
 	if r.Usage == nil {
 		return Usage{Calls: 1, UnknownCalls: 1}
 	}

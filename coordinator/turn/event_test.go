@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -39,6 +40,10 @@ var wholeEvents = []turn.Event{
 		Reply: machine.ToolReply{Index: 3, Result: ref("r"), Error: true, Abandoned: true}},
 	turn.Woke{At: 4},
 	turn.Interrupted{At: 5},
+	turn.Reserving{At: 6, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
+	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
+	turn.Settled{At: 8},
+	turn.Resumed{At: 9},
 }
 
 func TestEventsReadBackEqual(t *testing.T) {

@@ -34,6 +34,7 @@ type state struct {
 	Truncated []int      `json:"truncated,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
 	Asides    asides     `json:"asides,omitzero"`
+	Account   account    `json:"account,omitzero"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	Unkept    []Unkept   `json:"unkept,omitempty"`
 	// Asks are the questions that wait for a person; IsAsking says that the first of
@@ -136,6 +137,13 @@ func (m *Machine) apply(ev Event) error {
 	if m.s.Kernel == nil {
 		return errors.New("no turn was accepted")
 	}
+	if err := m.take(ev); err != nil {
+		return err
+	}
+	return m.checkBudget(ev.at())
+}
+
+func (m *Machine) take(ev Event) error {
 	switch ev := ev.(type) {
 	case ModelDone:
 		return m.modelDone(ev)
@@ -149,6 +157,12 @@ func (m *Machine) apply(ev Event) error {
 		return m.decided(ev)
 	case Committed:
 		return m.committed(ev)
+	case Reserving:
+		return m.reserving(ev)
+	case Settled:
+		return m.settled(ev)
+	case Resumed:
+		return m.resumed()
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }
@@ -166,6 +180,7 @@ func (m *Machine) accept(ev Accepted) error {
 		return fmt.Errorf("%d agents have rules and %d have calls", n, len(ev.Turn.Agents))
 	}
 	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]Usage, n)}
+	m.s.Account.Ledger.Limits = ev.Budget
 	if len(ev.Turn.Asides) > 0 {
 		m.ask(ev.Turn.Asides)
 		return nil
@@ -180,9 +195,8 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	if err := m.checkOut(ev.Key); err != nil {
 		return err
 	}
-	agent, usage := ev.Key.Agent, UsageOf(ev.Reply)
-	m.s.Usage[agent] = m.s.Usage[agent].Plus(usage)
-	m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(usage)
+	agent := ev.Key.Agent
+	m.book(agent, UsageOf(ev.Reply))
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
 		once(&m.s.Abandoned, agent)
 	}
@@ -193,6 +207,19 @@ func (m *Machine) modelDone(ev ModelDone) error {
 		m.noteFallback(agent, *f)
 	}
 	return m.stepEvent(ev.At, agent, ev.Reply)
+}
+
+// book adds what a call of an agent that is at work has cost, or of machine.NoAgent.
+func (m *Machine) book(agent int, u Usage) {
+	switch {
+	case agent != machine.NoAgent:
+		m.s.Usage[agent] = m.s.Usage[agent].Plus(u)
+		m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(u)
+	case m.Over():
+		m.s.Asides.Following = m.s.Asides.Following.Plus(u)
+	default:
+		m.s.Asides.Usage = m.s.Asides.Usage.Plus(u)
+	}
 }
 
 func (m *Machine) noteFallback(agent int, f machine.Fallback) {

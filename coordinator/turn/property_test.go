@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -39,6 +40,12 @@ type play struct {
 	// tools counts the calls of each step under way, ended those that have been told of.
 	tools map[int]int
 	ended map[machine.Key]bool
+
+	spending spending
+	// cancelled are the agents whose calls were to end, repeated the calls that were made
+	// again.
+	cancelled map[int]bool
+	repeated  int
 }
 
 func playTurn(t *rapid.T, twins bool) *play {
@@ -46,8 +53,12 @@ func playTurn(t *rapid.T, twins bool) *play {
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]turn.Usage{},
 		tools: map[int]int{}, ended: map[machine.Key]bool{},
+		cancelled: map[int]bool{},
+		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
 	}
-	p.apply(drawAccepted(t))
+	accepted := drawAccepted(t)
+	accepted.Budget = p.spending.limits
+	p.apply(accepted)
 	for len(p.out) > 0 || !p.finished {
 		p.apply(p.drawEvent())
 	}
@@ -96,7 +107,7 @@ func (p *play) drawEvent() turn.Event {
 	if rapid.IntRange(0, 39).Draw(p.t, "interrupt") == 0 {
 		return turn.Interrupted{At: p.now}
 	}
-	if p.asking != nil && (len(p.out) == 0 || rapid.Bool().Draw(p.t, "decide")) {
+	if p.asking != nil && (len(p.able()) == 0 || rapid.Bool().Draw(p.t, "decide")) {
 		key := p.asking.Key
 		p.asking = nil
 		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
@@ -109,8 +120,16 @@ func (p *play) drawEvent() turn.Event {
 	if len(p.out) == 0 {
 		p.t.Fatalf("nothing is out and nobody will wake it:\n%s", p.m.Describe())
 	}
-	i := rapid.IntRange(0, len(p.out)-1).Draw(p.t, "effect")
+	if rapid.IntRange(0, 39).Draw(p.t, "resume") == 0 {
+		return p.resume()
+	}
+	i := p.pick()
 	effect := p.out[i]
+	if _, isModel := effect.(machine.ModelCall); isModel {
+		if ev := p.drawAttempt(effect.EffectKey()); ev != nil {
+			return ev
+		}
+	}
 	p.out = slices.Delete(p.out, i, i+1)
 	if call, ok := effect.(machine.ToolCall); ok {
 		reply := machine.ToolReply{Index: call.Key.Index, Result: ref("found")}
@@ -118,6 +137,9 @@ func (p *play) drawEvent() turn.Event {
 			reply.Result, reply.Error = ref(call.Key.String()), rapid.Bool().Draw(p.t, "not kept")
 		}
 		return turn.ToolDone{At: p.now, Key: call.Key, Reply: reply}
+	}
+	if key := effect.EffectKey(); p.isRefused(key) {
+		return turn.ModelDone{At: p.now, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "budget", Message: "it was not sent", Unsent: true}}}
 	}
 	return turn.ModelDone{At: p.now, Key: effect.EffectKey(), Reply: p.drawReply()}
 }
@@ -184,6 +206,9 @@ func (p *play) compare(twin *turn.Machine, ev turn.Event, want []turn.Command) {
 }
 
 func usageOf(r machine.ModelReply) turn.Usage {
+	if r.Failure != nil && r.Failure.Unsent {
+		return turn.Usage{}
+	}
 	if r.Usage == nil {
 		return turn.Usage{Calls: 1, UnknownCalls: 1}
 	}
@@ -213,7 +238,10 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("%v is asked, finished=%t, beside %v", c.Ask, p.finished, p.asking)
 		}
 		p.asking = &c.Ask
+	case turn.Granted, turn.Refused:
+		p.tookBudget(c)
 	case turn.Cancel:
+		p.cancelled[c.Agent] = true
 		if p.asking != nil && p.asking.Key.Agent == c.Agent {
 			p.takenBack = append(p.takenBack, p.asking.Key)
 			p.asking = nil
@@ -235,6 +263,7 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("agent %d starts %+v while it is at %+v", c.Agent, c, at)
 		}
 		p.steps[c.Agent], p.tools[c.Agent] = c, 0
+		delete(p.cancelled, c.Agent)
 	case turn.StepEnded:
 		p.tookEnd(c)
 	}
@@ -275,7 +304,7 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
 	}
-	notBegun := c.Outcome.Kind == machine.Stopped && c.Elapsed == 0
+	notBegun := c.Outcome.Kind == machine.Stopped && c.Elapsed == 0 || !p.spending.limits.None()
 	if c.Elapsed < 0 || c.Usage.Calls < 1 && !notBegun {
 		p.t.Fatalf("a step took %d ms and %d calls", c.Elapsed, c.Usage.Calls)
 	}
@@ -303,6 +332,9 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 		}
 		if len(p.m.ToolCalls()) != len(p.ended) {
 			t.Fatalf("%d tool calls, and %d were told of", len(p.m.ToolCalls()), len(p.ended))
+		}
+		if !p.budgetIsTold() || p.m.Repeated() != p.repeated {
+			t.Fatalf("%+v may be billed, and %d calls were repeated: the ledger says %+v, and %d", p.spending.billed, p.repeated, p.m.Ledger(), p.m.Repeated())
 		}
 		r := p.m.Result()
 		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {
@@ -348,9 +380,14 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		ev := journal[i]
 		_, isWoke := ev.(turn.Woke)
 		_, isInterrupt := ev.(turn.Interrupted)
+		ignored := false // of what nobody waits for they are nothing
+		switch ev.(type) {
+		case turn.Reserving, turn.Settled, turn.Resumed:
+			ignored = true
+		}
 		switch rapid.IntRange(0, 3).Draw(t, "damage") {
 		case 0: // an entry stands twice
-			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt {
+			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt && !ignored {
 				t.Fatalf("%T was taken twice", ev)
 			}
 		case 1: // the beginning is missing

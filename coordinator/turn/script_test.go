@@ -12,13 +12,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
 // TestScripts plays the turns of testdata/scripts, one topic a file. The commands:
 //
-//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) workspaces=(ada)
+//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) max_usd= max_tokens= max_calls= workspaces=(ada)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
 //	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
 //	       The purpose of an aside stands in the agent's place.
@@ -26,7 +27,9 @@ import (
 //	result AGENT N [claims= abandoned]     with the tool's result as input
 //	kept AGENT [final error]               with the snapshot's result as input
 //	decide AGENT N yes | no
-//	woke | interrupt
+//	reserve AGENT usd= tokens=             for an attempt of its call
+//	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
+//	woke | interrupt | resume
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
 //
@@ -102,6 +105,12 @@ func (s *script) event() turn.Event {
 		return turn.Woke{At: s.at}
 	case "interrupt":
 		return turn.Interrupted{At: s.at}
+	case "resume":
+		return turn.Resumed{At: s.at}
+	case "reserve":
+		return turn.Reserving{At: s.at, Key: s.key(), Most: *s.amount()}
+	case "settle":
+		return turn.Settled{At: s.at, Key: s.key(), Spent: s.amount()}
 	case "decide":
 		key := s.key()
 		key.Index, key.Purpose = s.number(s.d.CmdArgs[1].Key), "tool"
@@ -140,7 +149,36 @@ func (s *script) accepted() turn.Accepted {
 	if s.d.HasArg("agents_missing") {
 		described.Agents = nil
 	}
-	return turn.Accepted{At: s.at, Rules: rules, Turn: described}
+	return turn.Accepted{At: s.at, Rules: rules, Turn: described, Budget: s.limits()}
+}
+
+// limits are the budget's.
+func (s *script) limits() (l budget.Limits) {
+	var usd float64
+	if s.d.MaybeScanArgs(s.t, "max_usd", &usd) {
+		most := budget.Dollars(usd)
+		l.USD = &most
+	}
+	for name, limit := range map[string]**int{"max_tokens": &l.Tokens, "max_calls": &l.Calls} {
+		var n int
+		if s.d.MaybeScanArgs(s.t, name, &n) {
+			*limit = &n
+		}
+	}
+	return l
+}
+
+// amount is that of one request, nil if there is none.
+func (s *script) amount() *budget.Amount {
+	if !s.d.HasArg("tokens") && !s.d.HasArg("usd") {
+		return nil
+	}
+	a := budget.Amount{Calls: 1}
+	var usd float64
+	s.d.MaybeScanArgs(s.t, "usd", &usd)
+	s.d.MaybeScanArgs(s.t, "tokens", &a.Tokens)
+	a.USD = budget.Dollars(usd)
+	return &a
 }
 
 func (s *script) asides() (list []machine.Aside) {
@@ -277,6 +315,12 @@ func (s *script) told(commands []turn.Command) string {
 		case turn.ToolEnded:
 			fmt.Fprintf(&b, "%s %s %s.%d %s%s\n", c.Call.State, s.ids[c.Call.Call.Key.Agent], c.Call.Call.Key.Purpose, c.Call.Call.Key.Index,
 				c.Call.Call.Name, strings.TrimSuffix(" ("+c.Call.Why+")", " ()"))
+		case turn.Granted:
+			fmt.Fprintf(&b, "grant %s\n", s.who(c.Key))
+		case turn.HeldUp:
+			fmt.Fprintf(&b, "hold up %s: %s\n", s.who(c.Key), c.Why)
+		case turn.Refused:
+			fmt.Fprintf(&b, "refuse %s: %s\n", s.who(c.Key), c.Why)
 		case turn.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:
@@ -293,6 +337,13 @@ func (s *script) told(commands []turn.Command) string {
 		return "nothing\n"
 	}
 	return b.String()
+}
+
+func (s *script) who(key machine.Key) string {
+	if key.Agent == machine.NoAgent {
+		return string(key.Purpose)
+	}
+	return fmt.Sprintf("%s %s.%d", s.ids[key.Agent], key.Purpose, key.Index)
 }
 
 func describeEffect(e machine.Effect) string {
@@ -358,6 +409,13 @@ func (s *script) outcome() string {
 	if outcomes := s.m.AsideOutcomes(); len(outcomes) > 0 {
 		fmt.Fprintf(&b, "asides: %d, %s, then %s, question=%q\n", len(outcomes),
 			describeUsage(s.m.AsidesUsage()), describeUsage(s.m.FollowingUsage()), s.m.Turn().Question.SHA256)
+	}
+	if l := s.m.Ledger(); l.Asked > 0 {
+		fmt.Fprintf(&b, "budget: used %s %d tokens %d calls, of these unknown %s %d %d, over %s %d\n", l.Used().USD, l.Used().Tokens, l.Used().Calls,
+			l.Used().USD-l.Spent.USD, l.Used().Tokens-l.Spent.Tokens, l.Used().Calls-l.Spent.Calls, l.Over.USD, l.Over.Tokens)
+	}
+	if n := s.m.Repeated(); n > 0 {
+		fmt.Fprintf(&b, "repeated: %d\n", n)
 	}
 	for i, u := range s.m.Usage() {
 		fmt.Fprintf(&b, "%s: %s, %s\n", s.ids[i], r.Agents[i].State, describeUsage(u))

@@ -69,7 +69,7 @@ func (r *resolver) helper(ctx context.Context, b configs.Backend, tools bool) (h
 		return helper{}, faults
 	}
 	c := r.context(m, policy.Settings{})
-	return helper{backend: m.backend, model: m.model, params: b.Params, window: c.Window, counter: c.Counter}, nil
+	return helper{backend: m.backend, model: m.model, params: r.bounded(m, b.Params), window: c.Window, counter: c.Counter}, nil
 }
 
 // withoutToolMode rewords a fault for which tool_mode would be the cure, a key that

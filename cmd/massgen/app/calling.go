@@ -4,6 +4,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/prices"
 	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 )
@@ -15,7 +16,10 @@ type calling struct {
 	settings map[string]configs.Provider
 	prices   *prices.Table
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
+	budget   configs.Budget
 	gates    map[account]*retry.Gate
+
+	vocabularies *tokens.Vocabularies
 }
 
 // account is what a provider's limits hold for.
@@ -23,7 +27,10 @@ type account struct{ provider, baseURL, key string }
 
 func newCalling(config *configs.Config, record *debugbackend.Recorder) (calling, error) {
 	table, err := prices.New(config.Prices)
-	return calling{config.Providers, table, record, map[account]*retry.Gate{}}, err
+	return calling{
+		settings: config.Providers, prices: table, record: record, budget: config.Budget,
+		gates: map[account]*retry.Gate{}, vocabularies: tokens.New(),
+	}, err
 }
 
 func (s calling) wrap(c connection, b backends.Backend) backends.Backend {
@@ -31,7 +38,7 @@ func (s calling) wrap(c connection, b backends.Backend) backends.Backend {
 	if s.record != nil {
 		b = s.record.Wrap(b)
 	}
-	return retry.New(b, s.gate(c), retry.Options{MaxAttempts: s.settings[c.provider].MaxCallAttempts})
+	return retry.New(b, s.gate(c), retry.Options{MaxAttempts: s.settings[c.provider].MaxCallAttempts, Most: s.most(c.provider)})
 }
 
 func (s calling) gate(c connection) *retry.Gate {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/configs"
 )
 
 // options are the flags of the program.
@@ -20,6 +22,7 @@ type options struct {
 	json, noDisplay, automation, debug bool
 	outputFile, dumpInputs             string
 	turnLimit                          time.Duration
+	budget                             configs.Budget
 
 	validate, example          string
 	listExamples, listBackends bool
@@ -65,7 +68,7 @@ const (
 // flags binds the flags to the options. Those that MassGen has keep their names
 // and their meaning.
 func (o *options) flags() []cli.Flag {
-	return []cli.Flag{
+	flags := []cli.Flag{
 		&cli.StringFlag{Name: "config", Destination: &o.config, Category: asking,
 			Usage: "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"},
 		&cli.StringFlag{Name: "model", Destination: &o.model, Category: asking,
@@ -109,6 +112,7 @@ func (o *options) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "list-backends", Destination: &o.listBackends, DisableDefaultText: true, Category: reference,
 			Usage: "list the types of backends, and what of them is here; with a TYPE after it, all about one"},
 	}
+	return append(flags, o.budgetFlags()...)
 }
 
 const usageText = `massgen [flags] "question"     answer one question

@@ -91,7 +91,7 @@ func (p *program) lookup() (lookupFunc, error) {
 // see whether they can be. Its error has a line for each
 // reason why agents cannot be connected.
 func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store, s *session) (*coordinator.Panel, []reached, error) {
-	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Store: store}
+	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Budget: coordinator.Budget(config.Budget), Store: store}
 	if s != nil {
 		opts.Sections, opts.AfterTurn = s.sections, s.afterTurn
 	}
@@ -107,7 +107,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		}
 		models = append(models, m)
 		opts.Agents = append(opts.Agents, coordinator.Agent{
-			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.backend, Model: m.model, Params: a.Backend.Params,
+			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.backend, Model: m.model, Params: r.bounded(m, a.Backend.Params),
 			ToolMode: toolMode(a.Backend), Context: r.context(m, a.Context),
 		})
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/fallback"
-	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 )
@@ -32,8 +31,6 @@ type resolver struct {
 	open     map[connection]backends.Backend
 	adapters []backends.Backend
 	auto     *choice // made once, when the first agent asks for it
-
-	vocabularies *tokens.Vocabularies
 }
 
 // resolver returns one for the agents of a config. With record, every attempt is
@@ -42,7 +39,7 @@ func (p *program) resolver(lookup lookupFunc, config *configs.Config, record *de
 	calling, err := newCalling(config, record)
 	return &resolver{
 		env: p.env, ofDotEnv: p.ofDotEnv, lookup: lookup, log: p.log, secrets: p.console.secrets,
-		calling: calling, open: map[connection]backends.Backend{}, vocabularies: tokens.New(),
+		calling: calling, open: map[connection]backends.Backend{},
 	}, err
 }
 
@@ -61,8 +58,8 @@ type reached struct {
 	provider provider
 	model    string
 	// window is the smallest context window, in tokens, of the model and of those that
-	// stand in for it; 0 if none is known.
-	window int
+	// stand in for it, maxOutput the smallest most of what they write; 0 if none is known.
+	window, maxOutput int
 }
 
 // model finds the provider, the address, the key and the model of a backend.
@@ -95,9 +92,12 @@ func (r *resolver) model(ctx context.Context, b configs.Backend) (reached, error
 	if err := checkParams(p, c, b); err != nil {
 		return reached{}, err
 	}
+	if err := r.checkPrice(p.name, c.model); err != nil {
+		return reached{}, err
+	}
 	backend, err := r.connect(p, c, keyVar)
-	known, _ := r.prices.Lookup(p.name, c.model) // of others the window is 0
-	return reached{backend, p, c.model, known.ContextWindow}, err
+	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
+	return reached{backend, p, c.model, known.ContextWindow, known.MaxOutput}, err
 }
 
 // resolve makes an agent's backend: its model, with those that stand in for it. Its
@@ -119,9 +119,7 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, []e
 			Provider: other.provider.name, Backend: other.backend, Model: other.model,
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
-		if m.window == 0 || other.window > 0 && other.window < m.window {
-			m.window = other.window
-		}
+		m.window, m.maxOutput = smaller(m.window, other.window), smaller(m.maxOutput, other.maxOutput)
 	}
 	switch {
 	case len(faults) > 0:
@@ -130,6 +128,14 @@ func (r *resolver) resolve(ctx context.Context, b configs.Backend) (reached, []e
 		m.backend = fallback.New(m.provider.name, m.backend, others...)
 	}
 	return m, nil
+}
+
+// smaller is the smaller of two sizes, of which 0 is not known.
+func smaller(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 func orVariable(name string) string {

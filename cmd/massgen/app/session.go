@@ -77,6 +77,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if limit := p.options.turnLimit; limit > 0 {
 		config.Timeouts.Orchestrator = limit
 	}
+	config.Budget = p.options.budget.Over(config.Budget)
 	if err := p.checkFiles(); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,56 @@
+package backends
+
+import "context"
+
+// Budget lets attempts through as long as they can be paid for. It is safe for concurrent
+// use.
+type Budget interface {
+	// Reserve waits until an attempt may be sent that costs no more than most. The error
+	// is an *Error of KindBudget if it never may, or the end of ctx. Whoever gets a
+	// Reservation settles it, whatever happens.
+	Reserve(ctx context.Context, most Cost) (Reservation, error)
+}
+
+// Cost is what an attempt costs, or may cost.
+type Cost struct {
+	// Tokens are those of input and output.
+	Tokens int
+	// USD is nil where the price is unknown.
+	USD *float64
+}
+
+// Reservation is what a Budget holds for one attempt. It is ended once, by one of its
+// methods.
+type Reservation interface {
+	// Release ends it for an attempt that cost nothing.
+	Release()
+	// Settle ends it for any other. With nil usage nobody knows what it cost, and all that
+	// was held stays spent.
+	Settle(usage *Usage)
+}
+
+// Budgeted is a Backend that reserves each of its attempts with the Budget of its context.
+type Budgeted interface {
+	Backend
+	// Reserves says whether it does so, which may be up to the backends that it calls.
+	Reserves() bool
+}
+
+// Reserves says whether a backend reserves its attempts.
+func Reserves(b Backend) bool {
+	budgeted, ok := b.(Budgeted)
+	return ok && budgeted.Reserves()
+}
+
+type budgetKey struct{}
+
+// WithBudget returns a context under which attempts are made as far as b lets them.
+func WithBudget(ctx context.Context, b Budget) context.Context {
+	return context.WithValue(ctx, budgetKey{}, b)
+}
+
+// BudgetFrom returns the budget of ctx, nil if there is none.
+func BudgetFrom(ctx context.Context) Budget {
+	b, _ := ctx.Value(budgetKey{}).(Budget)
+	return b
+}

@@ -1,0 +1,97 @@
+package app
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator/budget"
+)
+
+// budgetFlags are the limits of a turn and those of a session, which take the place of
+// the config's.
+func (o *options) budgetFlags() []cli.Flag {
+	var flags []cli.Flag
+	for _, of := range []struct {
+		prefix, what string
+		limits       *budget.Limits
+	}{{"", "a turn", &o.budget.Turn}, {"session-", "all turns of a session together", &o.budget.Session}} {
+		flags = append(flags,
+			&cli.StringFlag{Name: of.prefix + "max-usd", Category: asking, Action: readUSD(of.prefix+"max-usd", &of.limits.USD),
+				Usage: "let " + of.what + " cost no more than so many US `DOLLARS`"},
+			&cli.StringFlag{Name: of.prefix + "max-tokens", Category: asking, Action: readCount(of.prefix+"max-tokens", &of.limits.Tokens),
+				Usage: "let " + of.what + " take no more than `N` tokens, of input and output"},
+			&cli.StringFlag{Name: of.prefix + "max-calls", Category: asking, Action: readCount(of.prefix+"max-calls", &of.limits.Calls),
+				Usage: "let " + of.what + " make no more than `N` requests to models"},
+		)
+	}
+	return flags
+}
+
+func readUSD(name string, limit **budget.USD) func(*cli.Context, string) error {
+	return func(_ *cli.Context, text string) error {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0 && v <= configs.MostUSD) { // NaN is neither
+			return fmt.Errorf("--%s is %q: it is a number of US dollars from 0 to %d", name, shortened(text, 40), configs.MostUSD)
+		}
+		usd := budget.Dollars(v)
+		*limit = &usd
+		return nil
+	}
+}
+
+func readCount(name string, limit **int) func(*cli.Context, string) error {
+	return func(_ *cli.Context, text string) error {
+		v, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || v < 0 {
+			return fmt.Errorf("--%s is %q: it is a whole number from 0 on", name, shortened(text, 40))
+		}
+		n := int(v)
+		*limit = &n
+		return nil
+	}
+}
+
+// budgetedOutput is the most output of a call that does not say how much it may have,
+// where there is a budget (DESIGN §6).
+const budgetedOutput = 8192
+
+// bounded gives calls a most of output, which a budget has to know before they are sent.
+func (r *resolver) bounded(m reached, p backends.Params) backends.Params {
+	if r.budget.None() || p.MaxTokens != nil {
+		return p
+	}
+	most := budgetedOutput
+	if m.maxOutput > 0 {
+		most = min(most, m.maxOutput)
+	}
+	p.MaxTokens = &most
+	return p
+}
+
+// checkPrice refuses a model of unknown price where money is limited.
+func (r *resolver) checkPrice(provider, model string) error {
+	if r.budget.Turn.USD == nil && r.budget.Session.USD == nil {
+		return nil
+	}
+	if known, _ := r.prices.Lookup(provider, model); len(known.Rates) == 0 {
+		return fmt.Errorf("max_usd needs to know what %s/%s costs, and no table has it: state it with the key prices", provider, model)
+	}
+	return nil
+}
+
+// most is what an attempt costs at most.
+func (s calling) most(provider string) func(backends.Request) backends.Cost {
+	return func(req backends.Request) backends.Cost {
+		input := s.vocabularies.Counter(provider, req.Model).Request(req).Tokens
+		output := budgetedOutput
+		if req.Params.MaxTokens != nil {
+			output = *req.Params.MaxTokens
+		}
+		model, _ := s.prices.Lookup(provider, req.Model)
+		return backends.Cost{Tokens: input + output, USD: model.Most(input, output)}
+	}
+}

@@ -1,0 +1,103 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// USD is money in units of 1e-12 US dollars: sums of it are exact.
+type USD int64
+
+const perDollar = 1e12
+
+// Dollars is an amount in US dollars, rounded up. What is too much to be counted is the
+// most that can be.
+func Dollars(f float64) USD {
+	units := math.Ceil(math.Round(f*perDollar*1e3) / 1e3) // without a rest of binary fractions
+	switch {
+	case !(units < math.MaxInt64/4): // NaN too
+		return math.MaxInt64 / 4
+	case units < 0:
+		return 0
+	}
+	return USD(units)
+}
+
+// Float is the amount in US dollars.
+func (u USD) Float() float64 { return float64(u) / perDollar }
+
+func (u USD) String() string {
+	text := strings.TrimRight(fmt.Sprintf("%.6f", u.Float()), "0")
+	if whole, cents, _ := strings.Cut(text, "."); len(cents) < 2 {
+		text = whole + "." + (cents + "00")[:2]
+	}
+	return "$" + text
+}
+
+// Amount is what calls cost, or may cost.
+type Amount struct {
+	USD USD `json:"usd"`
+	// Tokens are those of input and output.
+	Tokens int `json:"tokens"`
+	// Calls are requests.
+	Calls int `json:"calls"`
+}
+
+// Plus returns the sum of two amounts.
+func (a Amount) Plus(b Amount) Amount {
+	return Amount{a.USD + b.USD, a.Tokens + b.Tokens, a.Calls + b.Calls}
+}
+
+// beyond is by how much a is more than b, in each part that is.
+func (a Amount) beyond(b Amount) Amount {
+	return Amount{max(a.USD-b.USD, 0), max(a.Tokens-b.Tokens, 0), max(a.Calls-b.Calls, 0)}
+}
+
+// Limits are the most that may be spent; nil is no limit.
+type Limits struct {
+	USD    *USD `json:"usd,omitempty"`
+	Tokens *int `json:"tokens,omitempty"`
+	Calls  *int `json:"calls,omitempty"`
+}
+
+// None says that there is no limit.
+func (l Limits) None() bool { return l == Limits{} }
+
+// Left is what of the limits is left after an amount was spent, nothing at least.
+func (l Limits) Left(spent Amount) Limits {
+	return Limits{left(l.USD, spent.USD), left(l.Tokens, spent.Tokens), left(l.Calls, spent.Calls)}
+}
+
+// Tighter returns the smaller limit of each part.
+func (l Limits) Tighter(m Limits) Limits {
+	return Limits{tighter(l.USD, m.USD), tighter(l.Tokens, m.Tokens), tighter(l.Calls, m.Calls)}
+}
+
+// exceeded names the limit that an amount is over, "" if it is over none.
+func (l Limits) exceeded(a Amount) string {
+	switch {
+	case l.USD != nil && a.USD > *l.USD:
+		return fmt.Sprintf("max_usd %s", *l.USD)
+	case l.Tokens != nil && a.Tokens > *l.Tokens:
+		return fmt.Sprintf("max_tokens %d", *l.Tokens)
+	case l.Calls != nil && a.Calls > *l.Calls:
+		return fmt.Sprintf("max_calls %d", *l.Calls)
+	}
+	return ""
+}
+
+func left[N int | USD](limit *N, spent N) *N {
+	if limit == nil {
+		return nil
+	}
+	rest := max(*limit-spent, 0)
+	return &rest
+}
+
+func tighter[N int | USD](a, b *N) *N {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,297 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// till is a service that counts what it may ask for: what a request that has come to it
+// costs at most, until its answer says what it cost.
+type till struct {
+	random *rand.Rand
+	// dollars is what a token costs; bills says what is billed of the most.
+	dollars float64
+	bills   func(most float64) float64
+
+	mu     sync.Mutex
+	billed float64 // in dollars
+	most   float64 // of the requests under way
+	top    float64 // the most that both were together
+	sent   int
+}
+
+func (s *till) reckon(req backends.Request) backends.Cost {
+	tokens := 0
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			data, err := json.Marshal(p)
+			if err != nil {
+				panic(err)
+			}
+			tokens += len(data) / 3
+		}
+	}
+	tokens += *req.Params.MaxTokens
+	usd := float64(tokens) * s.dollars
+	return backends.Cost{Tokens: tokens, USD: &usd}
+}
+
+func (s *till) draw(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.random.IntN(n)
+}
+
+// came books a request, and left what became of it.
+func (s *till) came(most float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent++
+	s.most += most
+	s.top = max(s.top, s.billed+s.most)
+}
+
+func (s *till) left(most, billed float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.most -= most
+	s.billed += billed
+	s.top = max(s.top, s.billed+s.most)
+}
+
+// Stream does anything that a service may: answers, votes, calls a tool, says nothing,
+// breaks, is slow, refuses.
+func (s *till) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		most := *s.reckon(req).USD
+		s.came(most)
+		select {
+		case <-time.After(time.Duration(1+s.draw(5000)) * time.Millisecond):
+		case <-ctx.Done():
+			s.left(most, most)
+			yield(nil, &backends.Error{Kind: backends.KindCancelled, Provider: "till", Err: ctx.Err()})
+			return
+		}
+		cost := s.bills(most)
+		switch s.draw(12) {
+		case 0:
+			s.left(most, 0)
+			yield(nil, &backends.Error{Kind: backends.KindOverloaded, Provider: "till", Status: 529})
+			return
+		case 1: // nobody knows whether it was billed
+			s.left(most, most)
+			yield(nil, &backends.Error{Kind: backends.KindNetwork, Provider: "till", Message: "reset"})
+			return
+		case 2:
+			s.left(most, most)
+			if yield(backends.TextDelta{Text: "half a"}, nil) {
+				yield(nil, &backends.Error{Kind: backends.KindNetwork, Provider: "till", Message: "cut", Begun: true})
+			}
+			return
+		case 3: // tells no usage
+			s.left(most, most)
+			_ = yield(s.act(req), nil) && yield(backends.Finish{Reason: "tool_calls"}, nil)
+			return
+		}
+		s.left(most, cost)
+		_ = yield(s.act(req), nil) && yield(backends.Usage{InputTokens: 1, CostUSD: &cost}, nil) && yield(backends.Finish{Reason: "tool_calls"}, nil)
+	}
+}
+
+func (s *till) act(req backends.Request) backends.Event {
+	id := fmt.Sprintf("c%d", s.draw(1<<30))
+	switch n := s.draw(6); {
+	case n == 0:
+		return backends.TextDelta{Text: "let me think"}
+	case n <= 2:
+		return backends.ToolCall{ID: id, Name: "count", Arguments: "{}"}
+	case n == 3 || req.Key.Round == 1:
+		return backends.ToolCall{ID: id, Name: "new_answer", Arguments: fmt.Sprintf(`{"content":"answer %s"}`, id)}
+	}
+	return backends.ToolCall{ID: id, Name: "vote", Arguments: fmt.Sprintf(`{"agent_id":"agent%d","reason":"r"}`, 1+s.draw(16))}
+}
+
+// spendingPanel has n agents with a tool who all call the service.
+func spendingPanel(t *testing.T, n int, s *till, store Store, change func(*Options)) *Panel {
+	opts := Options{Store: store}
+	backend := retry.New(s, retry.NewGate("till", retry.Limits{Concurrent: 3}), retry.Options{Most: s.reckon})
+	for i := range n {
+		tokens := 1 + s.draw(3000)
+		opts.Agents = append(opts.Agents, Agent{
+			ID: fmt.Sprintf("agent%d", i+1), Backend: backend, Model: "m", Params: backends.Params{MaxTokens: &tokens},
+			Tools: []agents.Tool{&counter{}},
+		})
+	}
+	change(&opts)
+	p, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func usdLimit(usd float64) budget.Limits {
+	limit := budget.Dollars(usd)
+	return budget.Limits{USD: &limit}
+}
+
+// TestBudgetIsNeverExceeded: whatever the models do, the requests that were sent never
+// could have cost more than the budget, if none costs more than it could at most.
+func TestBudgetIsNeverExceeded(t *testing.T) {
+	const limit = 0.10
+	spent, budgets := 0, 0
+	for seed := range uint64(1000) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			s := &till{random: random, dollars: random.Float64() * 1e-5}
+			s.bills = func(most float64) float64 { return most * float64(s.draw(101)) / 100 }
+			p := spendingPanel(t, 16, s, sessions.NewMemory(), func(o *Options) { o.Budget.Turn = usdLimit(limit) })
+			turn := start(t, p, "energy")
+			if s.draw(5) == 0 {
+				time.Sleep(time.Duration(s.draw(20)) * time.Second)
+				turn.Cancel()
+			}
+			r := wait(t, turn)
+			if s.top > limit+1e-9 {
+				t.Fatalf("seed %d: requests were sent that might cost %.6f", seed, s.top)
+			}
+			if r.Budget == nil || r.Budget.SpentUSD > limit || r.Budget.SpentUSD+1e-9 < s.billed {
+				t.Fatalf("seed %d: %.6f were billed, and told are %+v", seed, s.billed, r.Budget)
+			}
+			if r.Status == kernel.Budget {
+				budgets++
+			}
+			spent += s.sent
+		})
+	}
+	t.Logf("1000 turns of 16 agents, %d requests, %d ended by the budget", spent, budgets)
+	if budgets == 0 || budgets == 1000 {
+		t.Errorf("%d of 1000 turns were ended by the budget", budgets)
+	}
+}
+
+func TestBestSoFarIsTheResultOfASpentBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 4
+		s := service(rand.New(rand.NewPCG(1, 1)))
+		p := spendingPanel(t, 3, s, sessions.NewMemory(), func(o *Options) {
+			o.Budget.Turn = budget.Limits{Calls: &calls}
+			o.Agents[0].Backend = retry.New(&orderly{s}, retry.NewGate("till", retry.Limits{}), retry.Options{Most: s.reckon})
+			o.Agents[1].Backend, o.Agents[2].Backend = o.Agents[0].Backend, o.Agents[0].Backend
+		})
+		turn := start(t, p, "energy")
+		r := wait(t, turn)
+		if r.Status != kernel.Budget || r.Answer == "" || s.sent != 4 || r.Budget.SpentCalls != 4 {
+			t.Errorf("%d requests, result %+v", s.sent, r)
+		}
+		if held := eventsOf(t, turn, HeldUp); len(held) != 2 || held[0].Text != "max_calls 4" {
+			t.Errorf("held up: %+v", held)
+		}
+	})
+}
+
+// service is a till without surprises.
+func service(random *rand.Rand) *till {
+	return &till{random: random, dollars: 1e-6, bills: func(most float64) float64 { return most }}
+}
+
+// orderly answers in round 1 and votes for agent1 afterwards.
+type orderly struct{ *till }
+
+func (o *orderly) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		most := *o.reckon(req).USD
+		o.came(most)
+		cost := o.bills(most)
+		o.left(most, cost)
+		act := backends.ToolCall{ID: "c", Name: "new_answer", Arguments: `{"content":"by ` + req.Key.Agent + `"}`}
+		if req.Key.Round > 1 {
+			act = backends.ToolCall{ID: "c", Name: "vote", Arguments: `{"agent_id":"agent1","reason":"r"}`}
+		}
+		_ = yield(act, nil) && yield(backends.Usage{InputTokens: 1, CostUSD: &cost}, nil) && yield(backends.Finish{Reason: "tool_calls"}, nil)
+	}
+}
+
+func orderlyPanel(t *testing.T, s *till, store Store, change func(*Options)) *Panel {
+	return spendingPanel(t, 2, s, store, func(o *Options) {
+		for i := range o.Agents {
+			o.Agents[i].Backend = retry.New(&orderly{s}, retry.NewGate("till", retry.Limits{}), retry.Options{Most: s.reckon})
+		}
+		change(o)
+	})
+}
+
+func TestOvershootIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := service(rand.New(rand.NewPCG(1, 2)))
+		s.bills = func(most float64) float64 { return 3 * most }
+		p := orderlyPanel(t, s, sessions.NewMemory(), func(o *Options) { o.Budget.Turn = usdLimit(1) })
+		r := wait(t, start(t, p, "energy"))
+		if over := r.Budget.OverUSD; over <= 0 || over > s.billed {
+			t.Errorf("over by %v of %v that were billed", over, s.billed)
+		}
+		if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "calls have cost $0.0") {
+			t.Errorf("warnings %q", r.Warnings)
+		}
+	})
+}
+
+// TestSessionsBudgetHoldsOverItsTurns: each turn has what those before it left.
+func TestSessionsBudgetHoldsOverItsTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 10
+		store := sessions.NewMemory()
+		s := service(rand.New(rand.NewPCG(1, 3)))
+		p := orderlyPanel(t, s, store, func(o *Options) { o.Budget.Session = budget.Limits{Calls: &calls} })
+		want := []struct {
+			status kernel.Status
+			sent   int
+		}{{kernel.Completed, 4}, {kernel.Completed, 8}, {kernel.Budget, 10}, {kernel.Budget, 10}}
+		for i, w := range want {
+			r := wait(t, start(t, p, "energy"))
+			if r.Status != w.status || s.sent != w.sent {
+				t.Errorf("turn %d: %s after %d requests, want %s after %d", i+1, r.Status, s.sent, w.status, w.sent)
+			}
+		}
+	})
+}
+
+func TestUnknownPriceIsNoPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := service(rand.New(rand.NewPCG(1, 4)))
+		unpriced := retry.New(&orderly{s}, retry.NewGate("till", retry.Limits{}), retry.Options{})
+		p := orderlyPanel(t, s, sessions.NewMemory(), func(o *Options) {
+			o.Budget.Turn = usdLimit(1)
+			o.Agents[0].Backend, o.Agents[1].Backend = unpriced, unpriced
+		})
+		r := wait(t, start(t, p, "energy"))
+		if s.sent != 0 || len(r.Failed) != 2 || !strings.Contains(r.Failed[0].Error, "the model's price is not known") {
+			t.Errorf("%d requests, failed %+v", s.sent, r.Failed)
+		}
+	})
+}
+
+func TestBudgetNeedsBackendsThatKeepToIt(t *testing.T) {
+	s := service(rand.New(rand.NewPCG(1, 5)))
+	_, err := New(Options{
+		Store: sessions.NewMemory(), Agents: []Agent{{ID: "a", Backend: &orderly{s}}}, Budget: Budget{Turn: usdLimit(1)},
+	})
+	if err == nil || err.Error() != "agent a: its backend does not keep to a budget: wrap it with retry.New" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,199 @@
+package turn
+
+import (
+	"slices"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Reserving is an attempt of a model call that wants to be sent and may cost Most. It
+// wants one Granted or Refused, at once or after a HeldUp. Only turns with a budget have
+// it. A call has one attempt at a time.
+type Reserving struct {
+	At   kernel.Time   `json:"at"`
+	Key  machine.Key   `json:"key"`
+	Most budget.Amount `json:"most"`
+}
+
+// Settled is the end of an attempt that was granted, or that waited and was given up.
+type Settled struct {
+	At  kernel.Time `json:"at"`
+	Key machine.Key `json:"key"`
+	// Spent is what it cost, nil if nobody knows: what was held for it is spent then.
+	Spent *budget.Amount `json:"spent,omitempty"`
+}
+
+// Resumed is a process that goes on with a turn which another began. What that had under
+// way is made again, and may be paid for twice.
+type Resumed struct {
+	At kernel.Time `json:"at"`
+}
+
+func (e Reserving) at() kernel.Time { return e.At }
+func (e Settled) at() kernel.Time   { return e.At }
+func (e Resumed) at() kernel.Time   { return e.At }
+
+func (Reserving) kind() string { return "reserving" }
+func (Settled) kind() string   { return "settled" }
+func (Resumed) kind() string   { return "resumed" }
+
+// Granted lets a call's attempt be sent.
+type Granted struct{ Key machine.Key }
+
+// HeldUp tells that a call's attempt waits for what others hold, and which limit is why.
+type HeldUp struct {
+	Key machine.Key
+	Why string
+}
+
+// Refused says that a call's attempt is never sent, and why.
+type Refused struct {
+	Key machine.Key
+	Why string
+}
+
+func (Granted) command() {}
+func (HeldUp) command()  {}
+func (Refused) command() {}
+
+// account is the turn's ledger, with whose attempts are in it.
+type account struct {
+	Ledger   budget.Ledger `json:"ledger,omitzero"`
+	Attempts []attempt     `json:"attempts,omitempty"`
+	// Repeated counts the model calls that were under way when their process was lost.
+	Repeated int `json:"repeated,omitempty"`
+}
+
+// attempt says whose an attempt of the ledger is.
+type attempt struct {
+	Number int         `json:"number"`
+	Key    machine.Key `json:"key"`
+}
+
+// Ledger is the account of what the turn has spent.
+func (m *Machine) Ledger() budget.Ledger { return m.s.Account.Ledger }
+
+// Repeated counts the model calls that were under way when a process was lost, and that
+// another has made again.
+func (m *Machine) Repeated() int { return m.s.Account.Repeated }
+
+func (m *Machine) reserving(ev Reserving) error {
+	a := &m.s.Account
+	if !m.isOut(ev.Key) || m.attempt(ev.Key) >= 0 {
+		// A call that was abandoned, or has an attempt already, is nobody's to pay for.
+		m.out = append(m.out, Refused{ev.Key, "the call is not waited for any more"})
+		return nil
+	}
+	number, granted := a.Ledger.Ask(ev.Most)
+	a.Attempts = append(a.Attempts, attempt{number, ev.Key})
+	if granted {
+		m.out = append(m.out, Granted{ev.Key})
+		return nil
+	}
+	m.out = append(m.out, HeldUp{ev.Key, a.Ledger.Lacks(number)})
+	return nil
+}
+
+func (m *Machine) settled(ev Settled) error {
+	i := m.attempt(ev.Key)
+	if i < 0 {
+		return nil // it was refused, or its process was lost
+	}
+	a := &m.s.Account
+	number := a.Attempts[i].Number
+	a.Attempts = slices.Delete(a.Attempts, i, i+1)
+	for _, granted := range a.Ledger.End(number, ev.Spent) {
+		j := slices.IndexFunc(a.Attempts, func(a attempt) bool { return a.Number == granted })
+		m.out = append(m.out, Granted{a.Attempts[j].Key})
+	}
+	return nil
+}
+
+// resumed books the calls that were under way as made and of unknown cost, but for those
+// that waited for the budget.
+func (m *Machine) resumed() error {
+	a := &m.s.Account
+	unsent := m.waiting()
+	a.Ledger.Lose()
+	a.Attempts = nil
+	for _, key := range m.calls() {
+		if slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key }) {
+			continue
+		}
+		a.Repeated++
+		m.book(key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+	}
+	return nil
+}
+
+// calls are the model calls that are out.
+func (m *Machine) calls() (list []machine.Key) {
+	for _, a := range m.s.Asides.Waiting {
+		list = append(list, a.Key())
+	}
+	for _, s := range m.s.Steps {
+		if s == nil {
+			continue
+		}
+		if key, ok := s.Step.Calling(); ok {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// checkBudget ends the turn when nothing goes on any more but attempts that do not fit
+// into the budget: as long as something does, it may give back what it holds, and what it
+// comes to is used.
+func (m *Machine) checkBudget(at kernel.Time) error {
+	waiting := m.waiting()
+	if len(waiting) == 0 || len(waiting) < m.underWay() {
+		return nil
+	}
+	ledger := &m.s.Account.Ledger
+	for _, a := range waiting {
+		m.out = append(m.out, Refused{a.Key, "it does not fit into the budget: " + ledger.Lacks(a.Number)})
+		ledger.End(a.Number, nil)
+	}
+	m.s.Account.Attempts = slices.DeleteFunc(m.s.Account.Attempts, func(a attempt) bool { return slices.Contains(waiting, a) })
+	if len(m.s.Asides.Waiting) > 0 || m.Over() {
+		return nil // those come to nothing, and the turn goes on
+	}
+	return m.decide(kernel.BudgetSpent{At: at})
+}
+
+// waiting are the attempts that do not fit, of calls that somebody waits for.
+func (m *Machine) waiting() (list []attempt) {
+	for _, a := range m.s.Account.Attempts {
+		if m.s.Account.Ledger.Lacks(a.Number) != "" && m.isOut(a.Key) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// underWay counts the effects that are out, and the questions that wait for a person.
+func (m *Machine) underWay() int {
+	n := len(m.s.Asides.Waiting)
+	for _, s := range m.s.Steps {
+		if s != nil {
+			n += s.Step.Out()
+		}
+	}
+	return n
+}
+
+// isOut says that the result of a call is waited for.
+func (m *Machine) isOut(key machine.Key) bool {
+	if key.Agent == machine.NoAgent {
+		return slices.ContainsFunc(m.s.Asides.Waiting, func(a machine.Aside) bool { return a.Key() == key })
+	}
+	return m.checkOut(key) == nil
+}
+
+// attempt is the place of a call's attempt, -1 if it has none.
+func (m *Machine) attempt(key machine.Key) int {
+	return slices.IndexFunc(m.s.Account.Attempts, func(a attempt) bool { return a.Key == key })
+}
