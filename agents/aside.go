@@ -20,7 +20,11 @@ type Aside struct {
 // failure in its reply: the turn goes on without.
 func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	req, err := input(stored, d.Blobs, turn, panelNames{}, readHistory, call)
+	b, req, err := build(stored, d.Blobs, turn, panelNames{}, readHistory, call)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := d.sent.note(b, req)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +35,7 @@ func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.Mo
 		}}, nil
 	}
 	resp, reply := d.send(ctx, aside.Member, call.Key, req)
+	reply.Sent = sent
 	if reply.Failure != nil {
 		return reply, nil
 	}

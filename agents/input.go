@@ -27,6 +27,13 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 }
 
 func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
+	_, req, err := build(ctx, blobs, turn, names, history, call)
+	return req, err
+}
+
+// build is input that returns the builder as well, which knows what of the history the
+// input has.
+func build(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (*inputBuilder, backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, turn, names, call)
 	b.history = history
 	var req backends.Request
@@ -36,9 +43,9 @@ func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames
 		req = b.request(call)
 	}
 	if b.err != nil {
-		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
+		return nil, backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
 	}
-	return req, nil
+	return b, req, nil
 }
 
 // Transcript builds what a step has added to its first input until a call, as it
@@ -63,8 +70,9 @@ type inputBuilder struct {
 	blobs Blobs
 	turn  machine.Turn
 	names panelNames
-	// history reads that of the turn.
+	// history reads that of the turn, and shown is what of it the input has.
 	history historyReader
+	shown   []contextbuild.Exchange
 	// reader is the agent that is called, and coordinates says that it is offered
 	// the coordination tools.
 	reader      int
@@ -113,7 +121,8 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
-	in.History = b.shownHistory()
+	b.shown = b.shownHistory()
+	in.History = b.shown
 	b.decode(b.turn.Conversation, &in.Conversation)
 	b.decode(b.turn.Sections, &in.Sections)
 	for _, a := range call.Offer.Shown {
