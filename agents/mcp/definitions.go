@@ -34,6 +34,8 @@ type listing struct {
 type listed struct {
 	name       string
 	definition backends.Tool // as yet without a name
+	// idempotent says that the server calls the tool so, or one that only reads.
+	idempotent bool
 }
 
 // readTools asks a server for its tools and returns those that are to be had. What is
@@ -75,7 +77,11 @@ func (l *listing) add(tool *sdk.Tool) {
 		l.note(fmt.Sprintf("its tool %q is left out: %v", oneLine(tool.Name, mostLogged), err))
 		return
 	}
-	l.tools = append(l.tools, listed{tool.Name, backends.Tool{Description: tool.Description, Schema: schema}})
+	hints := tool.Annotations
+	l.tools = append(l.tools, listed{
+		name: tool.Name, definition: backends.Tool{Description: tool.Description, Schema: schema},
+		idempotent: hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint),
+	})
 }
 
 func (l *listing) wanted(tool string) bool {

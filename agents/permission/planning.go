@@ -27,6 +27,9 @@ func Planning(tool agents.Tool) agents.Tool { return planned{tool} }
 
 type planned struct{ agents.Tool }
 
+// Idempotent says that the tool is.
+func (p planned) Idempotent() bool { return agents.IsIdempotent(p.Tool) }
+
 // Call describes a call that changes the world, and runs any other.
 func (p planned) Call(ctx context.Context, arguments string) (string, error) {
 	if !ChangesWorld(p.Tool, arguments) {

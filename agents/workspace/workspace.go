@@ -205,8 +205,8 @@ func (w *Workspace) Dir() string { return w.own.dir }
 // Tools are the tools of the workspace, in a fixed order.
 func (w *Workspace) Tools() []agents.Tool {
 	tools := []agents.Tool{
-		newTool(w, "read_file", w.readFile), newTool(w, "write_file", w.writeFile), newTool(w, "edit_file", w.editFile),
-		newTool(w, "list_files", w.listFiles), newTool(w, "search_files", w.searchFiles),
+		newTool(w, "read_file", w.readFile).looking(), newTool(w, "write_file", w.writeFile), newTool(w, "edit_file", w.editFile),
+		newTool(w, "list_files", w.listFiles).looking(), newTool(w, "search_files", w.searchFiles).looking(),
 		newTool(w, "move_file", w.moveFile), newTool(w, "delete_file", w.deleteFile),
 	}
 	if w.command != nil {
