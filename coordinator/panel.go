@@ -46,11 +46,13 @@ type Unfinished interface {
 	Leave(ctx context.Context, session string, turn int) error
 }
 
-// Sessions keeps the conversations.
+// Sessions keeps the conversations. Branch copies one up to a turn that is over, under
+// another id.
 type Sessions interface {
 	Turns
 	Unfinished
 	Notes
+	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
 }
 
 // Notes are what is known of sessions. Session tells what one has come to, and

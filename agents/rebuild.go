@@ -1,0 +1,100 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/secrets"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Rebuilder builds the inputs of a journal's calls again, and reads their replies again.
+// It stores nothing. One goroutine uses it.
+type Rebuilder struct {
+	texts   keptTexts
+	history lastHistory
+}
+
+// NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
+func NewRebuilder(texts sessions.Texts) *Rebuilder {
+	return &Rebuilder{texts: keptTexts{texts, map[kernel.Ref][]byte{}}}
+}
+
+// Input builds what a call is sent, as Input does.
+func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
+	return input(ctx, r.texts, turn, namesOf(turn), r.history.read, call)
+}
+
+// Recorded returns what a call was sent, as Recorded does.
+func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.Request, error) {
+	return Recorded(ctx, r.texts, sent)
+}
+
+// Reply reads the message of a recorded reply again, and returns the reply with what is
+// read in it. What a message does not say is as it was recorded: the usage, what an aside
+// changes, and whether a call of a tool was permitted. So is all of a reply without a
+// message, and of one in which a secret was masked, since it was read before that.
+func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
+	if recorded.Message == (kernel.Ref{}) {
+		return recorded, nil
+	}
+	data, err := r.texts.Get(ctx, recorded.Message)
+	if err != nil {
+		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+	}
+	if strings.Contains(string(data), secrets.Mask) {
+		return recorded, nil
+	}
+	var message backends.Message
+	if err := json.Unmarshal(data, &message); err != nil {
+		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+	}
+	reader := replyReader{ctx: ctx, blobs: r.texts, turn: turn, call: call}
+	if call.Aside == nil {
+		reader.names = namesOf(turn)
+		b := inputBuilder{ctx: ctx, blobs: r.texts}
+		if b.decode(turn.Agents[call.Key.Agent].Tools, &reader.own); b.err != nil {
+			return recorded, fmt.Errorf("read the tools of %s: %w", call.Key, b.err)
+		}
+	}
+	again := recorded
+	again.Calls = nil
+	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
+		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+	}
+	again.Truncated = recorded.Truncated // the message does not say why it ended
+	for i := range min(len(again.Calls), len(recorded.Calls)) {
+		again.Calls[i].Permission, again.Calls[i].Why = recorded.Calls[i].Permission, recorded.Calls[i].Why
+	}
+	return again, nil
+}
+
+// keptTexts are the texts of a store, each read once, and with them what is put, which
+// the store does not get.
+type keptTexts struct {
+	sessions.Texts
+	kept map[kernel.Ref][]byte
+}
+
+func (t keptTexts) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+	if data, ok := t.kept[ref]; ok {
+		return data, nil
+	}
+	data, err := t.Texts.Get(ctx, ref)
+	if err == nil {
+		t.kept[ref] = data
+	}
+	return data, err
+}
+
+func (t keptTexts) Put(_ context.Context, data []byte) (kernel.Ref, error) {
+	ref := sessions.RefOf(data)
+	t.kept[ref] = slices.Clone(data)
+	return ref, nil
+}
