@@ -20,7 +20,8 @@ type Aside struct {
 // failure in its reply: the turn goes on without.
 func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	b, req, err := build(stored, d.Blobs, turn, panelNames{}, readHistory, call)
+	b := newInputBuilder(stored, d.Blobs, turn, panelNames{}, call)
+	req, err := b.build(call)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,9 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	names := namesOf(turn)
-	b, req, err := build(stored, d.Blobs, turn, names, d.history.read, call)
+	b := newInputBuilder(stored, d.Blobs, turn, names, call)
+	b.history = d.history.read
+	req, err := b.build(call)
 	if err != nil {
 		return nil, err
 	}

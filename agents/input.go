@@ -27,15 +27,12 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 }
 
 func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
-	_, req, err := build(ctx, blobs, turn, names, history, call)
-	return req, err
-}
-
-// build is input that returns the builder as well, which knows what of the history the
-// input has.
-func build(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (*inputBuilder, backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, turn, names, call)
 	b.history = history
+	return b.build(call)
+}
+
+func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 	var req backends.Request
 	if call.Aside != nil {
 		req = b.asideRequest(*call.Aside)
@@ -43,9 +40,9 @@ func build(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames
 		req = b.request(call)
 	}
 	if b.err != nil {
-		return nil, backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
+		return backends.Request{}, fmt.Errorf("build the input of %s: %w", call.Key, b.err)
 	}
-	return b, req, nil
+	return req, nil
 }
 
 // Transcript builds what a step has added to its first input until a call, as it
@@ -77,7 +74,9 @@ type inputBuilder struct {
 	// the coordination tools.
 	reader      int
 	coordinates bool
-	err         error
+	// built is what was built for other calls, nil for a builder that keeps nothing.
+	built *builtInputs
+	err   error
 }
 
 func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *inputBuilder {
@@ -116,6 +115,21 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 }
 
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
+	first, ok := b.built.first(b.turn, call)
+	if !ok {
+		first = b.stepMessages(call)
+		if b.err == nil {
+			b.built.keepFirst(b.turn, call, first)
+		}
+	}
+	if b.err != nil {
+		return nil
+	}
+	return append(slices.Clip(first), b.transcript(call.Transcript)...)
+}
+
+// stepMessages are what a step begins with.
+func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
 		SystemMessage: b.text(b.turn.Agents[b.reader].System),
 		Question:      b.text(b.turn.Question),
@@ -135,7 +149,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	if b.err != nil {
 		return nil
 	}
-	return append(b.firstMessages(in, call), b.transcript(call.Transcript)...)
+	return b.firstMessages(in, call)
 }
 
 // shownHistory is what the reader is shown of the turns before.
@@ -198,8 +212,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 	for _, e := range entries {
 		switch e.Kind {
 		case machine.Assistant:
-			var m backends.Message
-			b.decode(e.Text, &m)
+			m := b.message(e.Text)
 			if len(m.Parts) > 0 { // providers refuse an empty message
 				messages = append(messages, m)
 			}
@@ -222,6 +235,16 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 		}
 	}
 	return messages
+}
+
+// message reads what an assistant said.
+func (b *inputBuilder) message(ref kernel.Ref) (m backends.Message) {
+	if m, ok := b.built.message(ref); ok {
+		return m
+	}
+	b.decode(ref, &m)
+	b.built.keepMessage(ref, m)
+	return m
 }
 
 func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,16 +20,22 @@ import (
 type Rebuilder struct {
 	texts   keptTexts
 	history lastHistory
+	built   builtInputs
 }
 
 // NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
 func NewRebuilder(texts sessions.Texts) *Rebuilder {
-	return &Rebuilder{texts: keptTexts{texts, map[kernel.Ref][]byte{}}}
+	return &Rebuilder{
+		texts: keptTexts{texts, map[kernel.Ref][]byte{}},
+		built: builtInputs{map[machine.Key]stepStart{}, map[kernel.Ref]backends.Message{}},
+	}
 }
 
 // Input builds what a call is sent, as Input does.
 func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	return input(ctx, r.texts, turn, namesOf(turn), r.history.read, call)
+	b := newInputBuilder(ctx, r.texts, turn, namesOf(turn), call)
+	b.history, b.built = r.history.read, &r.built
+	return b.build(call)
 }
 
 // Recorded returns what a call was sent, as Recorded does.
@@ -73,6 +80,57 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 		again.Calls[i].Permission, again.Calls[i].Why = recorded.Calls[i].Permission, recorded.Calls[i].Why
 	}
 	return again, nil
+}
+
+// builtInputs keeps what the inputs of a journal have in common. A nil one keeps nothing.
+type builtInputs struct {
+	steps    map[machine.Key]stepStart
+	messages map[kernel.Ref]backends.Message
+}
+
+// stepStart is what a step begins with, and what that was built from.
+type stepStart struct {
+	turn     machine.Turn
+	offer    kernel.Offer
+	votes    []kernel.Vote
+	messages []backends.Message
+}
+
+// stepKey is the same for all calls of a step.
+func stepKey(call machine.ModelCall) machine.Key {
+	key := call.Key
+	key.Index = 0
+	return key
+}
+
+// first returns what the step of a call begins with, if that was built from the same
+// before. What a step in JSON mode begins with changes within the step.
+func (k *builtInputs) first(turn machine.Turn, call machine.ModelCall) ([]backends.Message, bool) {
+	if k == nil || call.JSON {
+		return nil, false
+	}
+	s, ok := k.steps[stepKey(call)]
+	same := ok && reflect.DeepEqual(s.offer, call.Offer) && reflect.DeepEqual(s.votes, call.Votes) && reflect.DeepEqual(s.turn, turn)
+	return s.messages, same
+}
+
+func (k *builtInputs) keepFirst(turn machine.Turn, call machine.ModelCall, messages []backends.Message) {
+	if k != nil && !call.JSON {
+		k.steps[stepKey(call)] = stepStart{turn, call.Offer, call.Votes, messages}
+	}
+}
+
+func (k *builtInputs) message(ref kernel.Ref) (m backends.Message, ok bool) {
+	if k != nil {
+		m, ok = k.messages[ref]
+	}
+	return m, ok
+}
+
+func (k *builtInputs) keepMessage(ref kernel.Ref, m backends.Message) {
+	if k != nil {
+		k.messages[ref] = m
+	}
 }
 
 // keptTexts are the texts of a store, each read once, and with them what is put, which
