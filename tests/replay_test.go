@@ -87,13 +87,45 @@ func recordings(t *testing.T, pattern string) []string {
 	return files
 }
 
+// TestContinueStopsAtAnotherInput, and shows both; --fresh is the way out.
+func TestContinueStopsAtAnotherInput(t *testing.T) {
+	dump := record(t, "left", consensus, 3)
+	spoilers()["changed_prompt"](t, dump)
+	dump.Turns[1] = sessions.Turn{Number: 2, Question: "the wind", Status: sessions.Running, Started: dump.Turns[1].Started}
+	dump.Journals[1] = dump.Journals[1][:5] // all have answered, and one has voted
+	dir := t.TempDir()
+	file, config := filepath.Join(dir, "left.jsonl"), filepath.Join(dir, "panel.yaml")
+	write(t, file, encodeDump(t, dump))
+	write(t, config, []byte("agents:\n  - {id: researcher, backend: {type: demo}}\n  - {id: analyst, backend: {type: demo}}\n  - {id: creative, backend: {type: demo}}\n"))
+	if status, report := massgen("sessions", "import", file, "--state-dir", dir); status != app.ExitCompleted {
+		t.Fatalf("import: exit status %d\n%s", status, report)
+	}
+	status, report := massgen("--state-dir", dir, "--config", config, "--continue", "--automation")
+	for _, want := range []string{
+		"- You are the analyst.\n+ You are the analyst, and count.\n", "the input of turn 2, analyst, round 1, coordination 0 is not the one that was sent",
+		"; --continue --fresh starts the turn over\n",
+	} {
+		if status != app.ExitUsage || !strings.Contains(report, want) {
+			t.Errorf("--continue: exit status %d, without %q\n%s", status, want, report)
+		}
+	}
+	if status, report := massgen("--state-dir", dir, "--config", config, "--continue", "--fresh", "--automation", "--json"); status != app.ExitCompleted || !strings.Contains(report, `"turn":3,"status":"completed"`) {
+		t.Errorf("--fresh: exit status %d\n%s", status, report)
+	}
+}
+
 // replayFile runs massgen replay, and returns what it prints.
 func replayFile(file string) (status int, report string) {
+	return massgen("replay", file)
+}
+
+// massgen runs the program without an environment, and returns all that it prints.
+func massgen(args ...string) (status int, printed string) {
 	var out bytes.Buffer
-	status = app.Main([]string{"massgen", "replay", file}, app.Env{
+	status = app.Main(append([]string{"massgen"}, args...), app.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
 		Lookup:     func(string) (string, bool) { return "", false },
-		Interrupts: make(chan os.Signal),
+		Interrupts: make(chan os.Signal), LocalServers: map[string]string{},
 	})
 	return status, out.String()
 }

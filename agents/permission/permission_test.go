@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 )
 
@@ -108,6 +109,10 @@ type knowing struct{ plain }
 
 func (knowing) ChangesWorld(arguments string) bool { return arguments == "change" }
 
+type repeatable struct{ plain }
+
+func (repeatable) Idempotent() bool { return true }
+
 func TestPlanning(t *testing.T) {
 	const note = `{"success":true,"planned":true,"note":"t was not run: this is planning. Say in your answer what it is to do; the winner can run it."}`
 	calls := 0
@@ -120,6 +125,9 @@ func TestPlanning(t *testing.T) {
 		if out, _ := Planning(knowing{plain{&calls}}).Call(t.Context(), c.arguments); out != c.knowing {
 			t.Errorf("a tool that knows, %s: %s", c.arguments, out)
 		}
+	}
+	if agents.IsIdempotent(Planning(plain{&calls})) || !agents.IsIdempotent(Planning(repeatable{plain{&calls}})) {
+		t.Error("a planned tool is not as idempotent as the tool")
 	}
 	if calls != 1 || Planning(plain{&calls}).Definition().Name != "t" {
 		t.Errorf("%d calls were made", calls)
