@@ -46,12 +46,17 @@ type Unfinished interface {
 	Leave(ctx context.Context, session string, turn int) error
 }
 
-// Sessions keeps the conversations. Branch copies one up to a turn that is over, under
-// another id.
+// Sessions keeps the conversations.
 type Sessions interface {
 	Turns
 	Unfinished
+	Copies
 	Notes
+}
+
+// Copies are made of sessions: Branch copies one up to a turn that is over, under another
+// id.
+type Copies interface {
 	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
 }
 

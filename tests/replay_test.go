@@ -238,17 +238,7 @@ func spoilers() map[string]func(*testing.T, *sessions.Dump) {
 				return ev
 			})
 		},
-		"changed_history": func(t *testing.T, d *sessions.Dump) {
-			change(t, d, 1, func(ev turn.Accepted) turn.Accepted {
-				link := sessions.Link{Turn: 1, Question: put(d, "the sun"), Answer: put(d, "the wind")}
-				data, err := link.Encode()
-				if err != nil {
-					t.Fatal(err)
-				}
-				ev.Turn.History = put(d, string(data))
-				return ev
-			})
-		},
+		"changed_history":    changeHistory,
 		"missing_event":      func(_ *testing.T, d *sessions.Dump) { d.Journals[1] = without(d.Journals[1], 5) },
 		"missing_last_event": func(_ *testing.T, d *sessions.Dump) { d.Journals[1] = without(d.Journals[1], len(d.Journals[1])-1) },
 		"doubled_result": func(_ *testing.T, d *sessions.Dump) {
@@ -281,20 +271,36 @@ func spoilers() map[string]func(*testing.T, *sessions.Dump) {
 					return ev
 				})
 		},
-		"other_answer": func(t *testing.T, d *sessions.Dump) {
-			last := &d.Turns[1]
-			last.Answer = "Another answer."
-			link := sessions.Link{
-				Previous: d.Turns[0].Link, Turn: 2, Messages: last.Messages,
-				Question: put(d, last.Question), Answer: put(d, last.Answer),
-			}
-			data, err := link.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			last.Link = put(d, string(data))
-		},
+		"other_answer": changeAnswer,
 	}
+}
+
+// changeHistory has turn 2 begin with another answer of turn 1, which is a text that the
+// turn names.
+func changeHistory(t *testing.T, d *sessions.Dump) {
+	change(t, d, 1, func(ev turn.Accepted) turn.Accepted {
+		ev.Turn.History = putLink(t, d, sessions.Link{Turn: 1, Question: put(d, "the sun"), Answer: put(d, "the wind")})
+		return ev
+	})
+}
+
+// changeAnswer changes what is stored of turn 2, and leaves its journal.
+func changeAnswer(t *testing.T, d *sessions.Dump) {
+	last := &d.Turns[1]
+	last.Answer = "Another answer."
+	last.Link = putLink(t, d, sessions.Link{
+		Previous: d.Turns[0].Link, Turn: 2, Messages: last.Messages,
+		Question: put(d, last.Question), Answer: put(d, last.Answer),
+	})
+}
+
+func putLink(t *testing.T, d *sessions.Dump, l sessions.Link) kernel.Ref {
+	t.Helper()
+	data, err := l.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return put(d, string(data))
 }
 
 // put adds a text to a dump.
