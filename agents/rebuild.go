@@ -21,6 +21,7 @@ type Rebuilder struct {
 	texts   keptTexts
 	history lastHistory
 	built   builtInputs
+	names   *panelNames // of the journal's panel, nil before the first input
 }
 
 // NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
@@ -33,9 +34,17 @@ func NewRebuilder(texts sessions.Texts) *Rebuilder {
 
 // Input builds what a call is sent, as Input does.
 func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	b := newInputBuilder(ctx, r.texts, turn, namesOf(turn), call)
+	b := newInputBuilder(ctx, r.texts, turn, r.namesOf(turn), call)
 	b.history, b.built = r.history.read, &r.built
 	return b.build(call)
+}
+
+func (r *Rebuilder) namesOf(turn machine.Turn) panelNames {
+	if r.names == nil {
+		names := namesOf(turn)
+		r.names = &names
+	}
+	return *r.names
 }
 
 // Recorded returns what a call was sent, as Recorded does.
@@ -64,7 +73,7 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	}
 	reader := replyReader{ctx: ctx, blobs: r.texts, turn: turn, call: call}
 	if call.Aside == nil {
-		reader.names = namesOf(turn)
+		reader.names = r.namesOf(turn)
 		b := inputBuilder{ctx: ctx, blobs: r.texts}
 		if b.decode(turn.Agents[call.Key.Agent].Tools, &reader.own); b.err != nil {
 			return recorded, fmt.Errorf("read the tools of %s: %w", call.Key, b.err)

@@ -42,15 +42,20 @@ func (r Request) Digest() (string, error) {
 
 // digest hashes texts with their lengths, so that no two lists of them meet.
 type digest struct {
-	hash hash.Hash
-	err  error
+	hash   hash.Hash
+	buffer []byte // of the text that is written
+	err    error
 }
 
-func (d *digest) count(n int) { d.hash.Write(binary.AppendUvarint(nil, uint64(n))) }
+func (d *digest) count(n int) {
+	d.buffer = binary.AppendUvarint(d.buffer[:0], uint64(n))
+	d.hash.Write(d.buffer)
+}
 
 func (d *digest) text(s string) {
 	d.count(len(s))
-	d.hash.Write([]byte(s))
+	d.buffer = append(d.buffer[:0], s...)
+	d.hash.Write(d.buffer)
 }
 
 func (d *digest) part(p Part) {

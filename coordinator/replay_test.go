@@ -55,6 +55,20 @@ rules:
 	"topic and facts": {script: asides, change: func(o *Options) {
 		o.Topic, o.Facts = sun(o.Agents[0].Backend), sun(o.Agents[0].Backend)
 	}},
+	"JSON objects": {script: `
+rules:
+  - {when: {round: 1, index: 0}, reply: {delay: 1s, text: "I talk."}}
+  - {when: {round: 1, index: 1}, reply: {delay: 1s, text: "I talk on."}}
+  - {when: {round: 1, index: 2}, reply: {delay: 1s, text: '{"action":{"name":"new_answer","content":""}}'}}
+  - {when: {round: 1}, reply: {delay: 1s, text: '{"action":{"name":"new_answer","content":"{{.Agent}}"}}'}}
+  - {when: {}, reply: {delay: 1s, text: '{"action":{"name":"vote","agent_id":"agent1","reason":"good"}}'}}
+`, change: func(o *Options) {
+		o.Limits = DefaultLimits()
+		o.Limits.MaxAttempts = 5
+		for i := range o.Agents {
+			o.Agents[i].ToolMode = machine.ToolsAuto
+		}
+	}},
 	"failed": {script: `
 rules:
   - {when: {}, reply: {delay: 1s, error: {kind: auth, message: "wrong key"}}}

@@ -119,6 +119,17 @@ func TestWhatIsNoEventIsAnError(t *testing.T) {
 	}
 }
 
+// TestEventsAreReadInAnySpelling, though Encode has one.
+func TestEventsAreReadInAnySpelling(t *testing.T) {
+	for _, data := range []string{
+		`{"type":"woke","event":{"at":7}}`, `{"event":{"at":7},"type":"woke"}`, "{\n \"type\": \"woke\", \"event\": {\"at\": 7}\n}\n",
+	} {
+		if ev, err := turn.Decode([]byte(data)); err != nil || ev != (turn.Woke{At: 7}) {
+			t.Errorf("%s is read as %v, %v", data, ev, err)
+		}
+	}
+}
+
 func TestStateOfAnotherVersionIsRefused(t *testing.T) {
 	for _, data := range []string{`{"version":2,"state":{}}`, `{"state":{}}`, `{"version":"1"}`, ``} {
 		if err := (&turn.Machine{}).UnmarshalJSON([]byte(data)); err == nil {
