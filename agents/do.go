@@ -65,6 +65,7 @@ type Doer struct {
 	Panicked func(key machine.Key, stack []byte)
 
 	history lastHistory
+	sent    sentNotes
 }
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
@@ -90,11 +91,18 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	names := namesOf(turn)
-	req, err := input(stored, d.Blobs, turn, names, d.history.read, call)
+	b := newInputBuilder(stored, d.Blobs, turn, names, call)
+	b.history = d.history.read
+	req, err := b.build(call)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := d.sent.note(b, req)
 	if err != nil {
 		return nil, err
 	}
 	resp, reply := d.send(ctx, d.Members[call.Key.Agent], call.Key, req)
+	reply.Sent = sent
 	if reply.Failure != nil {
 		return reply, nil
 	}

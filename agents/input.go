@@ -29,6 +29,10 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, turn, names, call)
 	b.history = history
+	return b.build(call)
+}
+
+func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 	var req backends.Request
 	if call.Aside != nil {
 		req = b.asideRequest(*call.Aside)
@@ -63,13 +67,16 @@ type inputBuilder struct {
 	blobs Blobs
 	turn  machine.Turn
 	names panelNames
-	// history reads that of the turn.
+	// history reads that of the turn, and shown is what of it the input has.
 	history historyReader
+	shown   []contextbuild.Exchange
 	// reader is the agent that is called, and coordinates says that it is offered
 	// the coordination tools.
 	reader      int
 	coordinates bool
-	err         error
+	// built is what was built for other calls, nil for a builder that keeps nothing.
+	built *builtInputs
+	err   error
 }
 
 func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *inputBuilder {
@@ -117,12 +124,29 @@ func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
 }
 
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
+	first, ok := b.built.first(b.turn, call)
+	if !ok {
+		first = b.stepMessages(call)
+		if b.err == nil {
+			b.built.keepFirst(b.turn, call, first)
+		}
+	}
+	if b.err != nil {
+		return nil
+	}
+	left := b.leftOut(call)
+	return append(slices.Clip(b.noteLeftOut(first, left)), b.transcript(call.Transcript[left.Entries:])...)
+}
+
+// stepMessages are what a step begins with.
+func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
 		SystemMessage: b.text(b.turn.Agents[b.reader].System),
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
-	in.History = b.shownHistory()
+	b.shown = b.shownHistory()
+	in.History = b.shown
 	b.decode(b.turn.Conversation, &in.Conversation)
 	b.decode(b.turn.Sections, &in.Sections)
 	for _, a := range call.Offer.Shown {
@@ -135,8 +159,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	if b.err != nil {
 		return nil
 	}
-	left := b.leftOut(call)
-	return append(b.noteLeftOut(b.firstMessages(in, call), left), b.transcript(call.Transcript[left.Entries:])...)
+	return b.firstMessages(in, call)
 }
 
 // leftOut is what the reader is not sent of its step.
@@ -226,8 +249,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 	for _, e := range entries {
 		switch e.Kind {
 		case machine.Assistant:
-			var m backends.Message
-			b.decode(e.Text, &m)
+			m := b.message(e.Text)
 			if len(m.Parts) > 0 { // providers refuse an empty message
 				messages = append(messages, m)
 			}
@@ -250,6 +272,16 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 		}
 	}
 	return messages
+}
+
+// message reads what an assistant said.
+func (b *inputBuilder) message(ref kernel.Ref) (m backends.Message) {
+	if m, ok := b.built.message(ref); ok {
+		return m
+	}
+	b.decode(ref, &m)
+	b.built.keepMessage(ref, m)
+	return m
 }
 
 func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {

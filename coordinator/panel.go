@@ -53,11 +53,13 @@ type Sessions interface {
 	Notes
 }
 
-// Notes are what is known of sessions. Session tells what one has come to, and
-// SetMetadata changes what is noted of it.
+// Notes are what is known of sessions. Session tells what one has come to,
+// SetMetadata changes what is noted of it, and Branch copies it up to a turn that is
+// over, under another id.
 type Notes interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
+	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;

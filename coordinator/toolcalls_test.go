@@ -18,6 +18,8 @@ import (
 // slow is a tool that takes two seconds, and fails where it is told to.
 type slow struct{}
 
+func (slow) Idempotent() bool { return true }
+
 func (slow) Definition() backends.Tool {
 	return backends.Tool{Name: "work", Schema: []byte(`{"type":"object"}`)}
 }

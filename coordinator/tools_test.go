@@ -47,6 +47,11 @@ rules:
 // user is what a turn's tools are told of who asks.
 type user struct{ name string }
 
+// again is a tool that may be called twice.
+type again struct{ agents.Tool }
+
+func (again) Idempotent() bool { return true }
+
 // TestToolsFindTheValuesOfPanelAndTurn; in a turn that is resumed there is none of Start's.
 func TestToolsFindTheValuesOfPanelAndTurn(t *testing.T) {
 	greet, err := agents.NewTool("greet", "Greets.", func(ctx context.Context, _ struct{}) (string, error) {
@@ -65,7 +70,7 @@ rules:
 `
 	greeting := func(o *Options) {
 		o.Agents = o.Agents[:1]
-		o.PanelValue, o.Agents[0].Tools = "hello", []agents.Tool{greet}
+		o.PanelValue, o.Agents[0].Tools = "hello", []agents.Tool{again{greet}}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 1, script, nil, greeting)

@@ -24,6 +24,8 @@ type ModelReply struct {
 	Change Change `json:"change,omitzero"`
 	// Failure is why there is no message.
 	Failure *Failure `json:"failure,omitempty"`
+	// Sent is what the call was sent, nil where nobody noted it.
+	Sent *Sent `json:"sent,omitempty"`
 }
 
 // Usage is what a call cost; nil where a Usage is missing means unknown.

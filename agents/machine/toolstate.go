@@ -6,12 +6,14 @@ import "github.com/massgen/massgen/coordinator/kernel"
 type ToolState string
 
 // The states of a call that is over. A planned one was only described, a denied one was
-// not permitted by a rule or a person, and a cancelled one was ended with its step.
+// not permitted by a rule or a person, a cancelled one was ended with its step, and of an
+// interrupted one nobody knows, since its process was lost.
 const (
-	ToolRan       ToolState = "ran"
-	ToolPlanned   ToolState = "planned"
-	ToolDenied    ToolState = "denied"
-	ToolCancelled ToolState = "cancelled"
+	ToolRan         ToolState = "ran"
+	ToolPlanned     ToolState = "planned"
+	ToolDenied      ToolState = "denied"
+	ToolCancelled   ToolState = "cancelled"
+	ToolInterrupted ToolState = "interrupted"
 )
 
 // Refusal is a call that is not run, and is no effect. It has the key that it would have

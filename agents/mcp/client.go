@@ -311,6 +311,9 @@ type tool struct {
 // Definition is what models are told of the tool.
 func (t tool) Definition() backends.Tool { return t.listed.definition }
 
+// Idempotent says that the server says so of the tool.
+func (t tool) Idempotent() bool { return t.listed.idempotent }
+
 // Call runs the tool. A cancelled ctx ends it at once; the server is told.
 func (t tool) Call(ctx context.Context, arguments string) (string, error) {
 	if strings.TrimSpace(arguments) == "" {

@@ -30,6 +30,11 @@ func TestCall(t *testing.T) {
 	if d.Description != "does arguments" || string(d.Schema) != `{"type":"object"}` {
 		t.Errorf("the definition is %+v", d)
 	}
+	for name, want := range map[string]bool{"arguments": true, "environment": true, "die": false, "fail": false} {
+		if agents.IsIdempotent(find(t, c, name)) != want {
+			t.Errorf("%s is idempotent: not %t", name, want)
+		}
+	}
 	if err := c.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}

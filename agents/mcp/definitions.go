@@ -38,6 +38,8 @@ type listing struct {
 type listed struct {
 	name       string
 	definition backends.Tool // as yet without a name
+	// idempotent says that the server calls the tool so, or one that only reads.
+	idempotent bool
 }
 
 // readTools asks a server for its tools and returns those that are to be had. What is
@@ -106,7 +108,11 @@ func (l *listing) add(tool *sdk.Tool) {
 		return
 	}
 	l.size += size
-	l.tools = append(l.tools, listed{tool.Name, backends.Tool{Description: contextbuild.Clean(tool.Description), Schema: schema}})
+	hints := tool.Annotations
+	l.tools = append(l.tools, listed{
+		name: tool.Name, definition: backends.Tool{Description: contextbuild.Clean(tool.Description), Schema: schema},
+		idempotent: hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint),
+	})
 }
 
 func (l *listing) wanted(tool string) bool {

@@ -15,11 +15,16 @@ func said(content ...sdk.Content) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{Content: content}, nil
 }
 
+// hints are what the honest server says of some of its tools.
+var hints = map[string]*sdk.ToolAnnotations{
+	"environment": {ReadOnlyHint: true}, "arguments": {IdempotentHint: true}, "die": {Title: "Die"},
+}
+
 // honestServer keeps to the protocol, whatever its tools do. Say gets what they print.
 func honestServer(say func(line string)) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "honest", Version: "1"}, nil)
 	add := func(name string, run handler) {
-		s.AddTool(&sdk.Tool{Name: name, Description: "does " + name, InputSchema: map[string]any{"type": "object"}}, run)
+		s.AddTool(&sdk.Tool{Name: name, Description: "does " + name, InputSchema: map[string]any{"type": "object"}, Annotations: hints[name]}, run)
 	}
 	add("arguments", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return said(&sdk.TextContent{Text: string(req.Params.Arguments)})

@@ -22,6 +22,7 @@ type tool[A any] struct {
 	definition backends.Tool
 	required   []string
 	run        func(*view, context.Context, A) (any, error)
+	idempotent bool
 }
 
 // newTool joins a definition of tools.json with the function that runs it. The
@@ -63,6 +64,15 @@ func (t *tool[A]) Call(ctx context.Context, arguments string) (string, error) {
 		return failed(err)
 	}
 	return encode(result)
+}
+
+// Idempotent says that the tool only looks.
+func (t *tool[A]) Idempotent() bool { return t.idempotent }
+
+// looking marks a tool that changes nothing.
+func (t *tool[A]) looking() *tool[A] {
+	t.idempotent = true
+	return t
 }
 
 // changer is implemented by arguments of tools that may change what is not the

@@ -290,3 +290,17 @@ func TestChangesWorld(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyWhatLooksMayBeCalledAgain after a call of which nobody knows whether it ran.
+func TestOnlyWhatLooksMayBeCalledAgain(t *testing.T) {
+	s := open(t, Options{Command: &CommandOptions{}})
+	var looking []string
+	for _, tool := range s.Tools() {
+		if agents.IsIdempotent(tool) {
+			looking = append(looking, tool.Definition().Name)
+		}
+	}
+	if want := []string{"read_file", "list_files", "search_files"}; !slices.Equal(looking, want) {
+		t.Errorf("%q are idempotent, want %q", looking, want)
+	}
+}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -92,11 +93,8 @@ func Encode(ev Event) ([]byte, error) {
 
 // Decode reads what Encode wrote.
 func Decode(data []byte) (Event, error) {
-	var head struct {
-		Type  string          `json:"type"`
-		Event json.RawMessage `json:"event"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
+	head, err := readHead(data)
+	if err != nil {
 		return nil, fmt.Errorf("decode an event: %w", err)
 	}
 	switch head.Type {
@@ -122,6 +120,25 @@ func Decode(data []byte) (Event, error) {
 		return decode[Resumed](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
+}
+
+// head is an event that is read as far as its type.
+type head struct {
+	Type  string          `json:"type"`
+	Event json.RawMessage `json:"event"`
+}
+
+// readHead cuts what Encode wrote, since a long journal is read for each replay, and
+// parses any other spelling.
+func readHead(data []byte) (h head, err error) {
+	rest, isObject := bytes.CutPrefix(data, []byte(`{"type":"`))
+	kind, event, hasEvent := bytes.Cut(rest, []byte(`","event":`))
+	event, isClosed := bytes.CutSuffix(event, []byte("}"))
+	if isObject && hasEvent && isClosed {
+		return head{string(kind), event}, nil
+	}
+	err = json.Unmarshal(data, &h)
+	return h, err
 }
 
 func decode[E Event](data []byte) (Event, error) {

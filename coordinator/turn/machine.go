@@ -162,7 +162,7 @@ func (m *Machine) take(ev Event) error {
 	case Settled:
 		return m.settled(ev)
 	case Resumed:
-		return m.resumed()
+		return m.resumed(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }

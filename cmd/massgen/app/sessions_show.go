@@ -25,6 +25,8 @@ type shownSession struct {
 	Turns     []shownTurn `json:"turns"` // in place of the session's number of turns
 	// Interrupted is the turn that a process left, absent if there is none.
 	Interrupted *shownTurn `json:"interrupted,omitempty"`
+	// Unfinished are the calls of that turn that have no result.
+	Unfinished []coordinator.UnfinishedCall `json:"unfinished,omitempty"`
 	// State is the session's topics, greeting and page (seed 002), which are not among
 	// its metadata here. ShouldGreet says whether a greeting would be in place now.
 	topic.State
@@ -106,6 +108,9 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 	shown.measure(turns)
 	if len(left) > 0 {
 		shown.Interrupted = new(p.shownTurn(ctx, store, id, left[0]))
+		if shown.Unfinished, err = unfinished(ctx, store, id, left[0]); err != nil {
+			p.console.warn(err.Error())
+		}
 	}
 	at := session{place: place{id: id}}
 	if err := at.loadTopic(kept.Metadata); err != nil {
@@ -119,6 +124,17 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 	}
 	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
 	return shown, p.lookAtAgents(ctx, store, &shown)
+}
+
+// unfinished returns the calls of an interrupted turn that have no result. The error says
+// why the turn cannot be gone on with.
+func unfinished(ctx context.Context, store *maskedStore, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
+	replayed, err := coordinator.Replay(ctx, store, id, left)
+	if err != nil {
+		return nil, fmt.Errorf("turn %d cannot be gone on with: %w; massgen replay %s shows it, --continue --fresh starts the turn over",
+			left.Number, err, shellWord(id))
+	}
+	return replayed.Unfinished, nil
 }
 
 // summaryOf returns the summary that is kept with a session, in words; none of turns that
@@ -216,7 +232,7 @@ func (s shownSession) rows() [][]string {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}
 	if t := s.Interrupted; t != nil {
-		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d", t.Number)})
+		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d", t.Number)}, []string{"unfinished", unfinishedCalls(s.Unfinished)})
 	}
 	return rows
 }

@@ -22,6 +22,8 @@ func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
 		return fmt.Sprintf("%s was denied %s: %s", agent, call, reason)
 	case machine.ToolCancelled:
 		return fmt.Sprintf("%s's %s was cancelled · %s", agent, call, duration(took))
+	case machine.ToolInterrupted:
+		return fmt.Sprintf("%s's %s was interrupted, and nobody knows what became of it", agent, call)
 	case coordinator.ToolRunning:
 		return fmt.Sprintf("%s's %s did not end", agent, call)
 	}
