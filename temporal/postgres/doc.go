@@ -15,10 +15,9 @@
 // costs no turn.
 //
 // An advisory lock would be free at once when its holder dies. But it belongs to one
-// connection: it is lost with that while the holder is well, a pooler between the two
-// (PgBouncer, by transactions) breaks it, it does not stop a holder that is parted from
-// the server, and a turn whose steps run on several workers could not be held by all of
-// them. Here they are one owner (Store.As), and hold it together.
+// connection: it is lost with that while the holder is well, it does not stop a holder
+// that is parted from the server, and a turn whose steps run on several workers could
+// not be held by all of them. Here they are one owner (Store.As), and hold it together.
 //
 // Texts are shared from the moment they are put, so that one worker can name what
 // another has put. Transactions that name texts share a lock, and those that forget

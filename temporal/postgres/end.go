@@ -42,7 +42,7 @@ func (s *Store) End(ctx context.Context, id string, turn int, e sessions.Ended) 
 
 // finish does something to a turn that holds a session, and something else to one that
 // was committed. If the first fails, the session is let go of.
-func (s *Store) finish(ctx context.Context, id string, turn int, running, committed func(*writer, running)) error {
+func (s *Store) finish(ctx context.Context, id string, turn int, open, committed func(*writer, running)) error {
 	mine := true
 	err := s.change(ctx, "end a turn of session "+id, func(w *writer) {
 		r := w.mine(s, id, turn)
@@ -50,7 +50,7 @@ func (s *Store) finish(ctx context.Context, id string, turn int, running, commit
 		if r.committed {
 			committed(w, r)
 		} else if mine {
-			running(w, r)
+			open(w, r)
 		}
 	})
 	if err == nil || !mine {
@@ -89,18 +89,15 @@ func (w *writer) end(id string, r running, e sessions.Ended) {
 		Number: r.number, Question: cmp.Or(e.Question, r.question), Answer: e.Answer, Winner: e.Winner, Status: e.Status,
 		Started: r.at, Ended: r.at, Usage: e.Usage, Messages: e.Messages, MessageCount: e.MessageCount,
 	}
-	texts := [][]byte{[]byte(t.Question)}
+	w.keepText(row.turn, []byte(t.Question))
 	if t.Winner != "" {
 		link := w.link(row.session, t)
 		t.Link = sessions.RefOf(link)
-		texts = append(texts, []byte(t.Answer), link)
+		w.keepText(row.turn, []byte(t.Answer))
+		w.keepText(row.turn, link)
 		w.exec("UPDATE sessions SET head = $2 WHERE id = $1", row.session, sumOf(t.Link))
 		title := sessions.TitleOf(t.Question)
 		w.exec("UPDATE sessions SET title = $2, title_words = $3::tsvector WHERE id = $1 AND title = ''", row.session, title, vector(title))
-	}
-	for _, text := range texts {
-		w.put(text)
-		w.name(row.turn, sessions.RefOf(text))
 	}
 	if t.Messages != (kernel.Ref{}) {
 		w.nameList(row.turn, t.Messages)

@@ -22,7 +22,7 @@ const now = "date_trunc('milliseconds', clock_timestamp())"
 const abandoned = "interval '1 day'"
 
 // beat begins to prolong the leases, again and again.
-func (s *server) beat(pause time.Duration) {
+func (s *server) beat(every time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	s.stop = func() {
@@ -31,14 +31,14 @@ func (s *server) beat(pause time.Duration) {
 	}
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(pause)
+		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				beat, end := context.WithTimeout(ctx, pause)
+				beat, end := context.WithTimeout(ctx, every)
 				_ = s.prolong(beat) // the next beat tries again, and who writes is told when a hold is lost
 				end()
 			}

@@ -22,9 +22,9 @@ const oldestServer = 12
 // big-endian number. There is no table yet whose number could be taken.
 const creation = 0x6d617373
 
-// steps returns the statements that lead from each version to the next: the first
+// allSteps returns the statements that lead from each version to the next: the first
 // makes a store of an empty schema.
-func steps() ([]string, error) {
+func allSteps() ([]string, error) {
 	var all []string
 	for {
 		text, err := schemaFiles.ReadFile(fmt.Sprintf("schema/%d.sql", len(all)+1))
@@ -49,7 +49,7 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	if err := suits(conn.Conn()); err != nil {
 		return err
 	}
-	steps, err := steps()
+	steps, err := allSteps()
 	if err != nil {
 		return err
 	}

@@ -67,6 +67,12 @@ func (s *Store) Get(ctx context.Context, ref kernel.Ref) (data []byte, err error
 	return data, fault(s.name, "read a text", err)
 }
 
+// keepText adds a text that a turn needs.
+func (w *writer) keepText(turn int64, text []byte) {
+	w.put(text)
+	w.name(turn, sessions.RefOf(text))
+}
+
 // name books that a turn needs texts, which must be there.
 func (w *writer) name(turn int64, refs ...kernel.Ref) {
 	sums, lengths := make([][]byte, len(refs)), make([]int64, len(refs))

@@ -163,12 +163,10 @@ func (w *writer) keep(id string, r running) rows {
 	}
 	w.exec("UPDATE turns SET status = $3 WHERE session = $1 AND number = $2 AND status = 'running'", row.session, r.number-1, kernel.Cut)
 	w.exec("UPDATE sessions SET turns = $2, updated = $3 WHERE id = $1", row.session, r.number, r.at)
-	question := []byte(r.question)
-	w.put(question)
 	row.turn = w.id(insertTurn, turnArgs(row.session, sessions.Turn{
 		Number: r.number, Question: r.question, Status: sessions.Running, Started: r.at,
 	})...)
-	w.name(row.turn, sessions.RefOf(question))
+	w.keepText(row.turn, []byte(r.question))
 	return row
 }
 
