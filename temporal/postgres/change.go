@@ -5,7 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/jackc/pgx/v5"
+
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -97,28 +98,16 @@ func (w *writer) branch(from string, turn int, to string, at time.Time) {
 
 // nameLists keeps the texts that the lists of messages of a session name.
 func (w *writer) nameLists(session int64) {
-	if w.err != nil {
-		return
+	type list struct {
+		turn int64
+		ref  storedRef
 	}
-	rows, err := w.tx.Query(w.ctx, "SELECT turns.id, sha256, length(data) FROM turns JOIN texts ON sha256 = list WHERE session = $1", session)
-	if err != nil {
-		w.err = err
-		return
-	}
-	var turns []int64
-	var lists []kernel.Ref
-	for rows.Next() {
-		var turn int64
-		var list storedRef
-		if w.err = rows.Scan(&turn, &list.sum, &list.bytes); w.err != nil {
-			rows.Close()
-			return
-		}
-		turns, lists = append(turns, turn), append(lists, list.ref())
-	}
-	w.err = rows.Err()
-	for i, turn := range turns {
-		w.nameList(turn, lists[i])
+	lists := collect(w, func(row pgx.CollectableRow) (l list, err error) {
+		err = row.Scan(&l.turn, &l.ref.sum, &l.ref.bytes)
+		return l, err
+	}, "SELECT turns.id, sha256, length(data) FROM turns JOIN texts ON sha256 = list WHERE session = $1", session)
+	for _, l := range lists {
+		w.nameList(l.turn, l.ref.ref())
 	}
 }
 

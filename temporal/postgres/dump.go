@@ -87,16 +87,12 @@ func (w *writer) load(d *sessions.Dump) {
 	inserts := &pgx.Batch{}
 	for _, t := range d.Turns {
 		inserts.Queue(insertTurn, turnArgs(session, t)...)
-		own := t.Usage
-		if t.Number <= d.Session.ParentTurn {
-			own = sessions.Usage{}
-		}
-		w.addUp(session, t.MessageCount, own)
 		if t.Link != (kernel.Ref{}) {
 			head = t.Link
 		}
 	}
 	w.exec("UPDATE sessions SET turns = $2, head = $3 WHERE id = $1", session, len(d.Turns), sumOrNull(head))
+	w.addUp(session, d.Session.Messages, d.Session.Usage)
 	var events, refs [][]any
 	for i, turn := range w.ids(inserts) {
 		for place, event := range d.Journals[i] {

@@ -33,26 +33,27 @@ func (s *Store) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
 // mostPut is how many bytes one statement takes, but for a text that has more.
 const mostPut = 16 << 20
 
-// put adds texts, in an order that is the same for all who add the same ones. Something
-// must name them in the same transaction.
+// put adds texts, in an order that is the same for all who add the same ones, so that
+// none waits for another who waits for it. Something must name them in the same
+// transaction.
 func (w *writer) put(texts ...[]byte) {
-	slices.SortFunc(texts, func(a, b []byte) int { return bytes.Compare(sumOf(sessions.RefOf(a)), sumOf(sessions.RefOf(b))) })
+	type summed struct{ sum, text []byte }
+	ordered := make([]summed, len(texts))
+	for i, text := range texts {
+		ordered[i] = summed{sumOf(sessions.RefOf(text)), append([]byte{}, text...)} // nil would be NULL
+	}
+	slices.SortFunc(ordered, func(a, b summed) int { return bytes.Compare(a.sum, b.sum) })
 	var sums, data [][]byte
 	size := 0
-	add := func() {
+	for i, t := range ordered {
+		sums, data, size = append(sums, t.sum), append(data, t.text), size+len(t.text)
+		if size < mostPut && i < len(ordered)-1 {
+			continue
+		}
 		w.exec(`
 			INSERT INTO texts (sha256, data) SELECT sum, data FROM unnest($1::bytea[], $2::bytea[]) AS new (sum, data)
 			ON CONFLICT DO NOTHING`, sums, data)
 		sums, data, size = nil, nil, 0
-	}
-	for _, text := range texts {
-		sums, data = append(sums, sumOf(sessions.RefOf(text))), append(data, append([]byte{}, text...)) // nil would be NULL
-		if size += len(text); size >= mostPut {
-			add()
-		}
-	}
-	if len(sums) > 0 {
-		add()
 	}
 }
 
@@ -116,11 +117,10 @@ func (w *writer) sweep() {
 		return
 	}
 	w.exec("DELETE FROM holds WHERE until < clock_timestamp() - " + abandoned)
-	w.exec(`
-		WITH due AS (
-			DELETE FROM fresh WHERE put < coalesce((SELECT min(began) FROM holds), 9223372036854775807) RETURNING text
-		)
-		DELETE FROM texts USING due WHERE sha256 = due.text AND NOT EXISTS (SELECT 1 FROM refs WHERE refs.text = sha256)`)
+	due := collect(w, pgx.RowTo[[]byte], "DELETE FROM fresh WHERE put < coalesce((SELECT min(began) FROM holds), 9223372036854775807) RETURNING text")
+	if len(due) > 0 { // told as values, they are found by the index
+		w.exec("DELETE FROM texts WHERE sha256 = ANY($1::bytea[]) AND NOT EXISTS (SELECT 1 FROM refs WHERE text = sha256)", due)
+	}
 }
 
 // sumOf returns the hash as it is kept; nothing is kept under what is no hash.

@@ -122,6 +122,21 @@ func (w *writer) row(query string, args []any, to ...any) bool {
 	return err == nil
 }
 
+// collect runs a query and returns what scan makes of each row.
+func collect[T any](w *writer, scan pgx.RowToFunc[T], query string, args ...any) []T {
+	if w.err != nil {
+		return nil
+	}
+	rows, err := w.tx.Query(w.ctx, query, args...)
+	if err != nil {
+		w.err = err
+		return nil
+	}
+	list, err := pgx.CollectRows(rows, scan)
+	w.err = err
+	return list
+}
+
 // id reads the id that a query or an INSERT returns, 0 if there is none.
 func (w *writer) id(query string, args ...any) (id int64) {
 	w.row(query, args, &id)
