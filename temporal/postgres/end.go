@@ -14,8 +14,13 @@ import (
 // added to this one. If the process ends before that, the turn is none that was
 // interrupted. The session is let go of if Commit fails.
 func (s *Store) Commit(ctx context.Context, id string, turn int, e sessions.Ended) error {
-	return s.finish(ctx, id, turn, func(w *writer, r running) { w.end(id, r, e) }, func(w *writer, _ running) {
-		w.refuse(sessions.NotRunning(id, turn))
+	return s.finish(ctx, id, turn, func(w *writer, r running) (mayLetGo bool) {
+		if r.committed {
+			w.refuse(sessions.NotRunning(id, turn))
+			return false
+		}
+		w.end(id, r, e)
+		return true
 	})
 }
 
@@ -25,14 +30,15 @@ func (s *Store) Commit(ctx context.Context, id string, turn int, e sessions.Ende
 // or not at all. Of a turn that was committed, only the usage is kept, in addition.
 // The session is let go of also if End fails, at the latest when the lease is over.
 func (s *Store) End(ctx context.Context, id string, turn int, e sessions.Ended) error {
-	err := s.finish(ctx, id, turn, func(w *writer, r running) {
-		if r.row.turn != 0 || e.Winner != "" {
+	err := s.finish(ctx, id, turn, func(w *writer, r running) (mayLetGo bool) {
+		switch {
+		case r.committed:
+			w.addUsage(r.row, e.Usage)
+		case r.row.turn != 0 || e.Winner != "":
 			w.end(id, r, e)
 		}
 		w.letGo(s, id, turn)
-	}, func(w *writer, r running) {
-		w.addUsage(r.row, e.Usage)
-		w.letGo(s, id, turn)
+		return true
 	})
 	if err == nil {
 		s.giveUp(id)
@@ -40,20 +46,15 @@ func (s *Store) End(ctx context.Context, id string, turn int, e sessions.Ended) 
 	return err
 }
 
-// finish does something to a turn that holds a session, and something else to one that
-// was committed. If the first fails, the session is let go of.
-func (s *Store) finish(ctx context.Context, id string, turn int, open, committed func(*writer, running)) error {
-	mine := true
+// finish does something to a turn that holds a session. If that fails, the session is let
+// go of, unless do has said that it may not be.
+func (s *Store) finish(ctx context.Context, id string, turn int, do func(*writer, running) (mayLetGo bool)) error {
+	mayLetGo := true // what was not begun has failed too
 	err := s.change(ctx, "end a turn of session "+id, func(w *writer) {
 		r := w.mine(s, id, turn)
-		mine = w.err == nil && !r.committed
-		if r.committed {
-			committed(w, r)
-		} else if mine {
-			open(w, r)
-		}
+		mayLetGo = w.err == nil && do(w, r)
 	})
-	if err == nil || !mine {
+	if err == nil || !mayLetGo {
 		return err
 	}
 	_, alsoErr := s.letGo(ctx, id, turn)

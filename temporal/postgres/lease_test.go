@@ -232,6 +232,26 @@ func TestOneOwnerInTwoPlaces(t *testing.T) {
 	ok(t, err)
 }
 
+// TestEndThatFailsLetsGo has a database that cannot take the end of a turn.
+func TestEndThatFailsLetsGo(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	for _, id := range []string{"running", "committed", "to be committed"} {
+		b, err := s.Begin(ctx, id, "q")
+		ok(t, err)
+		ok(t, s.Append(ctx, id, b.Turn, []byte("event")))
+	}
+	ok(t, s.Commit(ctx, "committed", 1, answered))
+	says(t, s.Commit(ctx, "committed", 1, answered), "is not running")
+	execute(t, "ALTER TABLE "+schemaOf(t, s)+".turns RENAME calls TO others")
+	says(t, s.End(ctx, "running", 1, answered), "end a turn of session running: the store", "is damaged")
+	says(t, s.End(ctx, "committed", 1, answered), "is damaged")
+	says(t, s.Commit(ctx, "to be committed", 1, answered), "is damaged")
+	if held := value(t, "SELECT count(*) FROM "+schemaOf(t, s)+".holds"); held != int64(0) {
+		t.Errorf("%d sessions are held", held)
+	}
+}
+
 // TestTextsOfOwnersWhoNeverCameBack are forgotten after a day.
 func TestTextsOfOwnersWhoNeverCameBack(t *testing.T) {
 	ctx := t.Context()
