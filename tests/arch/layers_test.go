@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"cmd/massgen/app"},
 	{"coordinator", "agents/conversation", "agents/mcp"},
 	{"agents/workspace", "agents/permission"},
-	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest"},
+	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
@@ -83,6 +83,7 @@ var confined = map[string][]string{
 	"github.com/google/jsonschema-go":        {"agents", "agents/mcp"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"sessions/sqlite"},
+	"github.com/jackc/pgx/v5":                {"temporal/postgres"},
 	"github.com/tiktoken-go/tokenizer":       {"backends/tokens"},
 	"github.com/cenkalti/backoff/v5":         {"backends/retry", "agents/mcp"},
 	"github.com/sony/gobreaker/v2":           {"backends/retry"},
@@ -96,6 +97,7 @@ var confined = map[string][]string{
 	"github.com/landlock-lsm/go-landlock":    {"agents/workspace/confine"},
 	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
+	"pgregory.net/rapid":                     {"sessions/storetest"},
 
 	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/judges"},
 }
