@@ -20,7 +20,12 @@ type Aside struct {
 // failure in its reply: the turn goes on without.
 func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	req, err := input(stored, d.Blobs, turn, panelNames{}, readHistory, call)
+	b := newInputBuilder(stored, d.Blobs, turn, panelNames{}, call)
+	req, err := b.build(call)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := d.sent.note(b, req)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +36,7 @@ func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.Mo
 		}}, nil
 	}
 	resp, reply := d.send(ctx, aside.Member, call.Key, req)
+	reply.Sent = sent
 	if reply.Failure != nil {
 		return reply, nil
 	}

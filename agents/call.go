@@ -43,15 +43,54 @@ func CallInfoOf(ctx context.Context) CallInfo {
 	return info
 }
 
-// callInfo is what is told to the tool of a call.
-func callInfo(turn machine.Turn, e machine.ToolCall) CallInfo {
+type (
+	panelValueKey struct{}
+	turnValueKey  struct{}
+)
+
+// WithPanelValue returns a context in which tools find v as the value of their panel. The
+// panel does that itself with coordinator.Options.PanelValue; it is for loops of one's own,
+// and for tests of tools.
+func WithPanelValue(ctx context.Context, v any) context.Context {
+	return context.WithValue(ctx, panelValueKey{}, v)
+}
+
+// PanelValue returns the value that all tool calls of a panel share, such as a connection
+// to a database; ok is false if there is none, or it is no T. It must be safe for
+// concurrent use.
+func PanelValue[T any](ctx context.Context) (v T, ok bool) {
+	v, ok = ctx.Value(panelValueKey{}).(T)
+	return v, ok
+}
+
+// WithTurnValue returns a context for coordinator's Start and Resume, and for the calls of
+// agents/conversation: the tools of that turn, and of no other, find v by TurnValue. It is
+// in no journal, so whoever resumes a turn gives it anew.
+func WithTurnValue(ctx context.Context, v any) context.Context {
+	return context.WithValue(ctx, turnValueKey{}, v)
+}
+
+// TurnValue returns the value that the tool calls of one turn share, such as the user who
+// asks; ok is false if there is none, or it is no T. It must be safe for concurrent use.
+func TurnValue[T any](ctx context.Context) (v T, ok bool) {
+	v, ok = ctx.Value(turnValueKey{}).(T)
+	return v, ok
+}
+
+// callInfo is what is told to the tool of a call. The error is that of a store that does
+// not work.
+func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCall) (CallInfo, error) {
 	names := namesOf(turn)
 	info := CallInfo{
 		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round,
-		Final: e.Key.Purpose == machine.FinalTool || len(turn.Agents) == 1,
+		Final: e.Key.Purpose == machine.FinalTool || e.Key.Purpose == machine.FinalSnapshot || len(turn.Agents) == 1,
 	}
 	for _, a := range e.Shown {
-		info.Answers = append(info.Answers, ShownAnswer{Name: names.anonymous(a.Agent)})
+		work, err := ReadSnapshot(ctx, d.Blobs, a.Work)
+		if err != nil {
+			return info, err
+		}
+		info.Answers = append(info.Answers, ShownAnswer{Name: names.anonymous(a.Agent), Dir: work.Dir})
 	}
-	return info
+	return info, nil
 }

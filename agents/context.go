@@ -36,6 +36,8 @@ type Chosen struct {
 	// Tokens is how many the agent's first input has with that; not counted if all is
 	// shown whatever it has, and no warning depends on it.
 	Tokens tokens.Count
+	// Step limits what is sent of its steps beside that; nil if nothing was counted.
+	Step *policy.StepLimits
 	// NewSummary are the turns that a new summary is to stand for; zero if none is
 	// needed.
 	NewSummary policy.Range
@@ -88,7 +90,8 @@ func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Con
 	}
 	selection := picker.Selection()
 	sum.Tokens += selection.Tokens
-	chosen := Chosen{Selection: selection, Tokens: sum}
+	step := c.Policy.StepLimits(c.Window, sum.Tokens, output, tokens.BytesPerToken)
+	chosen := Chosen{Selection: selection, Tokens: sum, Step: &step}
 	chosen.NewSummary, _ = picker.NewSummary()
 	return chosen, nil
 }

@@ -38,15 +38,18 @@ type Member struct {
 	// are neither journaled nor part of the input.
 	Headers   map[string]string
 	ExtraBody map[string]any
-	// Plan returns a tool as it is before the final answer, such as one that describes
-	// what it would do; nil leaves all as they are.
-	Plan func(Tool) Tool
-	// Permit decides whether a call of a tool may run, and says why it may not, or not
-	// without a person's word. Nil permits all.
+	// Plan says whether a call before the final answer is only planned, and then what
+	// stands for its result. Nil plans none.
+	Plan func(tool Tool, arguments string) (result string, planned bool)
+	// Permit decides whether a call of a tool may run, and says by which rule, for the
+	// journal and for whoever hears that it may not. Nil permits all.
 	Permit func(tool, arguments string) (permission machine.Permission, why string)
 	// KeepResult keeps the whole of a tool's result that is cut for the model, where
 	// the agent can read it, and says where. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
+	// Snapshot keeps the agent's workspace as it is now, for an answer that it gives; nil
+	// for one that has none.
+	Snapshot func(ctx context.Context, of CallInfo) (Snapshot, error)
 }
 
 // Doer runs effects. It is safe for concurrent use.
@@ -62,6 +65,7 @@ type Doer struct {
 	Panicked func(key machine.Key, stack []byte)
 
 	history lastHistory
+	sent    sentNotes
 }
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
@@ -76,6 +80,9 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 		}
 		return d.callModel(ctx, turn, e)
 	case machine.ToolCall:
+		if e.IsSnapshot() {
+			return d.takeSnapshot(ctx, turn, e)
+		}
 		return d.callTool(ctx, turn, e)
 	}
 	return nil, fmt.Errorf("unknown effect %T", effect)
@@ -84,11 +91,18 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	names := namesOf(turn)
-	req, err := input(stored, d.Blobs, turn, names, d.history.read, call)
+	b := newInputBuilder(stored, d.Blobs, turn, names, call)
+	b.history = d.history.read
+	req, err := b.build(call)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := d.sent.note(b, req)
 	if err != nil {
 		return nil, err
 	}
 	resp, reply := d.send(ctx, d.Members[call.Key.Agent], call.Key, req)
+	reply.Sent = sent
 	if reply.Failure != nil {
 		return reply, nil
 	}

@@ -228,8 +228,9 @@ func TestCancelledToolHasItsResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.text(ev.(machine.ToolReply).Result); got != "Error: context canceled" {
-		t.Errorf("the result is %q", got)
+	r := ev.(machine.ToolReply)
+	if got := w.text(r.Result); got != "Error: the call was cancelled" || !r.Error || r.State != machine.ToolCancelled {
+		t.Errorf("%+v: %q", r, got)
 	}
 }
 

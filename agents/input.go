@@ -29,6 +29,10 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, turn, names, call)
 	b.history = history
+	return b.build(call)
+}
+
+func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 	var req backends.Request
 	if call.Aside != nil {
 		req = b.asideRequest(*call.Aside)
@@ -63,13 +67,16 @@ type inputBuilder struct {
 	blobs Blobs
 	turn  machine.Turn
 	names panelNames
-	// history reads that of the turn.
+	// history reads that of the turn, and shown is what of it the input has.
 	history historyReader
+	shown   []contextbuild.Exchange
 	// reader is the agent that is called, and coordinates says that it is offered
 	// the coordination tools.
 	reader      int
 	coordinates bool
-	err         error
+	// built is what was built for other calls, nil for a builder that keeps nothing.
+	built *builtInputs
+	err   error
 }
 
 func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *inputBuilder {
@@ -89,9 +96,8 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 		Model:    self.Model,
 		Messages: b.messages(call),
 	}
-	if self.Shown != nil {
-		req.History = self.Shown.String()
-	}
+	req.History = b.shownForPeople(call)
+	req.ToolTimes = toolTimes(call.Transcript)
 	b.decode(self.Params, &req.Params)
 	switch {
 	case call.JSON:
@@ -107,13 +113,40 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	return req
 }
 
+// toolTimes are those of the tools that ran in a step.
+func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
+	for _, e := range entries {
+		if e.Kind == machine.Result && e.Text != (kernel.Ref{}) {
+			times = append(times, backends.ToolTime{CallID: e.CallID, Name: e.Name, MS: e.Took})
+		}
+	}
+	return times
+}
+
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
+	first, ok := b.built.first(b.turn, call)
+	if !ok {
+		first = b.stepMessages(call)
+		if b.err == nil {
+			b.built.keepFirst(b.turn, call, first)
+		}
+	}
+	if b.err != nil {
+		return nil
+	}
+	left := b.leftOut(call)
+	return append(slices.Clip(b.noteLeftOut(first, left)), b.transcript(call.Transcript[left.Entries:])...)
+}
+
+// stepMessages are what a step begins with.
+func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
 		SystemMessage: b.text(b.turn.Agents[b.reader].System),
 		Question:      b.text(b.turn.Question),
 		Participants:  b.names.ids,
 	}
-	in.History = b.shownHistory()
+	b.shown = b.shownHistory()
+	in.History = b.shown
 	b.decode(b.turn.Conversation, &in.Conversation)
 	b.decode(b.turn.Sections, &in.Sections)
 	for _, a := range call.Offer.Shown {
@@ -126,7 +159,34 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	if b.err != nil {
 		return nil
 	}
-	return append(b.firstMessages(in, call), b.transcript(call.Transcript)...)
+	return b.firstMessages(in, call)
+}
+
+// leftOut is what the reader is not sent of its step.
+func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
+	return call.LeftOut(b.turn.Agents[b.reader].Step)
+}
+
+// noteLeftOut says after the step's first messages what is left out between these and
+// the others.
+func (b *inputBuilder) noteLeftOut(first []backends.Message, left machine.LeftOut) []backends.Message {
+	if left.Entries == 0 {
+		return first
+	}
+	line := contextbuild.StepLeftOut(left.Messages, left.Results)
+	return contextbuild.AddWord(first, b.withWord(line, machine.Entry{Update: left.Update, Final: left.Final}))
+}
+
+// shownForPeople says what the reader is not sent of the conversation and of its step.
+func (b *inputBuilder) shownForPeople(call machine.ModelCall) string {
+	var parts []string
+	if shown := b.turn.Agents[b.reader].Shown; shown != nil && !shown.Everything() {
+		parts = append(parts, shown.String())
+	}
+	if left := b.leftOut(call); left.Entries > 0 {
+		parts = append(parts, "of the step "+contextbuild.CountLeftOut(left.Messages, left.Results)+" left out")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // shownHistory is what the reader is shown of the turns before.
@@ -189,8 +249,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 	for _, e := range entries {
 		switch e.Kind {
 		case machine.Assistant:
-			var m backends.Message
-			b.decode(e.Text, &m)
+			m := b.message(e.Text)
 			if len(m.Parts) > 0 { // providers refuse an empty message
 				messages = append(messages, m)
 			}
@@ -213,6 +272,16 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 		}
 	}
 	return messages
+}
+
+// message reads what an assistant said.
+func (b *inputBuilder) message(ref kernel.Ref) (m backends.Message) {
+	if m, ok := b.built.message(ref); ok {
+		return m
+	}
+	b.decode(ref, &m)
+	b.built.keepMessage(ref, m)
+	return m
 }
 
 func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {

@@ -13,6 +13,11 @@ import (
 // AbandonAfter is how long an effect may ignore its cancellation.
 const AbandonAfter = 2 * time.Second
 
+// abandonedText tells of an effect that was left behind.
+func abandonedText() string {
+	return fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter)
+}
+
 // Perform is Do that comes to its one result also when the effect panics, and when
 // it ignores its cancellation, after which it is left behind and whatever it still
 // comes to is dropped.
@@ -48,7 +53,7 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 	case <-patience.C:
 		return d.broken(ctx, effect, machine.Failure{
 			Kind: string(backends.KindCancelled), Abandoned: true,
-			Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
+			Message: abandonedText(),
 		})
 	}
 }
@@ -59,6 +64,14 @@ func (d *Doer) broken(ctx context.Context, effect machine.Effect, f machine.Fail
 	if !isTool {
 		return machine.ModelReply{Failure: &f}, nil
 	}
-	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+f.Message))
-	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}, err
+	text := "Error: " + f.Message
+	if call.IsSnapshot() { // no model is told
+		text = f.Message
+	}
+	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
+	reply := machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
+	if f.Abandoned {
+		reply.State = machine.ToolCancelled
+	}
+	return reply, err
 }

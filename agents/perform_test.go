@@ -58,7 +58,7 @@ func TestEffectThatIgnoresItsCancelIsAbandoned(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := ev.(machine.ToolReply)
-		if got := w.text(r.Result); !r.Abandoned || !r.Error || r.Index != 4 || got != "Error: the call ignored its cancellation for 2s and was abandoned" {
+		if got := w.text(r.Result); !r.Abandoned || !r.Error || r.State != machine.ToolCancelled || r.Index != 4 || got != "Error: the call ignored its cancellation for 2s and was abandoned" {
 			t.Errorf("%+v: %q", r, got)
 		}
 		if took := time.Since(start); took != time.Second+agents.AbandonAfter {

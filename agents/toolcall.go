@@ -24,17 +24,38 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		return nil, err
 	}
 	member := d.Members[e.Key.Agent]
-	tool := member.tool(e.Name)
-	if tool != nil && member.Plan != nil && e.Key.Purpose != machine.FinalTool {
-		tool = member.Plan(tool)
+	reply := machine.ToolReply{Index: e.Key.Index}
+	info, err := d.callInfo(stored, turn, e)
+	if err != nil {
+		return nil, err
 	}
-	result, err := runTool(WithCallInfo(ctx, callInfo(turn, e)), tool, e.Name, arguments, time.Duration(turn.Limits.ToolLimit)*time.Millisecond)
-	reply := machine.ToolReply{Index: e.Key.Index, Error: err != nil}
-	result = contextbuild.Clean(told(result, err))
-	if reply.Result, err = d.Blobs.Put(stored, []byte(result)); err != nil {
+	result, planned := member.planned(e, arguments)
+	if planned {
+		reply.State = machine.ToolPlanned
+	} else {
+		limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
+		begun := time.Now()
+		o := runTool(WithCallInfo(ctx, info), member.tool(e.Name), e.Name, arguments, limit)
+		reply.Took = time.Since(begun).Milliseconds()
+		reply.Error, reply.Abandoned = o.err != nil, o.abandoned
+		if o.err != nil && ctx.Err() != nil {
+			reply.State = machine.ToolCancelled
+		}
+		result = told(o, reply.State)
+	}
+	if reply.Result, err = d.Blobs.Put(stored, []byte(contextbuild.Clean(result))); err != nil {
 		return nil, err
 	}
 	return d.cut(stored, member, e.Name, reply, turn.Limits.ResultLimit)
+}
+
+// planned says whether a call is only planned, and what stands for its result then.
+func (m Member) planned(e machine.ToolCall, arguments string) (result string, planned bool) {
+	tool := m.tool(e.Name)
+	if tool == nil || m.Plan == nil || e.Key.Purpose == machine.FinalTool {
+		return "", false
+	}
+	return m.Plan(tool, arguments)
 }
 
 // cut cuts a result that is too long. It cuts what the store holds, which may have masked
@@ -60,16 +81,21 @@ func toolFault(format string, args ...any) error {
 	return ErrorResult("Error: " + fmt.Sprintf(format, args...))
 }
 
+// cancelledResult stands for the result of a tool call that was cancelled.
+const cancelledResult = "Error: the call was cancelled"
+
 // told is what the model is sent of a result.
-func told(result string, err error) string {
+func told(o toolOutcome, state machine.ToolState) string {
 	var own ErrorResult
 	switch {
-	case err == nil:
-		return result
-	case errors.As(err, &own):
+	case o.err == nil:
+		return o.result
+	case errors.As(o.err, &own):
 		return string(own)
+	case state == machine.ToolCancelled:
+		return cancelledResult
 	}
-	return "Error: " + err.Error()
+	return "Error: " + o.err.Error()
 }
 
 // Arguments returns what a tool is called with, as the model wrote it.
@@ -89,33 +115,36 @@ func Arguments(ctx context.Context, blobs Blobs, e machine.ToolCall) (string, er
 	return calls[e.Call].Arguments, nil
 }
 
+// toolOutcome is what a call of a tool came to. Abandoned says that it did not end,
+// although it was told to.
+type toolOutcome struct {
+	result    string
+	err       error
+	abandoned bool
+}
+
 // runTool runs a tool for no longer than a limit; 0: as long as it takes. A tool that
 // does not end then, although it was told to, is left behind.
-func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.Duration) (string, error) {
+func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.Duration) toolOutcome {
 	if tool == nil {
-		return "", toolFault("the tool %s is not there any more. Go on without it.", name)
+		return toolOutcome{err: toolFault("the tool %s is not there any more. Go on without it.", name)}
 	}
 	if limit <= 0 {
 		return callGuarded(ctx, tool, name, arguments)
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	type outcome struct {
-		result string
-		err    error
+	done := make(chan toolOutcome, 1)
+	go func() { done <- callGuarded(limited, tool, name, arguments) }()
+	late := toolOutcome{
+		err: toolFault("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit),
 	}
-	done := make(chan outcome, 1)
-	go func() {
-		result, err := callGuarded(limited, tool, name, arguments)
-		done <- outcome{result, err}
-	}()
-	late := toolFault("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)
 	select {
 	case o := <-done:
 		if o.err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
-			return "", late
+			return late
 		}
-		return o.result, o.err
+		return o
 	case <-limited.Done():
 	}
 	patience := time.NewTimer(AbandonAfter)
@@ -123,11 +152,16 @@ func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.
 	select {
 	case <-done:
 	case <-patience.C:
+		late.abandoned = true
 	}
-	if err := ctx.Err(); err != nil {
-		return "", err
+	switch {
+	case ctx.Err() == nil:
+	case late.abandoned: // Perform may say the same at the same moment
+		late.err = toolFault("%s", abandonedText())
+	default:
+		late.err = ctx.Err()
 	}
-	return "", late
+	return late
 }
 
 // tool is the member's tool with a name, nil if it has none.
@@ -142,19 +176,20 @@ func (m Member) tool(name string) Tool {
 
 // callGuarded calls a tool. One that panics has failed, and so has one whose result is
 // no text.
-func callGuarded(ctx context.Context, t Tool, name, arguments string) (result string, err error) {
+func callGuarded(ctx context.Context, t Tool, name, arguments string) (o toolOutcome) {
 	defer func() {
 		if r := recover(); r != nil {
-			result, err = "", toolFault("the tool %s broke down (%v). Go on without it.", name, r)
+			o = toolOutcome{err: toolFault("the tool %s broke down (%v). Go on without it.", name, r)}
 		}
 	}()
-	if result, err = t.Call(ctx, arguments); err != nil {
-		return "", err
+	result, err := t.Call(ctx, arguments)
+	if err != nil {
+		return toolOutcome{err: err}
 	}
 	if strings.ContainsRune(result, 0) { // as git tells binary files; other odd bytes are only cleaned
-		return "", toolFault("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))
+		return toolOutcome{err: toolFault("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))}
 	}
-	return result, nil
+	return toolOutcome{result: result}
 }
 
 // shownResult is what the model is sent of a result of more bytes than the limit: its
@@ -178,18 +213,17 @@ func (m Member) shownResult(name, result string, limit int) string {
 	return result[:head] + "\n[... " + word + " ...]\n" + result[tail:]
 }
 
-// ToolOutcome is what a tool call came to, for people.
-type ToolOutcome struct{ Arguments, Result string }
-
-// ReadToolCall returns what a tool was called with, and its result as the model was
-// sent it; empty for a call that has none.
-func ReadToolCall(ctx context.Context, blobs Blobs, e machine.ToolCall, result kernel.Ref) (ToolOutcome, error) {
-	var o ToolOutcome
-	var err error
-	if o.Arguments, err = Arguments(ctx, blobs, e); err != nil || result == (kernel.Ref{}) {
-		return o, err
+// ReadResult returns the result of a tool call as the model was sent it, empty while there
+// is none. That of a call that was refused was never stored.
+func ReadResult(ctx context.Context, blobs Blobs, result kernel.Ref, state machine.ToolState, why string) (string, error) {
+	switch {
+	case state == machine.ToolDenied:
+		return notPermittedText(why), nil
+	case result != (kernel.Ref{}):
+		data, err := blobs.Get(ctx, result)
+		return string(data), err
+	case state == machine.ToolCancelled:
+		return cancelledResult, nil
 	}
-	data, err := blobs.Get(ctx, result)
-	o.Result = string(data)
-	return o, err
+	return "", nil
 }

@@ -53,6 +53,9 @@ func TestToolIsStoppedAtItsLimit(t *testing.T) {
 				if got := w.text(r.Result); !r.Error || got != "Error: the tool work was stopped after 1s, the most that a call may take. Go on without it, or ask it for less." {
 					t.Errorf("%v %q", r.Error, got)
 				}
+				if r.Abandoned != (name == "deaf") || r.State != "" || r.Took != work.after.Milliseconds() {
+					t.Errorf("%+v", r)
+				}
 				if took := time.Since(begun); took != work.after {
 					t.Errorf("it took %v, want %v", took, work.after)
 				}
@@ -76,7 +79,7 @@ func TestToolThatIsQuickHasNoLimit(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, w = callTool(t, cancelled, limits, agents.Member{Tools: []agents.Tool{tool(func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() })}})
-	if got := w.text(r.Result); !r.Error || strings.Contains(got, "the most") {
+	if got := w.text(r.Result); !r.Error || r.State != machine.ToolCancelled || got != "Error: the call was cancelled" {
 		t.Errorf("a cancelled call: %v %q", r.Error, got)
 	}
 }

@@ -29,9 +29,19 @@ type Request struct {
 	// fit. It goes with no tools.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Params Params          `json:"params"`
-	// History tells people what of the conversation so far the messages have, if that
-	// is not all of it. As the key, it is never sent to a model.
+	// History tells people what of the conversation so far, and of the step, the messages
+	// have, if that is not all of it. As the key, it is never sent to a model.
 	History string `json:"history,omitempty"`
+	// ToolTimes tells people how long the tools took whose results are in the messages,
+	// in their order. It is never sent either.
+	ToolTimes []ToolTime `json:"tool_times,omitempty"`
+}
+
+// ToolTime is how long one call of a tool took.
+type ToolTime struct {
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	MS     int64  `json:"ms"`
 }
 
 // Key names a model call for people, dumps and mocks. It is never sent to a

@@ -169,6 +169,14 @@ type Orchestrator struct {
 	// PlanningMode has tools that change the world describe what they would do until the
 	// winner presents the answer.
 	PlanningMode bool
+	// SnapshotStorage is the folder that keeps agents' workspaces as they were when they
+	// answered, relative to the current one unless it is absolute; empty is the default.
+	SnapshotStorage string
+	// ContextPaths are shown to all agents that have a folder of their own.
+	ContextPaths []ContextPath
+	// AgentTemporaryWorkspace is the folder in which each agent's commands find the
+	// answers' folders, under its id; empty is one that goes with the run.
+	AgentTemporaryWorkspace string
 }
 
 // Timeouts holds the time limits of a turn. A round limit of 0 is none.

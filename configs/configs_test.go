@@ -117,6 +117,7 @@ agents:
       extra_headers: {X-B: "${KEY}"}
       extra_body: {n: 1, list: ["${KEY}", {deep: "${KEY}"}]}
       cwd: work
+      context_paths: [{path: ../data}]
       enable_mcp_command_line: on
       command_line_allowed_commands: ["python.*", "^git .*$", make]
       command_line_blocked_commands: [rm]
@@ -146,7 +147,12 @@ orchestrator:
   max_turns: 4
   max_attempts: 2
   max_tool_calls: 7
+  snapshot_storage: ../kept
   max_tool_result_bytes: 2000
+  agent_temporary_workspace: temp
+  context_paths:
+    - {path: ../site, permission: write, protected_paths: [index.html, "assets/"]}
+    - {path: /srv/notes.md, permission: read}
 timeout_settings:
   tool_timeout_seconds: 5
   orchestrator_timeout_seconds: 0.5
@@ -191,7 +197,7 @@ func TestParsedValues(t *testing.T) {
 					ExtraBody: map[string]any{"n": 1, "list": []any{"sk-12345678", map[string]any{"deep": "sk-12345678"}}},
 				},
 			}, Tools: Tools{
-				CWD: "work", RunCommands: true, AllowedCommands: []string{"python*", "git", "make"}, BlockedCommands: []string{"rm"},
+				CWD: "work", ContextPaths: []ContextPath{{Path: "../data", At: "f.yaml:22:23"}}, RunCommands: true, AllowedCommands: []string{"python*", "git", "make"}, BlockedCommands: []string{"rm"},
 				Servers: []MCPServer{{
 					Name: "w", Type: "stdio", Command: "npx", Args: []string{"-y", "-v", "sk-12345678"}, CWD: "/srv",
 					Env: map[string]string{"A": "1", "W_KEY": "weathersecret"}, AllowedTools: []string{}, ExcludeTools: []string{"b"},
@@ -205,7 +211,11 @@ func TestParsedValues(t *testing.T) {
 		Orchestrator: Orchestrator{
 			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 			MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true,
-			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000,
+			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
+			AgentTemporaryWorkspace: "temp", ContextPaths: []ContextPath{
+				{Path: "../site", Write: true, Protected: []string{"index.html", "assets/"}, At: "f.yaml:56:7"},
+				{Path: "/srv/notes.md", At: "f.yaml:57:7"},
+			},
 		},
 		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute, Tool: 5 * time.Second},
 		UI:       UI{DisplayType: "silent"},
@@ -214,6 +224,7 @@ func TestParsedValues(t *testing.T) {
 		Topic:    Topic{Detect: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
 		Memory:   Memory{Extract: true},
 		Servers:  []MCPServer{{Name: "all", Type: "stdio", Command: "docs"}},
+		Warnings: []Issue{{"f.yaml", 55, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
 	}
 	want.Memory.Backend = want.Agents[0].Backend
 	want.Memory.Backend.ToolMode = ""
@@ -303,6 +314,7 @@ func TestSectionNames(t *testing.T) {
 	check("top", topSection().names(), topSection().ignored)
 	check("agent", agentSection().names(), agentSection().ignored)
 	check("backend", agentBackendSection().names(), agentBackendSection().ignored)
+	check("context path", contextPathSection().names(), contextPathSection().ignored)
 	check("mcp server", serverSection().names(), serverSection().ignored)
 	check("reasoning", reasoningSection().names(), reasoningSection().ignored)
 	check("orchestrator", orchestratorSection().names(), orchestratorSection().ignored)

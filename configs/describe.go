@@ -45,7 +45,7 @@ func (c *Config) text() string {
 	for _, a := range c.Agents {
 		d.row(a.ID, oneLine(c.secrets.Redact(agentLine(a, c.Context))))
 	}
-	d.orchestrator(c.Orchestrator)
+	d.orchestrator(c.Orchestrator, c.secrets)
 	d.timeouts(c.Timeouts)
 	d.budget(c.Budget)
 	d.head("ui")
@@ -177,7 +177,7 @@ func (d *description) call(c *Config, name string, b Backend, made bool) {
 	}
 }
 
-func (d *description) orchestrator(o Orchestrator) {
+func (d *description) orchestrator(o Orchestrator, secrets *Secrets) {
 	d.head("orchestrator")
 	d.row("pace", o.Pace)
 	d.row("decision", o.Decision)
@@ -193,6 +193,15 @@ func (d *description) orchestrator(o Orchestrator) {
 	d.row("planning_mode", o.PlanningMode)
 	d.row("max_tool_calls", o.MaxToolCalls)
 	d.row("max_tool_result_bytes", o.MaxToolResultBytes)
+	if o.SnapshotStorage != "" {
+		d.row("snapshot_storage", o.SnapshotStorage)
+	}
+	for _, p := range o.ContextPaths {
+		d.row("context_paths", oneLine(secrets.Redact(p.String())))
+	}
+	if o.AgentTemporaryWorkspace != "" {
+		d.row("agent_temporary_workspace", oneLine(secrets.Redact(o.AgentTemporaryWorkspace)))
+	}
 }
 
 func (d *description) timeouts(t Timeouts) {

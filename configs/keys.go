@@ -99,6 +99,7 @@ func backendSection() section[Backend] {
 func agentBackendSection() section[Agent] {
 	sec := section[Agent]{keys: []key[Agent]{
 		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
+		{"context_paths", contextPathsOf(func(a *Agent) *[]ContextPath { return &a.Tools.ContextPaths })},
 		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands })},
 		{"command_line_allowed_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.AllowedCommands })},
 		{"command_line_blocked_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.BlockedCommands })},
@@ -277,6 +278,9 @@ func orchestratorSection() section[Orchestrator] {
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
 			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
 			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
+			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
+			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
+			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
 			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
 		},
 		ignored: ignoredOrchestratorKeys(),
@@ -322,7 +326,8 @@ func ignoreFor(instead, names string) []ignoredKey {
 
 func ignoredBackendKeys() []ignoredKey {
 	return slices.Concat(
-		ignore(`agent_temporary_workspace agent_temporary_workspace_parent context_paths context_write_access_enabled
+		ignoreFor("agent_temporary_workspace in orchestrator", "agent_temporary_workspace"),
+		ignore(`agent_temporary_workspace_parent context_write_access_enabled
 			enforce_read_before_delete write_mode use_two_tier_workspace session_id filesystem_session_id session_storage_base
 			instance_id agent_id upload_files enable_multimodal_tools multimodal_config media_max_file_size_mb
 			enable_image_generation enable_audio_generation enable_video_generation enable_file_generation
@@ -360,7 +365,7 @@ func ignoredOrchestratorKeys() []ignoredKey {
 			allow_midstream_peer_updates_before_checklist_submit defer_voting_until_all_answered coordination_mode
 			presenter_agent skip_voting disable_injection skip_coordination_rounds debug_final_answer
 			max_orchestration_restarts interactive_mode type dspy`),
-		ignore(`snapshot_storage agent_temporary_workspace session_storage context_paths skills_directory docker
+		ignore(`session_storage skills_directory docker
 			enable_multimodal_tools multimodal_config image_generation_backend video_generation_backend
 			audio_generation_backend enable_nlip nlip nlip_config enable_rate_limit use_orchestrator_for_single_agent`),
 		ignoreFor("final_answer_strategy", "skip_final_presentation"),

@@ -117,7 +117,8 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		r.callBackends(config)
 		r.checkEfforts()
 		r.checkTools(config)
-		r.checkPlanning(config)
+		r.checkContextPaths(config)
+		r.checkFinalStep(config)
 	}
 	if len(r.issues) > 0 {
 		sortIssues(r.issues)

@@ -86,7 +86,7 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 // and states the defaults as they are.
 func TestAllSettings(t *testing.T) {
 	data, _ := ReadExample("all_settings")
-	names := slices.Concat(topSection().names(), agentSection().names(), agentBackendSection().names(), serverSection().names(), reasoningSection().names(),
+	names := slices.Concat(topSection().names(), agentSection().names(), agentBackendSection().names(), contextPathSection().names(), serverSection().names(), reasoningSection().names(),
 		orchestratorSection().names(), timeoutSection().names(), uiSection().names(), providerSection().names(), priceSection().names(),
 		commonContextSection().names(), windowSection().names(), warnSection().names(), summarizeSection().names(), topicSection().names(), memorySection().names())
 	for _, name := range names {

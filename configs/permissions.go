@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 // Permissions say which calls of the agents' tools may run.
@@ -102,21 +100,4 @@ func (d *description) permissions(p Permissions) {
 	}
 	d.row("otherwise", cmp.Or(p.Otherwise, PermitAllow))
 	d.row("unattended", cmp.Or(p.Unattended, PermitDeny))
-}
-
-// checkPlanning has the winner present, since nothing else would run what was planned.
-func (r *reader) checkPlanning(c *Config) {
-	place := r.places["orchestrator.final_answer_strategy"]
-	switch o := &c.Orchestrator; {
-	case !o.PlanningMode:
-	case len(c.Agents) == 1:
-		r.warnings = append(r.warnings, r.issue(r.places["orchestrator.planning_mode"],
-			"orchestrator.planning_mode has no effect with one agent: its text is the final answer"))
-	case place == nil:
-		o.FinalAnswerStrategy = kernel.WinnerPresent
-		r.warnings = append(r.warnings, r.issue(r.places["orchestrator.planning_mode"],
-			"orchestrator.planning_mode is on, so final_answer_strategy is winner_present: the winner carries out what was planned"))
-	case o.FinalAnswerStrategy == kernel.WinnerReuse:
-		r.fail(place, "orchestrator.final_answer_strategy is winner_reuse and planning_mode is on: what was planned would never be done; use winner_present")
-	}
 }

@@ -96,6 +96,7 @@ func homeOf(name string) (string, bool) {
 		{"in providers, under a backend type", providerSection().names()},
 		{"in prices, under TYPE/MODEL", priceSection().names()},
 		{"in an agent's backend", agentBackendSection().names()},
+		{"in context_paths, beside a path", contextPathSection().names()},
 		{"in mcp_servers, under a server", serverSection().names()},
 		{"in an agent", agentSection().names()},
 		{"in topic", topicSection().names()},

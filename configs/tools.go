@@ -17,6 +17,8 @@ type Tools struct {
 	// CWD is the folder of the agent's workspace, relative to the current one unless it
 	// is absolute; empty is none.
 	CWD string
+	// ContextPaths are the agent's own; see Config.ContextPaths.
+	ContextPaths []ContextPath
 	// RunCommands says that the agent may run commands in its workspace. Allowed and
 	// BlockedCommands are patterns of programs' names (git, python*); no allowed ones
 	// means any.
@@ -77,6 +79,9 @@ func (t Tools) parts() []string {
 	if t.CWD != "" {
 		add("cwd", []string{t.CWD})
 	}
+	if len(t.ContextPaths) > 0 {
+		add("context_paths", contextPathTexts(t.ContextPaths))
+	}
 	if t.RunCommands {
 		parts = append(parts, "enable_mcp_command_line true")
 	}
@@ -98,6 +103,14 @@ func (t Tools) parts() []string {
 	return parts
 }
 
+func contextPathTexts(paths []ContextPath) []string {
+	texts := make([]string, len(paths))
+	for i, p := range paths {
+		texts[i] = p.String()
+	}
+	return texts
+}
+
 func orNone(values []string) string {
 	if len(values) == 0 {
 		return "none"
@@ -115,16 +128,21 @@ func serverNames(servers []MCPServer) []string {
 
 // folder reads the path of a folder.
 func folder[T any](field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
+	return pathOf("a folder", field)
+}
+
+// pathOf reads a path; what says of what.
+func pathOf[T any](what string, field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
 	return func(r *reader, at string, n *yaml.Node, t *T) {
 		path, ok := parseScalar(r, at, n, textParser())
 		switch {
 		case !ok:
 		case path == "":
-			r.fail(n, "%s is empty; name a folder, or leave the key out", at)
+			r.fail(n, "%s is empty; name %s, or leave the key out", at, what)
 		case strings.HasPrefix(path, "~"):
 			r.fail(n, "%s begins with ~, which is a shell's word; write ${HOME} in its place", at)
 		case strings.ContainsFunc(path, isControl):
-			r.fail(n, "%s has a control character; name a folder", at)
+			r.fail(n, "%s has a control character; name %s", at, what)
 		default:
 			*field(t) = path
 		}
@@ -326,10 +344,5 @@ func sharesFolder(a, b string) bool {
 	if a == "" || b == "" {
 		return false
 	}
-	a, errA := filepath.Abs(a)
-	b, errB := filepath.Abs(b)
-	if errA != nil || errB != nil {
-		return false // who opens them says what is wrong
-	}
-	return a == b || strings.HasPrefix(a, b+string(filepath.Separator)) || strings.HasPrefix(b, a+string(filepath.Separator))
+	return isWithin(a, b) || isWithin(b, a)
 }

@@ -103,7 +103,7 @@ func Solo(in Input) []backends.Message {
 func soloHistory(history []Exchange) []backends.Message {
 	var messages []backends.Message
 	for _, e := range history {
-		messages = append(messages, soloMessages(e)...)
+		messages = append(messages, SoloMessages(e)...)
 	}
 	return NoteLeftOut(messages)
 }
@@ -119,7 +119,8 @@ func NoteLeftOut(messages []backends.Message) []backends.Message {
 	return slices.Insert(slices.Clone(messages), first, backends.User(leftOut))
 }
 
-func soloMessages(e Exchange) []backends.Message {
+// SoloMessages returns what Solo's history has of one turn, or summary.
+func SoloMessages(e Exchange) []backends.Message {
 	question, answer := e.Question, e.Answer
 	switch {
 	case e.isSummary():
@@ -202,10 +203,14 @@ func HistorySection(history []Exchange) string {
 	}
 	lines := []string{historyOpen}
 	for _, e := range history {
-		lines = append(lines, historyLines(e)...)
+		lines = append(lines, HistoryLines(e))
 	}
 	return strings.Join(append(lines, historyClose), "\n")
 }
+
+// HistoryLines returns what that section has of one turn, or summary. Only a line break
+// stands between two turns.
+func HistoryLines(e Exchange) string { return strings.Join(historyLines(e), "\n") }
 
 func historyLines(e Exchange) []string {
 	answer := escapeHistory(e.Answer)

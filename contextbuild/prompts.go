@@ -18,6 +18,8 @@ var (
 	summaryAnswer string
 	//go:embed prompts/left_out.txt
 	leftOut string
+	//go:embed prompts/step_left_out.txt
+	stepLeftOut string
 	//go:embed prompts/summarize.txt
 	summarizePrompt string
 	//go:embed prompts/reminder_both.txt

@@ -152,7 +152,7 @@ func drawSettings(t *rapid.T) policy.Settings {
 func flat(history []Exchange, most int) []backends.Message {
 	var messages []backends.Message
 	for _, e := range history {
-		messages = append(messages, soloMessages(cutExchange(e, most))...)
+		messages = append(messages, SoloMessages(cutExchange(e, most))...)
 	}
 	return messages
 }

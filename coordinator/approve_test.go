@@ -32,6 +32,8 @@ func (remover) Definition() backends.Tool {
 	return backends.Tool{Name: "remove", Schema: []byte(`{"type":"object"}`)}
 }
 
+func (remover) Idempotent() bool { return true } // what is removed twice is removed
+
 func (r remover) Call(_ context.Context, arguments string) (string, error) {
 	r.removed <- arguments
 	return "removed", nil

@@ -278,15 +278,11 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 
 // spentOfCut is what a turn has spent whose process was lost before it could note it.
 func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (budget.Amount, error) {
-	journal, err := p.opts.Store.Journal(ctx, session, number)
-	if err != nil || len(journal) == 0 { // a branch has the turns of its parent without
-		return budget.Amount{}, err
-	}
-	events, err := p.journal(ctx, session, number)
+	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
 		return budget.Amount{}, err
 	}
-	var m turn.Machine
+	var m turn.Machine // a branch has the turns of its parent without their journals
 	for _, ev := range events {
 		if _, err := m.Apply(ev); err != nil {
 			return budget.Amount{}, err

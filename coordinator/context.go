@@ -40,7 +40,7 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 		if err != nil {
 			return err
 		}
-		d.Agents[i].Shown = chosen.shown()
+		d.Agents[i].Shown, d.Agents[i].Step = chosen.shown(), chosen.Step
 		if chosen.NewSummary.Last > covers.Last {
 			covers = chosen.NewSummary
 		}

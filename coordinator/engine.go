@@ -38,6 +38,8 @@ type engine struct {
 	asideCancel context.CancelFunc
 	// warned takes, from the summary's effect, the context warnings that hold with it.
 	warned chan []AgentContextWarning
+	// leftOutMost is, of each agent, the most that a call was not sent of its step.
+	leftOutMost []machine.LeftOut
 	// unkept are those that could not be kept beyond the turn.
 	unkept []turn.AsideOutcome
 	timer  *time.Timer
@@ -89,12 +91,13 @@ func (e *engine) begin(w work) {
 func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	n := len(p.opts.Agents)
 	e := &engine{
-		panel: p, turn: t, results: make(chan result), base: context.WithoutCancel(ctx),
+		panel: p, turn: t, results: make(chan result), base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
 		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
+		leftOutMost: make([]machine.LeftOut, n),
 	}
 	e.timer.Stop()
-	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
+	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 
@@ -135,6 +138,7 @@ func (e *engine) do(commands []turn.Command) (list []work) {
 	for _, c := range commands {
 		switch c := c.(type) {
 		case turn.Run:
+			e.noteStep(c.Effect)
 			list = append(list, work{effect: c.Effect})
 		case turn.Ask:
 			list = append(list, work{ask: &c.Ask})
@@ -202,9 +206,11 @@ func (e *engine) start(effect machine.Effect) {
 	}
 	ctx = e.spending(backends.WithTrace(ctx, e.trace(key)), key)
 	e.tellStart(effect)
+	ctx, over := e.withProgress(ctx, effect)
 	described := e.machine.Turn()
 	e.panel.scheduler.launch(e, func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
+		over()
 		e.results <- result{effect: effect, event: ev, err: err}
 		return nil
 	})
@@ -400,6 +406,7 @@ func (e *engine) tellEnd(c turn.StepEnded) {
 	told := Event{
 		Agent: e.id(c.Agent), Round: c.Round, Text: c.Outcome.Reason, Label: c.Label, Void: c.Void,
 		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage, ToolCalls: c.ToolCalls,
+		Snapshot: e.toldSnapshot(c.Outcome.Work),
 	}
 	switch c.Outcome.Kind {
 	case machine.Answered:

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -21,6 +22,7 @@ type Turn struct {
 	question string
 	started  time.Time
 
+	tools           [][]agents.Tool // by agent
 	contextWarnings []AgentContextWarning
 
 	events    eventLog

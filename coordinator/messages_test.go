@@ -26,6 +26,8 @@ func (gauge) Definition() backends.Tool {
 	return backends.Tool{Name: "gauge", Description: "Measures.", Schema: []byte(`{"type":"object"}`)}
 }
 
+func (gauge) Idempotent() bool { return true }
+
 func (gauge) Call(_ context.Context, arguments string) (string, error) {
 	return "measured " + arguments, nil
 }
@@ -119,10 +121,11 @@ func TestPanelOfOneSendsItsToolCallsAgain(t *testing.T) {
 }
 
 // rebuildsTurns checks that the journals give the inputs that were sent.
-func rebuildsTurns(t *testing.T, store journaled, recorder *debugbackend.Recorder, turns int) {
+func rebuildsTurns(t *testing.T, store *sessions.Memory, recorder *debugbackend.Recorder, turns int) {
 	t.Helper()
 	inputs := map[string]string{}
 	for number := 1; number <= turns; number++ {
+		isRecorded(t, store, number)
 		_, turnInputs := replay(t, store, "s", number)
 		for key, input := range turnInputs {
 			inputs[key] = input
@@ -242,7 +245,7 @@ func TestPoliciesPartNoCallFromItsResult(t *testing.T) {
 			want:    append(append([]string{"user: (Earlier messages of this conversation are left out.)"}, measured("hail")[1:]...), "user: wind"),
 		},
 		"a small window of the model": {
-			context: context(policy.Full, nil, 300),
+			context: context(policy.Full, nil, 350),
 			want:    append(measured("hail"), "user: wind"),
 		},
 	} {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -35,11 +36,15 @@ type Event struct {
 	// is the one whose model the warning is about.
 	Session *SessionUpdate  `json:"session,omitempty"`
 	Context *ContextWarning `json:"context,omitempty"`
-	// Tool is there with ToolStarted and ToolEnded, Call with CallStarted. ToolCalls is
-	// how many a step that has ended has made.
+	// Tool is there with ToolStarted, ToolProgress and ToolEnded, Call with CallStarted.
+	// ToolCalls is how many a step that has ended has made, and Fraction, from 0 to 1, how
+	// much of a tool's call is done, 0 if that is not known.
 	Tool      *ToolCall  `json:"tool,omitempty"`
+	Fraction  float64    `json:"fraction,omitempty"`
 	Call      *ModelCall `json:"call,omitempty"`
 	ToolCalls int        `json:"tool_calls,omitempty"`
+	// Snapshot is there with Answered and Presented if the agent's work was kept.
+	Snapshot *agents.Snapshot `json:"snapshot,omitempty"`
 }
 
 // ModelCall is a model call of a step, which seed 004 calls a turn of the conversation.
@@ -72,6 +77,11 @@ type ContextWarning struct {
 	// the model can read, 0 if that is not known.
 	Estimated bool `json:"estimated,omitempty"`
 	Window    int  `json:"context_window,omitempty"`
+	// Round is that of a step that has come so far: then MessageCount counts the messages
+	// of the step, and EstimatedTokens is what is sent next. It is 0 for a turn that begins.
+	Round int `json:"round,omitempty"`
+	// LeftOut says that earlier messages of the step are left out of that.
+	LeftOut bool `json:"left_out,omitempty"`
 }
 
 // EventKind tells the events of a turn apart.
@@ -84,17 +94,21 @@ const (
 	Thinking    EventKind = "reasoning"
 	ToolCalled  EventKind = "tool_call"
 	// CallStarted tells of each model call of an agent, ToolStarted and ToolEnded of a
-	// tool that runs, ToolCalled that a model asks for one.
+	// tool that runs, ToolEnded alone of a call that was refused, ToolCalled that a model
+	// asks for one.
 	CallStarted EventKind = "call_started"
 	ToolStarted EventKind = "tool_started"
 	ToolEnded   EventKind = "tool_ended"
-	Answered    EventKind = "answered"
-	Voted       EventKind = "voted"
-	Abstained   EventKind = "abstained"
-	Failed      EventKind = "failed"
-	Cancelled   EventKind = "cancelled"
-	Presented   EventKind = "presented"
-	WentToJSON  EventKind = "went_to_json"
+	// ToolProgress tells how far a tool is, whose words are the Text: of each call at once
+	// and then at most once in a second.
+	ToolProgress EventKind = "tool_progress"
+	Answered     EventKind = "answered"
+	Voted        EventKind = "voted"
+	Abstained    EventKind = "abstained"
+	Failed       EventKind = "failed"
+	Cancelled    EventKind = "cancelled"
+	Presented    EventKind = "presented"
+	WentToJSON   EventKind = "went_to_json"
 	// Retrying and FellBack tell that an attempt has failed, and why: the call is
 	// made again, after the time in Elapsed, or goes to the model in Label.
 	Retrying EventKind = "retrying"

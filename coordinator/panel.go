@@ -53,11 +53,13 @@ type Sessions interface {
 	Notes
 }
 
-// Notes are what is known of sessions. Session tells what one has come to, and
-// SetMetadata changes what is noted of it.
+// Notes are what is known of sessions. Session tells what one has come to,
+// SetMetadata changes what is noted of it, and Branch copies it up to a turn that is
+// over, under another id.
 type Notes interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
+	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
@@ -82,9 +84,14 @@ type Agent struct {
 	// are as in agents.Member, but in a panel of one nothing is planned; what Permit
 	// leaves to a person goes to Options.Approve.
 	Tools      []agents.Tool
-	Plan       func(agents.Tool) agents.Tool
+	Plan       func(tool agents.Tool, arguments string) (result string, planned bool)
 	Permit     func(tool, arguments string) (permission machine.Permission, why string)
 	KeepResult func(name, result string) (where string, err error)
+	// Snapshot keeps the agent's workspace as it is now, in a folder that is the call's
+	// own, and is called for each of its answers (see agents.CallInfo); after a kill it may
+	// be called again for the same one. An error is told as a warning, and the answer
+	// counts without. It is nil for an agent that has no workspace.
+	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Context says how much of a session's history the agent is shown; its zero value
@@ -96,6 +103,11 @@ type Agent struct {
 type Options struct {
 	// Agents stand in the order that breaks ties.
 	Agents []Agent
+	// Tools returns the agents' tools in the order of Agents, in place of Agent.Tools,
+	// whenever a turn is begun or resumed, or previewed: within the turn they stay as they
+	// are then. Its error refuses the turn. Nil means Agent.Tools. It is called for turns
+	// of several sessions at once.
+	Tools func(ctx context.Context) ([][]agents.Tool, error)
 	// Rules are those of coordination: start from kernel.Defaults() and change what
 	// is to differ, or leave all of it zero for the defaults. The list of agents in
 	// it is filled in from Agents.
@@ -119,6 +131,9 @@ type Options struct {
 	// Approve asks a person whether a tool call may run. It is called for one call at a
 	// time in a turn, and ends when ctx does; nil, and an error, mean no.
 	Approve func(ctx context.Context, call Approval) (bool, error)
+	// PanelValue is what the agents' tools find as agents.PanelValue. That of a turn is in
+	// the context of Start or Resume (agents.WithTurnValue).
+	PanelValue any
 	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
 	// AfterTurn runs when the result is there and the winner is in the history,
@@ -195,17 +210,49 @@ func checkAgents(list []Agent) ([]string, error) {
 		if a.Backend == nil {
 			return nil, fmt.Errorf("agent %s has no backend", a.ID)
 		}
-		names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
-		for _, tool := range a.Tools {
-			name := tool.Definition().Name
-			if names[name] {
-				return nil, fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", a.ID, name)
-			}
-			names[name] = true
+		if err := checkTools(a.ID, a.Tools); err != nil {
+			return nil, err
 		}
 		ids[i] = a.ID
 	}
 	return ids, nil
+}
+
+func checkTools(agent string, tools []agents.Tool) error {
+	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
+	for _, tool := range tools {
+		name := tool.Definition().Name
+		if names[name] {
+			return fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", agent, name)
+		}
+		names[name] = true
+	}
+	return nil
+}
+
+// tools are those of a turn, by agent.
+func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
+	list := make([][]agents.Tool, len(p.opts.Agents))
+	if p.opts.Tools == nil {
+		for i, a := range p.opts.Agents {
+			list[i] = a.Tools
+		}
+		return list, nil
+	}
+	given, err := p.opts.Tools(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the agents' tools: %w", err)
+	}
+	if len(given) != len(list) {
+		return nil, fmt.Errorf("list the agents' tools: there are lists for %d agents and not for %d", len(given), len(list))
+	}
+	for i, a := range p.opts.Agents {
+		if err := checkTools(a.ID, given[i]); err != nil {
+			return nil, err
+		}
+		list[i] = slices.Clone(given[i])
+	}
+	return list, nil
 }
 
 // Wait returns when no turn of the panel is running.
@@ -285,7 +332,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	return nil
 }
 
-// prepare fixes all that the turn is played by.
+// prepare fixes all that the turn is played by, its tools among it.
 func (p *Panel) prepare(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
 	described, err := p.describe(ctx, t, history)
 	if err != nil {
@@ -310,7 +357,7 @@ func (p *Panel) run(ctx context.Context, e *engine) {
 	}()
 }
 
-// describe stores all that the turn's inputs are built from.
+// describe stores all that the turn's inputs are built from, and gives the turn its tools.
 func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
 	d := machine.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
 	var err error
@@ -320,12 +367,15 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (mach
 	if d.Sections, err = p.sections(ctx, t.session); err != nil {
 		return d, err
 	}
-	for _, a := range p.opts.Agents {
-		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, a.Tools)
+	if t.tools, err = p.tools(ctx); err != nil {
+		return d, err
+	}
+	for i, a := range p.opts.Agents {
+		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, t.tools[i])
 		if err != nil {
 			return d, err
 		}
-		agent.ToolMode = a.ToolMode
+		agent.ToolMode, agent.Workspace = a.ToolMode, a.Snapshot != nil
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, nil
@@ -343,11 +393,11 @@ func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error
 	return agents.PutJSON(ctx, p.opts.Store, texts)
 }
 
-func (p *Panel) members() []agents.Member {
+func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
 		members[i] = agents.Member{
-			Backend: a.Backend, Tools: a.Tools, Permit: a.Permit, KeepResult: a.KeepResult,
+			Backend: a.Backend, Tools: tools[i], Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
 			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
 		}
 		if len(members) > 1 { // an agent alone gives its final answer at once

@@ -1,21 +1,19 @@
 package coordinator
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
-// described is a tool that says what it would do.
-type described struct{ agents.Tool }
-
-func (described) Call(_ context.Context, arguments string) (string, error) {
-	return "would be called with " + arguments, nil
+// describe plans every call.
+func describe(_ agents.Tool, arguments string) (string, bool) {
+	return "would be called with " + arguments, true
 }
 
 // TestPlannedToolsRunForTheFinalAnswer, and only described before it.
@@ -33,7 +31,7 @@ rules:
 			o.Rules.Final = kernel.WinnerPresent
 			for i := range o.Agents {
 				o.Agents[i].Tools = []agents.Tool{remover{removed}}
-				o.Agents[i].Plan = func(t agents.Tool) agents.Tool { return described{t} }
+				o.Agents[i].Plan = describe
 			}
 		})
 		r := wait(t, start(t, p, "energy"))
@@ -46,7 +44,8 @@ rules:
 			t.Errorf("%q was done for %q", done, r.Answer)
 		}
 		for _, c := range r.ToolCalls {
-			if planned := strings.HasPrefix(c.Result, "would be called"); planned != (c.Arguments == `{"file":"plan"}`) {
+			planned := strings.HasPrefix(c.Result, "would be called")
+			if planned != (c.Arguments == `{"file":"plan"}`) || planned != (c.State == machine.ToolPlanned) || c.Error {
 				t.Errorf("a call: %+v", c)
 			}
 		}
@@ -67,7 +66,7 @@ rules:
 		removed := make(chan string, 1)
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
 			o.Agents[0].Tools = []agents.Tool{remover{removed}}
-			o.Agents[0].Plan = func(t agents.Tool) agents.Tool { return described{t} }
+			o.Agents[0].Plan = describe
 		})
 		if r := wait(t, start(t, p, "energy")); len(removed) != 1 || r.Answer != "It is done." {
 			t.Errorf("%d calls ran for %q", len(removed), r.Answer)

@@ -27,7 +27,7 @@ type Preview struct {
 
 // Preview tells, in the order of the agents, what they would be shown if a turn of a
 // session began now. History is the newest link of the session's history
-// (sessions.Turn.Link), zero if there is none. Nothing is called and nothing kept.
+// (sessions.Turn.Link), zero if there is none. No model is called and nothing kept.
 func (p *Panel) Preview(ctx context.Context, session string, history kernel.Ref) ([]Preview, error) {
 	list, err := p.preview(ctx, session, history)
 	if err != nil {

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,37 @@ rules:
 	"topic and facts": {script: asides, change: func(o *Options) {
 		o.Topic, o.Facts = sun(o.Agents[0].Backend), sun(o.Agents[0].Backend)
 	}},
+	"workspaces": {script: `
+rules:
+  - {when: {round: 1, index: 0}, reply: {tool_calls: [{id: a, name: work, arguments: {do: it}}]}}
+  - {when: {round: 2, agent: agent1}, reply: {delay: 2s, new_answer: "a better answer"}}
+  - {when: {purpose: presentation}, reply: {text: "presented"}}
+  - {when: {round: 1}, reply: {new_answer: "{{.Agent}}"}}
+  - {when: {}, reply: {delay: 1s, vote: {agent: agent1, reason: "good"}}}
+`, change: func(o *Options) {
+		o.Rules.Final = kernel.WinnerPresent
+		for i := range o.Agents {
+			o.Agents[i].Tools = []agents.Tool{slow{}}
+		}
+		o.Agents[0].Snapshot = placed
+		o.Agents[1].Snapshot = func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+			return agents.Snapshot{}, errors.New("no room")
+		}
+	}},
+	"JSON objects": {script: `
+rules:
+  - {when: {round: 1, index: 0}, reply: {delay: 1s, text: "I talk."}}
+  - {when: {round: 1, index: 1}, reply: {delay: 1s, text: "I talk on."}}
+  - {when: {round: 1, index: 2}, reply: {delay: 1s, text: '{"action":{"name":"new_answer","content":""}}'}}
+  - {when: {round: 1}, reply: {delay: 1s, text: '{"action":{"name":"new_answer","content":"{{.Agent}}"}}'}}
+  - {when: {}, reply: {delay: 1s, text: '{"action":{"name":"vote","agent_id":"agent1","reason":"good"}}'}}
+`, change: func(o *Options) {
+		o.Limits = DefaultLimits()
+		o.Limits.MaxAttempts = 5
+		for i := range o.Agents {
+			o.Agents[i].ToolMode = machine.ToolsAuto
+		}
+	}},
 	"failed": {script: `
 rules:
   - {when: {}, reply: {delay: 1s, error: {kind: auth, message: "wrong key"}}}
@@ -88,6 +120,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 				if diff := cmp.Diff(recordedInputs(t, recorder), inputs); diff != "" {
 					t.Errorf("the inputs of the replay differ (-live +replayed):\n%s", diff)
 				}
+				isRecorded(t, store, live.turn.number)
 			})
 		})
 	}
@@ -167,6 +200,37 @@ func replay(t *testing.T, store journaled, session string, number int) (*turn.Ma
 		}
 	}
 	return m, inputs
+}
+
+// isRecorded checks that a turn of the session "s" replays, and that its journal has each
+// of its inputs to the byte without the code that builds inputs.
+func isRecorded(t *testing.T, store *sessions.Memory, number int) {
+	t.Helper()
+	turns, err := store.Turns(t.Context(), "s", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed, err := Replay(t.Context(), store, "s", turns[number-1])
+	if err != nil || replayed.Unchecked > 0 || replayed.Inputs == 0 || replayed.Answer != turns[number-1].Answer {
+		t.Errorf("turn %d replays as %+v, %v", number, replayed, err)
+	}
+	events, err := readJournal(t.Context(), store, "s", number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range events {
+		done, ok := ev.(turn.ModelDone)
+		if !ok || done.Reply.Sent == nil { // which Replay has counted
+			continue
+		}
+		req, err := agents.Recorded(t.Context(), store, *done.Reply.Sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if digest, err := req.Digest(); err != nil || digest != done.Reply.Sent.Digest {
+			t.Errorf("turn %d: the input of %s is recorded as another, %v:\n%s", number, done.Key, err, encode(t, req))
+		}
+	}
 }
 
 func recordedInputs(t *testing.T, r *debugbackend.Recorder) map[string]string {

@@ -23,19 +23,23 @@ type Result struct {
 	Turn      int           `json:"turn"`
 	Status    kernel.Status `json:"status"`
 	// Winner is the agent whose answer won, "" when there is none.
-	Winner    string         `json:"winner"`
-	Answer    string         `json:"answer"`
+	Winner string `json:"winner"`
+	Answer string `json:"answer"`
+	// Snapshot is the folder in which the winner's workspace is kept as it was when the
+	// answer was given, "" if there is none.
+	Snapshot  string         `json:"snapshot"`
 	Answers   []ResultAnswer `json:"answers"`
 	Votes     []ResultVote   `json:"votes"`
 	VoidVotes []ResultVote   `json:"void_votes"`
 	Agents    []ResultAgent  `json:"agents"`
 	Failed    []FailedAgent  `json:"failed"`
-	// ToolCalls are those of the agents' own tools, in the order in which they were
-	// asked for.
+	// ToolCalls are those of the agents' own tools, in the order in which they began or
+	// were refused.
 	ToolCalls []ResultToolCall `json:"tool_calls"`
 	Warnings  []string         `json:"warnings"`
-	// ContextWarnings are those that the turn began with, in the order of the agents;
-	// none that were told before the turn was resumed.
+	// ContextWarnings are those that the turn began with, in the order of the agents,
+	// none that were told before the turn was resumed; then those of its steps, in the
+	// order in which they came.
 	ContextWarnings []AgentContextWarning `json:"context_warnings"`
 	// Session is what the session has come to, nil if the store failed.
 	Session *SessionUpdate `json:"session"`
@@ -54,6 +58,8 @@ type ResultAnswer struct {
 	Agent   string `json:"agent"`
 	Label   string `json:"label"`
 	Content string `json:"content"`
+	// Snapshot is as in Result.
+	Snapshot string `json:"snapshot"`
 }
 
 // ResultVote is one vote: Label names the answer that it was for. Void is there
@@ -149,6 +155,8 @@ func (e *engine) warnings(k kernel.Result) []string {
 		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
 	}
 	list = append(list, e.leftOut()...)
+	list = append(list, e.leftOutOfSteps()...)
+	list = append(list, e.unkeptWork()...)
 	list = append(list, e.doer.Repairs()...)
 	var without []string
 	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {
@@ -222,13 +230,21 @@ func (e *engine) resultTexts(k kernel.Result, r *Result) error {
 		if err != nil {
 			return err
 		}
-		r.Answers = append(r.Answers, ResultAnswer{Agent: e.id(a.Agent), Label: e.machine.Label(a), Content: content})
+		work, err := e.snapshot(a.Work)
+		if err != nil {
+			return err
+		}
+		r.Answers = append(r.Answers, ResultAnswer{Agent: e.id(a.Agent), Label: e.machine.Label(a), Content: content, Snapshot: work.Dir})
 	}
 	if k.Winner == nil {
 		return nil
 	}
 	r.Winner = e.id(k.Winner.Agent)
-	var err error
+	work, err := e.snapshot(k.Work)
+	if err != nil {
+		return err
+	}
+	r.Snapshot = work.Dir
 	r.Answer, err = text(k.Text)
 	return err
 }

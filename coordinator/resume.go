@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -17,7 +19,11 @@ import (
 // end: calls whose results are in the journal are not made again, those that were
 // under way are. The rules and the inputs are the journal's; the panel must have the
 // same agents in the same order, and gives them their backends and tools. For the
-// rest it is as Start.
+// rest it is as Start. A call of a tool that was under way is made again if the tool says
+// that it is idempotent; of any other the model is told that it was interrupted.
+//
+// The error is a *Difference if the input of a call that has its result is not the one
+// that was sent, as after a change of the prompts: Abandon leaves such a turn.
 func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
 	session = cmp.Or(session, sessions.Default)
 	begun, err := p.opts.Store.Resume(ctx, session)
@@ -34,29 +40,34 @@ func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
 }
 
 func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, error) {
-	events, err := p.journal(ctx, session, number)
+	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
 		return nil, err
 	}
-	accepted, ok := events[0].(turn.Accepted)
-	if !ok {
-		return nil, errors.New("its journal does not begin with the accepted turn")
-	}
-	if !slices.Equal(accepted.Rules.Agents, p.opts.Rules.Agents) {
-		return nil, fmt.Errorf("it was begun by the agents %s, and the panel is %s: use the config that it was begun with",
-			strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", "))
+	return p.goOn(ctx, session, number, events, false)
+}
+
+// goOn feeds the events of a turn, which its session holds, to a fresh machine, and goes
+// on from there.
+func (p *Panel) goOn(ctx context.Context, session string, number int, events []turn.Event, branched bool) (*Turn, error) {
+	accepted, err := p.accepted(events)
+	if err != nil {
+		return nil, err
 	}
 	question, err := p.opts.Store.Get(ctx, accepted.Turn.Question)
 	if err != nil {
 		return nil, err
 	}
 	t := newTurn(session, number, string(question))
+	if t.tools, err = p.tools(ctx); err != nil {
+		return nil, err
+	}
 	e := newEngine(ctx, p, t)
 	last := events[len(events)-1]
 	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
 	t.started = e.clock(turn.When(accepted))
 	t.events.replay(true)
-	out, err := e.replay(events)
+	out, err := e.replay(ctx, events)
 	t.events.replay(false)
 	if err != nil {
 		return nil, err
@@ -64,19 +75,37 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 	if limits := accepted.Budget; !limits.None() {
 		e.purse = newPurse(limits)
 	}
-	if err := e.apply(turn.Resumed{At: e.now()}); err != nil {
+	if err := e.apply(turn.Resumed{At: e.now(), Branched: branched}); err != nil {
 		return nil, err
 	}
-	for _, w := range out {
-		e.begin(w)
+	for _, a := range out {
+		if err := e.beginAgain(a.work); err != nil {
+			return nil, errors.Join(err, e.drain())
+		}
 	}
 	p.run(ctx, e)
 	return t, nil
 }
 
-// journal reads the events of a turn.
-func (p *Panel) journal(ctx context.Context, session string, number int) ([]turn.Event, error) {
-	journal, err := p.opts.Store.Journal(ctx, session, number)
+// accepted returns the first event of a journal, which must be of this panel.
+func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
+	if len(events) == 0 {
+		return turn.Accepted{}, errors.New("its journal is empty")
+	}
+	accepted, ok := events[0].(turn.Accepted)
+	if !ok {
+		return accepted, errors.New("its journal does not begin with the accepted turn")
+	}
+	if !slices.Equal(accepted.Rules.Agents, p.opts.Rules.Agents) {
+		return accepted, fmt.Errorf("it was begun by the agents %s, and the panel is %s: use the config that it was begun with",
+			strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", "))
+	}
+	return accepted, nil
+}
+
+// readJournal reads the events of a turn.
+func readJournal(ctx context.Context, r journalReader, session string, number int) ([]turn.Event, error) {
+	journal, err := r.Journal(ctx, session, number)
 	if err != nil {
 		return nil, err
 	}
@@ -88,25 +117,88 @@ func (p *Panel) journal(ctx context.Context, session string, number int) ([]turn
 		}
 		events = append(events, ev)
 	}
-	if len(events) == 0 {
-		return nil, errors.New("its journal is empty")
-	}
 	return events, nil
 }
 
 // replay applies the events of a journal and returns the effects and questions that have
 // no result there, in the order in which they were asked for.
-func (e *engine) replay(events []turn.Event) (out []work, err error) {
+func (e *engine) replay(ctx context.Context, events []turn.Event) ([]asked, error) {
+	f := newFollower(&e.machine, e.panel.opts.Store)
 	for _, ev := range events {
-		commands, err := e.machine.Apply(ev)
+		commands, err := f.follow(ctx, ev)
 		if err != nil {
 			return nil, err
 		}
-		if key, ok := turn.KeyOf(ev); ok {
-			out = slices.DeleteFunc(out, func(w work) bool { return w.key() == key })
+		for _, c := range commands { // the follower keeps the work
+			if run, ok := c.(turn.Run); ok {
+				e.noteStep(run.Effect)
+			}
+			e.carry(c)
 		}
-		out = append(out, e.do(commands)...)
 		e.keep(ev)
 	}
-	return out, nil
+	return f.out, nil
+}
+
+// beginAgain begins work that was under way when its process ended. A tool that may do
+// twice what it is asked for is not called again: its result says so.
+func (e *engine) beginAgain(w work) error {
+	call, isTool := w.effect.(machine.ToolCall)
+	mayRepeat := !isTool
+	if isTool {
+		var err error
+		if mayRepeat, err = e.doer.MayRepeat(e.base, call); err != nil {
+			return err
+		}
+	}
+	if mayRepeat {
+		e.begin(w)
+		return nil
+	}
+	e.out++
+	e.tellStart(call)
+	e.group.Go(func() error {
+		ev, err := e.doer.Interrupted(e.base, call)
+		e.results <- result{effect: call, event: ev, err: err}
+		return nil
+	})
+	return nil
+}
+
+// Abandon gives up the last turn of a session, which a process began and did not end, and
+// returns its question. The turn stays without an answer, with its journal; what its calls
+// have cost is added to the session's usage.
+func (p *Panel) Abandon(ctx context.Context, session string) (question string, err error) {
+	session = cmp.Or(session, sessions.Default)
+	store := p.opts.Store
+	begun, err := store.Resume(ctx, session)
+	if err != nil {
+		return "", fmt.Errorf("abandon the turn of session %s: %w", session, err)
+	}
+	question, ended, err := abandoned(ctx, store, session, begun.Turn)
+	if err != nil {
+		err = errors.Join(err, store.Leave(context.WithoutCancel(ctx), session, begun.Turn))
+	} else {
+		err = store.End(ctx, session, begun.Turn, ended)
+	}
+	if err != nil {
+		return "", fmt.Errorf("abandon turn %d of session %s: %w", begun.Turn, session, err)
+	}
+	return question, nil
+}
+
+// abandoned returns what a turn was asked, and what it has come to without its result.
+func abandoned(ctx context.Context, store Store, session string, number int) (string, sessions.Ended, error) {
+	ended := sessions.Ended{Status: kernel.Cut}
+	events, err := readJournal(ctx, store, session, number)
+	if err != nil {
+		return "", ended, err
+	}
+	accepted, ok := events[0].(turn.Accepted)
+	if !ok {
+		return "", ended, errors.New("its journal does not begin with the accepted turn")
+	}
+	question, err := store.Get(ctx, accepted.Turn.Question)
+	ended.Usage = sessions.Usage(usageOf(events))
+	return string(question), ended, err
 }

@@ -117,6 +117,9 @@ func timeless(r Result) Result {
 	r.ToolCalls = slices.SortedFunc(slices.Values(r.ToolCalls), func(a, b ResultToolCall) int {
 		return strings.Compare(a.Agent+a.Arguments, b.Agent+b.Arguments)
 	})
+	for i := range r.ToolCalls { // a tool that was under way runs again
+		r.ToolCalls[i].DurationMS = 0
+	}
 	return r
 }
 

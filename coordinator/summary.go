@@ -152,7 +152,7 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 		if err != nil {
 			return change, err
 		}
-		change.Shown = append(change.Shown, chosen.shown())
+		change.Shown, change.Steps = append(change.Shown, chosen.shown()), append(change.Steps, chosen.Step)
 		if chosen.warning != nil {
 			warnings = append(warnings, *chosen.warning)
 		}

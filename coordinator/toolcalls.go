@@ -1,12 +1,14 @@
 package coordinator
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -15,13 +17,20 @@ import (
 type ToolCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+	// State is what became of it, ToolRunning while that is open.
+	State machine.ToolState `json:"state"`
 	// Result is empty for a call that has none yet. Error says that it is about what
-	// went wrong.
+	// went wrong, or why the call was not run.
 	Result string `json:"result"`
 	Error  bool   `json:"error"`
 }
 
-// ResultToolCall is a tool call of a turn. Its duration is 0 if it did not end.
+// ToolRunning is the state of a call that has no result; at the end of a turn only if its
+// store failed, or the process was killed.
+const ToolRunning machine.ToolState = "running"
+
+// ResultToolCall is a tool call of a turn. Its duration is 0 if it did not run, or did not
+// end.
 type ResultToolCall struct {
 	Agent string `json:"agent"`
 	Round int    `json:"round"`
@@ -43,35 +52,90 @@ func beginning(text string) string {
 	return text
 }
 
-// toolCall reads a tool call for people; result is zero while there is none.
-func (e *engine) toolCall(call machine.ToolCall, result kernel.Ref, failed bool) (ToolCall, error) {
-	read, err := agents.ReadToolCall(e.base, e.panel.opts.Store, call, result)
+// describeCall reads a tool call for people.
+func describeCall(ctx context.Context, blobs agents.Blobs, c turn.ToolCall) (ToolCall, error) {
+	told := ToolCall{Name: c.Call.Name, State: cmp.Or(c.State, ToolRunning), Error: c.Error}
+	arguments, err := agents.Arguments(ctx, blobs, c.Call)
 	if err != nil {
-		return ToolCall{}, fmt.Errorf("read a tool call of turn %s: %w", e.turn.ID(), err)
+		return told, err
 	}
-	return ToolCall{Name: call.Name, Arguments: beginning(read.Arguments), Result: beginning(read.Result), Error: failed}, nil
+	result, err := agents.ReadResult(ctx, blobs, c.Result, c.State, c.Why)
+	told.Arguments, told.Result = beginning(arguments), beginning(result)
+	return told, err
 }
 
-// toolCalls are all of the turn, in the order in which they were asked for.
-func (e *engine) toolCalls() ([]ResultToolCall, error) {
+// describeCalls reads the tool calls of a turn, whose agents have these ids.
+func describeCalls(ctx context.Context, blobs agents.Blobs, ids []string, calls []turn.ToolCall) ([]ResultToolCall, error) {
 	list := []ResultToolCall{}
-	for _, c := range e.machine.ToolCalls() {
-		told, err := e.toolCall(c.Call, c.Result, c.Error)
+	for _, c := range calls {
+		told, err := describeCall(ctx, blobs, c)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the tool call %s: %w", c.Call.Key, err)
 		}
 		list = append(list, ResultToolCall{
-			Agent: e.id(c.Call.Key.Agent), Round: c.Call.Key.Round, ToolCall: told, DurationMS: int64(max(0, c.Ended-c.Started)),
+			Agent: ids[c.Call.Key.Agent], Round: c.Call.Key.Round, ToolCall: told, DurationMS: int64(max(0, c.Ended-c.Started)),
 		})
 	}
 	return list, nil
+}
+
+// toolCalls are all of the turn, in the order in which they began or were refused.
+func (e *engine) toolCalls() ([]ResultToolCall, error) {
+	list, err := describeCalls(e.base, e.panel.opts.Store, e.panel.opts.Rules.Agents, e.machine.ToolCalls())
+	if err != nil {
+		return nil, fmt.Errorf("turn %s: %w", e.turn.ID(), err)
+	}
+	return list, nil
+}
+
+// KeptToolCalls returns the tool calls of a turn from its journal, as its Result has them,
+// whatever became of the turn. A turn of a branch has no journal, and so none. The error
+// says that the store does not work, or that the journal is damaged or of another version.
+func KeptToolCalls(ctx context.Context, store Store, session string, number int) ([]ResultToolCall, error) {
+	var list []ResultToolCall
+	err := guarded("the machine", func() (err error) { // a journal that was imported may have anything in it
+		list, err = keptToolCalls(ctx, store, session, number)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the tool calls of turn %d of session %s: %w", number, session, err)
+	}
+	return list, nil
+}
+
+func keptToolCalls(ctx context.Context, store Store, session string, number int) ([]ResultToolCall, error) {
+	events, err := readJournal(ctx, store, session, number)
+	if err != nil || !slices.ContainsFunc(events, callsTools) {
+		return []ResultToolCall{}, err
+	}
+	var m turn.Machine
+	for _, ev := range events {
+		if _, err := m.Apply(ev); err != nil {
+			return nil, err
+		}
+	}
+	var ids []string
+	for _, a := range m.Turn().Agents {
+		ids = append(ids, a.ID)
+	}
+	return describeCalls(ctx, store, ids, m.ToolCalls())
+}
+
+// callsTools says that an event is a message with calls of the agent's own tools: most
+// turns have none, and need not be played again.
+func callsTools(ev turn.Event) bool {
+	done, ok := ev.(turn.ModelDone)
+	return ok && slices.ContainsFunc(done.Reply.Calls, func(c machine.Call) bool { return c.Own })
 }
 
 // tellStart tells of an agent's effect that begins.
 func (e *engine) tellStart(effect machine.Effect) {
 	switch c := effect.(type) {
 	case machine.ToolCall:
-		e.tellTool(Event{Kind: ToolStarted}, c, kernel.Ref{}, false)
+		if c.IsSnapshot() { // it is told with the answer
+			return
+		}
+		e.tellTool(Event{Kind: ToolStarted}, turn.ToolCall{Call: c})
 	case machine.ModelCall:
 		if c.Aside == nil {
 			e.turn.events.add(Event{
@@ -99,19 +163,18 @@ func (e *engine) toolNames(c machine.ModelCall) []string {
 	return names
 }
 
-// tellToolEnd tells of a tool's result.
+// tellToolEnd tells of a tool's result, or of a call that was refused.
 func (e *engine) tellToolEnd(c turn.ToolCall) {
-	elapsed := time.Duration(c.Ended-c.Started) * time.Millisecond
-	e.tellTool(Event{Kind: ToolEnded, Elapsed: elapsed}, c.Call, c.Result, c.Error)
+	e.tellTool(Event{Kind: ToolEnded, Elapsed: time.Duration(c.Ended-c.Started) * time.Millisecond}, c)
 }
 
 // tellTool tells of a tool. What cannot be read is told without its texts: the loop
 // finds out itself that the store does not work.
-func (e *engine) tellTool(ev Event, call machine.ToolCall, result kernel.Ref, failed bool) {
-	told, err := e.toolCall(call, result, failed)
+func (e *engine) tellTool(ev Event, c turn.ToolCall) {
+	told, err := describeCall(e.base, e.panel.opts.Store, c)
 	if err != nil {
-		told = ToolCall{Name: call.Name, Error: failed}
+		told.Arguments, told.Result = "", ""
 	}
-	ev.Agent, ev.Round, ev.Text, ev.Tool = e.id(call.Key.Agent), call.Key.Round, call.Name, &told
+	ev.Agent, ev.Round, ev.Text, ev.Tool = e.id(c.Call.Key.Agent), c.Call.Key.Round, c.Call.Name, &told
 	e.turn.events.add(ev)
 }

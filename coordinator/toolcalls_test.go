@@ -11,11 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 )
 
 // slow is a tool that takes two seconds, and fails where it is told to.
 type slow struct{}
+
+func (slow) Idempotent() bool { return true }
 
 func (slow) Definition() backends.Tool {
 	return backends.Tool{Name: "work", Schema: []byte(`{"type":"object"}`)}
@@ -41,8 +44,8 @@ rules:
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{slow{}} })
 		turn := start(t, p, "energy")
 		r := wait(t, turn)
-		good := ToolCall{Name: "work", Arguments: `{"do":"it"}`, Result: strings.Repeat("x", mostTold) + "…"}
-		bad := ToolCall{Name: "work", Arguments: `{"do":"fail"}`, Result: "Error: no disk", Error: true}
+		good := ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: machine.ToolRan, Result: strings.Repeat("x", mostTold) + "…"}
+		bad := ToolCall{Name: "work", Arguments: `{"do":"fail"}`, State: machine.ToolRan, Result: "Error: no disk", Error: true}
 		var calls []ModelCall
 		for _, ev := range eventsOf(t, turn, CallStarted) {
 			calls = append(calls, *ev.Call)
@@ -52,7 +55,7 @@ rules:
 		}
 		started := map[string]bool{}
 		for _, ev := range eventsOf(t, turn, ToolStarted) {
-			started[ev.Tool.Arguments] = ev.Agent == "agent1" && ev.Round == 1 && ev.Tool.Result == ""
+			started[ev.Tool.Arguments] = ev.Agent == "agent1" && ev.Round == 1 && ev.Tool.Result == "" && ev.Tool.State == ToolRunning
 		}
 		if diff := cmp.Diff(map[string]bool{good.Arguments: true, bad.Arguments: true}, started); diff != "" {
 			t.Errorf("tools that started (-want +got):\n%s", diff)
@@ -76,3 +79,138 @@ rules:
 		}
 	})
 }
+
+// TestRefusedCallsAreTold, by a rule and by a person: they stand among those that ran, with
+// what the model is told, as they do in the events, and no time was spent on them.
+func TestRefusedCallsAreTold(t *testing.T) {
+	script := `
+rules:
+  - {when: {index: 0}, reply: {tool_calls: [{name: remove, arguments: {file: a}}, {name: remove, arguments: {file: b}}, {name: remove, arguments: {file: c}}]}}
+  - {when: {}, reply: {text: "done"}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
+			o.Agents[0].Tools = []agents.Tool{remover{make(chan string, 1)}}
+			o.Agents[0].Permit = func(_, arguments string) (machine.Permission, string) {
+				switch arguments {
+				case `{"file":"a"}`:
+					return machine.Denied, "never a"
+				case `{"file":"b"}`:
+					return machine.Asked, "ask about b"
+				}
+				return machine.Allowed, ""
+			}
+			o.Approve = func(context.Context, Approval) (bool, error) {
+				time.Sleep(time.Second)
+				return false, nil
+			}
+		})
+		turn := start(t, p, "energy")
+		no := func(why string) string {
+			return "Error: this call is not permitted (" + why + "), and was not run. Go on without it, or in another way."
+		}
+		want := []ResultToolCall{
+			{"agent1", 1, ToolCall{"remove", `{"file":"a"}`, machine.ToolDenied, no("never a"), true}, 0},
+			{"agent1", 1, ToolCall{"remove", `{"file":"c"}`, machine.ToolRan, "removed", false}, 0},
+			{"agent1", 1, ToolCall{"remove", `{"file":"b"}`, machine.ToolDenied, no("the user said no"), true}, 0},
+		}
+		r := wait(t, turn)
+		if diff := cmp.Diff(want, r.ToolCalls); diff != "" {
+			t.Errorf("the result's tool calls (-want +got):\n%s", diff)
+		}
+		var told []ResultToolCall
+		for _, ev := range eventsOf(t, turn, ToolEnded) {
+			told = append(told, ResultToolCall{ev.Agent, ev.Round, *ev.Tool, ev.Elapsed.Milliseconds()})
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("the events (-want +got):\n%s", diff)
+		}
+		if steps := eventsOf(t, turn, Answered); len(steps) != 1 || steps[0].ToolCalls != 3 {
+			t.Errorf("the step's end: %+v", steps)
+		}
+	})
+}
+
+// heeding is a tool that ends when it is told to.
+type heeding struct{ slow }
+
+func (heeding) Call(ctx context.Context, _ string) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// TestInterruptedCallsAreCancelled: the one that runs, and the one that a person is asked
+// about.
+func TestInterruptedCallsAreCancelled(t *testing.T) {
+	script := `
+rules:
+  - {reply: {tool_calls: [{name: work, arguments: {do: it}}, {name: work, arguments: {do: more}}]}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
+			o.Agents[0].Tools = []agents.Tool{heeding{}}
+			o.Agents[0].Permit = func(_, arguments string) (machine.Permission, string) {
+				if strings.Contains(arguments, "more") {
+					return machine.Asked, "ask"
+				}
+				return machine.Allowed, ""
+			}
+			o.Approve = func(ctx context.Context, _ Approval) (bool, error) {
+				<-ctx.Done()
+				return false, ctx.Err()
+			}
+		})
+		turn := start(t, p, "energy")
+		time.Sleep(3 * time.Second)
+		turn.Cancel()
+		cancelled := func(do string, ms int64) ResultToolCall {
+			return ResultToolCall{"agent1", 1, ToolCall{"work", `{"do":"` + do + `"}`, machine.ToolCancelled, "Error: the call was cancelled", true}, ms}
+		}
+		want := []ResultToolCall{cancelled("it", 3000), cancelled("more", 0)}
+		if diff := cmp.Diff(want, wait(t, turn).ToolCalls); diff != "" {
+			t.Errorf("the result's tool calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestToolCallsAreKept with the turn: they are in its journal, as far as it goes.
+func TestToolCallsAreKept(t *testing.T) {
+	script := `
+rules:
+  - {when: {index: 0}, reply: {tool_calls: [{name: work, arguments: {do: it}}]}}
+  - {when: {}, reply: {text: "done"}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 1, script, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{slow{}} })
+		want := wait(t, start(t, p, "energy")).ToolCalls
+		got, err := KeptToolCalls(t.Context(), store, "s", 1)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || len(got) != 1 {
+			t.Errorf("%v, kept are (-want +got):\n%s", err, diff)
+		}
+		journal, err := store.Journal(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		running := []ResultToolCall{{"agent1", 1, ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: ToolRunning}, 0}}
+		got, err = KeptToolCalls(t.Context(), cutJournal{store, journal[:2]}, "s", 1)
+		if diff := cmp.Diff(running, got); diff != "" || err != nil {
+			t.Errorf("%v, of a turn that was killed (-want +got):\n%s", err, diff)
+		}
+		for name, journal := range map[string][][]byte{"no beginning": journal[1:], "no event": {[]byte("{}")}} {
+			if got, err := KeptToolCalls(t.Context(), cutJournal{store, journal}, "s", 1); err == nil {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		if got, err := KeptToolCalls(t.Context(), cutJournal{store, nil}, "s", 1); len(got) > 0 || err != nil {
+			t.Errorf("of no journal: %+v, %v", got, err)
+		}
+	})
+}
+
+// cutJournal is a store with a part of a journal.
+type cutJournal struct {
+	Store
+	journal [][]byte
+}
+
+func (c cutJournal) Journal(context.Context, string, int) ([][]byte, error) { return c.journal, nil }

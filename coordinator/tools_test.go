@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,5 +41,56 @@ rules:
 		}
 		close(dig.release)
 		synctest.Wait()
+	})
+}
+
+// user is what a turn's tools are told of who asks.
+type user struct{ name string }
+
+// again is a tool that may be called twice.
+type again struct{ agents.Tool }
+
+func (again) Idempotent() bool { return true }
+
+// TestToolsFindTheValuesOfPanelAndTurn; in a turn that is resumed there is none of Start's.
+func TestToolsFindTheValuesOfPanelAndTurn(t *testing.T) {
+	greet, err := agents.NewTool("greet", "Greets.", func(ctx context.Context, _ struct{}) (string, error) {
+		language, _ := agents.PanelValue[string](ctx)
+		who, ok := agents.TurnValue[user](ctx)
+		info := agents.CallInfoOf(ctx)
+		return fmt.Sprintf("%s %s %t, %s/%d %s", language, who.name, ok, info.Session, info.Turn, info.Agent), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `
+rules:
+  - {when: {index: 0}, reply: {tool_calls: [{name: greet, arguments: {}}]}}
+  - {when: {}, reply: {text: "done"}}
+`
+	greeting := func(o *Options) {
+		o.Agents = o.Agents[:1]
+		o.PanelValue, o.Agents[0].Tools = "hello", []agents.Tool{again{greet}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 1, script, nil, greeting)
+		for turn, ctx := range []context.Context{agents.WithTurnValue(t.Context(), user{"ada"}), t.Context()} {
+			started, err := p.Start(ctx, "s", "energy")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"hello ada true, s/1 agent1", "hello  false, s/2 agent1"}[turn]
+			if r := wait(t, started); len(r.ToolCalls) != 1 || r.ToolCalls[0].Result != want {
+				t.Errorf("%+v, want %s", r.ToolCalls, want)
+			}
+		}
+		journal, err := store.Journal(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := resumeAfter(t, script, greeting, journal[:2], store)
+		if len(got.ToolCalls) != 1 || got.ToolCalls[0].Result != "hello  false, s/1 agent1" {
+			t.Errorf("resumed without a value: %+v", got.ToolCalls)
+		}
 	})
 }

@@ -13,11 +13,33 @@ import (
 // the reply, parameters. Lines of a begin with "-", those of b with "+". Long runs
 // of equal lines are left out.
 func Diff(w io.Writer, a, b Call) error {
-	var out strings.Builder
-	fmt.Fprintf(&out, "- %s\n+ %s\n", a.title(), b.title())
+	return DiffRequests(w, a.title(), b.title(), a.Request, b.Request)
+}
+
+// DiffRequests is Diff for inputs of which nothing else is known. Titles say what each is.
+func DiffRequests(w io.Writer, title, otherTitle string, a, b backends.Request) error {
 	before, after := inputParts(a), inputParts(b)
+	parts := make([]partDiff, len(before))
 	for i := range before {
-		writePartDiff(&out, before[i].name, splitLines(before[i].text), splitLines(after[i].text))
+		parts[i] = partDiff{before[i].name, before[i].text, after[i].text}
+	}
+	return writeDiff(w, title, otherTitle, parts)
+}
+
+// DiffTexts writes how the text b differs from a, in the form of Diff. Name says what
+// they are.
+func DiffTexts(w io.Writer, title, otherTitle, name, a, b string) error {
+	return writeDiff(w, title, otherTitle, []partDiff{{name, a, b}})
+}
+
+// partDiff is a part of two inputs.
+type partDiff struct{ name, before, after string }
+
+func writeDiff(w io.Writer, title, otherTitle string, parts []partDiff) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "- %s\n+ %s\n", title, otherTitle)
+	for _, p := range parts {
+		writePartDiff(&out, p.name, splitLines(p.before), splitLines(p.after))
 	}
 	if _, err := io.WriteString(w, out.String()); err != nil {
 		return fmt.Errorf("print the difference of inputs: %w", err)
@@ -28,9 +50,9 @@ func Diff(w io.Writer, a, b Call) error {
 type inputPart struct{ name, text string }
 
 // inputParts gives the parts of an input, the same for each input.
-func inputParts(c Call) []inputPart {
+func inputParts(req backends.Request) []inputPart {
 	var system, user, other strings.Builder
-	for _, m := range c.Request.Messages {
+	for _, m := range req.Messages {
 		switch m.Role {
 		case backends.RoleSystem:
 			system.WriteString(messageLines(m))
@@ -41,13 +63,13 @@ func inputParts(c Call) []inputPart {
 		}
 	}
 	return []inputPart{
-		{"model", c.Request.Model + "\n"},
+		{"model", req.Model + "\n"},
 		{"system", system.String()},
 		{"user", user.String()},
 		{"models and tools", other.String()},
-		{"tools", toolLines(c.Request.Tools)},
-		{"schema of the reply", schemaLines(c.Request.Schema)},
-		{"parameters", paramLines(c.Request.Params)},
+		{"tools", toolLines(req.Tools)},
+		{"schema of the reply", schemaLines(req.Schema)},
+		{"parameters", paramLines(req.Params)},
 	}
 }
 

@@ -49,6 +49,9 @@ func (c Call) print(b *strings.Builder) {
 	if req.History != "" {
 		fmt.Fprintf(b, "history: %s\n", visible(req.History))
 	}
+	if len(req.ToolTimes) > 0 {
+		fmt.Fprintf(b, "tools took: %s\n", visible(toolTimes(req.ToolTimes)))
+	}
 	for _, m := range req.Messages {
 		heading(b, fmt.Sprintf("%s (%s)", m.Role, counted(countChars([]backends.Message{m}).Total, "character")))
 		b.WriteString(visible(messageLines(m)))
@@ -67,6 +70,15 @@ func (c Call) print(b *strings.Builder) {
 	printBytes(b, "request body", c.Body)
 	heading(b, "response")
 	b.WriteString(visible(c.responseLines()))
+}
+
+// toolTimes is "search (call_1) 0.200 s, read (call_2) 0.001 s".
+func toolTimes(times []backends.ToolTime) string {
+	words := make([]string, len(times))
+	for i, t := range times {
+		words[i] = fmt.Sprintf("%s (%s) %s", t.Name, t.CallID, seconds(time.Duration(t.MS)*time.Millisecond))
+	}
+	return strings.Join(words, ", ")
 }
 
 // legend is "agent1 = analyst, agent2 = critic", or empty.

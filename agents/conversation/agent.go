@@ -24,6 +24,9 @@ type Agent struct {
 	Params        backends.Params
 	// Tools are those that a call may choose from, by name.
 	Tools []agents.Tool
+	// PanelValue is what the tools find as agents.PanelValue. That of one Exec is in its
+	// context (agents.WithTurnValue).
+	PanelValue any
 	// Context says how much of a conversation is sent; its zero value is all of it. The
 	// conversation that comes back is whole whatever was sent.
 	Context agents.Context

@@ -9,28 +9,20 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/conversation"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/debugbackend"
 )
 
-// readFile is a tool over files that are not there.
-type readFile map[string]string
-
-func (readFile) Definition() backends.Tool {
-	return backends.Tool{
-		Name: "read_file", Description: "Read a file.",
-		Schema: []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
-	}
-}
-
-func (files readFile) Call(_ context.Context, arguments string) (string, error) {
-	var args struct {
+// path is what the tool is called with, files what it finds in its context.
+type (
+	path struct {
 		Path string `json:"path"`
 	}
-	if err := json.Unmarshal([]byte(arguments), &args); err != nil {
-		return "", err
-	}
-	text, ok := files[args.Path]
+	files map[string]string
+)
+
+func readFile(ctx context.Context, args path) (string, error) {
+	present, _ := agents.PanelValue[files](ctx)
+	text, ok := present[args.Path]
 	if !ok {
 		return "", fmt.Errorf("there is no file %s", args.Path)
 	}
@@ -49,9 +41,13 @@ rules:
 	if err != nil {
 		log.Fatal(err)
 	}
+	read, err := agents.NewTool("read_file", "Read a file.", readFile)
+	if err != nil {
+		log.Fatal(err)
+	}
 	agent := conversation.Agent{
 		Backend: debugbackend.NewScripted(script),
-		Tools:   []agents.Tool{readFile{"main.py": "print('hello')"}},
+		Tools:   []agents.Tool{read}, PanelValue: files{"main.py": "print('hello')"},
 	}
 	ctx := context.Background()
 	result, err := agent.Exec(ctx, conversation.Request{

@@ -49,18 +49,16 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 	if err != nil {
 		return nil, fmt.Errorf("describe the agent: %w", err)
 	}
-	shown, selection, err := a.shown(said, chosen)
+	shown, err := a.shown(said, chosen)
 	if err != nil {
 		return nil, err
 	}
-	if !selection.Everything() {
-		self.Shown = &selection
-		warnings = append(slices.Clip(warnings), fmt.Sprintf("not all of the conversation was sent; policy %s", selection))
-	}
+	self.Shown, self.Step = &shown.selection, &shown.step
+	warnings = append(slices.Clip(warnings), shown.warnings...)
 	x := &exchange{said: said, warnings: warnings, turn: machine.Turn{Agents: []machine.Agent{self}, Limits: machine.DefaultLimits()}}
 	member := agents.Member{Backend: a.Backend, Tools: chosen, Headers: a.Params.Headers}
 	x.doer = agents.Doer{Blobs: blobs, Members: []agents.Member{member}}
-	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(shown)); err != nil {
+	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(shown.messages)); err != nil {
 		return nil, fmt.Errorf("store the conversation: %w", err)
 	}
 	for _, m := range said {
@@ -144,6 +142,14 @@ func (e *callError) Error() string { return e.failure.Message }
 func (e *callError) Unwrap() error {
 	f := e.failure
 	return &backends.Error{Kind: backends.Kind(f.Kind), Message: f.Message, NoTools: f.NoTools}
+}
+
+// leftOut warns of what the newest call, which has the most, was not sent of the step.
+func (x *exchange) leftOut() {
+	limits := x.turn.Agents[0].Step
+	if left := x.call.LeftOut(limits); left.Entries > 0 {
+		x.warnings = append(x.warnings, leftOutOfStep(left.Messages, left.Results, *limits))
+	}
 }
 
 // conversation is what was said until now, with the newest call's reply if it has

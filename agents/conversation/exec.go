@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -56,7 +57,7 @@ type Result struct {
 // agents.AbandonAfter.
 func (a Agent) Exec(ctx context.Context, req Request, maxTurns int) (Result, error) {
 	result := Result{Status: Failed, Conversation: req.Conversation}
-	err := a.exec(ctx, req, maxTurns, &result)
+	err := a.exec(agents.WithPanelValue(ctx, a.PanelValue), req, maxTurns, &result)
 	if err != nil {
 		result.Status, result.Error = Failed, err.Error()
 	}
@@ -81,6 +82,7 @@ func (a Agent) exec(ctx context.Context, req Request, maxTurns int, result *Resu
 		return err
 	}
 	status, loopErr := x.loop(ctx, messages[given:], maxTurns)
+	x.leftOut()
 	said, err := x.conversation(ctx)
 	*result = Result{
 		Status: status, Turns: x.turns, Content: x.content, Conversation: backends.Repair(said),

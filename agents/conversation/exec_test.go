@@ -259,7 +259,7 @@ rules:
 		}
 		ended(t, r, conversation.Failed, 1, conversation.Messages{
 			backends.User("a"), assistant(call("1", "heeds", "{}"), call("2", "deaf", "{}")),
-			results(failed("1", "heeds", "Error: context deadline exceeded"),
+			results(failed("1", "heeds", "Error: the call was cancelled"),
 				failed("2", "deaf", "Error: the call ignored its cancellation for 2s and was abandoned")),
 		})
 		close(release)

@@ -6,39 +6,77 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/contextbuild/policy"
 )
 
+// shown is what is sent of a conversation.
+type shown struct {
+	messages Messages
+	// selection is what of the history is among them, and step limits what the messages
+	// that are yet to come are sent of.
+	selection policy.Selection
+	step      policy.StepLimits
+	warnings  []string
+}
+
 // shown selects what is sent of a conversation. What is said from the last user
-// message on is always sent: that is the turn that goes on, and no history.
-func (a Agent) shown(said Messages, tools []agents.Tool) (Messages, policy.Selection, error) {
+// message on is the turn that goes on, and no history: the limits of a step hold for
+// it.
+func (a Agent) shown(said Messages, tools []agents.Tool) (shown, error) {
 	settings := a.Context.Policy
 	if settings == (policy.Settings{}) {
 		settings = policy.Defaults()
 	}
 	if err := settings.Validate(); err != nil {
-		return nil, policy.Selection{}, fmt.Errorf("context: %w", err)
+		return shown{}, fmt.Errorf("context: %w", err)
 	}
 	if settings.Kind == policy.Summarize {
-		return nil, policy.Selection{}, errors.New("context: summarize is a policy of sessions: choose full, window or prune")
-	}
-	history, turn := said.parted()
-	fixed := backends.Request{Messages: contextbuild.Solo(contextbuild.Input{SystemMessage: a.SystemMessage, Conversation: turn})}
-	for _, t := range tools {
-		fixed.Tools = append(fixed.Tools, t.Definition())
+		return shown{}, errors.New("context: summarize is a policy of sessions: choose full, window or prune")
 	}
 	output := 0
 	if a.Params.MaxTokens != nil {
 		output = *a.Params.MaxTokens
 	}
-	room := policy.Room(a.Context.Window, a.Context.Counter.Request(fixed).Tokens, output, 1)
+	history, turn := said.parted()
+	var s shown
+	turn = s.cutTurn(turn, settings.StepLimits(a.Context.Window, a.fixed(turn[:min(1, len(turn))], tools), output, tokens.BytesPerToken))
+	first := a.fixed(turn, tools)
+	room := policy.Room(a.Context.Window, first, output, 1)
 	count := func(m backends.Message) int { return a.Context.Counter.Message(m).Tokens }
-	selected, selection := contextbuild.SelectMessages(history, settings, room, count)
-	if selection.Everything() {
-		return said, selection, nil
+	var selected Messages
+	selected, s.selection = contextbuild.SelectMessages(history, settings, room, count)
+	s.step = settings.StepLimits(a.Context.Window, first+s.selection.Tokens, output, tokens.BytesPerToken)
+	if s.selection.Everything() {
+		s.messages = append(history[:len(history):len(history)], turn...)
+		return s, nil
 	}
-	return append(contextbuild.NoteLeftOut(selected), turn...), selection, nil
+	s.messages = append(contextbuild.NoteLeftOut(selected), turn...)
+	s.warnings = append([]string{fmt.Sprintf("not all of the conversation was sent; policy %s", s.selection)}, s.warnings...)
+	return s, nil
+}
+
+// cutTurn leaves out what the limits do not allow of a turn that goes on.
+func (s *shown) cutTurn(turn Messages, limits policy.StepLimits) Messages {
+	kept, messages, results := contextbuild.SelectStep(turn, limits)
+	if messages > 0 {
+		s.warnings = append(s.warnings, leftOutOfStep(messages, results, limits))
+	}
+	return kept
+}
+
+func leftOutOfStep(messages, results int, limits policy.StepLimits) string {
+	return fmt.Sprintf("of what was said since the last question, %s left out; policy %s", contextbuild.CountLeftOut(messages, results), limits.Kind)
+}
+
+// fixed counts what is sent beside the history.
+func (a Agent) fixed(turn Messages, tools []agents.Tool) int {
+	req := backends.Request{Messages: contextbuild.Solo(contextbuild.Input{SystemMessage: a.SystemMessage, Conversation: turn})}
+	for _, t := range tools {
+		req.Tools = append(req.Tools, t.Definition())
+	}
+	return a.Context.Counter.Request(req).Tokens
 }
 
 // parted parts a conversation before its last user message.

@@ -90,6 +90,10 @@ rules:
 		if diff := cmp.Diff(want.Conversation, got.Conversation); diff != "" {
 			r.Fatalf("returned (-want +got)\n%s", diff)
 		}
+		goOn := conversation.Request{Conversation: got.Conversation[:len(got.Conversation)-1], Tools: req.Tools}
+		if rest := exec(t, shown, goOn, 3); !cmp.Equal(got.Conversation, rest.Conversation) {
+			r.Fatalf("what is gone on with returns %v", rest.Conversation)
+		}
 		for _, sent := range s.requests {
 			if diff := cmp.Diff(backends.Repair(sent.Messages), sent.Messages, cmpopts.EquateEmpty()); diff != "" {
 				r.Fatalf("sent (-repaired +sent)\n%s", diff)

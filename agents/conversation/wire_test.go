@@ -1,6 +1,7 @@
 package conversation_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -105,6 +106,18 @@ var services = map[string]service{
 	},
 }
 
+// readsMain is a tool with the schema that the bodies have.
+type readsMain struct{}
+
+func (readsMain) Definition() backends.Tool {
+	return backends.Tool{
+		Name: "read_file", Description: "Read a file.",
+		Schema: []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+	}
+}
+
+func (readsMain) Call(context.Context, string) (string, error) { return "print('hello')", nil }
+
 // start starts a server of the service and returns an agent that calls it.
 func (s service) start(t *testing.T) (*backendtest.Server, conversation.Agent) {
 	t.Helper()
@@ -122,7 +135,7 @@ func (s service) start(t *testing.T) (*backendtest.Server, conversation.Agent) {
 		t.Fatal(err)
 	}
 	return server, conversation.Agent{
-		Backend: backend, Model: "gemini-3-pro", Tools: []agents.Tool{readFile{"main.py": "print('hello')"}},
+		Backend: backend, Model: "gemini-3-pro", Tools: []agents.Tool{readsMain{}},
 	}
 }
 

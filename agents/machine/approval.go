@@ -51,11 +51,10 @@ func (s *Step) NewAsks() []Ask {
 }
 
 // ask puts a call before a person. Its entry waits as that of a tool that runs does.
-func (s *Step) ask(c Call, message kernel.Ref, call, entry int) {
-	ask := Ask{Key: s.toolKey(s.s.Tools), Message: message, Call: call, Name: c.Name, Why: c.Why}
-	s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: entry, Ask: &ask})
+func (s *Step) ask(call ToolCall, why string, entry int) {
+	ask := Ask{Key: call.Key, Message: call.Message, Call: call.Call, Name: call.Name, Why: why}
+	s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: entry, Ask: &ask})
 	s.s.NewAsks = append(s.s.NewAsks, ask)
-	s.s.Tools++
 }
 
 // takeApproval lets a call run, or gives it its result. An answer that nothing waits for
@@ -66,12 +65,12 @@ func (s *Step) takeApproval(ev Approval) []Effect {
 		return nil
 	}
 	p := &s.s.Pending[i]
+	call := p.Ask.toolCall(s.s.Offer.Shown)
 	if ev.Allow && !s.s.Cancelled {
-		call := p.Ask.toolCall(s.s.Offer.Shown)
 		p.Ask = nil
 		return []Effect{call}
 	}
-	s.s.Transcript[p.Entry].Notice = &Notice{Code: NotPermitted, Detail: ev.Reason}
+	s.s.Transcript[p.Entry].Notice = s.refuse(call, ev.Reason)
 	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
 	if len(s.s.Pending) > 0 {
 		return nil

@@ -50,8 +50,10 @@ type Change struct {
 	Sections kernel.Ref `json:"sections,omitzero"`
 	Summary  *Summary   `json:"summary,omitempty"`
 	// Shown has what each agent is shown of the history with the new summary, nil for
-	// all of it; empty if that does not change.
-	Shown []*policy.Selection `json:"shown,omitempty"`
+	// all of it, and Steps the limits of its steps beside that; empty if that does not
+	// change.
+	Shown []*policy.Selection  `json:"shown,omitempty"`
+	Steps []*policy.StepLimits `json:"steps,omitempty"`
 	// Kept is a text for whoever asked, to be kept beyond the turn.
 	Kept kernel.Ref `json:"kept,omitzero"`
 }
@@ -71,6 +73,9 @@ func (t Turn) Changed(c Change) Turn {
 		agents := append([]Agent(nil), t.Agents...)
 		for i := range agents {
 			agents[i].Shown = c.Shown[i]
+			if len(c.Steps) == len(agents) { // journals of earlier versions have none
+				agents[i].Step = c.Steps[i]
+			}
 		}
 		t.Agents = agents
 	}

@@ -46,6 +46,10 @@ type Agent struct {
 	ToolMode ToolMode   `json:"tool_mode,omitempty"`
 	// Shown is what of the history the agent is shown; nil is all of it.
 	Shown *policy.Selection `json:"shown,omitempty"`
+	// Step limits what is sent of what a step adds to its first input; nil is all of it.
+	Step *policy.StepLimits `json:"step,omitempty"`
+	// Workspace says that the agent's answers are kept with a snapshot of its files.
+	Workspace bool `json:"workspace,omitempty"`
 }
 
 // ToolMode says how a model is offered the coordination tools.
@@ -68,8 +72,9 @@ type Limits struct {
 	MaxTurns int `json:"max_turns"`
 	// MaxAttempts is how many messages may come to nothing (rule 7).
 	MaxAttempts int `json:"max_attempts"`
-	// MaxToolCalls is how many of the agent's own tools a step may call; past it only
-	// the coordination tools are offered (seed 004). 0: no limit.
+	// MaxToolCalls is how many calls of the agent's own tools a step may have, those that
+	// are refused too; past it only the coordination tools are offered (seed 004). 0: no
+	// limit.
 	MaxToolCalls int `json:"max_tool_calls,omitempty"`
 	// ToolLimit is how many milliseconds a tool call may take, ResultLimit how many
 	// bytes of its result are sent to the model; 0: no limit.
@@ -102,8 +107,9 @@ func (k Key) String() string {
 type Purpose string
 
 // The purposes. Conversation is the call of a panel of one, which knows no
-// coordination. A tool's effect is Tool; for the final answer it is FinalTool,
-// since the same agent may have run tools in the same round before.
+// coordination. A tool's effect is Tool, and Snapshot has an answer's author's workspace
+// kept; for the final answer they are FinalTool and FinalSnapshot, since the same agent may
+// have run tools, and answered, in the same round before.
 const (
 	Coordination Purpose = "coordination"
 	Conversation Purpose = "conversation"
@@ -111,14 +117,31 @@ const (
 	Synthesis    Purpose = "synthesis"
 	Tool         Purpose = "tool"
 	FinalTool    Purpose = "final_tool"
+
+	Snapshot      Purpose = "snapshot"
+	FinalSnapshot Purpose = "final_snapshot"
 )
+
+// isFinalAnswer says that a step is the winner's call of rule 9.
+func (p Purpose) isFinalAnswer() bool { return p == Presentation || p == Synthesis }
+
+// IsSnapshot says that an effect keeps a workspace.
+func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
 
 // toolPurpose is that of the tool calls of a step.
 func (p Purpose) toolPurpose() Purpose {
-	if p == Presentation || p == Synthesis {
+	if p.isFinalAnswer() {
 		return FinalTool
 	}
 	return Tool
+}
+
+// snapshotPurpose is that of the snapshot with which a step's answer is kept.
+func (p Purpose) snapshotPurpose() Purpose {
+	if p.isFinalAnswer() {
+		return FinalSnapshot
+	}
+	return Snapshot
 }
 
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
@@ -155,7 +178,7 @@ func (c ModelCall) Current() kernel.Offer {
 }
 
 // ToolCall asks for one tool's result: that of call number Call of an assistant
-// message.
+// message. A snapshot is one that no message asked for: it has a Key and nothing else.
 type ToolCall struct {
 	Key     Key        `json:"key"`
 	Message kernel.Ref `json:"message"`
@@ -164,6 +187,9 @@ type ToolCall struct {
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
 }
+
+// IsSnapshot says that the call keeps a workspace, and is none of an agent's tools.
+func (c ToolCall) IsSnapshot() bool { return c.Key.Purpose.IsSnapshot() }
 
 // EffectKey returns the key under which the call is journaled.
 func (c ModelCall) EffectKey() Key { return c.Key }
@@ -182,6 +208,8 @@ type Entry struct {
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Error  bool   `json:"error,omitempty"`
+	// Took is how many milliseconds the tool ran whose result it is. No model is told.
+	Took int64 `json:"took,omitempty"`
 	// Notice stands for a result that the machine itself gives.
 	Notice *Notice `json:"notice,omitempty"`
 	// Update is a newer set of answers, told at the end of this result (rule 8).

@@ -24,6 +24,8 @@ type ModelReply struct {
 	Change Change `json:"change,omitzero"`
 	// Failure is why there is no message.
 	Failure *Failure `json:"failure,omitempty"`
+	// Sent is what the call was sent, nil where nobody noted it.
+	Sent *Sent `json:"sent,omitempty"`
 }
 
 // Usage is what a call cost; nil where a Usage is missing means unknown.
@@ -60,7 +62,7 @@ type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Own says that the name is one of the agent's own tools, Permission whether the
-	// call may run, and Why by which rule it may not, or not yet.
+	// call may run, and Why by which rule that is so.
 	Own        bool       `json:"own,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
 	Why        string     `json:"why,omitempty"`
@@ -88,11 +90,16 @@ func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
 // ToolReply is the result of a ToolCall.
 type ToolReply struct {
 	Index int `json:"index"`
-	// Result is what the model is sent, and Whole all of it where that was cut.
+	// Result is what the model is sent, and Whole all of it where that was cut. That of a
+	// snapshot says, for no model, where it is; with Error, why there is none.
 	Result kernel.Ref `json:"result"`
 	Whole  kernel.Ref `json:"whole,omitzero"`
 	Error  bool       `json:"error,omitempty"`
-	// Abandoned says that the tool ignored its cancellation.
+	// Took is how many milliseconds the tool ran.
+	Took int64 `json:"took,omitempty"`
+	// State is what became of the call; empty means ToolRan.
+	State ToolState `json:"state,omitempty"`
+	// Abandoned says that the tool ignored its cancellation, or the end of its time.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 
@@ -118,6 +125,10 @@ type Outcome struct {
 	Seen   int        `json:"seen,omitempty"`
 	Answer kernel.Ref `json:"answer,omitzero"`
 	Hash   string     `json:"hash,omitempty"`
+	// Work is the result of the snapshot that was taken with the answer, Unkept why there
+	// is none; both are zero for an agent without a workspace.
+	Work   kernel.Ref `json:"work,omitzero"`
+	Unkept kernel.Ref `json:"unkept,omitzero"`
 	For    int        `json:"for,omitempty"`
 	Reason string     `json:"reason,omitempty"`
 }

@@ -28,6 +28,7 @@ type run struct {
 	replies   map[string]machine.ModelReply
 	calls     []machine.ModelCall
 	tools     []machine.ToolCall // those that are out
+	kept      *machine.ToolReply // the result of the snapshot, if one was taken
 	keys      map[machine.Key]bool
 }
 
@@ -53,7 +54,8 @@ func drawTask(t *rapid.T) machine.Task {
 		Purpose: rapid.SampledFrom([]machine.Purpose{
 			machine.Coordination, machine.Coordination, machine.Conversation, machine.Presentation,
 		}).Draw(t, "purpose"),
-		Offer: drawOffer(t, rapid.Bool().Draw(t, "may answer")),
+		Offer:    drawOffer(t, rapid.Bool().Draw(t, "may answer")),
+		Snapshot: rapid.Bool().Draw(t, "snapshot"),
 		Limits: machine.Limits{
 			MaxTurns:    rapid.IntRange(1, 4).Draw(t, "max turns"),
 			MaxAttempts: rapid.IntRange(1, 4).Draw(t, "max attempts"),
@@ -99,9 +101,14 @@ func (r *run) drawEvent() machine.Event {
 		return r.drawReply()
 	}
 	i := rapid.IntRange(0, len(r.tools)-1).Draw(r.t, "tool")
-	index := r.tools[i].Key.Index
+	call := r.tools[i]
+	index := call.Key.Index
 	r.tools = slices.Delete(r.tools, i, i+1)
-	return machine.ToolReply{Index: index, Result: ref(fmt.Sprint("result of ", index)), Error: rapid.Bool().Draw(r.t, "error")}
+	reply := machine.ToolReply{Index: index, Result: ref(fmt.Sprint("result of ", index)), Error: rapid.Bool().Draw(r.t, "error")}
+	if call.IsSnapshot() {
+		r.kept = &reply
+	}
+	return reply
 }
 
 func (r *run) drawReply() machine.ModelReply {
@@ -168,7 +175,9 @@ func (r *run) took(effects []machine.Effect) {
 			r.checkCall(e)
 			r.calls = append(r.calls, e)
 		case machine.ToolCall:
-			if !r.calls[len(r.calls)-1].OwnTools {
+			if e.IsSnapshot() {
+				r.checkSnapshot(e, len(effects))
+			} else if !r.calls[len(r.calls)-1].OwnTools {
 				r.t.Fatalf("%s runs a tool that was not on offer", e.Key)
 			}
 			r.tools = append(r.tools, e)
@@ -201,6 +210,30 @@ func (r *run) checkCall(c machine.ModelCall) {
 	}
 	if diff := cmp.Diff(r.offer.Shown, c.Current().Shown); diff != "" {
 		r.t.Fatalf("the answers shown are not those that the model was told of:\n%s", diff)
+	}
+}
+
+// checkSnapshot: one is taken when nothing else is out, of an agent that has a workspace.
+func (r *run) checkSnapshot(e machine.ToolCall, effects int) {
+	isFinal := r.task.Purpose == machine.Presentation
+	if !r.task.Snapshot || len(r.tools) > 0 || effects > 1 || (e.Key.Purpose == machine.FinalSnapshot) != isFinal {
+		r.t.Fatalf("%s is taken of a %s with snapshot=%t, %d tools out", e.Key, r.task.Purpose, r.task.Snapshot, len(r.tools))
+	}
+}
+
+// checkWork: an answer, and nothing else, has what was kept with it.
+func (r *run) checkWork(o machine.Outcome) {
+	want := machine.Outcome{}
+	switch answered := o.Kind == machine.Answered; {
+	case answered && r.task.Snapshot && r.kept == nil:
+		r.t.Fatal("an answer was not kept with its work")
+	case answered && r.kept != nil && r.kept.Error:
+		want.Unkept = r.kept.Result
+	case answered && r.kept != nil:
+		want.Work = r.kept.Result
+	}
+	if o.Work != want.Work || o.Unkept != want.Unkept {
+		r.t.Fatalf("%s has the work %v, not for %v; the snapshot was %+v", o.Kind, o.Work, o.Unkept, r.kept)
 	}
 }
 
@@ -259,6 +292,7 @@ func (r *run) checkOutcome(o machine.Outcome) {
 	if o.Seen != r.offer.Set {
 		r.t.Fatalf("the step saw %d, the model was told of %d", o.Seen, r.offer.Set)
 	}
+	r.checkWork(o)
 	coordinates := r.task.Purpose == machine.Coordination
 	switch o.Kind {
 	case machine.Voted:

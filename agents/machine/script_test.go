@@ -16,12 +16,12 @@ import (
 
 // TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
-//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= overlap=
+//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= overlap= snapshot
 //	reply      with a line for each part of the message:
 //	             text WORDS | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
 //	fail       with the error as input
-//	result N [error]   with the result as input
+//	result N [error]   with the result as input; 0 is that of a snapshot that is out, too
 //	approve N | refuse N [reason]
 //	restrict | cancel | update set= shown= no_answer vote=
 //	waits PURPOSE INDEX [round=]
@@ -163,6 +163,7 @@ func task(t *testing.T, d *datadriven.TestData) machine.Task {
 	d.MaybeScanArgs(t, "max_attempts", &task.Limits.MaxAttempts)
 	d.MaybeScanArgs(t, "max_tool_calls", &task.Limits.MaxToolCalls)
 	d.MaybeScanArgs(t, "overlap", &task.Limits.MaxOverlap)
+	task.Snapshot = d.HasArg("snapshot")
 	task.JSON, task.MayUseJSON = d.HasArg("json"), d.HasArg("may_use_json")
 	if d.HasArg("votes") {
 		task.Votes = []kernel.Vote{{Voter: 0, For: task.Agent, Reason: "good"}}
@@ -233,11 +234,18 @@ func (s *script) told(effects []machine.Effect, err error) string {
 			}
 			s.printed = len(e.Transcript)
 		case machine.ToolCall:
+			if e.IsSnapshot() {
+				fmt.Fprintf(&b, "call %s\n", e.Key)
+				continue
+			}
 			fmt.Fprintf(&b, "call %s %s: number %d of %s\n", e.Key, e.Name, e.Call, e.Message.SHA256)
 		}
 	}
 	for _, a := range s.step.NewAsks() {
 		fmt.Fprintf(&b, "ask %s %s (%s): number %d of %s\n", a.Key, a.Name, a.Why, a.Call, a.Message.SHA256)
+	}
+	for _, r := range s.step.NewRefusals() {
+		fmt.Fprintf(&b, "%s %s %s (%s): number %d of %s\n", r.State, r.Call.Key, r.Call.Name, r.Why, r.Call.Call, r.Call.Message.SHA256)
 	}
 	switch o := s.step.Outcome(); {
 	case err != nil:
@@ -296,6 +304,12 @@ func describeOutcome(o machine.Outcome) string {
 	switch o.Kind {
 	case machine.Answered:
 		words = append(words, fmt.Sprintf("%q hash=%q", o.Answer.SHA256, o.Hash))
+		if o.Work != (kernel.Ref{}) {
+			words = append(words, "work="+o.Work.SHA256)
+		}
+		if o.Unkept != (kernel.Ref{}) {
+			words = append(words, "unkept="+o.Unkept.SHA256)
+		}
 	case machine.Voted:
 		words = append(words, fmt.Sprintf("for=%d", o.For))
 	}

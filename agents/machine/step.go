@@ -21,6 +21,8 @@ type Task struct {
 	// JSON begins the step in JSON mode, MayUseJSON lets it go over to it (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
+	// Snapshot keeps the agent's workspace with its answer.
+	Snapshot bool `json:"snapshot,omitempty"`
 }
 
 // Step is one agent's step under way.
@@ -33,8 +35,8 @@ type state struct {
 	Offer      kernel.Offer  `json:"offer"`
 	Next       *kernel.Offer `json:"next,omitempty"`
 	Transcript []Entry       `json:"transcript,omitempty"`
-	// Calls and Tools count the effects so far, Attempts the messages that came to
-	// nothing.
+	// Calls and Tools count the model calls and tool calls so far, of the latter those too
+	// that were refused, Attempts the messages that came to nothing.
 	Calls    int `json:"calls"`
 	Tools    int `json:"tools"`
 	Attempts int `json:"attempts"`
@@ -54,12 +56,15 @@ type state struct {
 	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Waiting says that a model call is out. Pending are the tool calls that are
-	// out, Act what the step ends with when they are back.
-	Waiting bool      `json:"waiting,omitempty"`
-	Pending []pending `json:"pending,omitempty"`
-	NewAsks []Ask     `json:"new_asks,omitempty"`
-	Act     *Outcome  `json:"act,omitempty"`
-	Outcome Outcome   `json:"outcome"`
+	// out, Act what the step ends with when they are back. Answer is what it ends with
+	// when the snapshot that is out is back.
+	Waiting     bool      `json:"waiting,omitempty"`
+	Pending     []pending `json:"pending,omitempty"`
+	NewAsks     []Ask     `json:"new_asks,omitempty"`
+	NewRefusals []Refusal `json:"new_refusals,omitempty"`
+	Act         *Outcome  `json:"act,omitempty"`
+	Answer      *Outcome  `json:"answer,omitempty"`
+	Outcome     Outcome   `json:"outcome"`
 }
 
 // pending is a tool call that is out, and the entry that waits for its result. With Ask
@@ -112,7 +117,8 @@ func (s *Step) JSON() bool { return s.s.JSON }
 // Waits says whether the effect with this key is out.
 func (s *Step) Waits(k Key) bool {
 	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
-	return isModel || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
+	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
+	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
 }
 
 // Calling returns the key of the model call that is out, if one is.
@@ -140,6 +146,9 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 		s.s.Waiting = false
 		return s.takeReply(ev), nil
 	case ToolReply:
+		if s.s.Answer != nil {
+			return s.takeSnapshot(ev)
+		}
 		return s.takeResult(ev)
 	case Approval:
 		return s.takeApproval(ev), nil
@@ -211,7 +220,7 @@ func (s *Step) endConversation(r ModelReply) []Effect {
 		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
 	}
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
-	return s.end(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
 }
 
 // takeCalls gives every call of the message its result: the agent's own tools
@@ -222,7 +231,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	s.s.Act = act
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
 	var effects []Effect
-	asked := len(s.s.NewAsks)
+	asked, called := len(s.s.NewAsks), s.s.Tools
 	for i, c := range r.Calls {
 		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
 		switch {
@@ -232,20 +241,20 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			s.s.Exceeded = true
 			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
 		case c.Own && s.s.OwnTools && c.Permission == Denied:
-			entry.Notice = &Notice{Code: NotPermitted, Detail: c.Why}
+			entry.Notice = s.refuse(s.newCall(c, r.Message, i), c.Why)
 		case c.Own && s.s.OwnTools && c.Permission == Asked:
-			s.ask(c, r.Message, i, len(s.s.Transcript))
+			s.ask(s.newCall(c, r.Message, i), c.Why, len(s.s.Transcript))
 		case c.Own && s.s.OwnTools:
-			s.s.Pending = append(s.s.Pending, pending{Index: s.s.Tools, Entry: len(s.s.Transcript)})
-			effects = append(effects, ToolCall{Key: s.toolKey(s.s.Tools), Message: r.Message, Call: i, Name: c.Name, Shown: s.s.Offer.Shown})
-			s.s.Tools++
+			call := s.newCall(c, r.Message, i)
+			s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: len(s.s.Transcript)})
+			effects = append(effects, call)
 		default:
 			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}
 		}
 		s.s.Transcript = append(s.s.Transcript, entry)
 	}
 	isAsking := len(s.s.NewAsks) > asked
-	if act == nil && (len(refused) > 0 || len(effects) == 0 && !isAsking) {
+	if act == nil && (len(refused) > 0 || s.s.Tools == called) {
 		s.attempted(r)
 	}
 	if len(r.Calls) == 0 {
@@ -263,7 +272,8 @@ func (s *Step) exceeds() bool {
 	return limit > 0 && s.s.Tools >= limit
 }
 
-// ToolCalls returns how many of the agent's own tools the step has called.
+// ToolCalls returns how many calls of the agent's own tools the step has had, those that
+// were refused too.
 func (s *Step) ToolCalls() int { return s.s.Tools }
 
 // attempted counts a message that came to nothing. Its text is a better answer
@@ -281,7 +291,7 @@ func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
 	}
 	entry := &s.s.Transcript[s.s.Pending[i].Entry]
-	entry.Text, entry.Error = r.Result, r.Error
+	entry.Text, entry.Error, entry.Took = r.Result, r.Error, r.Took
 	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
 	if len(s.s.Pending) > 0 {
 		return nil, nil
@@ -295,7 +305,7 @@ func (s *Step) goOn() []Effect {
 	case s.s.Cancelled:
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
 	case s.s.Act != nil:
-		return s.end(*s.s.Act)
+		return s.act(*s.s.Act)
 	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts:
 		return s.giveUp()
 	}
@@ -337,7 +347,7 @@ func (s *Step) giveUp() []Effect {
 	_, refused := s.judgeAnswer(text)
 	switch {
 	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
-		return s.end(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
+		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
 	case s.isConversation(), !s.hasAnswer() && !hasText:
 		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text"})
 	}

@@ -145,14 +145,18 @@ func (c *Client) Close() error {
 func (c *Client) hold(ctx context.Context) (release func(), err error) {
 	select {
 	case c.starting <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		release = func() { <-c.starting }
+	case <-ctx.Done(): // of a call it ends with the client, too
+		release, err = func() {}, ctx.Err()
 	}
 	if c.life.Err() != nil {
-		<-c.starting
-		return nil, errClosed
+		err = errClosed
 	}
-	return func() { <-c.starting }, nil
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
 }
 
 // alive returns a session that calls can be made in.
@@ -162,6 +166,7 @@ func (c *Client) alive(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	defer release()
+	lost := false
 	if s := c.session; s != nil {
 		if !s.isOver() && (!s.suspect.Load() || s.ping(ctx) == nil) {
 			return s, nil
@@ -169,26 +174,39 @@ func (c *Client) alive(ctx context.Context) (*session, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // which says nothing of the server
 		}
+		lost = s.lost.Load()
 		if err := c.drop(ctx); err != nil {
 			return nil, err
 		}
 	}
+	// A session that the server forgot is opened anew as the protocol has it, and a
+	// server that did not fail is not left alone for that.
+	if !lost {
+		if err := c.awaitRestart(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.open(ctx); err != nil {
+		return nil, err
+	}
+	return c.session, nil
+}
+
+// awaitRestart waits until the server may be started anew, and counts that.
+func (c *Client) awaitRestart(ctx context.Context) error {
 	wait, err := c.restarts.next(time.Now())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.note("it is started anew")
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	if err := c.open(ctx); err != nil {
-		return nil, err
-	}
-	return c.session, nil
 }
 
 // drop ends the session, and waits until nothing of it is left.
@@ -278,7 +296,7 @@ func (c *Client) call(ctx context.Context, name string, arguments any) (*sdk.Cal
 			return nil, err
 		}
 		result, err := s.call(ctx, name, arguments)
-		if !again || !errors.Is(err, sdk.ErrConnectionClosed) {
+		if unsent := (errUnsent{}); !again || !errors.As(err, &unsent) {
 			return result, err
 		}
 	}
@@ -292,6 +310,9 @@ type tool struct {
 
 // Definition is what models are told of the tool.
 func (t tool) Definition() backends.Tool { return t.listed.definition }
+
+// Idempotent says that the server says so of the tool.
+func (t tool) Idempotent() bool { return t.listed.idempotent }
 
 // Call runs the tool. A cancelled ctx ends it at once; the server is told.
 func (t tool) Call(ctx context.Context, arguments string) (string, error) {

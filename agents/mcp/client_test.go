@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
 )
 
@@ -28,6 +29,11 @@ func TestCall(t *testing.T) {
 	d := find(t, c, "arguments").Definition()
 	if d.Description != "does arguments" || string(d.Schema) != `{"type":"object"}` {
 		t.Errorf("the definition is %+v", d)
+	}
+	for name, want := range map[string]bool{"arguments": true, "environment": true, "die": false, "fail": false} {
+		if agents.IsIdempotent(find(t, c, name)) != want {
+			t.Errorf("%s is idempotent: not %t", name, want)
+		}
 	}
 	if err := c.Ping(t.Context()); err != nil {
 		t.Error(err)
@@ -99,17 +105,22 @@ func TestCancel(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var got []string
-	c, _ := start(t, self("honest"), mcp.Options{Progress: func(server, tool string, _ float64, message string) {
+	var got []agents.Progress
+	c, _ := start(t, self("honest"), mcp.Options{})
+	ctx := agents.WithProgress(t.Context(), func(p agents.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, server+" "+tool+" "+message)
-	}})
+		got = append(got, p)
+	})
+	if _, err := find(t, c, "progress").Call(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
 	call(t, c, "progress", "")
 	mu.Lock()
 	defer mu.Unlock()
-	if want := []string{"fake progress 1 of 3", "fake progress half way", "fake progress 3 of 3"}; !slices.Equal(got, want) {
-		t.Errorf("the progress was %q, not %q", got, want)
+	want := []agents.Progress{{Fraction: 0.25, Text: "1 of 4"}, {Fraction: 0.5, Text: "half way"}, {Fraction: 0.75, Text: "3 of 4"}, {Text: "4"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("the progress was %v, not %v", got, want)
 	}
 }
 

@@ -12,14 +12,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 )
 
 // What is taken of a server's list. Every definition is paid for with every model
 // call, so these are far above what is sensible.
 const (
 	mostTools       = 256
+	mostPages       = 32
 	mostDescription = 16 << 10
 	mostSchema      = 64 << 10
+	mostDefinitions = 256 << 10 // all tools' together
 )
 
 // listing is a server's tools as it lists them, checked one by one.
@@ -28,31 +31,56 @@ type listing struct {
 	note   func(line string)
 	tools  []listed
 	seen   map[string]bool
+	size   int // of the definitions, in bytes
 }
 
 // listed is a tool under its server's name for it.
 type listed struct {
 	name       string
 	definition backends.Tool // as yet without a name
+	// idempotent says that the server calls the tool so, or one that only reads.
+	idempotent bool
 }
 
 // readTools asks a server for its tools and returns those that are to be had. What is
 // wrong with one costs that one, and a note.
 func readTools(ctx context.Context, session *sdk.ClientSession, server Server, note func(line string)) ([]listed, error) {
 	l := listing{server: server, note: note, seen: map[string]bool{}}
-	count := 0
-	for tool, err := range session.Tools(ctx, nil) {
+	params := &sdk.ListToolsParams{}
+	for pages, count := 1, 0; ; pages++ {
+		page, err := session.ListTools(ctx, params)
 		if err != nil {
 			return nil, err
 		}
-		if count++; count > mostTools {
-			note(fmt.Sprintf("it lists more than %d tools; the rest is left out", mostTools))
+		kept := page.Tools[:min(len(page.Tools), mostTools-count)]
+		for _, tool := range kept {
+			l.add(tool)
+		}
+		count += len(kept)
+		isLast := page.NextCursor == ""
+		if len(kept) < len(page.Tools) || !isLast && (count == mostTools || pages == mostPages) {
+			note(fmt.Sprintf("it lists more than %d tools, or %d pages of them; the rest is left out", mostTools, mostPages))
+			isLast = true
+		}
+		if isLast {
 			break
 		}
-		l.add(tool)
+		params.Cursor = page.NextCursor
 	}
 	l.noteUnknown()
 	return l.tools, nil
+}
+
+// uncached is a middleware that has the SDK keep no list of tools: one is asked for when
+// it has changed, however long the server said that it would hold.
+func uncached(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, req)
+		if list, ok := result.(*sdk.ListToolsResult); ok && list != nil {
+			list.TTLMs = 0
+		}
+		return result, err
+	}
 }
 
 func (l *listing) add(tool *sdk.Tool) {
@@ -71,11 +99,20 @@ func (l *listing) add(tool *sdk.Tool) {
 	if err == nil && len(tool.Description) > mostDescription {
 		err = fmt.Errorf("its description has %d bytes, more than %d", len(tool.Description), mostDescription)
 	}
+	size := len(tool.Name) + len(tool.Description) + len(schema)
+	if err == nil && l.size+size > mostDefinitions {
+		err = fmt.Errorf("with it the server's definitions have more than %d bytes; allowed_tools can choose among them", mostDefinitions)
+	}
 	if err != nil {
 		l.note(fmt.Sprintf("its tool %q is left out: %v", oneLine(tool.Name, mostLogged), err))
 		return
 	}
-	l.tools = append(l.tools, listed{tool.Name, backends.Tool{Description: tool.Description, Schema: schema}})
+	l.size += size
+	hints := tool.Annotations
+	l.tools = append(l.tools, listed{
+		name: tool.Name, definition: backends.Tool{Description: contextbuild.Clean(tool.Description), Schema: schema},
+		idempotent: hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint),
+	})
 }
 
 func (l *listing) wanted(tool string) bool {

@@ -90,7 +90,7 @@ type group struct {
 	leash leash
 
 	mu   sync.Mutex
-	over bool // the command has ended, and its number may be another's
+	over bool // the command has ended, and its number may soon be another's
 }
 
 // startGroup starts a command.
@@ -124,13 +124,17 @@ func killed(cmd *exec.Cmd) error {
 
 // wait waits until the command has ended, and kills what it left behind in its group.
 func (g *group) wait() error {
-	err := g.cmd.Wait()
+	err := reap(g.cmd, g.finish)
+	g.leash.release()
+	return err
+}
+
+// finish kills the group, for the last time.
+func (g *group) finish() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over = true
 	g.leash.kill()
-	g.leash.release()
-	return err
 }
 
 // supervise is wait for a command that has to do what the lifeline says. It closes

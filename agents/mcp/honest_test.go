@@ -15,11 +15,16 @@ func said(content ...sdk.Content) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{Content: content}, nil
 }
 
+// hints are what the honest server says of some of its tools.
+var hints = map[string]*sdk.ToolAnnotations{
+	"environment": {ReadOnlyHint: true}, "arguments": {IdempotentHint: true}, "die": {Title: "Die"},
+}
+
 // honestServer keeps to the protocol, whatever its tools do. Say gets what they print.
 func honestServer(say func(line string)) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "honest", Version: "1"}, nil)
 	add := func(name string, run handler) {
-		s.AddTool(&sdk.Tool{Name: name, Description: "does " + name, InputSchema: map[string]any{"type": "object"}}, run)
+		s.AddTool(&sdk.Tool{Name: name, Description: "does " + name, InputSchema: map[string]any{"type": "object"}, Annotations: hints[name]}, run)
 	}
 	add("arguments", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return said(&sdk.TextContent{Text: string(req.Params.Arguments)})
@@ -39,6 +44,13 @@ func honestServer(say func(line string)) *sdk.Server {
 		block()
 		return nil, nil
 	})
+	add("progress and wait", func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if _, err := progress(ctx, req); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	add("wait", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		say("waiting")
 		<-ctx.Done()
@@ -56,12 +68,12 @@ func honestServer(say func(line string)) *sdk.Server {
 }
 
 func progress(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	for i := range 3 {
+	for i, message := range []string{"", "half way", "", ""} {
 		params := &sdk.ProgressNotificationParams{
-			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3,
+			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: 4, Message: message,
 		}
-		if i == 1 {
-			params.Message = "half way"
+		if i == 3 {
+			params.Total = 0 // not known any more
 		}
 		if err := req.Session.NotifyProgress(ctx, params); err != nil {
 			return nil, err

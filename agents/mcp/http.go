@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -64,15 +65,33 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if resp.StatusCode == http.StatusNotFound {
+		noteRefusal(req.Context())
+	}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		resp.Body.Close()
 		return nil, fmt.Errorf("it answers %s: give it its key under headers", resp.Status)
 	}
+	// Of an error the SDK reads all, whatever it calls itself.
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || kind != "text/event-stream" {
+	if err != nil || kind != "text/event-stream" || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		resp.Body = &boundedBody{ReadCloser: resp.Body, left: mostMessage}
 	}
 	return resp, nil
+}
+
+type refusalKey struct{}
+
+// withRefusal returns a context in which a request that the server does not take, since
+// it does not know the session, is noted.
+func withRefusal(ctx context.Context, refused *atomic.Bool) context.Context {
+	return context.WithValue(ctx, refusalKey{}, refused)
+}
+
+func noteRefusal(ctx context.Context) {
+	if refused, ok := ctx.Value(refusalKey{}).(*atomic.Bool); ok {
+		refused.Store(true)
+	}
 }
 
 // answer sends a request that ends with the life of the connection, and answers for the
@@ -132,7 +151,7 @@ type boundedBody struct {
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("it sends more than %d bytes", mostMessage)
+		return 0, errors.New(tooLong)
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

@@ -1,8 +1,10 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
 )
 
@@ -48,20 +51,23 @@ func TestHTTP(t *testing.T) {
 		honest.ServeHTTP(w, r)
 	}))
 	server.Headers = map[string]string{"X-Key": "secret"}
-	told := make(chan string, 10)
-	c, _ := start(t, server, mcp.Options{Progress: func(_, tool string, _ float64, message string) { told <- tool + " " + message }})
+	c, _ := start(t, server, mcp.Options{})
 	if got := call(t, c, "arguments", `{"a":1}`); got != `{"a":1}` {
 		t.Errorf("the server was given %s", got)
 	}
 	mustContain(t, fails(t, c, "fail", ""), "no such file")
-	call(t, c, "progress", "")
-	select {
-	case got := <-told:
-		if got != "progress 1 of 3" {
-			t.Errorf("the progress was %q", got)
-		}
-	case <-time.After(patience):
-		t.Error("there was no progress")
+	watched, stop := context.WithCancel(t.Context())
+	defer stop()
+	told := make(chan agents.Progress, 10)
+	watched = agents.WithProgress(watched, func(p agents.Progress) {
+		told <- p
+		stop()
+	})
+	if _, err := find(t, c, "progress_and_wait").Call(watched, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was cancelled when it made progress: %v", err)
+	}
+	if got, want := <-told, (agents.Progress{Fraction: 0.25, Text: "1 of 4"}); got != want {
+		t.Errorf("the progress was %v", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -106,7 +112,7 @@ func TestHTTPFaults(t *testing.T) {
 			for range 100 {
 				fmt.Fprint(w, strings.Repeat(" ", 1<<20))
 			}
-		}, "more than 8388608"},
+		}, "more than the 8 MiB that are taken"},
 		"silent": {saysNothing, "did not answer within 1s"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +135,26 @@ func TestHTTPFaults(t *testing.T) {
 	})
 }
 
+// TestHTTPFloodOfAnError: an error that calls itself a stream is bounded like any other.
+func TestHTTPFloodOfAnError(t *testing.T) {
+	var sent atomic.Int64
+	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusBadRequest)
+		for range 100 {
+			n, err := fmt.Fprint(w, strings.Repeat("x", 1<<20))
+			if err != nil {
+				return
+			}
+			sent.Add(int64(n))
+		}
+	}))
+	mustContain(t, refused(t, server), "Bad Request")
+	if n := sent.Load(); n > 50<<20 {
+		t.Errorf("%d bytes of an error were read", n)
+	}
+}
+
 // TestHTTPLies: what goes wrong with a call costs the call; a session that is lost is
 // opened anew.
 func TestHTTPLies(t *testing.T) {
@@ -136,7 +162,6 @@ func TestHTTPLies(t *testing.T) {
 		lie  func(w http.ResponseWriter, r *http.Request)
 		want string
 	}{
-		"lost session": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "session"},
 		"cut": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, "event: message\ndata: {\"json")
@@ -147,7 +172,7 @@ func TestHTTPLies(t *testing.T) {
 			for range 100 {
 				fmt.Fprint(w, strings.Repeat("x", 1<<20))
 			}
-		}, ""},
+		}, "its answer has more than the 8 MiB that are taken: ask it for less"},
 		"flood of events": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			data := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"call-1","progress":1,"message":"` +
@@ -171,7 +196,7 @@ func TestHTTPLies(t *testing.T) {
 			if name == "silence" {
 				server.CallTimeout = 300 * time.Millisecond
 			}
-			c, _ := start(t, server, mcp.Options{Progress: func(string, string, float64, string) {}})
+			c, _ := start(t, server, mcp.Options{})
 			before := heap()
 			lying.Store(true)
 			got := fails(t, c, "arguments", "")
@@ -184,6 +209,84 @@ func TestHTTPLies(t *testing.T) {
 				t.Errorf("after that the tool returned %q", got)
 			}
 		})
+	}
+}
+
+// TestForgottenSession: a call that the server refuses because it has forgotten the
+// session is made in a new one, however often that happens; one that is under way then
+// has failed, and is not made twice.
+func TestForgottenSession(t *testing.T) {
+	t.Parallel()
+	var forgetful atomic.Bool
+	waiting := make(chan struct{}, 10)
+	honest, _ := honestHTTP(t)
+	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		isCall := bytes.Contains(body, []byte("tools/call"))
+		switch {
+		case isCall && bytes.Contains(body, []byte(`"wait"`)):
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			waiting <- struct{}{}
+			<-r.Context().Done()
+		case (isCall || bytes.Contains(body, []byte(`"ping"`))) && forgetful.CompareAndSwap(true, false):
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			honest.ServeHTTP(w, r)
+		}
+	}))
+	c, _ := start(t, server, mcp.Options{})
+	wait, done := find(t, c, "wait"), make(chan error, 1)
+	go func() {
+		_, err := wait.Call(t.Context(), "")
+		done <- err
+	}()
+	<-waiting
+	forgetful.Store(true)
+	if err := c.Ping(t.Context()); err == nil {
+		t.Error("a server that has forgotten the session answers a ping")
+	}
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "forgot the session during the call") {
+		t.Errorf("the call that was under way: %v", err)
+	}
+	if len(waiting) > 0 {
+		t.Error("the call that was under way was made twice")
+	}
+	for i := range mcp.MaxRestarts + 2 {
+		forgetful.Store(true)
+		if got := call(t, c, "arguments", fmt.Sprintf(`{"n":%d}`, i)); got != fmt.Sprintf(`{"n":%d}`, i) {
+			t.Errorf("in the new session the tool returned %q", got)
+		}
+	}
+}
+
+// TestUnknownSession: a server that knows no session is not asked for ever.
+func TestUnknownSession(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	honest, _ := honestHTTP(t)
+	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if bytes.Contains(body, []byte("tools/call")) {
+			asked.Add(1)
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		honest.ServeHTTP(w, r)
+	}))
+	c, _ := start(t, server, mcp.Options{})
+	mustContain(t, fails(t, c, "arguments", ""), "forgot the session")
+	if n := asked.Load(); n != 2 {
+		t.Errorf("it was asked %d times", n)
 	}
 }
 

@@ -100,7 +100,32 @@ var lies = map[string]map[string]func(out io.Writer, r request){
 	}},
 	"no tools": {"tools/list": func(out io.Writer, r request) { answer(out, r, `{"tools":"none"}`) }},
 	"nothing":  nil,
-	"modern":   {"initialize": func(out io.Writer, r request) { answerError(out, r, -32601) }},
+	"large schemas": {"tools/list": func(out io.Writer, r request) {
+		var tools []string
+		for i := range 100 {
+			tools = append(tools, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object","description":"%s"}}`, i, strings.Repeat("x", 50<<10)))
+		}
+		answer(out, r, `{"tools":[`+strings.Join(tools, ",")+`]}`)
+	}},
+	"empty pages": {"tools/list": func(out io.Writer, r request) { answer(out, r, `{"tools":[],"nextCursor":"again"}`) }},
+	"modern":      modern(),
+}
+
+// modern knows no initialization. It has other tools after a call, and says that its list
+// holds for a day.
+func modern() map[string]func(out io.Writer, r request) {
+	name := "tool"
+	return map[string]func(out io.Writer, r request){
+		"initialize": func(out io.Writer, r request) { answerError(out, r, -32601) },
+		"tools/list": func(out io.Writer, r request) {
+			answer(out, r, fmt.Sprintf(`{"resultType":"complete","ttlMs":86400000,"tools":[{"name":%q,"inputSchema":{"type":"object"}}]}`, name))
+		},
+		"tools/call": func(out io.Writer, r request) {
+			name = "other"
+			fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			answer(out, r, `{"resultType":"complete","content":[{"type":"text","text":"fine"}]}`)
+		},
+	}
 }
 
 // strangeResults are results by the name of the tool that is called.

@@ -2,12 +2,14 @@ package mcp_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
 )
 
@@ -23,7 +25,7 @@ func TestLiesAtStart(t *testing.T) {
 		"dies at start":     {"ended during the start", "exit status 7", "Error: no database"},
 		"silent":            {"did not answer within 500ms"},
 		"silent list":       {"did not answer within 500ms"},
-		"a schema of 10 MB": {"bytes, more than 8388608"},
+		"a schema of 10 MB": {"its answer has more than the 8 MiB that are taken"},
 		"no tools":          {"start"},
 	} {
 		t.Run(lie, func(t *testing.T) {
@@ -53,10 +55,10 @@ func TestGarbage(t *testing.T) {
 // asked for.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	progress := func(string, string, float64, string) { t.Error("progress that is nobody's was told") }
-	c, _ := start(t, self("liar", "asks"), mcp.Options{Progress: progress})
-	if got := call(t, c, "tool", ""); got != "fine" {
-		t.Errorf("the tool returned %q", got)
+	c, _ := start(t, self("liar", "asks"), mcp.Options{})
+	ctx := agents.WithProgress(t.Context(), func(agents.Progress) { t.Error("progress that is nobody's was told") })
+	if got, err := find(t, c, "tool").Call(ctx, ""); got != "fine" {
+		t.Errorf("the tool returned %q: %v", got, err)
 	}
 }
 
@@ -108,6 +110,21 @@ func TestSilence(t *testing.T) {
 	lines.await(t, "started anew")
 }
 
+// TestImpatience: whoever's time is over, a server that hangs is found out.
+func TestImpatience(t *testing.T) {
+	t.Parallel()
+	server := impatient("silent forever")
+	server.CallTimeout = time.Second
+	c, lines := start(t, server, mcp.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := find(t, c, "tool").Call(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the call ended with %v", err)
+	}
+	fails(t, c, "tool", "")
+	lines.await(t, "started anew")
+}
+
 // TestDeaf: a call to a server that does not read ends in time, as do those after
 // it, although they cannot be sent.
 func TestDeaf(t *testing.T) {
@@ -139,16 +156,16 @@ func TestDeaf(t *testing.T) {
 // TestFlood: 100 MB cost the call, and no memory.
 func TestFlood(t *testing.T) {
 	for name, want := range map[string]string{
-		"id_first":   "more than 8388608",
-		"id_last":    "more than 8388608",
-		"no_message": "without an end of line, more than 8388608",
+		"id_first":   `MCP server "fake": its answer has more than the 8 MiB that are taken: ask it for less`,
+		"id_last":    `MCP server "fake": its answer has more than the 8 MiB that are taken: ask it for less`,
+		"no_message": "it sent a line of 104857601 bytes that is no message, and of one at most 8 MiB are read",
 		"many":       "",
 		"errors":     "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := self("liar", "floods")
 			server.CallTimeout = 5 * time.Minute // under the race detector, on a busy machine
-			c, _ := start(t, server, mcp.Options{Progress: func(string, string, float64, string) {}})
+			c, _ := start(t, server, mcp.Options{})
 			before := heap()
 			if want == "" {
 				call(t, c, name, "")
@@ -217,11 +234,38 @@ func TestEndlessList(t *testing.T) {
 	lines.await(t, "more than 256 tools")
 }
 
-// TestModern: a server that knows no initialization is spoken to without one.
+// TestManyDefinitions: what a server lists cannot fill a model's context.
+func TestManyDefinitions(t *testing.T) {
+	t.Parallel()
+	c, lines := start(t, self("liar", "large schemas"), mcp.Options{})
+	if got := len(c.Tools()); got != 5 {
+		t.Errorf("of 100 tools of 50 KB each there are %d", got)
+	}
+	lines.await(t, "allowed_tools can choose")
+}
+
+// TestPages: pages without tools come to an end.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	c, lines := start(t, self("liar", "empty pages"), mcp.Options{})
+	if got := len(c.Tools()); got != 0 {
+		t.Errorf("it has %d tools", got)
+	}
+	lines.await(t, "32 pages")
+}
+
+// TestModern: a server that knows no initialization is spoken to without one, and what
+// it says of how long its list holds is no reason not to ask for the list when it changes.
 func TestModern(t *testing.T) {
 	t.Parallel()
 	c, _ := start(t, self("liar", "modern"), mcp.Options{})
 	if got := call(t, c, "tool", ""); got != "fine" {
 		t.Errorf("the tool returned %q", got)
+	}
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(c); !slices.Equal(got, []string{"mcp__fake__other"}) {
+		t.Errorf("after a change the tools are %v", got)
 	}
 }

@@ -23,6 +23,19 @@ func adoptOrphans(cmd *exec.Cmd) error {
 	return nil
 }
 
+// reap waits for a command, and calls ended when it has ended and still has its number:
+// until it is waited for, no other process or group can get that.
+func reap(cmd *exec.Cmd, ended func()) error {
+	for {
+		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break // what else is wrong cmd.Wait says
+		}
+	}
+	ended()
+	return cmd.Wait()
+}
+
 // killOrphans kills this process's children until it has none that it may kill. A
 // kernel that does not list them leaves those that had left the group.
 func killOrphans() {

@@ -8,4 +8,12 @@ import "os/exec"
 // children: what leaves the group stays.
 func adoptOrphans(*exec.Cmd) error { return nil }
 
+// reap waits for a command, and calls ended when it has ended. Its number is free by
+// then, and for an instant could be another's.
+func reap(cmd *exec.Cmd, ended func()) error {
+	err := cmd.Wait()
+	ended()
+	return err
+}
+
 func killOrphans() {}

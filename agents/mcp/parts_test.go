@@ -197,3 +197,13 @@ func TestObjectSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainError: neither a key in an address nor the id of a session is told.
+func TestPlainError(t *testing.T) {
+	err := errors.New(`sending "tools/call": failed to reconnect (session ID: SECRET): connection failed after 5 attempts: ` +
+		`Get "https://SECRET@example.com/mcp?key=SECRET": dial tcp 127.0.0.1:1: connection refused`)
+	want := `failed to reconnect: connection failed after 5 attempts: Get "https://…": dial tcp 127.0.0.1:1: connection refused`
+	if got := plainError(err); got != want {
+		t.Errorf("it is told as %q", got)
+	}
+}

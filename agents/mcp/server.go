@@ -88,10 +88,6 @@ type Options struct {
 	// Log is told, a line at a time, what a server prints on its standard error, and
 	// what was done about a server that misbehaves. It is called concurrently.
 	Log func(server, line string)
-	// Progress is told how far a call is, in the server's own count, and what the
-	// server says of it, or "3 of 10" if it says only the whole. It is called
-	// concurrently and must not wait for anything: the server's results wait for it.
-	Progress func(server, tool string, progress float64, message string)
 	// Launcher is the command that runs a server under a guard: see the function
 	// Launcher. Without one, servers are ended by Close, but not when the program is
 	// killed. On Windows it is not needed, and not used.

@@ -8,21 +8,20 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/agents"
 )
 
 // pingLimit is how long a server that let a call run out of time may take to show
 // that it lives.
 const pingLimit = 5 * time.Second
-
-// lateProgress is how long after a call's end its progress is still told: over HTTP it
-// comes on another way than the result.
-const lateProgress = time.Second
 
 // mostError is how much of a server's error a model is shown, in bytes.
 const mostError = 4 << 10
@@ -35,8 +34,9 @@ type session struct {
 	process  *process    // nil over HTTP
 	sever    func()      // ends all requests over HTTP
 	stale    atomic.Bool // the server's list of tools is not what it was
-	suspect  atomic.Bool // a call ran out of time, and nothing came since
-	calls    sync.Map    // of the tools' names, by the progress token of the call
+	suspect  atomic.Bool // a call was given up, and nothing came since
+	lost     atomic.Bool // the server does not know it any more (HTTP)
+	calls    sync.Map    // of the progress token of a call: func(agents.Progress)
 	lastCall atomic.Int64
 	// life ends when the session is being closed, and with it the calls in it.
 	life    context.Context
@@ -70,13 +70,14 @@ func (s *session) open(ctx context.Context, version string) error {
 			s.progressed(req.Params)
 		},
 	})
+	client.AddSendingMiddleware(uncached)
 	s.conn, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		return err
 	}
 	go func() {
 		// What broke it is told by the calls that it breaks.
-		_ = s.conn.Wait()
+		s.lose(s.conn.Wait())
 		s.finish()
 	}()
 	return nil
@@ -118,19 +119,29 @@ func (s *session) notified(method string, params json.RawMessage) {
 func (s *session) progressed(p *sdk.ProgressNotificationParams) {
 	// A token of another type is not ours, and may be none that a map can look for.
 	token, ok := p.ProgressToken.(string)
-	if !ok || s.options.Progress == nil {
-		return
-	}
-	tool, ok := s.calls.Load(token)
 	if !ok {
 		return
 	}
-	message := p.Message
-	if message == "" && p.Total > 0 {
-		message = fmt.Sprintf("%g of %g", p.Progress, p.Total)
+	tell, ok := s.calls.Load(token)
+	if !ok {
+		return
 	}
-	s.options.Progress(s.server.Name, tool.(string), p.Progress, oneLine(message, mostLogged))
+	told := agents.Progress{Text: oneLine(p.Message, mostLogged)}
+	if p.Total > 0 {
+		told.Fraction = p.Progress / p.Total
+	}
+	switch {
+	case told.Text != "":
+	case p.Total > 0:
+		told.Text = fmt.Sprintf("%g of %g", p.Progress, p.Total)
+	default:
+		told.Text = fmt.Sprintf("%g", p.Progress)
+	}
+	tell.(func(agents.Progress))(told)
 }
+
+// errUnsent is about a call that did not reach the server: the session was over.
+type errUnsent struct{ error }
 
 // call runs a tool under the server's time limit.
 func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.CallToolResult, error) {
@@ -138,27 +149,44 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
 	token := fmt.Sprintf("call-%d", s.lastCall.Add(1))
-	s.calls.Store(token, tool)
-	defer time.AfterFunc(lateProgress, func() { s.calls.Delete(token) })
+	s.calls.Store(token, agents.ProgressOf(ctx))
+	defer s.calls.Delete(token)
 	params := &sdk.CallToolParams{Name: tool, Arguments: arguments}
 	params.SetProgressToken(token)
-	result, err := s.conn.CallTool(limited, params)
+	var refused atomic.Bool
+	result, err := s.conn.CallTool(withRefusal(limited, &refused), params)
 	switch {
 	case err == nil:
 		s.suspect.Store(false)
 		return result, nil
+	case errors.Is(err, sdk.ErrSessionMissing):
+		s.lose(err)
+		s.finish()
+		// It ends all calls of the session, of which others may be under way.
+		if refused.Load() {
+			return nil, errUnsent{s.explain(ctx, "call", err)}
+		}
 	case errors.Is(err, sdk.ErrConnectionClosed):
 		s.finish()
-		return nil, err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case s.life.Err() != nil:
+		return nil, errUnsent{s.explain(ctx, "call", err)}
+	case ctx.Err() == nil && s.life.Err() != nil:
 		return nil, errors.New("it was ended during the call")
 	case limited.Err() != nil:
+		// It may be that it hangs, whoever's time it was that is over.
 		s.suspect.Store(true)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, fmt.Errorf("it did not answer within %s; the call was cancelled", s.server.CallTimeout)
 	}
 	return nil, s.explain(ctx, "call", err)
+}
+
+// lose notes that a session ended because its server has forgotten it.
+func (s *session) lose(err error) {
+	if errors.Is(err, sdk.ErrSessionMissing) {
+		s.lost.Store(true)
+	}
 }
 
 // ping asks the server for a sign of life. Any answer is one.
@@ -188,8 +216,26 @@ func answered(err error) (answer *jsonrpc.Error, ok bool) {
 	return answer, ok
 }
 
-// sdkWords are how the SDK begins its errors.
-var sdkWords = regexp.MustCompile(`^(?:(?:calling|sending) "[^"]*": |rejected by transport: )+`)
+// tooLong is about an answer of more than mostMessage. The SDK's error of one over HTTP
+// has longEvent.
+const (
+	tooLong   = "its answer has more than the 8 MiB that are taken: ask it for less"
+	longEvent = "exceeded 8388608 bytes"
+)
+
+// What the SDK's errors have beside what is to be told: how they begin, and the
+// session's id and whole address, with which others could use the session.
+var (
+	sdkWords  = regexp.MustCompile(`^(?:(?:calling|sending) "[^"]*": |rejected by transport: |(?:connection|client|server) (?:is )?clos(?:ed|ing): )+`)
+	sdkID     = regexp.MustCompile(` \(session ID: [^)]*\)`)
+	addresses = regexp.MustCompile(`(https?://)[^\s"]*`)
+)
+
+// plainError is an error of the SDK without those.
+func plainError(err error) string {
+	text := sdkID.ReplaceAllLiteralString(sdkWords.ReplaceAllLiteralString(err.Error(), ""), "")
+	return oneLine(addresses.ReplaceAllString(text, "$1…"), mostError)
+}
 
 // explain says in one line what went wrong with what was asked of the server.
 func (s *session) explain(ctx context.Context, what string, err error) error {
@@ -204,16 +250,22 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 	case errors.As(err, &transport):
 		// The error itself has the whole address, and with it perhaps a key.
 		return fmt.Errorf("%s: %w", what, transport.Err)
+	case isAnswer && answer.Code == codeUnread:
+		return errors.New(answer.Message)
 	case isAnswer:
 		return fmt.Errorf("it answers with error %d: %s", answer.Code, oneLine(answer.Message, mostError))
 	case errors.As(err, &form):
 		return fmt.Errorf("its answer to the %s has not the form that the protocol gives it", what)
+	case errors.Is(err, sdk.ErrSessionMissing):
+		return fmt.Errorf("it forgot the session during the %s", what)
+	case strings.Contains(err.Error(), longEvent):
+		return errors.New(tooLong)
 	case errors.Is(err, io.EOF) && s.process != nil:
 		return fmt.Errorf("it ended during the %s (%s)", what, s.process.epitaph())
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("it ended the connection during the %s", what)
 	}
-	return fmt.Errorf("%s: %s", what, oneLine(sdkWords.ReplaceAllString(err.Error(), ""), mostError))
+	return fmt.Errorf("%s: %s", what, plainError(err))
 }
 
 func (s *session) withLastWords(err error) error {

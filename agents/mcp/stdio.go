@@ -128,10 +128,10 @@ func (c *stdioConn) next() (jsonrpc.Message, error) {
 		case err != nil:
 			return nil, err
 		case l.cut:
-			if m, ok := refused(l.text, fmt.Sprintf("its message has %d bytes, more than %d", l.size, mostMessage)); ok {
+			if m, ok := refused(l.text, tooLong); ok {
 				return m, nil
 			}
-			return nil, fmt.Errorf("it sent %d bytes without an end of line, more than %d", l.size, mostMessage)
+			return nil, fmt.Errorf("it sent a line of %d bytes that is no message, and of one at most 8 MiB are read", l.size)
 		case len(bytes.TrimSpace(l.text)) == 0:
 			continue
 		}
@@ -139,7 +139,7 @@ func (c *stdioConn) next() (jsonrpc.Message, error) {
 		if err == nil {
 			return message, nil
 		}
-		if m, ok := refused(l.text, "its message cannot be read: "+err.Error()); ok {
+		if m, ok := refused(l.text, "its answer cannot be read: "+err.Error()); ok {
 			return m, nil
 		}
 		if !c.babble {
@@ -153,6 +153,10 @@ var (
 	idFirst = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,`)
 	idLast  = regexp.MustCompile(`,\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
+
+// codeUnread is in the errors that stand for a response that could not be taken. Only
+// their messages are told.
+const codeUnread = -31999
 
 // refused makes the response that text would have been into an error, if its id can
 // be found: then one call is lost and not the session.
@@ -172,7 +176,7 @@ func refused(text []byte, why string) (jsonrpc.Message, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: why}}, true
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: codeUnread, Message: why}}, true
 }
 
 // Write sends a message. It waits until those before it were taken, or ctx ends.

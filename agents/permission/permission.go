@@ -3,17 +3,10 @@
 package permission
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Action is what becomes of a call.
@@ -34,7 +27,8 @@ type Rule struct {
 	Tool string
 	// Arguments are patterns of some of a call's arguments, by their names; all must fit.
 	// A text is compared as it is, a list of texts with blanks in between, anything else
-	// as JSON.
+	// as JSON. To ask or deny it is enough that a text within a list or an object fits; to
+	// allow, a pattern that has no blank has to fit each text of a list.
 	Arguments map[string]string
 }
 
@@ -69,10 +63,11 @@ func (r Rules) Check() error {
 
 // Decide decides about a call of a tool with these arguments, as the model wrote them.
 // The strictest rule that fits holds, wherever it stands: deny before ask before allow.
-// A rule to allow fits only if an argument fits in every way it can be read (a path as
-// it stands and made clean), a rule to ask or deny if it does in one way, in any case
-// of letters. To ask for all calls but a few, allow these and let Otherwise be Ask.
-// Arguments that can be read in two ways are denied.
+// A rule to allow fits only if an argument fits in every way it can be written (a path as
+// it stands and made clean, JSON with its names in order), a rule to ask or deny if it
+// does in one, in any case of letters. To ask for all calls but a few, allow these and
+// let Otherwise be Ask. Arguments of which readers would take different ones, as where a
+// name is there twice, are denied.
 func Decide(rules Rules, tool, arguments string) Decision {
 	args, err := read(arguments)
 	if err != nil {
@@ -113,98 +108,15 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s %s(%s)", r.Action, r.Tool, strings.Join(parts, ", "))
 }
 
-func (r Rule) fits(tool string, args map[string]string) bool {
+func (r Rule) fits(tool string, args map[string]argument) bool {
 	strict := r.Action == Allow
-	if !fits(r.Tool, tool, strict) {
+	if !compile(r.Tool, strict).MatchString(tool) {
 		return false
 	}
 	for name, pattern := range r.Arguments {
-		value, ok := args[fold(name)]
-		if !ok {
-			return false
-		}
-		asWritten, clean := fits(pattern, value, strict), fits(pattern, path.Clean(value), strict)
-		if strict && !(asWritten && clean) || !asWritten && !clean {
+		if a, ok := args[fold(name)]; !ok || !a.fits(pattern, strict) {
 			return false
 		}
 	}
 	return true
-}
-
-// fits compares a text with a pattern.
-func fits(pattern, text string, strict bool) bool {
-	expr := regexp.QuoteMeta(pattern)
-	expr = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(expr)
-	flags := "(?s)"
-	if !strict {
-		flags = "(?si)"
-	}
-	return regexp.MustCompile(flags + "^" + expr + "$").MatchString(text)
-}
-
-// read returns the arguments as texts, under their folded names: readers of JSON differ
-// in which of two arguments with one name they take, and some, Go's among them, do not
-// tell the case of its letters.
-func read(arguments string) (map[string]string, error) {
-	args := map[string]string{}
-	if strings.TrimSpace(arguments) == "" {
-		return args, nil
-	}
-	d := json.NewDecoder(strings.NewReader(arguments))
-	if first, err := d.Token(); err != nil || first != json.Delim('{') {
-		return nil, errors.New("are no JSON object")
-	}
-	for d.More() {
-		name, value, err := member(d)
-		if err != nil {
-			return nil, err
-		}
-		if _, twice := args[fold(name)]; twice {
-			return nil, fmt.Errorf("have %q twice", name)
-		}
-		args[fold(name)] = value
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, fmt.Errorf("are no JSON object: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("have more after them")
-	}
-	return args, nil
-}
-
-// fold returns one name for all that differ in case only, as strings.EqualFold has it.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, name)
-}
-
-func member(d *json.Decoder) (name, value string, err error) {
-	token, err := d.Token()
-	if err != nil {
-		return "", "", fmt.Errorf("are no JSON object: %w", err)
-	}
-	name, _ = token.(string) // the decoder takes nothing else there
-	var raw json.RawMessage
-	if err := d.Decode(&raw); err != nil {
-		return "", "", fmt.Errorf("are no JSON object: %w", err)
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return name, text, nil
-	}
-	var list []string
-	if json.Unmarshal(raw, &list) == nil && raw[0] == '[' {
-		return name, strings.Join(list, " "), nil
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, raw); err != nil {
-		return "", "", fmt.Errorf("are no JSON object: %w", err)
-	}
-	return name, compact.String(), nil
 }

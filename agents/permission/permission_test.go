@@ -2,8 +2,9 @@ package permission
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -82,6 +83,30 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
+// FuzzDecideAsToolsRead holds rules to what a tool of this program makes of the same
+// arguments: what is allowed is inside, and what is inside is denied.
+func FuzzDecideAsToolsRead(f *testing.F) {
+	for _, arguments := range []string{
+		`{"path":"docs/a"}`, `{"path":"docs/../a"}`, `{"PATH":"docs/a","path":"a"}`, `{"p\u0061th":"\u0064ocs/a"}`, `{"path":"docs/\ud800"}`,
+		`{"path":["docs/a"]}`, `{"path":"docs\\a"}`, `{"path":null,"path":"docs/a"}`, `{"path":"./docs//a"} `, "", "null", "{\"path\":\"docs/\xff\"}",
+	} {
+		f.Add(arguments)
+	}
+	inside := map[string]string{"path": "docs/*"}
+	f.Fuzz(func(t *testing.T, arguments string) {
+		allowed := Decide(Rules{Rules: []Rule{{Allow, "t", inside}}, Otherwise: Deny}, "t", arguments).Action == Allow
+		denied := Decide(Rules{Rules: []Rule{{Deny, "t", inside}}}, "t", arguments).Action == Deny
+		var args struct {
+			Path string `json:"path"`
+		}
+		err := json.Unmarshal([]byte(arguments), &args)
+		within := err == nil && strings.HasPrefix(path.Clean(args.Path), "docs/")
+		if within && !denied || allowed && err == nil && !within {
+			t.Errorf("%q has the path %q: allowed %t, denied %t", arguments, args.Path, allowed, denied)
+		}
+	})
+}
+
 func TestUnattended(t *testing.T) {
 	for action, want := range map[Action]Action{Allow: Allow, Ask: Deny, Deny: Deny} {
 		if got := (Decision{action, "a reason"}).Unattended(Deny); got.Action != want {
@@ -95,14 +120,11 @@ func TestUnattended(t *testing.T) {
 
 // plain is a tool that does not say whether it changes the world; knowing is one that
 // does if its arguments say so.
-type plain struct{ calls *int }
+type plain struct{}
 
 func (p plain) Definition() backends.Tool { return backends.Tool{Name: "t"} }
 
-func (p plain) Call(context.Context, string) (string, error) {
-	*p.calls++
-	return "called", errors.New("with an error")
-}
+func (plain) Call(context.Context, string) (string, error) { return "called", nil }
 
 type knowing struct{ plain }
 
@@ -110,18 +132,14 @@ func (knowing) ChangesWorld(arguments string) bool { return arguments == "change
 
 func TestPlanning(t *testing.T) {
 	const note = `{"success":true,"planned":true,"note":"t was not run: this is planning. Say in your answer what it is to do; the winner can run it."}`
-	calls := 0
 	for _, c := range []struct {
 		arguments, plain, knowing string
-	}{{"change", note, note}, {"look", note, "called"}} {
-		if out, _ := Planning(plain{&calls}).Call(t.Context(), c.arguments); out != c.plain {
-			t.Errorf("a tool that does not know, %s: %s", c.arguments, out)
+	}{{"change", note, note}, {"look", note, ""}} {
+		if out, planned := Planning(plain{}, c.arguments); out != c.plain || !planned {
+			t.Errorf("a tool that does not know, %s: %s, planned=%t", c.arguments, out, planned)
 		}
-		if out, _ := Planning(knowing{plain{&calls}}).Call(t.Context(), c.arguments); out != c.knowing {
-			t.Errorf("a tool that knows, %s: %s", c.arguments, out)
+		if out, planned := Planning(knowing{}, c.arguments); out != c.knowing || planned != (out != "") {
+			t.Errorf("a tool that knows, %s: %s, planned=%t", c.arguments, out, planned)
 		}
-	}
-	if calls != 1 || Planning(plain{&calls}).Definition().Name != "t" {
-		t.Errorf("%d calls were made", calls)
 	}
 }

@@ -1,9 +1,7 @@
 package permission
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/massgen/massgen/agents"
 )
@@ -21,25 +19,17 @@ func ChangesWorld(tool agents.Tool, arguments string) bool {
 	return !ok || w.ChangesWorld(arguments)
 }
 
-// Planning returns a tool as it is while the panel plans: a call that changes the world
-// is not run, and its result says so. All else is the tool's own.
-func Planning(tool agents.Tool) agents.Tool { return planned{tool} }
-
-type planned struct{ agents.Tool }
-
-// Call describes a call that changes the world, and runs any other.
-func (p planned) Call(ctx context.Context, arguments string) (string, error) {
-	if !ChangesWorld(p.Tool, arguments) {
-		return p.Tool.Call(ctx, arguments)
+// Planning is agents.Member.Plan while a panel plans: a call that changes the world is not
+// run, and what stands for its result says so.
+func Planning(tool agents.Tool, arguments string) (result string, planned bool) {
+	if !ChangesWorld(tool, arguments) {
+		return "", false
 	}
-	name := p.Definition().Name
-	text, err := json.Marshal(struct {
+	// A struct of texts can always be encoded.
+	text, _ := json.Marshal(struct {
 		Success bool   `json:"success"`
 		Planned bool   `json:"planned"`
 		Note    string `json:"note"`
-	}{true, true, fmt.Sprintf("%s was not run: this is planning. Say in your answer what it is to do; the winner can run it.", name)})
-	if err != nil {
-		return "", fmt.Errorf("describe a call of %s: %w", name, err)
-	}
-	return string(text), nil
+	}{true, true, tool.Definition().Name + " was not run: this is planning. Say in your answer what it is to do; the winner can run it."})
+	return string(text), true
 }

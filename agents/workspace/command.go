@@ -169,6 +169,9 @@ func (c *command) terms(w *Workspace) string {
 	if len(c.Deny) > 0 {
 		fmt.Fprintf(&b, " Programs that may not run: %s.", strings.Join(c.Deny, ", "))
 	}
+	if w.links != nil {
+		b.WriteString(" The files of the answers that you were shown are in $ANSWERS/agent1 and so on, for reading.")
+	}
 	for _, m := range w.mounts {
 		fmt.Fprintf(&b, " It can read %s at %s.", m.name, m.dir)
 	}
@@ -184,6 +187,9 @@ func (runCommandArgs) changesWorld(w *Workspace) bool {
 	return w.command == nil || w.command.fence == nil || w.command.Network
 }
 
+// noExit stands for the exit status of a command that was ended before it had one.
+const noExit = -1
+
 type runCommandResult struct {
 	Success  bool   `json:"success"`
 	Exit     int    `json:"exit"`
@@ -193,27 +199,31 @@ type runCommandResult struct {
 	Error    string `json:"error,omitempty"`
 }
 
-func (w *Workspace) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
-	p, err := w.find(orAll(a.Dir))
+func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
+	p, err := v.find(orAll(a.Dir))
 	if err != nil {
 		return nil, err
 	}
-	if p.tree != &w.own {
+	if p.tree != &v.own {
 		return nil, fmt.Errorf("commands run in the workspace, not in %s: leave dir out", p.name)
 	}
 	if info, err := p.tree.root.Stat(p.rel); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is no folder to run a command in", p.name)
 	}
-	file, err := w.command.resolve(a.Argv)
+	file, err := v.command.resolve(a.Argv)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.command.approved(ctx, a.Argv); err != nil {
+	if err := v.command.approved(ctx, a.Argv); err != nil {
+		return nil, err
+	}
+	fence, err := v.fence()
+	if err != nil {
 		return nil, err
 	}
 	r, err := confine.Run(ctx, confine.Command{
-		Path: file, Argv: a.Argv, Dir: filepath.Join(w.own.dir, filepath.FromSlash(p.rel)), Env: w.commandEnv(),
-		Fence: w.command.fence, Timeout: w.command.Timeout, MaxOutput: w.command.MaxOutput,
+		Path: file, Argv: a.Argv, Dir: filepath.Join(v.own.dir, filepath.FromSlash(p.rel)), Env: v.commandEnv(),
+		Fence: fence, Timeout: v.command.Timeout, MaxOutput: v.command.MaxOutput,
 	})
 	if err != nil {
 		return nil, err
@@ -224,7 +234,8 @@ func (w *Workspace) runCommand(ctx context.Context, a runCommandArgs) (any, erro
 	}
 	switch {
 	case r.TimedOut:
-		result.Error = fmt.Sprintf("it was ended after %s: do it in smaller steps", w.command.Timeout)
+		result.Exit = noExit
+		result.Error = fmt.Sprintf("it was ended after %s: do it in smaller steps", v.command.Timeout)
 	case r.Signal != "":
 		result.Error = "it was ended by " + r.Signal
 	case r.Exit != 0:
@@ -307,10 +318,40 @@ func (c *command) approved(ctx context.Context, argv []string) error {
 	return nil
 }
 
+// fence is the command's fence in this call, which lets it read the answers too, nil
+// where there is none. The links to the answers are made if they are not there.
+func (v *view) fence() (*confine.Fence, error) {
+	var dirs []string
+	if v.links != nil {
+		links := map[string]string{}
+		for _, a := range v.shown() {
+			dir, err := filepath.EvalSymlinks(a.Dir)
+			if err != nil {
+				return nil, v.locate(path.Join(answersName, a.Name)).failure(err)
+			}
+			links[a.Name] = dir
+			dirs = append(dirs, dir)
+		}
+		if err := v.links.show(links); err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, v.links.dir)
+	}
+	if v.command.fence == nil {
+		return nil, nil
+	}
+	fence := *v.command.fence
+	fence.Reads = slices.Concat(fence.Reads, dirs)
+	return &fence, nil
+}
+
 func (w *Workspace) commandEnv() []string {
 	env := []string{
 		"PATH=" + strings.Join(w.command.path, string(filepath.ListSeparator)),
 		"HOME=" + w.own.dir, "TMPDIR=" + w.temp, "LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"),
+	}
+	if w.links != nil {
+		env = append(env, "ANSWERS="+w.links.dir)
 	}
 	for _, name := range w.command.Env {
 		if value, ok := os.LookupEnv(name); ok {

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/massgen/massgen/agents"
 )
 
 func (s scene) runs(argv ...string) runCommandResult {
 	s.t.Helper()
 	text, err := json.Marshal(runCommandArgs{Argv: argv})
 	must(s.t, err)
-	out, err := toolCalled(s.t, s.Tools(), "run_command").Call(s.t.Context(), string(text))
+	out, err := toolCalled(s.t, s.Tools(), "run_command").Call(agents.WithCallInfo(s.t.Context(), s.info), string(text))
 	var r runCommandResult
 	must(s.t, json.Unmarshal([]byte(out), &r))
 	if err != nil && r.Error == "" {
@@ -55,7 +57,7 @@ func TestRunCommand(t *testing.T) {
 
 func TestRunCommandEndsInTime(t *testing.T) {
 	s := open(t, Options{Command: &CommandOptions{Timeout: 100 * time.Millisecond}})
-	if r := s.runs("sleep", "600"); !r.TimedOut || r.Success || r.Error != "it was ended after 100ms: do it in smaller steps" {
+	if r := s.runs("sleep", "600"); !r.TimedOut || r.Success || r.Exit != -1 || r.Error != "it was ended after 100ms: do it in smaller steps" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -119,4 +121,77 @@ func TestWithoutAFenceAPersonIsAsked(t *testing.T) {
 		t.Errorf("asked: %q", asked)
 	}
 	s.is("list_files", args{}, `{"success":true,"path":".","entries":[{"path":"c","type":"file","size":0}]}`)
+}
+
+// TestCommandsSeeAnswers has commands read what the call was shown, and try to change it.
+func TestCommandsSeeAnswers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "temp", "a")
+	one, two := snapshot(t, "f", "one"), snapshot(t, "f", "two")
+	s := open(t, Options{Answers: true, AnswersDir: dir, Command: &CommandOptions{}})
+	s.info = agents.CallInfo{Answers: []agents.ShownAnswer{{Name: "agent1", Dir: one}, {Name: "agent2"}, {Name: "agent3", Dir: two}}}
+	if r := s.runs("sh", "-c", `ls "$ANSWERS"; cat "$ANSWERS"/*/f`); !r.Success || r.Output != "agent1\nagent3\nonetwo" {
+		t.Errorf("%+v", r)
+	}
+	for _, line := range []string{
+		`echo x > "$ANSWERS/agent1/f"`, `echo x > "$ANSWERS/agent1/new"`, `rm "$ANSWERS/agent1/f"`, `rm "$ANSWERS/agent1"`, `touch "$ANSWERS/new"`,
+		`ln -sfn "$HOME" "$ANSWERS/agent1"`, `mv "$ANSWERS" mine`, `cd "$ANSWERS/agent1" && echo x > ../new`, `chmod 777 "$ANSWERS/agent1/f"`,
+		`cp -l "$ANSWERS/agent1/f" mine && echo x > mine`, `ln -s "$ANSWERS/agent1/f" link; echo x > link`,
+	} {
+		if r := s.runs("sh", "-c", line); r.Success {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(one, "f")); err != nil || string(text) != "one" {
+		t.Errorf("the answer's file has %q, %v", text, err)
+	}
+
+	// What another call was shown is out of reach, by its old path too.
+	s.info.Answers = []agents.ShownAnswer{{Name: "agent1", Dir: two}}
+	if r := s.runs("sh", "-c", `ls "$ANSWERS"; cat "$ANSWERS/agent1/f" `+one+`/f`); r.Success || !strings.HasPrefix(r.Output, "agent1\ntwo") || strings.Contains(r.Output, "one") {
+		t.Errorf("%+v", r)
+	}
+	must(t, s.links.show(nil))
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("there are %v, %v", entries, err)
+	}
+	if about := toolCalled(t, s.Tools(), "run_command").Definition().Description; !strings.Contains(about, "$ANSWERS/agent1 and so on") {
+		t.Error(about)
+	}
+}
+
+// TestLinksOfAnEarlierRunGo keeps what is no link.
+func TestLinksOfAnEarlierRunGo(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Symlink("/", filepath.Join(dir, "agent1")))
+	must(t, os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644))
+	s := open(t, Options{Answers: true, AnswersDir: dir, Command: &CommandOptions{}})
+	if r := s.runs("ls", dir); r.Output != "mine\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCommandsOnlyReadMounts has commands try to change what a peer is judged by: in
+// place, by its mode and times, and by a name of their own for the same file.
+func TestCommandsOnlyReadMounts(t *testing.T) {
+	peer := t.TempDir()
+	file := filepath.Join(peer, "answer")
+	must(t, os.WriteFile(file, []byte("theirs"), 0o644))
+	was, err := os.Stat(file)
+	must(t, err)
+	s := open(t, Options{Reads: []Mount{{"agent2", peer}}, Command: &CommandOptions{}})
+	for _, line := range []string{
+		"echo x > $0/answer", "chmod 777 $0/answer", "touch -d 2001-01-01 $0/answer", "rm $0/answer", "mv $0/answer mine", "ln $0/answer mine && echo x > mine",
+		"echo x > $0/new", "mkdir $0/new", "sed -i s/t/x/ $0/answer", "chmod 777 $0", "ln -s answer $0/new",
+	} {
+		if r := s.runs("sh", "-c", line, peer); r.Success {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	is, err := os.Stat(file)
+	must(t, err)
+	text, err := os.ReadFile(file)
+	entries, listing := os.ReadDir(peer)
+	if err != nil || listing != nil || string(text) != "theirs" || len(entries) != 1 || is.Mode() != was.Mode() || !is.ModTime().Equal(was.ModTime()) {
+		t.Errorf("it is %q now, %v, of %v, beside %v", text, is.Mode(), is.ModTime(), entries)
+	}
 }

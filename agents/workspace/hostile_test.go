@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/massgen/massgen/agents"
 )
 
 const canary = "what was outside before"
@@ -25,15 +27,25 @@ var hostilePaths = []string{
 	"peer/../../outside/canary", "peer/../file", "peer/answer.txt", "peer", "peer/new", "peer/leak", "peer/leak/canary",
 	"site/../../outside/canary", "site/keep.md", "site/KEEP.md", "site/./keep.md", "site//keep.md", "site/alias", "site/kept/x",
 	"site/folder/kept.txt", "site/folder", "site/through/kept.txt", "site/into/new", "site",
+	"site/.git/hooks/pre-commit", "site/.GIT/config", "site/sub/.git", "site/sub/.env/x", "site/gitlink/config", "site/.massgen/x",
+	"inner/x", "site/inner/x", "site/inner", "deep/kept.txt", "deep/.", "old/old", "old/new", "older/x", "older/new", "doc/free", "site/doc/free",
+	"answers", "answers/", "answers/x", "answers/agent1", "answers/agent1/file", "answers/agent1/new", "answers/agent1/leak",
+	"answers/agent1/leak/canary", "answers/agent1/up/canary", "answers/agent1/chain/canary", "answers/agent1/dir/link",
+	"answers/agent1/../agent2/file", "answers/agent1/../../outside/canary", "answers/../outside/canary", "answers/agent9/file",
+	"answers/agent1/file/x", "Answers/agent1/file", "ANSWERS/agent1", "answers//agent1//file", "answers/agent1/.", "./answers/agent1/file",
+	"answers/agent1/absolute/canary", "answers/agent1\x00", "answers/agent1 /file", "answers/OUTSIDE", "answers/agent1/OUTSIDE/canary",
+	"toanswers/file", "toanswers", "tosite/keep.md",
 	"/proc/self/root" + "/OUTSIDE/canary", "proc/self/environ", "%2e%2e/outside/canary", "．．/outside/canary", "‥/outside/canary",
 	strings.Repeat("x", 256), strings.Repeat("x", 5000), strings.Repeat("x/", 2000) + "x", strings.Repeat("../", 40) + "etc/passwd",
-	strings.Repeat("é", 128),
+	strings.Repeat("é", 128), "-rf", "--help", "-", "*", "$HOME/canary", "`id`", "/dev/stdin", "/proc/self/fd/3", "/proc/1/cwd/canary",
+	"cafe\u0301/x", "caf\u00e9/x", "peer/ANSWER.TXT", "site/ke\uff45p.md", "file:///OUTSIDE/canary", "absolute/../outside/canary",
 }
 
 // scene is a workspace with everything around it that hostile paths aim at.
 type scene struct {
 	*Workspace
 	t       *testing.T
+	info    agents.CallInfo
 	outside string
 	before  map[string]string
 }
@@ -47,7 +59,9 @@ func newScene(t *testing.T) scene {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for name, text := range map[string]string{
 		"outside/canary": canary, "own/file": "mine", "own/dir/file": "mine", "own/PEER/x": "mine", "peer/answer.txt": "theirs",
-		"site/keep.md": "protected", "site/folder/kept.txt": "protected", "site/kept/old": "protected", "site/free": "free",
+		"site/keep.md": "protected", "site/folder/kept.txt": "protected", "site/kept/old": "protected", "site/kept/sub/x": "protected", "site/free": "free",
+		"site/.git/config": "owner's", "site/sub/.git": "owner's", "site/doc/free": "free", "site/inner/x": "only read",
+		"snap/agent1/file": "judged", "snap/agent1/dir/file": "judged", "snap/agent2/file": "judged", "own/answers/x": "hidden",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(at(name)), 0o755))
 		must(t, os.WriteFile(at(name), []byte(text), 0o644))
@@ -55,18 +69,23 @@ func newScene(t *testing.T) scene {
 	for link, target := range map[string]string{
 		"own/absolute": at("outside"), "own/upwards": "../outside", "own/chain": "upwards", "own/itself": "itself",
 		"own/nowhere": "../outside/new", "own/dir/link": "../../outside", "peer/leak": "../outside", "site/alias": "keep.md",
-		"site/through": "folder", "site/into": "kept",
+		"site/through": "folder", "site/into": "kept", "site/gitlink": ".git",
+		"snap/agent1/leak": "../../outside", "snap/agent1/up": "../../outside", "snap/agent1/chain": "leak",
+		"snap/agent1/absolute": at("outside"), "snap/agent1/dir/link": "../../agent2", "own/toanswers": at("snap/agent1"), "own/tosite": at("site"),
 	} {
 		must(t, os.Symlink(target, at(link)))
 	}
 	makeOddFiles(t, at("own"))
 	w, err := Open(Options{
-		Dir: at("own"), Reads: []Mount{{"peer", at("peer")}}, Writes: []Mount{{"site", at("site")}},
-		Protected: []string{"site/keep.md", "site/folder/kept.txt", "site/kept", "site/later/file"},
+		Dir: at("own"), Reads: []Mount{{"peer", at("peer")}, {"inner", at("site/inner")}},
+		Writes:    []Mount{{"site", at("site")}, {"deep", at("site/folder")}, {"doc", at("site/doc")}, {"old", at("site/kept")}, {"older", at("site/kept/sub")}},
+		Protected: []string{"site/keep.md", "site/folder/kept.txt", "site/kept", "site/later/file"}, Answers: true,
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, w.Close()) })
-	s := scene{Workspace: w, t: t, outside: at("outside")}
+	s := scene{Workspace: w, t: t, outside: at("outside"), info: agents.CallInfo{Final: true, Answers: []agents.ShownAnswer{
+		{Name: "agent1", Dir: at("snap/agent1")}, {Name: "agent2", Dir: at("snap/agent2")}, {Name: "agent3"},
+	}}}
 	s.before = s.kept()
 	return s
 }
@@ -83,7 +102,9 @@ func (s scene) kept() map[string]string {
 	s.t.Helper()
 	parent := filepath.Dir(s.outside)
 	texts := map[string]string{}
-	for _, dir := range []string{"outside", "peer", "site/folder", "site/kept", "site/keep.md"} {
+	for _, dir := range []string{
+		"outside", "peer", "site/folder", "site/kept", "site/keep.md", "site/.git", "site/sub/.git", "site/inner", "snap", "own/answers",
+	} {
 		err := filepath.WalkDir(filepath.Join(parent, dir), func(name string, d os.DirEntry, err error) error {
 			texts[name] = ""
 			if err == nil && d.Type().IsRegular() {
@@ -119,7 +140,7 @@ func (s scene) call(name string, args map[string]any) (string, bool) {
 		if tool.Definition().Name != name {
 			continue
 		}
-		out, err := tool.Call(s.t.Context(), string(text))
+		out, err := tool.Call(agents.WithCallInfo(s.t.Context(), s.info), string(text))
 		var result struct {
 			Success bool   `json:"success"`
 			Error   string `json:"error"`
@@ -134,6 +155,10 @@ func (s scene) call(name string, args map[string]any) (string, bool) {
 }
 
 func TestHostilePaths(t *testing.T) {
+	t.Logf("%d hostile paths, each with every tool", len(hostilePaths))
+	if len(hostilePaths) < 40 {
+		t.Errorf("%d hostile paths are too few", len(hostilePaths))
+	}
 	for _, p := range hostilePaths {
 		t.Run(fmt.Sprintf("%.40q", p), func(t *testing.T) {
 			s := newScene(t)
@@ -238,7 +263,8 @@ func TestProtectedByAnotherSpelling(t *testing.T) {
 	s := newScene(t)
 	site := filepath.Join(filepath.Dir(s.Dir()), "site")
 	must(t, os.Link(filepath.Join(site, "keep.md"), filepath.Join(site, "other-name")))
-	for _, p := range []string{"site/other-name", "site/Keep.MD", "site/LATER/file", "site/later"} {
+	must(t, os.Link(filepath.Join(site, "sub", ".git"), filepath.Join(site, "sub", "git~1")))
+	for _, p := range []string{"site/sub/git~1", "site/other-name", "site/Keep.MD", "site/LATER/file", "site/later"} {
 		if result, ok := s.call("write_file", map[string]any{"path": p, "content": "x"}); ok {
 			t.Errorf("%s was written: %s", p, result)
 		}

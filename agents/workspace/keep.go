@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 	"unicode"
+
+	"github.com/massgen/massgen/agents"
 )
 
 // Results that were too long for the model are kept in a folder of this name in one
@@ -20,9 +22,10 @@ const (
 func (w *Workspace) KeepResult(tool, result string) (where string, err error) {
 	w.changing.Lock()
 	defer w.changing.Unlock()
+	v := w.viewOf(agents.CallInfo{})
 	for {
 		w.kept++
-		p, err := w.change(fmt.Sprintf("%s/%s/%s-%03d.txt", programFolder, ResultsFolder, plainName(tool), w.kept))
+		p, err := v.change(fmt.Sprintf("%s/%s/%s-%03d.txt", programFolder, ResultsFolder, plainName(tool), w.kept))
 		if err != nil {
 			return "", fmt.Errorf("keep a result: %w", err)
 		}

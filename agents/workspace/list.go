@@ -39,25 +39,25 @@ type listFilesResult struct {
 	Truncated string  `json:"truncated,omitempty"`
 }
 
-func (w *Workspace) listFiles(ctx context.Context, a listFilesArgs) (any, error) {
-	p, err := w.find(orAll(a.Path))
+func (v *view) listFiles(ctx context.Context, a listFilesArgs) (any, error) {
+	p, err := v.find(orAll(a.Path))
 	if err != nil {
 		return nil, err
 	}
 	result := listFilesResult{done: done{true, p.name}, Entries: []entry{}}
-	err = w.walk(ctx, p, max(a.Depth, 1), func(at place, info fs.FileInfo) error {
+	err = v.walk(ctx, p, max(a.Depth, 1), func(at place, info fs.FileInfo) error {
 		if len(result.Entries) == mostListed {
 			result.Truncated = fmt.Sprintf("there are more than %d entries: name a folder", mostListed)
 			return fs.SkipAll
 		}
-		result.Entries = append(result.Entries, entryOf(at, info))
+		result.Entries = append(result.Entries, v.entryOf(at, info))
 		return nil
 	})
 	return result, err
 }
 
-func entryOf(p place, info fs.FileInfo) entry {
-	e := entry{Path: p.name, Type: "other", ReadOnly: !p.tree.writable}
+func (v *view) entryOf(p place, info fs.FileInfo) entry {
+	e := entry{Path: p.name, Type: "other", ReadOnly: !v.canChange(p.tree)}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		e.Type, e.Size = "file", info.Size()
@@ -78,22 +78,18 @@ func orAll(name string) string {
 }
 
 // walk visits what is below a folder, in the order of names, and for the workspace
-// itself the mounts first; or the one file that p is. It follows no links.
-func (w *Workspace) walk(ctx context.Context, p place, depth int, visit func(place, fs.FileInfo) error) error {
+// itself the answers and mounts first; or the one file that p is. It follows no links.
+func (v *view) walk(ctx context.Context, p place, depth int, visit func(place, fs.FileInfo) error) error {
+	if p.tree == v.answers {
+		return v.walkAnswers(ctx, depth, visit)
+	}
 	if p.name == "." {
-		for i := range w.mounts {
-			at := w.locate(w.mounts[i].name)
-			info, err := at.stat()
-			if err != nil {
-				return err
-			}
-			if err := visit(at, info); err != nil {
-				return skipped(err)
-			}
+		if err := v.visitTrees(visit); err != nil {
+			return skipped(err)
 		}
 	}
 	visited := 0
-	err := fs.WalkDir(p.tree.root.FS(), p.rel, func(rel string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(folders{p.tree.root.FS(), p.tree.root}, p.rel, func(rel string, d fs.DirEntry, err error) error {
 		visited++
 		at := p.below(rel)
 		switch {
@@ -107,7 +103,7 @@ func (w *Workspace) walk(ctx context.Context, p place, depth int, visit func(pla
 			return at.failure(err)
 		case rel == p.rel && d.IsDir():
 			return nil
-		case p.name == "." && w.locate(at.name).tree != p.tree:
+		case p.name == "." && v.locate(at.name).tree != p.tree:
 			return skipDir(d) // a mount hides it
 		}
 		info, err := d.Info()
@@ -126,6 +122,54 @@ func (w *Workspace) walk(ctx context.Context, p place, depth int, visit func(pla
 		return nil
 	})
 	return skipped(err)
+}
+
+// visitTrees visits what stands beside the workspace's own files.
+func (v *view) visitTrees(visit func(place, fs.FileInfo) error) error {
+	if len(v.shown()) > 0 {
+		info, err := v.own.root.Stat(".") // they have no folder of their own: any tells that it is one
+		if err != nil {
+			return v.locate(answersName).failure(err)
+		}
+		if err := visit(v.locate(answersName), info); err != nil {
+			return err
+		}
+	}
+	for i := range v.mounts {
+		at := v.locate(v.mounts[i].name)
+		info, err := at.stat()
+		if err != nil {
+			return err
+		}
+		if err := visit(at, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkAnswers is walk for the folder of answers.
+func (v *view) walkAnswers(ctx context.Context, depth int, visit func(place, fs.FileInfo) error) error {
+	for _, a := range v.shown() {
+		at, err := v.find(path.Join(answersName, a.Name))
+		if err != nil {
+			return err
+		}
+		info, err := at.stat()
+		if err != nil {
+			return err
+		}
+		if err := visit(at, info); err != nil {
+			return skipped(err)
+		}
+		if depth == 1 {
+			continue
+		}
+		if err := v.walk(ctx, at, depth-1, visit); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func skipped(err error) error {
@@ -175,8 +219,8 @@ type searchFilesResult struct {
 	Truncated string `json:"truncated,omitempty"`
 }
 
-func (w *Workspace) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) {
-	p, err := w.find(orAll(a.Path))
+func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) {
+	p, err := v.find(orAll(a.Path))
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +232,7 @@ func (w *Workspace) searchFiles(ctx context.Context, a searchFilesArgs) (any, er
 		return nil, fmt.Errorf("files is no pattern of names, such as *.go: %w", err)
 	}
 	result := searchFilesResult{done: done{true, p.name}, Matches: []match{}}
-	err = w.walk(ctx, p, maxDepth, func(at place, info fs.FileInfo) error {
+	err = v.walk(ctx, p, maxDepth, func(at place, info fs.FileInfo) error {
 		if !info.Mode().IsRegular() || !named(a.Files, at.name) {
 			return nil
 		}

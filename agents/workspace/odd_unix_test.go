@@ -39,3 +39,15 @@ func TestPipeSwappedWhileItRuns(t *testing.T) {
 	}
 	stop()
 }
+
+// TestPipeInPlaceOfAFolder has what was listed as a folder be a pipe when it is opened.
+func TestPipeInPlaceOfAFolder(t *testing.T) {
+	s := newScene(t)
+	at := func(name string) string { return filepath.Join(s.Dir(), name) }
+	stop := swap(at("dir"), at("pipe"), at("aside"))
+	for range 200 {
+		s.call("list_files", map[string]any{"depth": 9})
+		s.call("search_files", map[string]any{"pattern": "x"})
+	}
+	stop()
+}

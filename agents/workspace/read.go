@@ -39,8 +39,8 @@ type binaryResult struct {
 	Note   string `json:"note"`
 }
 
-func (w *Workspace) readFile(_ context.Context, a readFileArgs) (any, error) {
-	p, err := w.find(a.Path)
+func (v *view) readFile(_ context.Context, a readFileArgs) (any, error) {
+	p, err := v.find(a.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +93,9 @@ func wholeRunes(part []byte, limit int) (text string, end int, ok bool) {
 // open opens the regular file of a place. It neither waits for the other end of a pipe
 // nor starts a device.
 func (p place) open() (*os.File, fs.FileInfo, error) {
+	if p.tree.root == nil {
+		return nil, nil, p.isFolder()
+	}
 	info, err := p.tree.root.Stat(p.rel)
 	if link := p.link(p.rel); err != nil && link != "" {
 		return nil, nil, fmt.Errorf("%s leads through a symbolic link, %s, outside or nowhere: name a file inside", p.name, link)
@@ -101,7 +104,7 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 		return nil, nil, p.failure(err)
 	}
 	if info.IsDir() {
-		return nil, nil, fmt.Errorf("%s is a folder: list_files shows what is in it", p.name)
+		return nil, nil, p.isFolder()
 	}
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s is %s and cannot be read: name a file", p.name, kind(info.Mode()))
@@ -116,6 +119,10 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%s changed while it was opened: try again", p.name)
 	}
 	return f, info, nil
+}
+
+func (p place) isFolder() error {
+	return fmt.Errorf("%s is a folder: list_files shows what is in it", p.name)
 }
 
 // readAll reads a file that is no longer than most.

@@ -21,12 +21,13 @@ type tool[A any] struct {
 	workspace  *Workspace
 	definition backends.Tool
 	required   []string
-	run        func(context.Context, A) (any, error)
+	run        func(*view, context.Context, A) (any, error)
+	idempotent bool
 }
 
 // newTool joins a definition of tools.json with the function that runs it. The
 // function returns what is encoded as the result.
-func newTool[A any](w *Workspace, name string, run func(context.Context, A) (any, error)) *tool[A] {
+func newTool[A any](w *Workspace, name string, run func(*view, context.Context, A) (any, error)) *tool[A] {
 	t := &tool[A]{workspace: w, run: run}
 	var definitions []backends.Tool
 	if err := json.Unmarshal(toolsJSON, &definitions); err != nil {
@@ -57,11 +58,21 @@ func (t *tool[A]) Call(ctx context.Context, arguments string) (string, error) {
 	if err != nil {
 		return failed(err)
 	}
-	result, err := t.run(ctx, args)
-	if err != nil {
+	v := t.workspace.viewOf(agents.CallInfoOf(ctx))
+	result, err := t.run(v, ctx, args)
+	if err = errors.Join(err, v.close()); err != nil {
 		return failed(err)
 	}
 	return encode(result)
+}
+
+// Idempotent says that the tool only looks.
+func (t *tool[A]) Idempotent() bool { return t.idempotent }
+
+// looking marks a tool that changes nothing.
+func (t *tool[A]) looking() *tool[A] {
+	t.idempotent = true
+	return t
 }
 
 // changer is implemented by arguments of tools that may change what is not the

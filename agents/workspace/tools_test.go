@@ -20,7 +20,7 @@ func open(t *testing.T, o Options) scene {
 	w, err := Open(o)
 	must(t, err)
 	t.Cleanup(func() { must(t, w.Close()) })
-	return scene{Workspace: w, t: t}
+	return scene{Workspace: w, t: t, info: agents.CallInfo{Final: true}}
 }
 
 // is runs a tool and compares its whole result.
@@ -200,6 +200,7 @@ func TestOpenRefuses(t *testing.T) {
 		"two mounts called A":                 {Dir: own, Reads: []Mount{{"a", dir}}, Writes: []Mount{{"A", dir}}},
 		"is in the workspace":                 {Dir: dir, Reads: []Mount{{"a", filepath.Dir(file)}}},
 		"in no mount that can be written to":  {Dir: own, Reads: []Mount{{"a", dir}}, Protected: []string{"a/file"}},
+		"is in the workspace, where":          {Dir: own, Answers: true, AnswersDir: filepath.Join(own, "a"), Command: &CommandOptions{}},
 		"the command pattern":                 {Dir: own, Command: &CommandOptions{Allow: []string{"/bin/sh"}}},
 		"what commands may read: lstat /none": {Dir: own, Command: &CommandOptions{Reads: []string{"/none"}}},
 	} {
@@ -287,5 +288,19 @@ func TestChangesWorld(t *testing.T) {
 		if !ok || tool.ChangesWorld(c.arguments) != c.want {
 			t.Errorf("%s(%s) changes the world: not %t", c.tool, c.arguments, c.want)
 		}
+	}
+}
+
+// TestOnlyWhatLooksMayBeCalledAgain after a call of which nobody knows whether it ran.
+func TestOnlyWhatLooksMayBeCalledAgain(t *testing.T) {
+	s := open(t, Options{Command: &CommandOptions{}})
+	var looking []string
+	for _, tool := range s.Tools() {
+		if agents.IsIdempotent(tool) {
+			looking = append(looking, tool.Definition().Name)
+		}
+	}
+	if want := []string{"read_file", "list_files", "search_files"}; !slices.Equal(looking, want) {
+		t.Errorf("%q are idempotent, want %q", looking, want)
 	}
 }

@@ -30,23 +30,34 @@ type Options struct {
 	// Temp is where commands keep temporary files; empty means a new folder that Close
 	// removes.
 	Temp string
-	// Reads are mounts that the agent may only read, Writes those that it may change.
+	// Reads are mounts that the agent may only read, Writes those that its file tools may
+	// change in calls whose agents.CallInfo is Final. In these, what is called .git, .env
+	// or .massgen stays as it is.
 	Reads, Writes []Mount
 	// Protected are paths, as tools name them, within Writes that stay as they are, with
-	// all below them.
+	// all below them, whichever of Writes leads there. So do Reads that lie within Writes.
 	Protected []string
+	// Answers is for an agent of a panel: the folders of the answers that it was shown
+	// (agents.CallInfo) appear as answers/NAME, for reading only. Answers is then no name
+	// for a mount, and hides a file of the workspace with that name.
+	Answers bool
+	// AnswersDir is where commands find the same folders as links, by the variable
+	// ANSWERS. It is made if it is not there, and is not in Dir; what it has of other links
+	// goes. Empty means a new folder that Close removes.
+	AnswersDir string
 	// Command turns run_command on.
 	Command *CommandOptions
 }
 
 // Workspace is an agent's folder with its mounts. It is safe for concurrent use.
 type Workspace struct {
-	own       tree
-	mounts    []tree
-	protected []string
-	command   *command
-	temp      string
-	ownTemp   bool
+	own     tree
+	mounts  []tree
+	answers *tree // stands for the folder of answers and has no root; nil without one
+	links   *links
+	command *command
+	temp    string
+	ownTemp bool
 	// changing is held while a tool changes files, so that what was checked still
 	// holds.
 	changing sync.Mutex
@@ -60,6 +71,7 @@ type tree struct {
 	file     string // the one file of root that is shown, for a mount that is a file
 	dir      string // where it is, without symbolic links
 	writable bool
+	kept     []kept
 }
 
 // Open opens a workspace. An error names the option and the cure.
@@ -82,6 +94,9 @@ func Open(o Options) (w *Workspace, err error) {
 	if w.own.file != "" || filepath.Dir(w.own.dir) == w.own.dir {
 		return w, fmt.Errorf("open the workspace %s: it is no folder of its own: name another", o.Dir)
 	}
+	if o.Answers {
+		w.answers = &tree{name: answersName}
+	}
 	for i, m := range slices.Concat(o.Reads, o.Writes) {
 		if err := w.mount(m, i >= len(o.Reads)); err != nil {
 			return w, err
@@ -93,9 +108,18 @@ func Open(o Options) (w *Workspace, err error) {
 	if err := w.openTemp(o.Temp); err != nil {
 		return w, err
 	}
-	if o.Command != nil {
-		w.command, err = newCommand(*o.Command, w)
+	if o.Command == nil {
+		return w, nil
 	}
+	if o.Answers && linkable {
+		if w.links, err = openLinks(o.AnswersDir); err != nil {
+			return w, err
+		}
+		if _, ok := inside(w.links.dir, w.own.dir); ok {
+			return w, fmt.Errorf("the folder of answers %s is in the workspace, where commands could change it: take one elsewhere", o.AnswersDir)
+		}
+	}
+	w.command, err = newCommand(*o.Command, w)
 	return w, err
 }
 
@@ -130,6 +154,8 @@ func (w *Workspace) mount(m Mount, writable bool) error {
 		return fmt.Errorf("mount %s: %w", m.Dir, err)
 	case name != m.Name || name == "." || strings.Contains(name, "/"):
 		return fmt.Errorf("mount %s: its name %q is not one element of a path", m.Dir, m.Name)
+	case w.answers != nil && strings.EqualFold(name, answersName):
+		return fmt.Errorf("mount %s: %s is where the answers' folders are: give it another name", m.Dir, name)
 	case slices.ContainsFunc(w.mounts, func(t tree) bool { return strings.EqualFold(t.name, name) }):
 		return fmt.Errorf("mount %s: there are two mounts called %s: give one another name", m.Dir, name)
 	}
@@ -138,32 +164,8 @@ func (w *Workspace) mount(m Mount, writable bool) error {
 		return fmt.Errorf("mount %s as %s: %w", m.Dir, name, err)
 	}
 	w.mounts = append(w.mounts, t)
-	if within(t.dir, w.own.dir) {
+	if _, ok := inside(t.dir, w.own.dir); ok {
 		return fmt.Errorf("mount %s as %s: it is in the workspace, where commands could change it: take one elsewhere", m.Dir, name)
-	}
-	return nil
-}
-
-// within says that a clean path is a folder's own or below it.
-func within(name, folder string) bool {
-	rest, ok := strings.CutPrefix(name, folder)
-	return ok && (rest == "" || os.IsPathSeparator(rest[0]))
-}
-
-func (w *Workspace) protect(names []string) error {
-	for _, name := range names {
-		clean, err := parsePath(name)
-		if err != nil {
-			return fmt.Errorf("protect %s: %w", name, err)
-		}
-		p := w.locate(clean)
-		if p.tree.name == "" || !p.tree.writable {
-			return fmt.Errorf("protect %s: it is in no mount that can be written to: begin it with the name of one", name)
-		}
-		if link := p.link(p.rel); link != "" {
-			return fmt.Errorf("protect %s: it leads through a symbolic link, %s: name the file itself", name, link)
-		}
-		w.protected = append(w.protected, clean)
 	}
 	return nil
 }
@@ -193,6 +195,9 @@ func (w *Workspace) Close() error {
 			errs = append(errs, t.root.Close())
 		}
 	}
+	if w.links != nil {
+		errs = append(errs, w.links.close())
+	}
 	if w.ownTemp && w.temp != "" {
 		errs = append(errs, os.RemoveAll(w.temp))
 	}
@@ -204,17 +209,41 @@ func (w *Workspace) Dir() string { return w.own.dir }
 
 // Tools are the tools of the workspace, in a fixed order.
 func (w *Workspace) Tools() []agents.Tool {
+	list := newTool(w, "list_files", (*view).listFiles).looking()
+	list.definition.Description += w.trees()
 	tools := []agents.Tool{
-		newTool(w, "read_file", w.readFile), newTool(w, "write_file", w.writeFile), newTool(w, "edit_file", w.editFile),
-		newTool(w, "list_files", w.listFiles), newTool(w, "search_files", w.searchFiles),
-		newTool(w, "move_file", w.moveFile), newTool(w, "delete_file", w.deleteFile),
+		newTool(w, "read_file", (*view).readFile).looking(), newTool(w, "write_file", (*view).writeFile),
+		newTool(w, "edit_file", (*view).editFile), list, newTool(w, "search_files", (*view).searchFiles).looking(),
+		newTool(w, "move_file", (*view).moveFile), newTool(w, "delete_file", (*view).deleteFile),
 	}
 	if w.command != nil {
-		run := newTool(w, "run_command", w.runCommand)
+		run := newTool(w, "run_command", (*view).runCommand)
 		run.definition.Description += " " + w.command.terms(w)
 		tools = append(tools, run)
 	}
 	return tools
+}
+
+// trees tells the model what there is beside its own files.
+func (w *Workspace) trees() string {
+	var b strings.Builder
+	if w.answers != nil {
+		fmt.Fprintf(&b, " In %[1]s/agent1 and so on are the files of the answers that you were shown, for reading only.", answersName)
+	}
+	for _, t := range w.mounts {
+		what, may := "a folder", "be read only"
+		if t.file != "" {
+			what = "a file"
+		}
+		switch {
+		case t.writable && w.answers != nil:
+			may = "be written to by the file tools once your answer has won"
+		case t.writable:
+			may = "be written to by the file tools"
+		}
+		fmt.Fprintf(&b, " %s is %s from elsewhere that can %s.", t.name, what, may)
+	}
+	return b.String()
 }
 
 // place is a path as it was given, and where that is.
@@ -224,23 +253,18 @@ type place struct {
 	rel  string // within the tree's root
 }
 
-// locate finds the tree of a clean path.
+// locate finds the tree of a clean path. Of what is below answers it knows no more.
 func (w *Workspace) locate(clean string) place {
 	first, rest, _ := strings.Cut(clean, "/")
+	if w.answers != nil && first == w.answers.name {
+		return place{clean, w.answers, path.Join(".", rest)}
+	}
 	for i := range w.mounts {
 		if t := &w.mounts[i]; t.name == first {
 			return place{clean, t, path.Join(".", t.file, rest)}
 		}
 	}
 	return place{clean, &w.own, clean}
-}
-
-func (w *Workspace) find(name string) (place, error) {
-	clean, err := parsePath(name)
-	if err != nil {
-		return place{}, err
-	}
-	return w.locate(clean), nil
 }
 
 // stat says what is there, without following a link.

@@ -23,13 +23,13 @@ type writeFileResult struct {
 	Created bool `json:"created"`
 }
 
-func (w *Workspace) writeFile(_ context.Context, a writeFileArgs) (any, error) {
+func (v *view) writeFile(_ context.Context, a writeFileArgs) (any, error) {
 	if len(a.Content) > mostWritten {
 		return nil, fmt.Errorf("the content has %d bytes: at most %d are possible", len(a.Content), mostWritten)
 	}
-	w.changing.Lock()
-	defer w.changing.Unlock()
-	p, err := w.change(a.Path)
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	p, err := v.change(a.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ type editFileResult struct {
 	Replacements int `json:"replacements"`
 }
 
-func (w *Workspace) editFile(_ context.Context, a editFileArgs) (any, error) {
-	w.changing.Lock()
-	defer w.changing.Unlock()
-	p, err := w.change(a.Path)
+func (v *view) editFile(_ context.Context, a editFileArgs) (any, error) {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	p, err := v.change(a.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,14 @@ type moveFileResult struct {
 	From string `json:"from"`
 }
 
-func (w *Workspace) moveFile(_ context.Context, a moveFileArgs) (any, error) {
-	w.changing.Lock()
-	defer w.changing.Unlock()
-	from, err := w.change(a.From)
+func (v *view) moveFile(_ context.Context, a moveFileArgs) (any, error) {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	from, err := v.change(a.From)
 	if err != nil {
 		return nil, err
 	}
-	to, err := w.change(a.To)
+	to, err := v.change(a.To)
 	if err != nil {
 		return nil, err
 	}
@@ -146,10 +146,10 @@ type deleteFileArgs struct {
 	Recursive bool   `json:"recursive"`
 }
 
-func (w *Workspace) deleteFile(_ context.Context, a deleteFileArgs) (any, error) {
-	w.changing.Lock()
-	defer w.changing.Unlock()
-	p, err := w.change(a.Path)
+func (v *view) deleteFile(_ context.Context, a deleteFileArgs) (any, error) {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+	p, err := v.change(a.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +177,10 @@ func (a moveFileArgs) changesWorld(w *Workspace) bool   { return w.inMount(a.Fro
 func (a deleteFileArgs) changesWorld(w *Workspace) bool { return w.inMount(a.Path) }
 
 func (w *Workspace) inMount(name string) bool {
-	p, err := w.find(name)
-	return err == nil && p.tree != &w.own
+	clean, err := parsePath(name)
+	if err != nil {
+		return false
+	}
+	t := w.locate(clean).tree
+	return t.writable && t != &w.own
 }

@@ -68,9 +68,9 @@ func usesO200k(provider, model string) bool {
 	return false
 }
 
-// bytesPerToken divides a text's size where no tokenizer counts it (DESIGN §6).
+// BytesPerToken divides a text's size where no tokenizer counts it (DESIGN §6).
 // It is low for English, which has four, so that the estimate is rather too high.
-const bytesPerToken = 3
+const BytesPerToken = 3
 
 // Text counts the tokens of a text, in time that grows with its length alone: a
 // second is enough for a megabyte of anything, and for ten of prose.
@@ -80,7 +80,7 @@ func (c Counter) Text(text string) Count {
 			return sum
 		}
 	}
-	return Count{Tokens: (len(text) + bytesPerToken - 1) / bytesPerToken, Estimated: true}
+	return Count{Tokens: (len(text) + BytesPerToken - 1) / BytesPerToken, Estimated: true}
 }
 
 // count parts the text before each blank line that has white space in it. There
@@ -147,7 +147,7 @@ func (c Counter) part(p backends.Part) Count {
 	case backends.ToolResult:
 		return c.Text(p.CallID).Plus(c.Text(p.Content))
 	case backends.Opaque:
-		return Count{Tokens: len(p.Data) / bytesPerToken, Estimated: true}
+		return Count{Tokens: len(p.Data) / BytesPerToken, Estimated: true}
 	case backends.Image:
 		return Count{Tokens: perImage, Estimated: true}
 	}

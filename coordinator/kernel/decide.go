@@ -240,7 +240,7 @@ func (m *Machine) takePresented(ev Presented) {
 		m.warn("the presentation came to nothing (%s): the winning answer stands as it was", ev.Reason)
 	}
 	m.s.Presenting = false
-	m.s.Presented = ev.Answer
+	m.s.Presented, m.s.PresentedWork = ev.Answer, ev.Work
 	m.finish()
 }
 

@@ -25,7 +25,8 @@ type Answered struct {
 	Seen   int
 	Answer Ref
 	Hash   string
-	Work   Ref
+	// Work is as in Answer.
+	Work Ref
 }
 
 // Voted ends a step with a vote for the answer of agent For in the set Seen.
@@ -60,10 +61,11 @@ type Stopped struct {
 }
 
 // Presented ends the winner's presentation. A zero Answer means that there is
-// none, for Reason.
+// none, for Reason. Work is as in Answer.
 type Presented struct {
 	At     Time
 	Answer Ref
+	Work   Ref
 	Reason string
 }
 

@@ -130,7 +130,7 @@ func TestKeyKnowsEveryField(t *testing.T) {
 		have, known []string
 	}{
 		{fields(state{}), []string{"Stage", "Now", "Members", "Answers", "Votes", "Round", "RoundOpen", "RoundSet",
-			"GraceAt", "TurnAt", "WakeAt", "Status", "Winner", "Presenting", "Presented", "Warnings"}},
+			"GraceAt", "TurnAt", "WakeAt", "Status", "Winner", "Presenting", "Presented", "PresentedWork", "Warnings"}},
 		{fields(member{}), []string{"Phase", "Failed", "Reason", "Starts", "Answers", "Round", "Seen", "InRound",
 			"Act", "MayAnswer", "RestrictAt", "CancelAt"}},
 	} {

@@ -12,8 +12,9 @@ type Result struct {
 	// Winner is the winning answer; nil when there is none.
 	Winner *Answer
 	// Text is the answer to show: the presentation if there was one, else the
-	// winning answer's own.
+	// winning answer's own. Work is what the winner had made beside that text.
 	Text Ref
+	Work Ref
 	// Answers are the standing answers in the config's order, All every one that
 	// was accepted, in the order of arrival.
 	Answers []Answer
@@ -44,9 +45,9 @@ func (m *Machine) Result() Result {
 	}
 	if m.s.Winner >= 0 {
 		winner := m.s.Answers[m.s.Winner]
-		r.Winner, r.Text = &winner, winner.Text
+		r.Winner, r.Text, r.Work = &winner, winner.Text, winner.Work
 		if m.s.Presented != (Ref{}) {
-			r.Text = m.s.Presented
+			r.Text, r.Work = m.s.Presented, m.s.PresentedWork
 		}
 	}
 	return r

@@ -115,9 +115,11 @@ type state struct {
 	// Winner is the winning answer's place in Answers; -1 until there is one.
 	Winner int `json:"winner"`
 	// Presenting says that the winner was asked to present and has not answered.
-	Presenting bool     `json:"presenting,omitempty"`
-	Presented  Ref      `json:"presented"`
-	Warnings   []string `json:"warnings,omitempty"`
+	Presenting bool `json:"presenting,omitempty"`
+	Presented  Ref  `json:"presented"`
+	// PresentedWork is the Work of the presentation.
+	PresentedWork Ref      `json:"presented_work,omitzero"`
+	Warnings      []string `json:"warnings,omitempty"`
 }
 
 // stateVersion is raised whenever a state that was written before could be

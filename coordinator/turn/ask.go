@@ -2,6 +2,7 @@ package turn
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -50,8 +51,12 @@ func (m *Machine) decided(ev Decided) error {
 	if ev.Key.Agent < 0 || ev.Key.Agent >= len(m.s.Steps) {
 		return errors.New("there is no such agent")
 	}
+	if i := slices.Index(m.s.TakenBack, ev.Key); i >= 0 {
+		m.s.TakenBack = slices.Delete(m.s.TakenBack, i, i+1)
+		return nil
+	}
 	if !m.IsAsked(ev.Key) {
-		return nil // it was taken back
+		return fmt.Errorf("nobody is asked about %s", ev.Key)
 	}
 	m.s.Asks, m.s.IsAsking = slices.Delete(m.s.Asks, 0, 1), false
 	m.askNext()
@@ -63,6 +68,7 @@ func (m *Machine) decided(ev Decided) error {
 func (m *Machine) withdraw(agent int) {
 	if m.s.IsAsking && m.s.Asks[0].Key.Agent == agent {
 		m.s.IsAsking = false
+		m.s.TakenBack = append(m.s.TakenBack, m.s.Asks[0].Key)
 	}
 	m.s.Asks = slices.DeleteFunc(m.s.Asks, func(a machine.Ask) bool {
 		if a.Key.Agent == agent {

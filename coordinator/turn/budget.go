@@ -29,6 +29,9 @@ type Settled struct {
 // way is made again, and may be paid for twice.
 type Resumed struct {
 	At kernel.Time `json:"at"`
+	// Branched says that the journal is a copy, of a turn that went another way: nothing was
+	// lost.
+	Branched bool `json:"branched,omitempty"`
 }
 
 func (e Reserving) at() kernel.Time { return e.At }
@@ -113,11 +116,14 @@ func (m *Machine) settled(ev Settled) error {
 
 // resumed books the calls that were under way as made and of unknown cost, but for those
 // that waited for the budget.
-func (m *Machine) resumed() error {
+func (m *Machine) resumed(ev Resumed) error {
 	a := &m.s.Account
 	unsent := m.waiting()
 	a.Ledger.Lose()
 	a.Attempts = nil
+	if ev.Branched {
+		return nil
+	}
 	for _, key := range m.calls() {
 		if slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key }) {
 			continue

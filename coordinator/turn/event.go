@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -92,11 +93,8 @@ func Encode(ev Event) ([]byte, error) {
 
 // Decode reads what Encode wrote.
 func Decode(data []byte) (Event, error) {
-	var head struct {
-		Type  string          `json:"type"`
-		Event json.RawMessage `json:"event"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
+	head, err := readHead(data)
+	if err != nil {
 		return nil, fmt.Errorf("decode an event: %w", err)
 	}
 	switch head.Type {
@@ -122,6 +120,25 @@ func Decode(data []byte) (Event, error) {
 		return decode[Resumed](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
+}
+
+// head is an event that is read as far as its type.
+type head struct {
+	Type  string          `json:"type"`
+	Event json.RawMessage `json:"event"`
+}
+
+// readHead cuts what Encode wrote, since a long journal is read for each replay, and
+// parses any other spelling.
+func readHead(data []byte) (h head, err error) {
+	rest, isObject := bytes.CutPrefix(data, []byte(`{"type":"`))
+	kind, event, hasEvent := bytes.Cut(rest, []byte(`","event":`))
+	event, isClosed := bytes.CutSuffix(event, []byte("}"))
+	if isObject && hasEvent && isClosed {
+		return head{string(kind), event}, nil
+	}
+	err = json.Unmarshal(data, &h)
+	return h, err
 }
 
 func decode[E Event](data []byte) (Event, error) {
@@ -159,16 +176,20 @@ type StepStarted struct {
 // objects from now on.
 type WentToJSON struct{ Agent, Round int }
 
-// ToolCall is a call of an agent's own tool. Ended is zero while it has no result.
+// ToolCall is a call of an agent's own tool. Ended and State are zero while it has no
+// result.
 type ToolCall struct {
 	Call    machine.ToolCall `json:"call"`
 	Started kernel.Time      `json:"started"`
 	Ended   kernel.Time      `json:"ended,omitempty"`
 	Result  kernel.Ref       `json:"result,omitzero"`
 	Error   bool             `json:"error,omitempty"`
+	// State is what became of it, and Why is there for one that was refused.
+	State machine.ToolState `json:"state,omitempty"`
+	Why   string            `json:"why,omitempty"`
 }
 
-// ToolEnded tells what a tool call came to.
+// ToolEnded tells what a tool call came to, also one that was refused and never ran.
 type ToolEnded struct{ Call ToolCall }
 
 // StepEnded tells what an agent's step came to.
@@ -181,7 +202,8 @@ type StepEnded struct {
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       Usage
-	// ToolCalls is how many of the agent's own tools were called.
+	// ToolCalls is how many calls of the agent's own tools there were, those that were
+	// refused too.
 	ToolCalls int
 	// Transcript is what was said in the step, with its last message.
 	Transcript []machine.Entry

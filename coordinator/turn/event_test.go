@@ -43,7 +43,7 @@ var wholeEvents = []turn.Event{
 	turn.Reserving{At: 6, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 8},
-	turn.Resumed{At: 9},
+	turn.Resumed{At: 9, Branched: true},
 }
 
 func TestEventsReadBackEqual(t *testing.T) {
@@ -120,6 +120,17 @@ func TestWhatIsNoEventIsAnError(t *testing.T) {
 		ev, err := turn.Decode([]byte(data))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want an error with %q", data, ev, err, want)
+		}
+	}
+}
+
+// TestEventsAreReadInAnySpelling, though Encode has one.
+func TestEventsAreReadInAnySpelling(t *testing.T) {
+	for _, data := range []string{
+		`{"type":"woke","event":{"at":7}}`, `{"event":{"at":7},"type":"woke"}`, "{\n \"type\": \"woke\", \"event\": {\"at\": 7}\n}\n",
+	} {
+		if ev, err := turn.Decode([]byte(data)); err != nil || ev != (turn.Woke{At: 7}) {
+			t.Errorf("%s is read as %v, %v", data, ev, err)
 		}
 	}
 }

@@ -36,10 +36,14 @@ type state struct {
 	Asides    asides     `json:"asides,omitzero"`
 	Account   account    `json:"account,omitzero"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	Unkept    []Unkept   `json:"unkept,omitempty"`
 	// Asks are the questions that wait for a person; IsAsking says that the first of
 	// them was asked.
 	Asks     []machine.Ask `json:"asks,omitempty"`
 	IsAsking bool          `json:"is_asking,omitempty"`
+	// TakenBack are the questions that were asked and taken back, whose word may still
+	// come.
+	TakenBack []machine.Key `json:"taken_back,omitempty"`
 }
 
 // Fallback tells of an agent's calls that went to another model than its own.
@@ -102,10 +106,6 @@ func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) 
 // Truncated returns the agents of which a message was cut at its most tokens.
 func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
 
-// ToolCalls returns the calls of the agents' own tools, in the order in which they were
-// asked for.
-func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
-
 // Fallbacks returns which calls went to other models, in the order in which that
 // began.
 func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
@@ -162,7 +162,7 @@ func (m *Machine) take(ev Event) error {
 	case Settled:
 		return m.settled(ev)
 	case Resumed:
-		return m.resumed()
+		return m.resumed(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }
@@ -246,14 +246,6 @@ func (m *Machine) toolDone(ev ToolDone) error {
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
 }
 
-// noteTool books the result of a tool call, and tells of it.
-func (m *Machine) noteTool(ev ToolDone) {
-	i := slices.IndexFunc(m.s.ToolCalls, func(c ToolCall) bool { return c.Call.Key == ev.Key })
-	c := &m.s.ToolCalls[i]
-	c.Result, c.Error, c.Ended = ev.Reply.Result, ev.Reply.Error, ev.At
-	m.out = append(m.out, ToolEnded{*c})
-}
-
 // once adds an agent to a list that has it not yet.
 func once(list *[]int, agent int) {
 	if !slices.Contains(*list, agent) {
@@ -282,6 +274,7 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 		return err
 	}
 	m.noteJSON(agent, s)
+	m.noteRefusals(at, s.Step.NewRefusals())
 	m.run(at, effects)
 	m.asks(s.Step.NewAsks())
 	outcome := s.Step.Outcome()
@@ -289,6 +282,7 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 		return nil
 	}
 	m.s.Steps[agent] = nil
+	m.noteUnkept(agent, s.Purpose, outcome)
 	told := len(m.out)
 	m.out = append(m.out, StepEnded{})
 	if err := m.decide(kernelEvent(at, agent, s.Purpose, outcome)); err != nil {
@@ -304,15 +298,6 @@ func (m *Machine) noteJSON(agent int, s *step) {
 	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == machine.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
 		m.s.JSON = append(m.s.JSON, agent)
 		m.out = append(m.out, WentToJSON{Agent: agent, Round: s.Round})
-	}
-}
-
-func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
-	for _, e := range effects {
-		if call, ok := e.(machine.ToolCall); ok {
-			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
-		}
-		m.out = append(m.out, Run{e})
 	}
 }
 
@@ -367,6 +352,7 @@ func (m *Machine) begin(at kernel.Time, task machine.Task) {
 	mode := m.s.Turn.Agents[task.Agent].ToolMode
 	task.JSON = mode == machine.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
 	task.MayUseJSON = mode == machine.ToolsAuto
+	task.Snapshot = m.s.Turn.Agents[task.Agent].Workspace
 	s, effects := machine.Begin(task)
 	m.s.Steps[task.Agent] = &step{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
 	m.out = append(m.out, StepStarted{Agent: task.Agent, Round: task.Round, Purpose: task.Purpose})
@@ -383,11 +369,11 @@ func (m *Machine) tell(agent int, ev machine.Event) error {
 // kernelEvent is what a step's end means to the kernel.
 func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
 	if isFinalAnswer(purpose) {
-		return kernel.Presented{At: at, Answer: o.Answer, Reason: o.Reason}
+		return kernel.Presented{At: at, Answer: o.Answer, Work: o.Work, Reason: o.Reason}
 	}
 	switch o.Kind {
 	case machine.Answered:
-		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash}
+		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Work: o.Work}
 	case machine.Voted:
 		return kernel.Voted{At: at, Agent: agent, Seen: o.Seen, For: o.For, Reason: o.Reason}
 	case machine.Abstained:

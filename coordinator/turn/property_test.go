@@ -3,6 +3,7 @@ package turn_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,12 +29,17 @@ type play struct {
 	journal []turn.Event
 	// out are the effects under way, keys all that there were, steps what each
 	// agent is at.
-	out      []machine.Effect
-	asking   *machine.Ask // the question that a person has not answered
-	keys     map[machine.Key]bool
-	steps    map[int]turn.StepStarted
-	usage    map[int]turn.Usage
-	finished bool
+	out    []machine.Effect
+	asking *machine.Ask // the question that a person has not answered
+	// takenBack are questions that a person may still answer, in vain.
+	takenBack []machine.Key
+	keys      map[machine.Key]bool
+	steps     map[int]turn.StepStarted
+	usage     map[int]turn.Usage
+	finished  bool
+	// tools counts the calls of each step under way, ended those that have been told of.
+	tools map[int]int
+	ended map[machine.Key]bool
 
 	spending spending
 	// cancelled are the agents whose calls were to end, repeated the calls that were made
@@ -46,6 +52,7 @@ func playTurn(t *rapid.T, twins bool) *play {
 	p := &play{
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]turn.Usage{},
+		tools: map[int]int{}, ended: map[machine.Key]bool{},
 		cancelled: map[int]bool{},
 		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
 	}
@@ -80,9 +87,13 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	for _, limit := range []*time.Duration{&rules.StragglerGrace, &rules.FirstRoundLimit, &rules.RoundLimit, &rules.RoundGrace, &rules.TurnLimit} {
 		*limit = time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "limit")) * time.Millisecond
 	}
+	list := make([]machine.Agent, len(ids))
+	for i := range list {
+		list[i].Workspace = rapid.Bool().Draw(t, "workspace")
+	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
-		Session: "s", Turn: 1, Agents: make([]machine.Agent, len(ids)),
-		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2},
+		Session: "s", Turn: 1, Agents: list,
+		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls")},
 		Asides: []machine.Aside{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
 }
@@ -101,6 +112,11 @@ func (p *play) drawEvent() turn.Event {
 		p.asking = nil
 		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
 	}
+	if len(p.takenBack) > 0 && rapid.Bool().Draw(p.t, "decide in vain") {
+		key := p.takenBack[0]
+		p.takenBack = p.takenBack[1:]
+		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
+	}
 	if len(p.out) == 0 {
 		p.t.Fatalf("nothing is out and nobody will wake it:\n%s", p.m.Describe())
 	}
@@ -116,7 +132,11 @@ func (p *play) drawEvent() turn.Event {
 	}
 	p.out = slices.Delete(p.out, i, i+1)
 	if call, ok := effect.(machine.ToolCall); ok {
-		return turn.ToolDone{At: p.now, Key: call.Key, Reply: machine.ToolReply{Index: call.Key.Index, Result: ref("found")}}
+		reply := machine.ToolReply{Index: call.Key.Index, Result: ref("found")}
+		if call.IsSnapshot() {
+			reply.Result, reply.Error = ref(call.Key.String()), rapid.Bool().Draw(p.t, "not kept")
+		}
+		return turn.ToolDone{At: p.now, Key: call.Key, Reply: reply}
 	}
 	if key := effect.EffectKey(); p.isRefused(key) {
 		return turn.ModelDone{At: p.now, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "budget", Message: "it was not sent", Unsent: true}}}
@@ -209,6 +229,9 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("%s runs beside agents", key)
 		}
 		p.keys[key] = true
+		if call, isTool := c.Effect.(machine.ToolCall); isTool && !call.IsSnapshot() {
+			p.countTool(key.Agent)
+		}
 		p.out = append(p.out, c.Effect)
 	case turn.Ask:
 		if _, ok := p.steps[c.Ask.Key.Agent]; !ok || p.finished || p.asking != nil {
@@ -220,11 +243,14 @@ func (p *play) took(c turn.Command) {
 	case turn.Cancel:
 		p.cancelled[c.Agent] = true
 		if p.asking != nil && p.asking.Key.Agent == c.Agent {
+			p.takenBack = append(p.takenBack, p.asking.Key)
 			p.asking = nil
 		}
 		if _, ok := p.steps[c.Agent]; !ok && c.Agent != machine.NoAgent {
 			p.t.Fatalf("agent %d is cancelled and idle", c.Agent)
 		}
+	case turn.ToolEnded:
+		p.tookTool(c.Call)
 	case turn.Wake:
 		p.wakeAt = c.At
 	case turn.Finish:
@@ -236,10 +262,32 @@ func (p *play) took(c turn.Command) {
 		if at, ok := p.steps[c.Agent]; ok {
 			p.t.Fatalf("agent %d starts %+v while it is at %+v", c.Agent, c, at)
 		}
-		p.steps[c.Agent] = c
+		p.steps[c.Agent], p.tools[c.Agent] = c, 0
 		delete(p.cancelled, c.Agent)
 	case turn.StepEnded:
 		p.tookEnd(c)
+	}
+}
+
+// countTool counts a call of the agent's step, which must keep to the limit.
+func (p *play) countTool(agent int) {
+	p.tools[agent]++
+	if most := p.m.Turn().Limits.MaxToolCalls; most > 0 && p.tools[agent] > most {
+		p.t.Fatalf("agent %d has %d tool calls, of at most %d", agent, p.tools[agent], most)
+	}
+}
+
+// tookTool checks what is told of a call that is over: each once, and one that ran only
+// if it began.
+func (p *play) tookTool(c turn.ToolCall) {
+	key := c.Call.Key
+	refused := c.State == machine.ToolDenied || c.State == machine.ToolCancelled
+	if p.ended[key] || refused == p.keys[key] {
+		p.t.Fatalf("%s ended as %q, begun=%t, told before=%t", key, c.State, p.keys[key], p.ended[key])
+	}
+	p.ended[key] = true
+	if refused {
+		p.countTool(key.Agent)
 	}
 }
 
@@ -249,6 +297,9 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	}
 	delete(p.steps, c.Agent)
 	isFinal := c.Purpose == machine.Presentation || c.Purpose == machine.Synthesis
+	if o := c.Outcome; o.Kind == machine.Answered && p.m.Turn().Agents[c.Agent].Workspace == (o.Work == o.Unkept) {
+		p.t.Fatalf("agent %d answered, and its work is %+v", c.Agent, o)
+	}
 	acted := c.Outcome.Kind == machine.Answered || c.Outcome.Kind == machine.Voted
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
@@ -274,6 +325,14 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 		if diff := cmp.Diff(p.usage[machine.NoAgent], asides); diff != "" {
 			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
 		}
+		for _, c := range p.m.ToolCalls() {
+			if !p.ended[c.Call.Key] || c.State == "" || c.Ended < c.Started {
+				t.Fatalf("told is %t of %+v", p.ended[c.Call.Key], c)
+			}
+		}
+		if len(p.m.ToolCalls()) != len(p.ended) {
+			t.Fatalf("%d tool calls, and %d were told of", len(p.m.ToolCalls()), len(p.ended))
+		}
 		if !p.budgetIsTold() || p.m.Repeated() != p.repeated {
 			t.Fatalf("%+v may be billed, and %d calls were repeated: the ledger says %+v, and %d", p.spending.billed, p.repeated, p.m.Ledger(), p.m.Repeated())
 		}
@@ -281,10 +340,36 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {
 			t.Fatalf("the result is %+v", r)
 		}
+		p.checkWork(r)
 		if abandoned := slices.Clone(p.m.Abandoned()); len(slices.Compact(abandoned)) != len(p.m.Abandoned()) {
 			t.Fatalf("abandoned are %v", p.m.Abandoned())
 		}
 	})
+}
+
+// checkWork: each answer has the snapshot that was taken for it, if there is one, and the
+// result has that of its text. None is among the tools.
+func (p *play) checkWork(r kernel.Result) {
+	kept := map[kernel.Ref]machine.Key{}
+	for _, ev := range p.journal {
+		if done, ok := ev.(turn.ToolDone); ok && strings.Contains(string(done.Key.Purpose), "snapshot") && !done.Reply.Error {
+			kept[done.Reply.Result] = done.Key
+		}
+	}
+	for _, a := range r.All {
+		key, ok := kept[a.Work]
+		if ok != (a.Work != kernel.Ref{}) || ok && (key != machine.Key{Agent: a.Agent, Round: a.Round, Purpose: machine.Snapshot}) {
+			p.t.Fatalf("the answer %+v has the work of %v", a, key)
+		}
+	}
+	if r.Winner != nil && r.Work != r.Winner.Work && kept[r.Work].Purpose != machine.FinalSnapshot && r.Work != (kernel.Ref{}) {
+		p.t.Fatalf("the result %+v has the work %v", r, r.Work)
+	}
+	for _, c := range p.m.ToolCalls() {
+		if c.Call.IsSnapshot() {
+			p.t.Fatalf("%v is among the tools", c)
+		}
+	}
 }
 
 // TestDamagedJournalsAreErrors takes a turn's journal and spoils it.
@@ -295,14 +380,14 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		ev := journal[i]
 		_, isWoke := ev.(turn.Woke)
 		_, isInterrupt := ev.(turn.Interrupted)
-		_, isDecided := ev.(turn.Decided) // one to a question that was taken back is nothing, too
+		ignored := false // of what nobody waits for they are nothing
 		switch ev.(type) {
-		case turn.Reserving, turn.Settled, turn.Resumed: // of what nobody waits for they are nothing
-			isDecided = true
+		case turn.Reserving, turn.Settled, turn.Resumed:
+			ignored = true
 		}
 		switch rapid.IntRange(0, 3).Draw(t, "damage") {
 		case 0: // an entry stands twice
-			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt && !isDecided {
+			if err := feed(slices.Insert(slices.Clone(journal), i+1, ev)); err == nil && !isWoke && !isInterrupt && !ignored {
 				t.Fatalf("%T was taken twice", ev)
 			}
 		case 1: // the beginning is missing

@@ -19,18 +19,19 @@ import (
 
 // TestScripts plays the turns of testdata/scripts, one topic a file. The commands:
 //
-//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) max_usd= max_tokens= max_calls=
+//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) max_usd= max_tokens= max_calls= workspaces=(ada)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
-//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | usage INPUT OUTPUT | question WORDS
+//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
 //	       The purpose of an aside stands in the agent's place.
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
+//	kept AGENT [final error]               with the snapshot's result as input
 //	decide AGENT N yes | no
 //	reserve AGENT usd= tokens=             for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
 //	woke | interrupt | resume
 //	commit asides=(facts)                  after the end
-//	outcome                                prints the result and the usage
+//	outcome [tools]                        prints the result and the usage
 //
 // Each takes at=SECONDS; time stands still without it. A reply answers the
 // agent's call that is out, unless it says which. After each event the machine is
@@ -93,6 +94,13 @@ func (s *script) event() turn.Event {
 		reply := machine.ToolReply{Index: key.Index, Result: ref(strings.TrimSpace(s.d.Input)), Abandoned: s.d.HasArg("abandoned")}
 		s.d.MaybeScanArgs(s.t, "claims", &reply.Index)
 		return turn.ToolDone{At: s.at, Key: key, Reply: reply}
+	case "kept":
+		key := s.key()
+		key.Index, key.Purpose = 0, machine.Snapshot
+		if s.d.HasArg("final") {
+			key.Purpose = machine.FinalSnapshot
+		}
+		return turn.ToolDone{At: s.at, Key: key, Reply: machine.ToolReply{Result: ref(strings.TrimSpace(s.d.Input)), Error: s.d.HasArg("error")}}
 	case "woke":
 		return turn.Woke{At: s.at}
 	case "interrupt":
@@ -133,6 +141,11 @@ func (s *script) accepted() turn.Accepted {
 	s.d.MaybeScanArgs(s.t, "max_turns", &described.Limits.MaxTurns)
 	s.d.MaybeScanArgs(s.t, "max_attempts", &described.Limits.MaxAttempts)
 	described.Agents, described.Asides = make([]machine.Agent, len(s.ids)), s.asides()
+	if s.d.HasArg("workspaces") {
+		for _, id := range s.arg("workspaces") {
+			described.Agents[slices.Index(s.ids, id)].Workspace = true
+		}
+	}
 	if s.d.HasArg("agents_missing") {
 		described.Agents = nil
 	}
@@ -218,6 +231,8 @@ func (s *script) reply() machine.ModelReply {
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
 		case "asked":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true, Permission: machine.Asked})
+		case "denied":
+			r.Calls = append(r.Calls, machine.Call{Name: first, Own: true, Permission: machine.Denied, Why: words})
 		case "question":
 			r.Change.Question = ref(rest)
 		case "usage":
@@ -297,6 +312,9 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
 		case turn.Ask:
 			fmt.Fprintf(&b, "ask %s %s.%d %s\n", s.ids[c.Ask.Key.Agent], c.Ask.Key.Purpose, c.Ask.Key.Index, c.Ask.Name)
+		case turn.ToolEnded:
+			fmt.Fprintf(&b, "%s %s %s.%d %s%s\n", c.Call.State, s.ids[c.Call.Call.Key.Agent], c.Call.Call.Key.Purpose, c.Call.Call.Key.Index,
+				c.Call.Call.Name, strings.TrimSuffix(" ("+c.Call.Why+")", " ()"))
 		case turn.Granted:
 			fmt.Fprintf(&b, "grant %s\n", s.who(c.Key))
 		case turn.HeldUp:
@@ -340,7 +358,7 @@ func describeEffect(e machine.Effect) string {
 		return fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d",
 			e.Key.Purpose, e.Key.Index, len(e.Offer.Shown), e.Offer.MayAnswer, e.OwnTools, len(e.Votes), len(e.Transcript), updates)
 	case machine.ToolCall:
-		return fmt.Sprintf("%s.%d %s", e.Key.Purpose, e.Key.Index, e.Name)
+		return strings.TrimSpace(fmt.Sprintf("%s.%d %s", e.Key.Purpose, e.Key.Index, e.Name))
 	}
 	return fmt.Sprintf("%T", e)
 }
@@ -370,9 +388,23 @@ func (s *script) outcome() string {
 	if r.Winner != nil {
 		fmt.Fprintf(&b, " winner=%s", s.m.Label(*r.Winner))
 	}
+	if r.Work != (kernel.Ref{}) {
+		fmt.Fprintf(&b, " work=%q", r.Work.SHA256)
+	}
 	fmt.Fprintf(&b, " votes=%d void=%d abandoned=%v\n", len(r.Votes), len(r.Void), s.m.Abandoned())
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	for _, a := range r.All {
+		if a.Work != (kernel.Ref{}) {
+			fmt.Fprintf(&b, "%s has %q\n", s.m.Label(a), a.Work.SHA256)
+		}
+	}
+	for _, u := range s.m.Unkept() {
+		fmt.Fprintf(&b, "unkept: %s final=%t %q\n", s.ids[u.Agent], u.Final, u.Reason.SHA256)
+	}
+	if s.d.HasArg("tools") {
+		fmt.Fprintf(&b, "tool calls: %d\n", len(s.m.ToolCalls()))
 	}
 	if outcomes := s.m.AsideOutcomes(); len(outcomes) > 0 {
 		fmt.Fprintf(&b, "asides: %d, %s, then %s, question=%q\n", len(outcomes),

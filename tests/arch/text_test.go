@@ -13,10 +13,11 @@ var (
 	hostPattern = regexp.MustCompile(
 		`/wor[k]/(main|shared|steering|[.]library|[.]mirror)|/tm[p]/bash_jobs|/roo[t]/|prox[y][.]golang|su[m][.]golang` +
 			`|registr[y][.]npm|pyp[i][.]org|files[.]pythonhoste[d]|de[b][.]debian|stati[c][.]crates|repo[.]mave[n]`)
-	linkPattern = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
-	rowPattern  = regexp.MustCompile(`^\|(.+)\|$`)
-	codePattern = regexp.MustCompile("`([^`]+)`")
-	testPattern = regexp.MustCompile("`([^`: ]+_test\\.go)`(?: `?((?:Test|Fuzz|Benchmark|Example)\\w*)`?)?")
+	fencePattern = regexp.MustCompile("(?ms)^```.*?^```")
+	linkPattern  = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
+	rowPattern   = regexp.MustCompile(`^\|(.+)\|$`)
+	codePattern  = regexp.MustCompile("`([^`]+)`")
+	testPattern  = regexp.MustCompile("`([^`: ]+_test\\.go)`(?: `?((?:Test|Fuzz|Benchmark|Example)\\w*)`?)?")
 )
 
 const roughEdges = "docs/rough_edges.md"
@@ -57,14 +58,14 @@ func checkHosts(t *tree) []string {
 	return found
 }
 
-// checkLinks finds links to files that are not there, in what people read.
+// checkLinks finds links to files that are not there, in what people read but for code.
 func checkLinks(t *tree) []string {
 	var found []string
 	for _, p := range t.files {
 		if path.Ext(p) != ".md" {
 			continue
 		}
-		for _, m := range linkPattern.FindAllStringSubmatch(t.read(p), -1) {
+		for _, m := range linkPattern.FindAllStringSubmatch(fencePattern.ReplaceAllString(t.read(p), ""), -1) {
 			if target := m[1]; !strings.Contains(target, ":") && !t.has(path.Join(path.Dir(p), target)) {
 				found = append(found, fmt.Sprintf("%s: links to %s, which is not there", p, target))
 			}

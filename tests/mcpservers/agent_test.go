@@ -20,9 +20,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/conversation"
 	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
 )
 
 // TestMain is also the guard of the servers.
@@ -50,7 +52,7 @@ func script(t *testing.T, name string) string {
 }
 
 // connect starts a client until t ends.
-func connect(t *testing.T, server mcp.Server, progress func(server, tool string, progress float64, message string)) *mcp.Client {
+func connect(t *testing.T, server mcp.Server) *mcp.Client {
 	t.Helper()
 	launcher, err := mcp.Launcher()
 	if err != nil {
@@ -58,8 +60,8 @@ func connect(t *testing.T, server mcp.Server, progress func(server, tool string,
 	}
 	server.StartTimeout = startLimit
 	c, err := mcp.Start(t.Context(), server, mcp.Options{
-		Launcher: launcher, Progress: progress,
-		Log: func(server, line string) { t.Logf("%s: %s", server, line) },
+		Launcher: launcher,
+		Log:      func(server, line string) { t.Logf("%s: %s", server, line) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -152,24 +154,33 @@ func (p *plan) Stream(context.Context, backends.Request) iter.Seq2[backends.Even
 	}
 }
 
-// run has an agent with the client's tools follow a plan, and returns the results of
-// its calls.
-func run(ctx context.Context, t *testing.T, c *mcp.Client, steps ...[]backends.ToolCall) ([]backends.ToolResult, conversation.Status) {
+// run has a panel of one agent with the client's tools follow a plan, and returns what
+// that came to. See, if it is not nil, is shown what happens.
+func run(t *testing.T, c *mcp.Client, see func(*coordinator.Turn, coordinator.Event), steps ...[]backends.ToolCall) coordinator.Result {
 	t.Helper()
-	agent := conversation.Agent{ID: "agent", Backend: &plan{steps: steps}, Tools: c.Tools()}
-	result, err := agent.Exec(ctx, conversation.Request{Prompt: "Go.", Tools: names(c.Tools())}, len(steps)+1)
-	if err != nil && ctx.Err() == nil {
+	panel, err := coordinator.New(coordinator.Options{
+		Agents: []coordinator.Agent{{ID: "agent", Backend: &plan{steps: steps}}},
+		Tools:  func(context.Context) ([][]agents.Tool, error) { return [][]agents.Tool{c.Tools()}, nil },
+		Store:  sessions.NewMemory(),
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	var results []backends.ToolResult
-	for _, m := range result.Conversation {
-		for _, p := range m.Parts {
-			if r, ok := p.(backends.ToolResult); ok {
-				results = append(results, r)
-			}
+	turn, err := panel.Start(t.Context(), "s", "Go.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ev := range turn.Events(t.Context()) {
+		if see != nil {
+			see(turn, ev)
 		}
 	}
-	return results, result.Status
+	result, err := turn.Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	panel.Wait()
+	return result
 }
 
 func names(tools []agents.Tool) []string {
@@ -180,15 +191,15 @@ func names(tools []agents.Tool) []string {
 	return all
 }
 
-// check compares results with parts of what they must have.
-func check(t *testing.T, results []backends.ToolResult, want ...string) {
+// check compares the results of a turn's calls with parts of what they must have.
+func check(t *testing.T, r coordinator.Result, want ...string) {
 	t.Helper()
-	if len(results) != len(want) {
-		t.Fatalf("there are %d results, not %d: %+v", len(results), len(want), results)
+	if r.Status != kernel.Completed || len(r.ToolCalls) != len(want) {
+		t.Fatalf("the turn is %s, with %d calls and not %d: %+v", r.Status, len(r.ToolCalls), len(want), r.ToolCalls)
 	}
-	for i, r := range results {
-		if !strings.Contains(r.Content, want[i]) {
-			t.Errorf("%s returned %q, without %q", r.Name, r.Content, want[i])
+	for i, c := range r.ToolCalls {
+		if !strings.Contains(c.Result, want[i]) {
+			t.Errorf("%s returned %q, without %q", c.Name, c.Result, want[i])
 		}
 	}
 }

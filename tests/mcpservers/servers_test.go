@@ -3,17 +3,16 @@
 package mcpservers
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
-	"github.com/massgen/massgen/agents/conversation"
 	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
 )
 
 type toolCalls = []backends.ToolCall
@@ -29,69 +28,45 @@ func TestEverything(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var told progress
-			c := connect(t, server(t), told.tell)
+			c := connect(t, server(t))
 			const (
 				echo = "mcp__everything__echo"
 				sum  = "mcp__everything__get-sum"
 				long = "mcp__everything__trigger-long-running-operation"
 			)
 			mustHave(t, c, echo, sum, long)
-			results, _ := run(t.Context(), t, c,
+			check(t, run(t, c, nil,
 				toolCalls{calling(echo, `{"message":"hello"}`), calling(sum, `{"a":2,"b":3}`)},
 				toolCalls{calling("mcp__everything__get-structured-content", `{"location":"Chicago"}`), calling("mcp__everything__get-tiny-image", "")},
 				toolCalls{calling(echo, `{"message":7}`)},
-				toolCalls{calling(long, `{"duration":0.3,"steps":3}`)},
-			)
-			check(t, results, "Echo: hello", "sum of 2 and 3 is 5", `"temperature":`, "image/png", "essage", "completed")
-			if got := told.all(); !slices.Contains(got, "everything trigger-long-running-operation 2 of 3") {
-				t.Errorf("the progress was %q", got)
+			), "Echo: hello", "sum of 2 and 3 is 5", `"temperature":`, "image/png", "essage")
+			var told []string
+			check(t, run(t, c, func(_ *coordinator.Turn, ev coordinator.Event) {
+				if ev.Kind == coordinator.ToolProgress {
+					told = append(told, fmt.Sprintf("%s %s %.1f", ev.Tool.Name, ev.Text, ev.Fraction))
+				}
+			}, toolCalls{calling(long, `{"duration":1,"steps":10}`)}), "completed")
+			if len(told) == 0 || told[0] != long+" 1 of 10 0.1" {
+				t.Errorf("the progress was %q", told)
 			}
-			cancelled(t, c, &told, long)
-			results, _ = run(t.Context(), t, c, toolCalls{calling(echo, `{"message":"still there"}`)})
-			check(t, results, "Echo: still there")
+			cancelled(t, c, long)
+			check(t, run(t, c, nil, toolCalls{calling(echo, `{"message":"still there"}`)}), "Echo: still there")
 		})
 	}
 }
 
-// cancelled has an agent begin a call of a minute and cancels it when it has begun.
-func cancelled(t *testing.T, c *mcp.Client, told *progress, tool string) {
+// cancelled has an agent begin a call of a minute, and cancels the turn when the tool says
+// that it is at work.
+func cancelled(t *testing.T, c *mcp.Client, tool string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	told.onNext(cancel)
-	results, status := run(ctx, t, c, toolCalls{calling(tool, `{"duration":60,"steps":600}`)})
-	if ctx.Err() == nil || status != conversation.Failed {
-		t.Errorf("the agent that was cancelled ended with %s: %+v", status, results)
+	result := run(t, c, func(turn *coordinator.Turn, ev coordinator.Event) {
+		if ev.Kind == coordinator.ToolProgress {
+			turn.Cancel()
+		}
+	}, toolCalls{calling(tool, `{"duration":60,"steps":600}`)})
+	if result.Status != kernel.Cut || result.DurationMS > 30_000 || len(result.Warnings) > 0 {
+		t.Errorf("the turn that was cancelled ended as %s after %d ms: %q", result.Status, result.DurationMS, result.Warnings)
 	}
-}
-
-// progress keeps what a client tells of its calls.
-type progress struct {
-	mu   sync.Mutex
-	told []string
-	then func()
-}
-
-func (p *progress) tell(server, tool string, _ float64, message string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.told = append(p.told, fmt.Sprintf("%s %s %s", server, tool, message))
-	if p.then != nil {
-		p.then()
-	}
-}
-
-func (p *progress) all() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.told)
-}
-
-func (p *progress) onNext(then func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.then = then
 }
 
 // TestFilesystem has an agent write, read and list files, and stay in its folder.
@@ -104,7 +79,7 @@ func TestFilesystem(t *testing.T) {
 	c := connect(t, mcp.Server{
 		Name: "filesystem", Command: "node", Args: []string{script(t, "server-filesystem"), folder},
 		ExcludeTools: []string{"mcp__filesystem__move_file"},
-	}, nil)
+	})
 	const (
 		write = "mcp__filesystem__write_file"
 		read  = "mcp__filesystem__read_text_file"
@@ -115,14 +90,14 @@ func TestFilesystem(t *testing.T) {
 		t.Error("a tool that is excluded is there")
 	}
 	file := filepath.Join(folder, "test.txt")
-	results, status := run(t.Context(), t, c,
+	result := run(t, c, nil,
 		toolCalls{calling(write, fmt.Sprintf(`{"path":%q,"content":"Hello World"}`, file))},
 		toolCalls{calling(read, fmt.Sprintf(`{"path":%q}`, file)), calling(list, fmt.Sprintf(`{"path":%q}`, folder))},
 		toolCalls{calling(read, `{"path":"/etc/passwd"}`)},
 	)
-	check(t, results, "Successfully wrote", "Hello World", "test.txt", "outside allowed")
-	if status != conversation.Done || !results[3].IsError {
-		t.Errorf("the agent ended with %s, %+v", status, results)
+	check(t, result, "Successfully wrote", "Hello World", "test.txt", "outside allowed")
+	if !result.ToolCalls[3].Error {
+		t.Errorf("a path outside is no error: %+v", result.ToolCalls[3])
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != "Hello World" {
 		t.Errorf("the file has %q: %v", got, err)

@@ -56,11 +56,14 @@ func becomeCommand(in *os.File) error {
 	return nil
 }
 
-// putUp fences this thread in, and goes to dir. If the process has no view of the
-// files of its own (ownView), the filter has to guard more.
-func (f *Fence) putUp(dir string, view bool) error {
+// putUp fences this thread in, and goes to dir. If the process has no namespaces of its
+// own, with its view of the files (ownView), the filter has to guard more.
+func (f *Fence) putUp(dir string, ownSpaces bool) error {
 	if err := os.Chdir(dir); err != nil {
 		return fmt.Errorf("go to the command's folder: %w", err)
+	}
+	if err := refuseDumps(); err != nil {
+		return fmt.Errorf("refuse dumps of memory: %w", err)
 	}
 	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
@@ -68,10 +71,23 @@ func (f *Fence) putUp(dir string, view bool) error {
 	if err := f.landlock(); err != nil {
 		return fmt.Errorf("put Landlock to use: %w", err)
 	}
-	if err := f.filter(!view); err != nil {
+	if err := f.filter(ownSpaces); err != nil {
 		return fmt.Errorf("put the filter of system calls to use: %w", err)
 	}
 	return nil
+}
+
+// refuseDumps keeps what a program leaves when it crashes from the program that the
+// system may have for dumps. A limit of 0 is about files only, one of 1 about both (the
+// kernel's vfs_coredump).
+func refuseDumps() error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	limit.Max = min(limit.Max, 1) // it can only be lowered
+	limit.Cur = limit.Max
+	return unix.Setrlimit(unix.RLIMIT_CORE, &limit)
 }
 
 func dropCapabilities() error {

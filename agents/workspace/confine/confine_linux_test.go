@@ -15,6 +15,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == callerArg {
 		os.Exit(caller())
 	}
+	if len(os.Args) == 3 && os.Args[1] == callsArg {
+		os.Exit(makeHostileCalls())
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -112,5 +115,15 @@ func TestCommandWorksInside(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(p.inside, "g")); err != nil || string(text) != "hi\n" {
 		t.Errorf("g is %q, %v", text, err)
+	}
+}
+
+// TestNoDumps has a program look at how much it may leave when it crashes: 1 is
+// nothing, and keeps from the system's own program for dumps too.
+func TestNoDumps(t *testing.T) {
+	p := newPlace(t)
+	r := p.run(p.command(p.fence(), "grep", "-Ec", "^Max core file size +[01] +[01] ", "/proc/self/limits"))
+	if string(r.Output) != "1\n" {
+		t.Errorf("a crash leaves what the program had in memory: %q", r.Output)
 	}
 }

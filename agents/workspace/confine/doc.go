@@ -13,9 +13,13 @@
 //   - a mount namespace has everything outside of the writable trees read-only, which
 //     covers the modes, owners, times and attributes that Landlock does not guard. Where
 //     the system gives no namespace, the calls that change these are refused everywhere;
+//   - namespaces of processes and of System V's shared memory, queues and locks keep these
+//     apart. Where there are none, the calls that reach them, or that set the limits and
+//     the priority of another process, are refused;
 //   - a seccomp filter refuses sockets (those of services on this machine always, the
-//     network unless it was given), keyrings and the ways around the other two;
-//   - all capabilities are dropped, and set-user-id programs give none.
+//     network unless it was given), keyrings and the ways around the others;
+//   - all capabilities are dropped, set-user-id programs give none, and a crash leaves no
+//     dump, which the system might hand to a program of its own.
 //
 // What is not kept in: a command sees which files are where (stat), may read what lies
 // in the system's trees, and may use up processor, memory and the disk until its time

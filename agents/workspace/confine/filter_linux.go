@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the kernel's struct seccomp_data has what a filter looks at. The low half of
-// the first argument comes first: both architectures are little-endian.
+// Where the kernel's struct seccomp_data has what a filter looks at. Of an argument's
+// eight bytes the low half comes first: both architectures are little-endian.
 const (
-	offsetNumber   = 0
-	offsetArch     = 4
-	offsetArgument = 16
+	offsetNumber    = 0
+	offsetArch      = 4
+	offsetArguments = 16
 )
 
 const (
@@ -43,17 +43,64 @@ func attributeCalls() []uint32 {
 	)
 }
 
-// filter has the kernel refuse calls of this thread and of what it becomes.
-func (f *Fence) filter(attributes bool) error {
-	calls := neverCalls()
-	if attributes {
-		calls = append(calls, attributeCalls()...)
+// ipcCalls reach memory, queues and locks that have no place among the files, and that
+// all processes of a user have in common.
+func ipcCalls() []uint32 {
+	return []uint32{
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+		unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 	}
+}
+
+// limited is a system call that is allowed only if one of its arguments, of which the
+// mask says what counts, has one of some values.
+type limited struct {
+	call     uint32
+	argument uint32
+	mask     uint32
+	values   []uint32
+}
+
+const (
+	wholeArgument = ^uint32(0)
+	// socketType is what of socketpair's argument is no flag.
+	socketType = 0xf
+)
+
+// socketCalls are the ways to a socket. A pair of sockets is a pipe, unless it is for
+// datagrams, which can be sent to any socket that has a name.
+func (f *Fence) socketCalls() []limited {
 	var families []uint32
 	if f.Network {
 		families = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 	}
-	program := filterProgram(calls, families)
+	return []limited{
+		{unix.SYS_SOCKET, 0, wholeArgument, families},
+		{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}},
+	}
+}
+
+// processCalls change what the system gives another process, or even end it by a limit,
+// unless they are about the caller, which is 0.
+func processCalls() []limited {
+	self := []uint32{0}
+	return []limited{
+		{unix.SYS_PRLIMIT64, 0, wholeArgument, self}, {unix.SYS_SETPRIORITY, 1, wholeArgument, self},
+		{unix.SYS_IOPRIO_SET, 1, wholeArgument, self}, {unix.SYS_SCHED_SETAFFINITY, 0, wholeArgument, self},
+		{unix.SYS_SCHED_SETSCHEDULER, 0, wholeArgument, self}, {unix.SYS_SCHED_SETPARAM, 0, wholeArgument, self},
+		{unix.SYS_SCHED_SETATTR, 0, wholeArgument, self},
+	}
+}
+
+// filter has the kernel refuse calls of this thread and of what it becomes. Without
+// namespaces of its own there are more of them.
+func (f *Fence) filter(ownSpaces bool) error {
+	never, some := neverCalls(), f.socketCalls()
+	if !ownSpaces {
+		never = slices.Concat(never, attributeCalls(), ipcCalls())
+		some = slices.Concat(some, processCalls())
+	}
+	program := filterProgram(never, some)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	mode, at := uintptr(unix.SECCOMP_MODE_FILTER), uintptr(unsafe.Pointer(&prog))
 	if err := unix.Prctl(unix.PR_SET_SECCOMP, mode, at, 0, 0); err != nil {
@@ -62,32 +109,49 @@ func (f *Fence) filter(attributes bool) error {
 	return nil
 }
 
-// filterProgram refuses the calls, and sockets but of the families. A program for
+// filterProgram refuses calls, some of them only with certain arguments. A program for
 // another architecture, whose calls have other numbers, is killed.
-func filterProgram(calls, families []uint32) []unix.SockFilter {
-	load := func(offset uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
-	}
-	end := func(verdict uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: verdict}
-	}
-	// skipIf skips instructions if the value is k; skipUnless one, if the test fails.
-	skipIf := func(k uint32, skipped uint8) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: skipped, K: k}
-	}
-	skipUnless := func(test uint16, k uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: 1, K: k}
-	}
+func filterProgram(never []uint32, some []limited) []unix.SockFilter {
 	program := []unix.SockFilter{
 		load(offsetArch), skipIf(filterArch, 1), end(killed),
-		load(offsetNumber), skipUnless(unix.BPF_JGE, otherNumbers), end(notThere),
+		load(offsetNumber), skipUnless(unix.BPF_JGE, otherNumbers, 1), end(notThere),
 	}
-	for _, call := range calls {
-		program = append(program, skipUnless(unix.BPF_JEQ, call), end(refused))
+	for _, call := range never {
+		program = append(program, skipUnless(unix.BPF_JEQ, call, 1), end(refused))
 	}
-	program = append(program, skipIf(unix.SYS_SOCKET, 1), end(allowed), load(offsetArgument))
-	for _, family := range families {
-		program = append(program, skipUnless(unix.BPF_JEQ, family), end(allowed))
+	for _, l := range some {
+		verdict := l.verdict()
+		program = append(program, skipUnless(unix.BPF_JEQ, l.call, uint8(len(verdict))))
+		program = append(program, verdict...)
 	}
-	return slices.Concat(program, []unix.SockFilter{end(refused)})
+	return append(program, end(allowed))
+}
+
+// verdict ends a filter by the argument of a call.
+func (l limited) verdict() []unix.SockFilter {
+	program := []unix.SockFilter{
+		load(offsetArguments + 8*l.argument), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: l.mask},
+	}
+	for _, value := range l.values {
+		program = append(program, skipUnless(unix.BPF_JEQ, value, 1), end(allowed))
+	}
+	return append(program, end(refused))
+}
+
+func load(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+func end(verdict uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: verdict}
+}
+
+// skipIf skips instructions if the value is k.
+func skipIf(k uint32, skipped uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: skipped, K: k}
+}
+
+// skipUnless skips instructions if a test of the value against k fails.
+func skipUnless(test uint16, k uint32, skipped uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: skipped, K: k}
 }

@@ -30,15 +30,40 @@ var hostile = []struct{ name, program, line string }{
 	{"sed -i", "sed", `sed -i s/outside/inside/ "$OUT/canary"`},
 	{"pipe in a folder", "mkfifo", `mkfifo "$OUT/pipe"`},
 	{"unpack", "tar", `touch f; tar -cf - f | tar -xf - -C "$OUT"`},
+	{"tar --checkpoint-action", "tar", `touch f; tar -cf /dev/null --checkpoint=1 --checkpoint-action=exec='sh -c "echo x > $OUT/canary"' f`},
 	{"find -exec", "find", `find "$OUT" -name canary -exec sh -c 'echo x > "$1"' _ {} \;`},
 	{"xargs", "xargs", `echo "$OUT/canary" | xargs rm`},
 	{"env", "env", `env -i sh -c "echo x > '$OUT/canary'"`},
+	{"env -S", "env", `env -S 'sh -c "echo x > ${OUT}/canary"'`},
+	{"nohup", "nohup", `nohup sh -c 'echo x > "$OUT/canary"'`},
+	{"child of a child", "sh", `(sh -c 'echo x > "$OUT/canary"; touch done' &); until [ -e done ]; do sleep 0.01; done`},
+	{"make", "make", `printf 'all:\n\t-echo x > "$$OUT/canary"\n' | make -f -`},
+	{"ssh -o ProxyCommand", "ssh", `ssh -o BatchMode=yes -o ProxyCommand='sh -c "echo x > $OUT/canary"' nowhere`},
+	{"the loader", "sh", `$(ls /lib64/ld-linux-* /lib/ld-linux-* 2>/dev/null | head -n 1) /bin/sh -c 'echo x > "$OUT/canary"'`},
+	{"a library in front", "gcc", `cat > p.c <<'E'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void harm(void) {
+	char name[4096];
+	snprintf(name, sizeof name, "%s/canary", getenv("OUT"));
+	FILE *f = fopen(name, "w");
+	if (f) fclose(f);
+}
+E
+gcc -shared -fPIC -o p.so p.c && LD_PRELOAD=./p.so sh -c :`},
+	{"a program in memory", "python3", `python3 -c 'import os
+fd = os.memfd_create("x", 0)
+os.write(fd, open("/bin/sh", "rb").read())
+os.execv("/proc/self/fd/%d" % fd, ["sh", "-c", "echo x > \"$OUT/canary\""])'`},
 	{"timeout", "timeout", `timeout 9 sh -c 'echo x > "$OUT/canary"'`},
 	{"setsid", "setsid", `setsid -w sh -c 'echo x > "$OUT/canary"'`},
 	{"encoded", "base64", `echo ZWNobyB4ID4gIiRPVVQvY2FuYXJ5Igo= | base64 -d | sh`},
 	{"substitution", "sh", `true "$(echo x > "$OUT/canary")"`},
+	{"awk's system", "awk", `awk 'BEGIN { system("echo x > $OUT/canary") }'`},
 	{"awk", "awk", `awk 'BEGIN { print "x" > (ENVIRON["OUT"] "/canary") }'`},
 	{"git alias", "git", `git -c alias.x='!echo x > "$OUT/canary"' x`},
+	{"git hook", "git", `git init -q r && printf '#!/bin/sh\necho x > "$OUT/canary"\n' > r/.git/hooks/pre-commit && chmod +x r/.git/hooks/pre-commit && git -C r -c user.name=x -c user.email=x commit -q --allow-empty -m x`},
+	{"git's external diff", "git", `git init -q r && touch r/f && git -C r add f && echo y > r/f && git -C r -c diff.external='echo x > "$OUT/canary"; true' diff`},
 	{"git elsewhere", "git", `git init -q "$OUT/repo"`},
 	{"perl -e", "perl", `perl -e 'open F, ">", "$ENV{OUT}/canary"; print F "x"'`},
 	{"python -c", "python3", `python3 -c 'import os; open(os.environ["OUT"] + "/canary", "w").write("x")'`},
@@ -50,6 +75,7 @@ var hostile = []struct{ name, program, line string }{
 	{"mode, from inside a folder", "chmod", `cd "$OUT" && chmod 600 canary`},
 	{"time", "touch", `touch -d 2001-01-01 "$OUT/canary"`},
 	{"mount", "unshare", `unshare -rm sh -c 'mount --bind "$OUT" . && echo x > "$OUT/canary"'`},
+	{"mount, writable again", "unshare", `unshare -rm sh -c 'mount -o remount,rw,bind /; chmod 600 "$OUT/canary"'`},
 	{"kill", "sh", `kill -9 "$VICTIM"`},
 	{"read a file", "cat", `cat "$HIDDEN/secret"`},
 	{"read through a link", "ln", `ln -s "$HIDDEN" l; cat l/secret`},
@@ -89,6 +115,7 @@ func TestHostileCommands(t *testing.T) {
 			}
 		})
 	}
+	t.Logf("%d hostile commands, each free, fenced in, and fenced in without namespaces", ran)
 	if ran < 20 {
 		t.Errorf("only %d of %d commands could be tried: their programs are not installed", ran, len(hostile))
 	}
@@ -110,10 +137,22 @@ func (p place) harm(line string, run func(Command) string) string {
 		return "it read the secret"
 	case calls.Load() > 0:
 		return "it called a service"
-	case processState(victim.Process.Pid) == "Z":
+	case p.hasEnded(victim.Process.Pid):
 		return "it killed a process"
 	}
 	return p.changed()
+}
+
+// hasEnded waits until a process either sleeps or has ended: one that is killed needs a
+// moment for it, and so does one that starts.
+func (p place) hasEnded(pid int) (ended bool) {
+	p.t.Helper()
+	eventually(p.t, "the process neither sleeps nor ends", func() bool {
+		state := processState(pid)
+		ended = state == "Z"
+		return ended || state == "S"
+	})
+	return ended
 }
 
 func (p place) victim() *exec.Cmd {
@@ -165,9 +204,11 @@ func processState(pid int) string {
 
 // runWithoutNamespaces fences a command in as it is where the system gives no
 // namespaces.
-func (p place) runWithoutNamespaces(c Command) string {
+func (p place) runWithoutNamespaces(c Command) string { return p.runBare(c, p.fence()) }
+
+func (p place) runBare(c Command, fence *Fence) string {
 	p.t.Helper()
-	c.Fence = p.fence()
+	c.Fence = fence
 	r, w, err := os.Pipe()
 	if err != nil {
 		p.t.Fatal(err)

@@ -48,8 +48,8 @@ var errNoReport = errors.New("the supervisor ended without a word")
 // launched is what a launched process is sent.
 type launched struct {
 	Command
-	// OwnSpaces says that the process is in namespaces of its own, of processes and of
-	// mounts.
+	// OwnSpaces says that the process is in namespaces of its own: of processes, of
+	// mounts, and of what System V has processes share.
 	OwnSpaces bool `json:"own_spaces"`
 	// OwnUsers says that it is in a namespace of users.
 	OwnUsers bool `json:"own_users"`
@@ -102,7 +102,7 @@ func run(ctx context.Context, c Command, out io.Writer) (report, error) {
 // namespaces lists what to try, from the best on: a namespace needs either the rights
 // of root or a namespace of users around it.
 func namespaces(c Command) []uintptr {
-	const own, users, none = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, syscall.CLONE_NEWUSER, 0
+	const own, users, none = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC, syscall.CLONE_NEWUSER, 0
 	switch {
 	case c.Fence == nil:
 		return []uintptr{none}

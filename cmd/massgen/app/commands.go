@@ -123,7 +123,15 @@ func (s *session) showConfig(string) error { return s.config.Describe(s.console.
 // the old one is kept, except in the files of a dump. The id stays, since whoever
 // comes back goes on by it.
 func (s *session) reset(string) error {
-	if err := s.store.Reset(context.Background(), s.id); err != nil {
+	ctx := context.Background()
+	kept, err := storages(ctx, s.store, s.id, s.console)
+	if err == nil {
+		err = s.store.Reset(ctx, s.id)
+	}
+	if err == nil {
+		err = removeSnapshots(kept, s.id)
+	}
+	if err != nil {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)

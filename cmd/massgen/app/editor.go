@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -19,8 +21,9 @@ type editor struct {
 	keys     *keys
 	terminal *term.Terminal
 	screen   *maskingWriter
-	// raw makes the terminal raw and tells its width.
-	raw func() (width int, restore func() error, err error)
+	// raw makes the terminal raw and tells its width. With fresh it drops what was typed
+	// and not read yet.
+	raw func(fresh bool) (width int, restore func() error, err error)
 
 	restore func() error // undoes what begin did to the terminal
 	showing func()       // and to the screen
@@ -53,7 +56,7 @@ const prompt = "> "
 
 // newEditor returns an editor for keys that come from in. It writes to out, and
 // what others write to the screen while a prompt is up goes above the prompt.
-func newEditor(in io.Reader, out io.Writer, screen *maskingWriter, raw func() (int, func() error, error)) *editor {
+func newEditor(in io.Reader, out io.Writer, screen *maskingWriter, raw func(bool) (int, func() error, error)) *editor {
 	k := &keys{in: in, interrupts: make(chan interrupt, 1)}
 	return &editor{
 		keys: k, screen: screen, raw: raw,
@@ -73,7 +76,12 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 	if !isFile || !isScreen || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
 		return nil, false
 	}
-	return newEditor(in, env.Stderr, masking, func() (int, func() error, error) {
+	return newEditor(in, env.Stderr, masking, func(fresh bool) (int, func() error, error) {
+		if fresh {
+			if err := flushTyped(in); err != nil {
+				return 0, nil, fmt.Errorf("drop what was typed before: %w", err)
+			}
+		}
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
 			return 0, nil, err
@@ -87,13 +95,17 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 }
 
 // begin shows the prompt and reads a line, which comes on the first channel. What was
-// typed before an end that waited for no line is the beginning of this one.
-func (e *editor) begin() (<-chan inputLine, <-chan interrupt, error) {
-	width, restore, err := e.raw()
+// typed before an end that waited for no line is the beginning of this one, but not with
+// fresh; then it may still be seen, until the next key.
+func (e *editor) begin(fresh bool) (<-chan inputLine, <-chan interrupt, error) {
+	width, restore, err := e.raw(fresh)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the terminal raw: %w", err)
 	}
 	e.restore = restore
+	if fresh {
+		e.keys.fresh.Store(true)
+	}
 	if width > 0 {
 		if err := e.terminal.SetSize(width, 1); err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("size the prompt: %w", err), restore())
@@ -124,7 +136,7 @@ func (e *editor) readLine(restore func() error) *reading {
 			err = nil
 		}
 		close(r.ended)
-		r.line <- inputLine{unpasted(text), err}
+		r.line <- inputLine{unpasted(text), err, time.Now()}
 	}()
 	return r
 }
@@ -160,6 +172,8 @@ type keys struct {
 	held    []byte // the beginning of what may be the mark of a paste
 	pasting bool
 	typed   bool // since the last Ctrl+C
+	// fresh says that what was typed until now is to be dropped. It is set from outside.
+	fresh atomic.Bool
 }
 
 // The bytes that a terminal sends.
@@ -188,17 +202,45 @@ func (k *keys) Read(data []byte) (int, error) {
 	if len(data) == 0 {
 		return 0, io.ErrShortBuffer // the editor holds a key of 256 bytes, which is none
 	}
+	k.freshen()
 	for len(k.ready) == 0 {
 		buffer := make([]byte, 4096)
 		n, err := k.in.Read(buffer)
+		k.freshen()
 		k.take(append(k.held, buffer[:n]...))
 		if err != nil && len(k.ready) == 0 {
 			return 0, err
 		}
 	}
-	n := copy(data, k.ready)
+	n := copy(data, k.ready[:k.line()])
 	k.ready = k.ready[n:]
 	return n, nil
+}
+
+// line is the length of the first line of what is ready, and its end. The editor is given
+// no more at once: what it holds cannot be dropped.
+func (k *keys) line() int {
+	end := bytes.IndexAny(k.ready, "\r\n")
+	switch {
+	case end < 0:
+		return len(k.ready)
+	case bytes.HasPrefix(k.ready[end:], []byte("\r\n")):
+		return end + 2
+	}
+	return end + 1
+}
+
+// freshen drops what was typed, if it is to be: here, and in the editor's line.
+func (k *keys) freshen() {
+	if !k.fresh.Swap(false) {
+		return
+	}
+	k.ready = nil
+	if k.pasting {
+		k.ready = []byte(pasteEnd)
+	}
+	k.ready = append(k.ready, clearLine...)
+	k.held, k.pasting = nil, false
 }
 
 func (k *keys) take(input []byte) {

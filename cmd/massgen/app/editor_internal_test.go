@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -43,7 +44,7 @@ func typing(t *testing.T) (*editor, *typist) {
 	p := &typist{keyboard: keyboard}
 	p.screen = &maskingWriter{w: &p.shown, secrets: newConsole(Env{Stdout: io.Discard, Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }}).secrets}
 	t.Cleanup(func() { keyboard.Close() })
-	return newEditor(in, &p.shown, p.screen, func() (int, func() error, error) {
+	return newEditor(in, &p.shown, p.screen, func(bool) (int, func() error, error) {
 		p.raw++
 		return 80, func() error { p.raw--; return nil }, nil
 	}), p
@@ -51,7 +52,7 @@ func typing(t *testing.T) (*editor, *typist) {
 
 func (p *typist) edit(t *testing.T, e *editor, typed ...string) (string, error) {
 	t.Helper()
-	lines, _, err := e.begin()
+	lines, _, err := e.begin(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestLinesAreEdited(t *testing.T) {
 
 func TestCtrlCIsToldOfWhereItIsAKey(t *testing.T) {
 	e, p := typing(t)
-	lines, interrupts, err := e.begin()
+	lines, interrupts, err := e.begin(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestCtrlCIsToldOfWhereItIsAKey(t *testing.T) {
 // What is said while a line is typed does not break it.
 func TestLinesAboveThePrompt(t *testing.T) {
 	e, p := typing(t)
-	lines, _, err := e.begin()
+	lines, _, err := e.begin(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestLinesAboveThePrompt(t *testing.T) {
 // TestLineIsReadOnAfterItsQuestionIsGone: one reader at a time has the keys.
 func TestLineIsReadOnAfterItsQuestionIsGone(t *testing.T) {
 	e, p := typing(t)
-	if _, _, err := e.begin(); err != nil {
+	if _, _, err := e.begin(false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(p.keyboard, "half"); err != nil {
@@ -180,10 +181,55 @@ func TestLineIsReadOnAfterItsQuestionIsGone(t *testing.T) {
 	}
 }
 
+// TestWhatIsTypedBeforeAFreshLineIsDropped: half a line, whole ones that came with the one
+// before, and a paste that has no end.
+func TestWhatIsTypedBeforeAFreshLineIsDropped(t *testing.T) {
+	fresh := func(e *editor, p *typist, typed string) string {
+		t.Helper()
+		lines, _, err := e.begin(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(p.keyboard, typed); err != nil {
+			t.Fatal(err)
+		}
+		l := <-lines
+		if err := errors.Join(l.err, e.end()); err != nil {
+			t.Fatal(err)
+		}
+		return l.text
+	}
+	for before, shown := range map[string]string{"half": "half", "half \x1b[200~a paste\ry": "a paste⏎y"} {
+		e, p := typing(t)
+		if _, _, err := e.begin(false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(p.keyboard, before); err != nil {
+			t.Fatal(err)
+		}
+		for !strings.Contains(p.shown.String(), shown) {
+			runtime.Gosched()
+		}
+		if err := e.end(); err != nil {
+			t.Fatal(err)
+		}
+		if got := fresh(e, p, "no\r"); got != "no" {
+			t.Errorf("after %q the line is %q", before, got)
+		}
+	}
+	e, p := typing(t)
+	if got, err := p.edit(t, e, "first\ry\ry\r"); got != "first" || err != nil {
+		t.Fatalf("%q, %v", got, err)
+	}
+	if got := fresh(e, p, "no\r"); got != "no" {
+		t.Errorf("after three lines at once the fourth is %q", got)
+	}
+}
+
 // TestLineToNobodyIsDropped: it was typed for a question that was taken back.
 func TestLineToNobodyIsDropped(t *testing.T) {
 	e, p := typing(t)
-	if _, _, err := e.begin(); err != nil {
+	if _, _, err := e.begin(false); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.end(); err != nil {

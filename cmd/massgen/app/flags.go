@@ -17,7 +17,7 @@ type options struct {
 	config, model, backend, baseURL, systemMessage string
 
 	sessionID, stateDir string
-	goOn                bool
+	goOn, fresh         bool
 
 	json, noDisplay, automation, debug bool
 	outputFile, dumpInputs             string
@@ -54,6 +54,9 @@ func (o options) check() error {
 	if o.goOn && o.sessionID == newSession {
 		return errors.New("--continue: there is nothing to go on with in a new session: leave it out, or --session-id new")
 	}
+	if o.fresh && !o.goOn {
+		return errors.New("--fresh: it starts the turn over that --continue would finish: give --continue too")
+	}
 	return nil
 }
 
@@ -87,6 +90,8 @@ func (o *options) flags() []cli.Flag {
 			DefaultText: "new for a question, else default"},
 		&cli.BoolFlag{Name: "continue", Destination: &o.goOn, DisableDefaultText: true, Category: talking,
 			Usage: "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"},
+		&cli.BoolFlag{Name: "fresh", Destination: &o.fresh, DisableDefaultText: true, Category: talking,
+			Usage: "with --continue: start the turn that was interrupted over; what it has cost counts"},
 		&cli.StringFlag{Name: "state-dir", Destination: &o.stateDir, Category: talking,
 			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
 
@@ -120,7 +125,8 @@ massgen [flags] -              read the question from standard input
 massgen [flags]                talk: each line is a question, /help lists commands
 massgen inputs DIR             show what --dump-inputs wrote
 massgen sessions list          the sessions that are kept; sessions --help has more
-massgen memory list            what is remembered of you; memory --help has more`
+massgen memory list            what is remembered of you; memory --help has more
+massgen replay ID              run recorded turns again, calling nothing; --from goes on`
 
 const description = `Without a config and without --model, the file massgen/config.yaml of your
 configuration folder is the panel, else the shipped three_agents: it takes the
@@ -143,7 +149,7 @@ func (p *program) cliApp() *cli.App {
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.options.flags(), cli.HelpFlag),
-		Commands:       []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
+		Commands:       []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.replayCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
 		Action:         func(c *cli.Context) error { return p.root(c.Context) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},

@@ -3,8 +3,10 @@ package app
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/coordinator"
 )
@@ -12,8 +14,10 @@ import (
 // lineSource is where questions come from: a pipe, or a person at a terminal.
 type lineSource interface {
 	// begin returns the channel on which the next line comes, and one that tells of
-	// Ctrl+C where it is a key and not a signal. After each begin comes an end.
-	begin() (<-chan inputLine, <-chan interrupt, error)
+	// Ctrl+C where it is a key and not a signal. With fresh, what a person has typed
+	// before is dropped, but for a line that was read already. After each begin comes an
+	// end.
+	begin(fresh bool) (<-chan inputLine, <-chan interrupt, error)
 	end() error
 	close()
 }
@@ -25,11 +29,14 @@ type lineReader struct {
 	lines  <-chan inputLine
 	done   chan struct{}
 	prompt func()
+	// flush drops what the terminal holds, if it is one.
+	flush func() error
 }
 
 type inputLine struct {
 	text string
 	err  error
+	at   time.Time // when its end was read
 }
 
 // errTooLong stands for a line of which the rest was passed over.
@@ -39,13 +46,13 @@ var errTooLong = tooLong()
 // nothing comes any more.
 func readLines(r io.Reader) *lineReader {
 	lines := make(chan inputLine)
-	in := &lineReader{lines: lines, done: make(chan struct{}), prompt: func() {}}
+	in := &lineReader{lines: lines, done: make(chan struct{}), prompt: func() {}, flush: func() error { return nil }}
 	go func() {
 		buffered := bufio.NewReader(r)
 		for {
 			text, err := readLine(buffered)
 			select {
-			case lines <- inputLine{text, err}:
+			case lines <- inputLine{text, err, time.Now()}:
 			case <-in.done:
 				return
 			}
@@ -57,7 +64,12 @@ func readLines(r io.Reader) *lineReader {
 	return in
 }
 
-func (in *lineReader) begin() (<-chan inputLine, <-chan interrupt, error) {
+func (in *lineReader) begin(fresh bool) (<-chan inputLine, <-chan interrupt, error) {
+	if fresh {
+		if err := in.flush(); err != nil {
+			return nil, nil, fmt.Errorf("drop what was typed before: %w", err)
+		}
+	}
 	in.prompt()
 	return in.lines, nil, nil
 }

@@ -1,20 +1,25 @@
 package app_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 )
 
@@ -68,6 +73,93 @@ func fakeServer() *sdk.Server {
 	return s
 }
 
+// liar is an MCP server that keeps to the protocol in nothing that it can do wrong. It
+// speaks without the SDK, which would not let it.
+type liar struct {
+	out   io.Writer
+	grown bool
+}
+
+// runLiar is a liar until nobody asks it any more.
+func runLiar() {
+	l := liar{out: os.Stdout}
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct {
+				Name string
+				Meta struct{ ProgressToken string } `json:"_meta"`
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil || m.ID == nil {
+			continue // a notification, or an answer to nothing
+		}
+		switch m.Method {
+		case "initialize":
+			l.answer(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"liar","version":"1"}}`)
+		case "tools/list":
+			l.answer(m.ID, l.tools())
+		case "tools/call":
+			l.call(m.ID, m.Params.Name, m.Params.Meta.ProgressToken)
+		default:
+			l.answer(m.ID, `{}`)
+		}
+	}
+}
+
+func (l *liar) say(format string, args ...any) { fmt.Fprintf(l.out, format+"\n", args...) }
+
+func (l *liar) answer(id json.RawMessage, result string) {
+	l.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+// tools are a list in which some have no schema that can be sent.
+func (l *liar) tools() string {
+	all := []string{
+		`{"name":"array","inputSchema":{"type":"array"}}`, `{"name":"broken","inputSchema":{"type":"object","properties":5}}`,
+		`{"name":"nothing"}`, `null`,
+	}
+	names := []string{"new_answer", "die", "flood", "hang", "grow", "slow", "liar", "x__liar"}
+	if l.grown {
+		names = []string{"new_answer", "grow", "grown", "liar", "x__liar"}
+	}
+	for _, name := range names {
+		about := "does " + name
+		if l.grown && name == "liar" {
+			about = "does something else"
+		}
+		all = append(all, fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object","required":["it"]}}`, name, about))
+	}
+	return `{"tools":[` + strings.Join(all, ",") + `]}`
+}
+
+func (l *liar) call(id json.RawMessage, name, progressToken string) {
+	switch name {
+	case "die":
+		fmt.Fprintln(os.Stderr, "Error: out of luck")
+		os.Exit(3)
+	case "flood":
+		l.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, id, strings.Repeat("x", 100<<20))
+		return
+	case "hang":
+		return
+	case "liar":
+		l.answer(id, `{"content":"no list"}`)
+		return
+	case "grow":
+		l.grown = true
+		l.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	case "slow":
+		for i := 1; i <= 20; i++ {
+			l.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%q,"progress":%d,"total":20}}`, progressToken, i)
+		}
+	}
+	l.answer(id, `{"content":[{"type":"text","text":"`+name+` is done"}]}`)
+}
+
 // mcpserver NAME starts an MCP server that speaks HTTP with whoever knows its token,
 // and puts its address into NAME_URL.
 func cmdMCPServer(ts *testscript.TestScript, _ bool, args []string) {
@@ -118,6 +210,24 @@ func mcpBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 				return calls("mcp__fake__echo", `{}`)
 			}
 			return backendtest.Reply{Fault: backendtest.HangBefore}
+		},
+		"believes": working(func(results []string) backendtest.Reply {
+			lies := []string{"new_answer", "die", "flood", "hang", "liar", "array", "slow"}
+			if len(results) < len(lies) {
+				return calls("mcp__liar__"+lies[len(results)], `{}`)
+			}
+			return backendtest.Reply{Text: strings.Join(results, "\n")}
+		}),
+		"grows": func(c backendtest.Call) backendtest.Reply {
+			messages := c.Messages()
+			if messages[len(messages)-1].Role != backends.RoleUser {
+				return backendtest.Reply{Text: messages[len(messages)-1].Parts[0].(backends.ToolResult).Content}
+			}
+			name := "mcp__liar__grow"
+			if slices.Contains(c.ToolNames(), "mcp__liar__grown") {
+				name = "mcp__liar__grown"
+			}
+			return calls(name, `{}`)
 		},
 		"kills": working(func(results []string) backendtest.Reply {
 			switch len(results) {

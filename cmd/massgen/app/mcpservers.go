@@ -67,7 +67,7 @@ func (s *session) startServers(ctx context.Context, list []wanted) ([]*mcp.Clien
 	for i, w := range list {
 		group.Go(func() error {
 			client, err := mcp.Start(ctx, mcpServer(w.server, s.config.Timeouts.Tool), mcp.Options{
-				Launcher: launcher, Log: s.logServer, Progress: s.logServerProgress,
+				Launcher: launcher, Log: s.logServer,
 			})
 			if err != nil {
 				errs[i] = w.fault(s.config, err)
@@ -97,10 +97,6 @@ func namesOf(servers []wanted) string {
 
 func (s *session) logServer(server, line string) {
 	s.log.Debug("an MCP server says", "server", server, "line", line)
-}
-
-func (s *session) logServerProgress(server, tool string, progress float64, message string) {
-	s.log.Debug("progress of a tool", "server", server, "tool", tool, "progress", progress, "message", message)
 }
 
 // findProgram says, without running it, whether the program of a server is there. A

@@ -123,7 +123,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		if err := s.permits(opts.Agents); err != nil {
 			return nil, nil, err
 		}
-		opts.Approve = s.approve
+		opts.Approve, opts.Tools = s.approve, s.currentTools
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err

@@ -2,8 +2,12 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/agents/permission"
@@ -56,7 +60,7 @@ func (s *session) permit(rules permission.Rules, unattended permission.Action) f
 		case permission.Deny:
 			return machine.Denied, d.Reason
 		}
-		return machine.Allowed, ""
+		return machine.Allowed, d.Reason
 	}
 }
 
@@ -99,8 +103,9 @@ func (s *session) approve(ctx context.Context, call coordinator.Approval) (bool,
 type desk struct {
 	s *session
 	// asked is the question that waits for an answer, nil if none does, and gone is closed
-	// when nobody wants the answer any more.
+	// when nobody wants the answer any more. Only lines that came since then answer it.
 	asked      *question
+	since      time.Time
 	gone       <-chan struct{}
 	lines      <-chan inputLine
 	interrupts <-chan interrupt
@@ -114,19 +119,58 @@ func (d *desk) questions() <-chan question {
 	return d.s.questions
 }
 
-// put asks a person.
+// put asks a person. What they have typed before they see the question is no answer.
 func (d *desk) put(q question) error {
-	in := d.s.keyboard()
 	d.s.console.say("%s wants to run %s %s%s", oneLine(q.call.Agent), oneLine(q.call.Tool),
-		oneLine(d.s.console.secrets.Redact(q.call.Arguments)), because(q.call.Why))
+		oneLine(middleCut(d.s.console.secrets.Redact(legible(q.call.Arguments)), mostAsked)), because(q.call.Why))
 	d.s.console.say("allow it? y: yes; anything else: no")
-	lines, interrupts, err := in.begin()
+	d.asked, d.gone = &q, q.ctx.Done()
+	return d.listen()
+}
+
+// listen begins to wait for the answer.
+func (d *desk) listen() error {
+	d.since = time.Now()
+	lines, interrupts, err := d.s.keyboard().begin(true)
 	if err != nil {
-		q.answer <- word{err: err}
+		d.asked.answer <- word{err: err}
+		d.asked, d.gone = nil, nil
 		return fmt.Errorf("ask about a tool call: %w", err)
 	}
-	d.asked, d.gone, d.lines, d.interrupts = &q, q.ctx.Done(), lines, interrupts
+	d.lines, d.interrupts = lines, interrupts
 	return nil
+}
+
+var textInJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// legible writes JSON without the escapes behind which a letter, or a secret, is not seen
+// for what it is. What is no JSON stays as it is.
+func legible(arguments string) string {
+	return textInJSON.ReplaceAllStringFunc(arguments, func(quoted string) string {
+		var text string
+		if json.Unmarshal([]byte(quoted), &text) != nil {
+			return quoted
+		}
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if e.Encode(text) != nil {
+			return quoted
+		}
+		return strings.TrimSuffix(b.String(), "\n")
+	})
+}
+
+// mostAsked is how many bytes of its arguments a person is shown of a call.
+const mostAsked = 4000
+
+// middleCut cuts a text that is longer in the middle, and says so.
+func middleCut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head, tail := strings.ToValidUTF8(text[:most/2], ""), strings.ToValidUTF8(text[len(text)-most/2:], "")
+	return fmt.Sprintf("%s [... %s of %s bytes are not shown ...] %s", head, thousands(len(text)-len(head)-len(tail)), thousands(len(text)), tail)
 }
 
 func because(why string) string {
@@ -136,8 +180,12 @@ func because(why string) string {
 	return " (" + oneLine(why) + ")"
 }
 
-// take takes what a person has typed.
+// take takes what a person has typed. A line that was read before the question came is
+// dropped.
 func (d *desk) take(l inputLine) error {
+	if l.err == nil && l.at.Before(d.since) {
+		return errors.Join(d.s.keyboard().end(), d.listen())
+	}
 	said := strings.ToLower(strings.TrimSpace(l.text))
 	d.asked.answer <- word{allow: l.err == nil && (said == "y" || said == "yes")}
 	return d.leave()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -23,5 +24,29 @@ func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
 	}
 	if p, _ := s.permit(rules, permission.Allow)("run_command", `{"command":["ls"]}`); p != machine.Allowed {
 		t.Errorf("with nobody there, who allows it: %q", p)
+	}
+}
+
+// TestLegible has a person see the letters that a tool sees.
+func TestLegible(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"b": ["\u0072\u006d", "-\u0072f"], "a": 1.50}`: `{"b": ["rm", "-rf"], "a": 1.50}`,
+		`{"path":"a\/b<c>&\n"}`:                          `{"path":"a/b<c>&\n"}`,
+		`{"path":`:                                       `{"path":`,
+		``:                                               ``,
+	} {
+		if got := legible(arguments); got != want {
+			t.Errorf("legible(%s) is %s", arguments, got)
+		}
+	}
+}
+
+func TestLongArgumentsAreCutInTheMiddle(t *testing.T) {
+	if got := middleCut("short", 5); got != "short" {
+		t.Errorf("%q", got)
+	}
+	got := middleCut(strings.Repeat("ä", 500_000)+strings.Repeat("ö", 500_000), 5)
+	if want := "ä [... 1,999,996 of 2,000,000 bytes are not shown ...] ö"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

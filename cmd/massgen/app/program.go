@@ -90,6 +90,8 @@ func (p *program) converse(ctx context.Context) error {
 	switch {
 	case given:
 		err = s.once(ctx, question)
+	case p.options.fresh:
+		err = s.startOver(ctx)
 	case p.options.goOn && s.unfinished != nil:
 		err = s.resume(ctx)
 	case p.options.automation:

@@ -98,6 +98,9 @@ func (s *session) logEvent(ev coordinator.Event) {
 	s.log.Debug(string(ev.Kind), "agent", ev.Agent, "round", ev.Round, "label", ev.Label, "text", ev.Text, "void", ev.Void,
 		"elapsed", ev.Elapsed, "calls", ev.Usage.Calls, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens,
 		"replayed", ev.Replayed)
+	if k := ev.Snapshot; k != nil {
+		s.log.Debug("the agent's workspace is kept", "agent", ev.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
+	}
 	if u := ev.Session; u != nil {
 		s.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
 			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
@@ -142,8 +145,10 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
+	case coordinator.ToolProgress:
+		c.say("  %s", c.paint(faint, toolProgress(ev)))
 	case coordinator.ToolEnded:
-		c.say("  %s", c.paint(faint, toolLine(ev)))
+		c.say("  %s", c.paint(faint, toolLine(ev.Agent, *ev.Tool, ev.Elapsed)))
 	case coordinator.Answered:
 		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
 	case coordinator.Voted:
@@ -193,7 +198,14 @@ func contextWarning(agent string, w coordinator.ContextWarning) string {
 	if w.Warning == policy.AtLimit {
 		state = "is at the limit of its context"
 	}
-	return fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
+	text := fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
+	if w.Round > 0 {
+		text += " in its step"
+	}
+	if w.LeftOut {
+		text += ", the oldest of which are left out"
+	}
+	return text
 }
 
 func (v *progress) labelled(ev coordinator.Event) string {
@@ -257,6 +269,9 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	}
 	if len(s.models) > 1 {
 		s.tellWinner(r)
+	}
+	if r.Snapshot != "" {
+		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("the work of %s: %s", r.Winner, oneLine(r.Snapshot))))
 	}
 	if u := r.Session; u != nil {
 		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, %s · %s",

@@ -27,7 +27,7 @@ import (
 // STATUS, and fails if a goroutine outlives it.
 func TestMain(m *testing.M) {
 	app.Launcher()
-	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer}
+	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer, "liarmcp": runLiar}
 	endStrayTests(commands)
 	testscript.Main(m, commands)
 }
@@ -70,8 +70,8 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
-			"calls": cmdCalls, "holds": cmdHolds, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
+			"status": cmdStatus, "asked": cmdAsked, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
+			"calls": cmdCalls, "holds": cmdHolds, "journaled": cmdJournaled, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
 		},
 		RequireUniqueNames: true,
 	})

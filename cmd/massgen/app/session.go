@@ -360,22 +360,6 @@ func (s *session) once(ctx context.Context, question string) error {
 	return s.finish(result, err)
 }
 
-// resume finishes the turn that a process left.
-func (s *session) resume(ctx context.Context) error {
-	t, err := s.panel.Resume(ctx, s.id)
-	if errors.Is(err, sessions.ErrBusy) { // another process came first
-		return exitError{ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", err))}
-	}
-	if err != nil {
-		return fmt.Errorf("--continue: %w", err)
-	}
-	if s.display() {
-		s.console.say("turn %d goes on: %s", t.Number(), quoted(t.Question()))
-	}
-	result, err := s.watchTurn(ctx, t, s.watch.take())
-	return s.finish(result, err)
-}
-
 // finish delivers what a turn came to, and returns what the program ends with.
 func (s *session) finish(result coordinator.Result, err error) error {
 	s.watch.give(s.cut.Add(hurry))

@@ -278,11 +278,18 @@ func (p *program) deleteSessions(ctx context.Context, store *maskedStore, ids []
 		}
 	}
 	for _, id := range ids {
-		err := store.Delete(ctx, id)
+		kept, err := storages(ctx, store, id, p.console)
+		if err != nil {
+			return err
+		}
+		err = store.Delete(ctx, id)
 		if errors.Is(err, sessions.ErrBusy) {
 			return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", oneLine(id))
 		}
 		if err != nil {
+			return err
+		}
+		if err := removeSnapshots(kept, id); err != nil {
 			return err
 		}
 		if err := p.put(oneLine(id) + " is forgotten\n"); err != nil {

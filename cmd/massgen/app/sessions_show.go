@@ -25,6 +25,8 @@ type shownSession struct {
 	Turns     []shownTurn `json:"turns"` // in place of the session's number of turns
 	// Interrupted is the turn that a process left, absent if there is none.
 	Interrupted *shownTurn `json:"interrupted,omitempty"`
+	// Unfinished are the calls of that turn that have no result.
+	Unfinished []coordinator.UnfinishedCall `json:"unfinished,omitempty"`
 	// State is the session's topics, greeting and page (seed 002), which are not among
 	// its metadata here. ShouldGreet says whether a greeting would be in place now.
 	topic.State
@@ -57,6 +59,26 @@ type shownTurn struct {
 	Answer   string        `json:"answer"`
 	Winner   string        `json:"winner"`
 	Status   kernel.Status `json:"status"`
+	// Snapshot is the folder in which the winner's workspace is kept as it was when the
+	// answer was given, "" if there is none, or if the turn was taken in the session of
+	// which this one is a branch.
+	Snapshot string `json:"snapshot"`
+	// ToolCalls are as in the result of --json; a turn of a branch has none.
+	ToolCalls []coordinator.ResultToolCall `json:"tool_calls"`
+}
+
+// shownTurn is a turn with its tool calls and its work. That these cannot be read costs no
+// more than them.
+func (p *program) shownTurn(ctx context.Context, store *maskedStore, session string, t sessions.Turn) shownTurn {
+	calls, err := coordinator.KeptToolCalls(ctx, store, session, t.Number)
+	if err != nil {
+		p.console.warn(err.Error())
+	}
+	work, err := coordinator.ReadWork(ctx, store, session, t.Number)
+	if err != nil {
+		p.console.warn(err.Error())
+	}
+	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, work.Final.Dir, append([]coordinator.ResultToolCall{}, calls...)}
 }
 
 // bytesPerToken is what an estimate goes by.
@@ -81,12 +103,14 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 		ContextWarning: noWarning, link: newestLink(turns),
 	}
 	for _, t := range turns {
-		shown.Turns = append(shown.Turns, shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status})
+		shown.Turns = append(shown.Turns, p.shownTurn(ctx, store, id, t))
 	}
 	shown.measure(turns)
 	if len(left) > 0 {
-		t := left[0]
-		shown.Interrupted = &shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status}
+		shown.Interrupted = new(p.shownTurn(ctx, store, id, left[0]))
+		if shown.Unfinished, err = unfinished(ctx, store, id, left[0]); err != nil {
+			p.console.warn(err.Error())
+		}
 	}
 	at := session{place: place{id: id}}
 	if err := at.loadTopic(kept.Metadata); err != nil {
@@ -100,6 +124,17 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 	}
 	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
 	return shown, p.lookAtAgents(ctx, store, &shown)
+}
+
+// unfinished returns the calls of an interrupted turn that have no result. The error says
+// why the turn cannot be gone on with.
+func unfinished(ctx context.Context, store *maskedStore, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
+	replayed, err := coordinator.Replay(ctx, store, id, left)
+	if err != nil {
+		return nil, fmt.Errorf("turn %d cannot be gone on with: %w; massgen replay %s shows it, --continue --fresh starts the turn over",
+			left.Number, err, shellWord(id))
+	}
+	return replayed.Unfinished, nil
 }
 
 // summaryOf returns the summary that is kept with a session, in words; none of turns that
@@ -150,11 +185,27 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
 		b.WriteString(withNewline(printable(t.Question)))
+		b.WriteString(toolLines(t.ToolCalls))
 		if t.Answer != "" {
 			b.WriteString("\n" + withNewline(printable(t.Answer)))
 		}
+		if t.Snapshot != "" {
+			fmt.Fprintf(&b, "\nthe winner's work: %s\n", oneLine(t.Snapshot))
+		}
 	}
 	return p.put(b.String())
+}
+
+// toolLines has a line for each tool call, behind an empty one.
+func toolLines(calls []coordinator.ResultToolCall) string {
+	var b strings.Builder
+	for i, c := range calls {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("  " + toolLine(oneLine(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
+	}
+	return b.String()
 }
 
 // rows are what is known of a session beside its turns.
@@ -181,7 +232,7 @@ func (s shownSession) rows() [][]string {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}
 	if t := s.Interrupted; t != nil {
-		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d", t.Number)})
+		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d", t.Number)}, []string{"unfinished", unfinishedCalls(s.Unfinished)})
 	}
 	return rows
 }

@@ -29,7 +29,7 @@ func (q *silence) hear(ev coordinator.Event) {
 		return
 	}
 	q.heard = ev.At
-	if ev.Kind == coordinator.ToolEnded { // its agent is still at work
+	if ev.Kind == coordinator.ToolEnded || ev.Kind == coordinator.ToolProgress { // its agent is still at work
 		return
 	}
 	q.working = slices.DeleteFunc(q.working, func(s coordinator.Event) bool { return s.Agent == ev.Agent })

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,10 +30,16 @@ func Launcher() {
 
 // toolbox is what the agents of a session have to work with. Its zero value is empty.
 type toolbox struct {
-	tools  [][]agents.Tool   // by agent
-	known  []map[string]bool // by agent, what its tools are called before any is left out
+	config *configs.Config
+	own    [][]agents.Tool // by agent, those of its workspace
 	keep   []func(tool, result string) (string, error)
-	opened []io.Closer
+	// snapshots keep the workspaces of agents that have one.
+	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
+	servers   []*toolServer
+	opened    []io.Closer
+
+	listing sync.Mutex // held by who lists the tools
+	clashes map[string]bool
 }
 
 // openTools opens what the session's agents work with, and gives it to them. What was
@@ -44,26 +49,29 @@ func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error
 		s.notices = append(s.notices, notice)
 		s.console.warn(notice)
 	}
+	b := s.toolbox
 	n := len(s.config.Agents)
-	*s.toolbox = toolbox{tools: make([][]agents.Tool, n), known: make([]map[string]bool, n), keep: make([]func(string, string) (string, error), n)}
-	if err := s.toolbox.openWorkspaces(s.config); err != nil {
+	b.config, b.own, b.keep = s.config, make([][]agents.Tool, n), make([]func(string, string) (string, error), n)
+	b.snapshots = make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n)
+	if err := s.openWorkspaces(); err != nil {
 		return err
 	}
 	servers := wantedServers(s.config)
 	clients, err := s.startServers(ctx, servers)
 	for i, c := range clients {
 		if c != nil {
-			s.toolbox.addServer(s.config, servers[i], c)
+			b.opened = append(b.opened, c)
+			b.servers = append(b.servers, &toolServer{wanted: servers[i], client: c, told: definitions(c)})
 		}
 	}
 	if err != nil {
 		return err
 	}
-	for _, notice := range s.toolbox.unknown(s.config) {
+	for _, notice := range unknown(s.config, b.lists()) {
 		s.console.warn(notice)
 	}
 	for i := range list {
-		list[i].Tools, list[i].KeepResult = s.toolbox.tools[i], s.toolbox.keep[i]
+		list[i].KeepResult, list[i].Snapshot = b.keep[i], b.snapshots[i]
 	}
 	return nil
 }
@@ -80,42 +88,12 @@ func (b *toolbox) close() error {
 	return errors.Join(errs...)
 }
 
-// add gives tools to an agent, but for those that its settings leave out. Models know
-// them by their names, with the prefix of their server, if they have one; settings may
-// have them with or without. With allowed, the settings' own list of allowed tools
-// holds.
-func (b *toolbox) add(agent int, t configs.Tools, tools []agents.Tool, prefix string, allowed bool) {
-	if b.known[agent] == nil {
-		b.known[agent] = map[string]bool{}
-	}
-	for _, tool := range tools {
-		name := tool.Definition().Name
-		short := strings.TrimPrefix(name, prefix)
-		b.known[agent][name], b.known[agent][short] = true, true
-		named := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, short) }
-		if named(t.ExcludeTools) || allowed && t.AllowedTools != nil && !named(t.AllowedTools) {
-			continue
-		}
-		b.tools[agent] = append(b.tools[agent], tool)
-	}
-}
-
-// addServer gives a server's tools to its agent, or to all.
-func (b *toolbox) addServer(config *configs.Config, w wanted, client *mcp.Client) {
-	b.opened = append(b.opened, client)
-	for i, a := range config.Agents {
-		if w.agent == ofAll || w.agent == i {
-			b.add(i, a.Tools, client.Tools(), mcp.Prefix(w.server.Name), w.server.AllowedTools == nil)
-		}
-	}
-}
-
 // unknown tells of the names in agents' lists of tools that mean none of theirs.
-func (b *toolbox) unknown(config *configs.Config) (notices []string) {
+func unknown(config *configs.Config, lists []toolList) (notices []string) {
 	for i, a := range config.Agents {
 		for key, names := range map[string][]string{"allowed_tools": a.Tools.AllowedTools, "exclude_tools": a.Tools.ExcludeTools} {
 			for _, name := range names {
-				if !b.known[i][name] {
+				if !lists[i].known[name] {
 					notices = append(notices, toolFault(config, i, key, fmt.Errorf("it has no tool %s", name)).Error())
 				}
 			}
@@ -125,25 +103,35 @@ func (b *toolbox) unknown(config *configs.Config) (notices []string) {
 	return notices
 }
 
-func (b *toolbox) openWorkspaces(config *configs.Config) error {
+// openWorkspaces opens the agents' folders, and the storage of their snapshots.
+func (s *session) openWorkspaces() error {
+	config, b := s.config, s.toolbox
+	shown, err := mountsOfAll(config)
+	if err != nil {
+		return err
+	}
+	storage, err := s.snapshotStorage()
+	if err != nil {
+		return err
+	}
 	var errs []error
 	folders := map[string]string{}
-	for i, a := range config.Agents {
+	for i, a := range b.config.Agents {
 		if a.Tools.CWD == "" {
 			continue
 		}
-		w, err := openWorkspace(a.Tools, config.Timeouts.Tool)
+		w, err := openWorkspace(config, i, shown[i])
 		if err == nil {
 			b.opened = append(b.opened, w)
-			err = apart(folders, w.Dir())
+			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage))
 		}
 		if err != nil {
-			errs = append(errs, toolFault(config, i, "cwd", err))
+			errs = append(errs, toolFault(b.config, i, "cwd", err))
 			continue
 		}
 		folders[a.ID] = w.Dir()
-		b.add(i, a.Tools, w.Tools(), "", true)
-		b.keep[i] = w.KeepResult
+		b.own[i] = w.Tools()
+		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w.Dir(), s.store.path)
 	}
 	return errors.Join(errs...)
 }
@@ -177,10 +165,20 @@ func within(path, folder string) bool {
 	}
 }
 
-func openWorkspace(t configs.Tools, limit time.Duration) (*workspace.Workspace, error) {
-	o := workspace.Options{Dir: t.CWD}
+func openWorkspace(config *configs.Config, agent int, shown mounts) (*workspace.Workspace, error) {
+	a := config.Agents[agent]
+	t := a.Tools
+	o := workspace.Options{
+		Dir: t.CWD, Reads: shown.reads, Writes: shown.writes, Protected: shown.protected,
+		Answers: len(config.Agents) > 1,
+	}
+	if dir := config.Orchestrator.AgentTemporaryWorkspace; dir != "" {
+		o.AnswersDir = filepath.Join(dir, a.ID)
+	}
 	if t.RunCommands {
-		o.Command = &workspace.CommandOptions{Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(limit)}
+		o.Command = &workspace.CommandOptions{
+			Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(config.Timeouts.Tool),
+		}
 		// One that cannot be fenced in comes here only after a person's word (permits).
 		o.Command.Approve = func(context.Context, string) (bool, error) { return true, nil }
 	}
@@ -214,7 +212,8 @@ func unfenced(config *configs.Config) (notice string) {
 // checkTools says, without opening anything, why what agents are to work with could
 // not be opened.
 func checkTools(config *configs.Config) error {
-	var errs []error
+	_, err := mountsOfAll(config)
+	errs := []error{err}
 	for _, w := range wantedServers(config) {
 		if err := findProgram(w.server); err != nil {
 			errs = append(errs, w.fault(config, err))

@@ -4,17 +4,45 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
 )
 
-// toolLine tells of a tool that was run: with what, and what went wrong, if it did.
-func toolLine(ev coordinator.Event) string {
-	line := fmt.Sprintf("%s ran %s %s", ev.Agent, oneLine(ev.Tool.Name), shortened(oneLine(ev.Tool.Arguments), 60))
-	if ev.Tool.Error {
-		line += ", which failed: " + shortened(oneLine(reasonOf(ev.Tool.Result)), 100)
+// toolLine tells of a tool call: with what, what became of it, and what went wrong, if
+// something did.
+func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
+	call := oneLine(c.Name) + " " + shortened(oneLine(c.Arguments), 60)
+	reason := shortened(oneLine(reasonOf(c.Result)), 100)
+	switch c.State {
+	case machine.ToolPlanned:
+		return fmt.Sprintf("%s planned %s", agent, call)
+	case machine.ToolDenied:
+		return fmt.Sprintf("%s was denied %s: %s", agent, call, reason)
+	case machine.ToolCancelled:
+		return fmt.Sprintf("%s's %s was cancelled · %s", agent, call, duration(took))
+	case machine.ToolInterrupted:
+		return fmt.Sprintf("%s's %s was interrupted, and nobody knows what became of it", agent, call)
+	case coordinator.ToolRunning:
+		return fmt.Sprintf("%s's %s did not end", agent, call)
 	}
-	return line + " · " + duration(ev.Elapsed)
+	if c.Error {
+		call += ", which failed: " + reason
+	}
+	return fmt.Sprintf("%s ran %s · %s", agent, call, duration(took))
+}
+
+// toolProgress tells how far a tool is.
+func toolProgress(ev coordinator.Event) string {
+	line := fmt.Sprintf("%s runs %s", ev.Agent, oneLine(ev.Tool.Name))
+	if ev.Text != "" {
+		line += ": " + shortened(oneLine(ev.Text), 100)
+	}
+	if ev.Fraction >= 0.01 {
+		line += fmt.Sprintf(" · %.0f %%", 100*ev.Fraction)
+	}
+	return line
 }
 
 // reasonOf is what a failed tool says of it: all of its result, or the error in one that
@@ -27,6 +55,14 @@ func reasonOf(result string) string {
 	return strings.TrimPrefix(result, "Error: ")
 }
 
+// outcomeOf is what became of a tool call, in the word of seed 004 for one that ran.
+func outcomeOf(state machine.ToolState) string {
+	if state == machine.ToolRan {
+		return "completed"
+	}
+	return string(state)
+}
+
 // logTools logs the tool loop in the words of seed 004, and says whether it did.
 func (s *session) logTools(ev coordinator.Event) bool {
 	log := s.log.With("agent", ev.Agent, "round", ev.Round)
@@ -36,8 +72,10 @@ func (s *session) logTools(ev coordinator.Event) bool {
 		log.Debug("Tools being sent", "tools", ev.Call.Tools)
 	case coordinator.ToolStarted:
 		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
+	case coordinator.ToolProgress:
+		log.Debug("progress of a tool", "tool", ev.Tool.Name, "text", ev.Text, "fraction", ev.Fraction)
 	case coordinator.ToolEnded:
-		log.Debug(ev.Tool.Name+" completed", "error", ev.Tool.Error, "elapsed", ev.Elapsed)
+		log.Debug(ev.Tool.Name+" "+outcomeOf(ev.Tool.State), "error", ev.Tool.Error, "elapsed", ev.Elapsed)
 		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)
 	default:
 		if ev.ToolCalls > 0 {

@@ -1,14 +1,20 @@
 package app_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlite"
 )
 
 // toolBehaviours are servers whose models use the tools of a workspace. Each says what
@@ -55,12 +61,35 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Text: strings.Join(results, "|")}
 		}),
+		// What is elsewhere is written to at the end only, and not where it is protected.
+		"writes-elsewhere": working(func(results []string) backendtest.Reply {
+			if len(results) == 0 {
+				return calls("list_files", `{"path":"site"}`, "write_file", `{"path":"site/made.txt","content":"made"}`,
+					"write_file", `{"path":"site/keep.txt","content":"x"}`, "delete_file", `{"path":"site/.git/config"}`,
+					"write_file", `{"path":"site-2/made.txt","content":"x"}`, "move_file", `{"from":"site/old.txt","to":"old.txt"}`)
+			}
+			return backendtest.Reply{Text: strings.Join(results, "|")}
+		}),
+		"writes-much": working(func(results []string) backendtest.Reply {
+			if len(results) == 0 {
+				return calls("write_file", `{"path":"much.txt","content":"`+strings.Repeat("x", 10_000)+`"}`)
+			}
+			return backendtest.Reply{Text: results[0]}
+		}),
 		"reads-much": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("read_file", `{"path":"much.txt"}`)
 			}
 			return backendtest.Reply{Text: results[0]}
 		}),
+		// A model that does not come to an end by itself.
+		"reads-on": func(c backendtest.Call) backendtest.Reply {
+			if slices.Contains(c.ToolNames(), "read_file") {
+				return calls("read_file", `{"path":"much.txt"}`)
+			}
+			return backendtest.Reply{Text: "That is all."}
+		},
+		"judges-files": judgesFiles,
 		"runs-long": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("run_command", `{"argv":["sh","-c","echo begun; sleep 20"]}`)
@@ -76,6 +105,28 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	}
 }
 
+// judgesFiles is a model that writes a file and answers, and in the next round reads those
+// of all answers, changes its own, tries to change another's, and votes for agent2.
+func judgesFiles(c backendtest.Call) backendtest.Reply {
+	results := resultsOf(c)
+	switch {
+	case isBlind(c) && len(results) == 0:
+		return calls("write_file", `{"path":"work.txt","content":"by `+c.Model()+`"}`)
+	case isBlind(c):
+		return calls("new_answer", `{"content":"see work.txt of `+c.Model()+`"}`)
+	case len(results) == 0:
+		return calls("write_file", `{"path":"work.txt","content":"changed"}`)
+	case len(results) == 1:
+		return calls("read_file", `{"path":"answers/agent1/work.txt"}`, "read_file", `{"path":"answers/agent2/work.txt"}`,
+			"write_file", `{"path":"answers/agent2/work.txt","content":"spoilt"}`, "list_files", `{"path":"answers"}`)
+	}
+	reason, err := json.Marshal(map[string]string{"agent_id": "agent2", "reason": strings.Join(results[1:], "|")})
+	if err != nil {
+		return backendtest.Reply{Text: err.Error()}
+	}
+	return calls("vote", string(reason))
+}
+
 // working is a model that works with tools, and then says what it has to say in the
 // way of its panel: as text, or as an answer, for which it votes later.
 func working(next func(results []string) backendtest.Reply) func(backendtest.Call) backendtest.Reply {
@@ -84,20 +135,7 @@ func working(next func(results []string) backendtest.Reply) func(backendtest.Cal
 		if coordinated && !isBlind(c) {
 			return voteFor("agent2")
 		}
-		var results []string
-		for _, m := range c.Messages() {
-			switch m.Role {
-			case backends.RoleUser:
-				results = nil
-			case backends.RoleTool:
-				for _, p := range m.Parts {
-					if result, ok := p.(backends.ToolResult); ok {
-						results = append(results, result.Content)
-					}
-				}
-			}
-		}
-		r := next(results)
+		r := next(resultsOf(c))
 		for i := range r.ToolCalls {
 			r.ToolCalls[i].ID = fmt.Sprintf("call_%d_%d", c.Number, i)
 		}
@@ -110,6 +148,23 @@ func working(next func(results []string) backendtest.Reply) func(backendtest.Cal
 		}
 		return r
 	}
+}
+
+// resultsOf are the results of the step so far.
+func resultsOf(c backendtest.Call) (results []string) {
+	for _, m := range c.Messages() {
+		switch m.Role {
+		case backends.RoleUser:
+			results = nil
+		case backends.RoleTool:
+			for _, p := range m.Parts {
+				if result, ok := p.(backends.ToolResult); ok {
+					results = append(results, result.Content)
+				}
+			}
+		}
+	}
+	return results
 }
 
 // calls is a message with calls: names and arguments in turn.
@@ -125,5 +180,26 @@ func calls(words ...string) backendtest.Reply {
 func cmdHolds(ts *testscript.TestScript, _ bool, args []string) {
 	if got := ts.ReadFile(args[0]); got != args[1] {
 		ts.Fatalf("%s holds %q, want %q", args[0], got, args[1])
+	}
+}
+
+// journaled STORE PATTERN looks for an event in the journal of the only turn in a file of
+// sessions.
+func cmdJournaled(ts *testscript.TestScript, neg bool, args []string) {
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer func() { ts.Check(store.Close()) }()
+	list, err := store.List(ctx, sessions.Filter{})
+	ts.Check(err)
+	if len(list) != 1 {
+		ts.Fatalf("%s has %d sessions", args[0], len(list))
+	}
+	events, err := store.Journal(ctx, list[0].ID, 1)
+	ts.Check(err)
+	if found := slices.ContainsFunc(events, pattern.Match); found == neg {
+		ts.Fatalf("%q in the journal is not %t:\n%s", args[1], !neg, bytes.Join(events, []byte("\n")))
 	}
 }

@@ -1,0 +1,36 @@
+package machine
+
+import "fmt"
+
+// act ends the step. An answer is first kept together with its author's work: peers are
+// to judge the files as they were when it was given.
+func (s *Step) act(o Outcome) []Effect {
+	if o.Kind != Answered || !s.s.Task.Snapshot {
+		return s.end(o)
+	}
+	s.s.Answer = &o
+	return []Effect{ToolCall{Key: s.snapshotKey()}}
+}
+
+func (s *Step) snapshotKey() Key {
+	key := s.modelKey(0)
+	key.Purpose = key.Purpose.snapshotPurpose()
+	return key
+}
+
+// takeSnapshot ends the step. An answer counts also if its work could not be kept.
+func (s *Step) takeSnapshot(r ToolReply) ([]Effect, error) {
+	o := *s.s.Answer
+	switch {
+	case r.Index != s.snapshotKey().Index:
+		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
+	case s.s.Cancelled:
+		o = Outcome{Kind: Stopped, Reason: "cancelled"}
+	case r.Error:
+		o.Unkept = r.Result
+	default:
+		o.Work = r.Result
+	}
+	s.s.Answer = nil
+	return s.end(o), nil
+}

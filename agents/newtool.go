@@ -1,0 +1,183 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// NewTool makes a tool of a function. A is a struct, from which the schema of the
+// arguments is derived: a field has its JSON name, the text of its tag `jsonschema` as
+// its description, and is required unless it is omitempty or omitzero. Arguments that do
+// not fit the schema are refused, and the model is told why, without a call of run.
+//
+// A result that is a string is sent to the model as it is, anything else as JSON. An error
+// of run is told to the model, and so is a panic. Run is called concurrently; it finds in
+// ctx what its call belongs to (CallInfoOf, PanelValue, TurnValue).
+//
+// While a panel plans (permission.Planning) such a tool is not run, since it may change the
+// world: one that does not is put into a type with the method ChangesWorld(string) bool.
+//
+// The error says what a provider would refuse: a name of other characters than letters,
+// digits, - and _, or of more than 64, no description, or arguments without a schema, such
+// as a type that contains itself.
+func NewTool[A, R any](name, description string, run func(ctx context.Context, args A) (R, error)) (Tool, error) {
+	switch {
+	case !toolName.MatchString(name):
+		return nil, fmt.Errorf("a tool is named %q: use 1 to 64 letters, digits, - and _", name)
+	case strings.TrimSpace(description) == "":
+		return nil, fmt.Errorf("tool %s has no description, by which models choose", name)
+	case run == nil:
+		return nil, fmt.Errorf("tool %s has no function to run", name)
+	}
+	schema, err := argumentSchema[A]()
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: %w", name, err)
+	}
+	t := &goTool[A, R]{definition: backends.Tool{Name: name, Description: description}, run: run}
+	if t.definition.Schema, err = encodeSchema(schema); err != nil {
+		return nil, fmt.Errorf("tool %s: %w", name, err)
+	}
+	if t.schema, err = schema.Resolve(nil); err != nil {
+		return nil, fmt.Errorf("tool %s: resolve the schema of its arguments: %w", name, err)
+	}
+	return t, nil
+}
+
+// toolName is what all providers take.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+type goTool[A, R any] struct {
+	definition backends.Tool
+	schema     *jsonschema.Resolved
+	run        func(context.Context, A) (R, error)
+}
+
+// Definition is what the model is told of the tool.
+func (t *goTool[A, R]) Definition() backends.Tool { return t.definition }
+
+// Call checks the arguments and runs the function.
+func (t *goTool[A, R]) Call(ctx context.Context, arguments string) (string, error) {
+	args, err := t.decode(arguments)
+	if err != nil {
+		return "", fmt.Errorf("the arguments of %s are not as its schema has them: %w", t.definition.Name, err)
+	}
+	result, err := t.run(ctx, args)
+	if err != nil {
+		return "", err
+	}
+	if text, ok := any(result).(string); ok {
+		return text, nil
+	}
+	return encodeResult(result)
+}
+
+// decode reads arguments that fit the schema. No text at all is what some models write
+// for no arguments.
+func (t *goTool[A, R]) decode(arguments string) (args A, err error) {
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
+	}
+	var given any
+	if err := json.Unmarshal([]byte(arguments), &given); err != nil {
+		return args, fmt.Errorf("they are no JSON: %w", err)
+	}
+	if err := t.schema.Validate(given); err != nil {
+		return args, mismatch(err)
+	}
+	if err := json.Unmarshal([]byte(arguments), &args); err != nil {
+		return args, err
+	}
+	return args, nil
+}
+
+// argumentSchema is that of a struct.
+func argumentSchema[A any]() (*jsonschema.Schema, error) {
+	schema, err := jsonschema.For[A](nil)
+	if err != nil {
+		return nil, fmt.Errorf("derive the schema of its arguments: %w", err)
+	}
+	if reflect.TypeFor[A]().Kind() != reflect.Struct || schema.Type != "object" {
+		return nil, fmt.Errorf("its arguments are a %T: make them a struct, with a field for each", *new(A))
+	}
+	withoutNull(schema)
+	return schema, nil
+}
+
+// withoutNull takes from lists that they may be null: that is how Go writes a list of
+// nothing, and no choice that a model should have.
+func withoutNull(schema *jsonschema.Schema) {
+	if len(schema.Types) == 2 && schema.Types[0] == "null" && schema.Types[1] == "array" {
+		schema.Type, schema.Types = "array", nil
+	}
+	for _, p := range schema.Properties {
+		withoutNull(p)
+	}
+	for _, s := range []*jsonschema.Schema{schema.Items, schema.AdditionalProperties} {
+		if s != nil {
+			withoutNull(s)
+		}
+	}
+}
+
+// encodeSchema writes a schema. That of no arguments has its properties too, since some
+// services refuse an object without the word.
+func encodeSchema(schema *jsonschema.Schema) (json.RawMessage, error) {
+	if len(schema.Properties) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), nil
+	}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("encode the schema of its arguments: %w", err)
+	}
+	return data, nil
+}
+
+// wherePrefix is how the library says which part of a schema it means, once for each
+// schema that the part is in.
+var wherePrefix = regexp.MustCompile(`^validating (\S+): `)
+
+// mostMismatch is how many bytes a model is told of what is wrong: the library repeats
+// the value.
+const mostMismatch = 300
+
+// mismatch is what is wrong with arguments, in one line that begins with the place.
+func mismatch(err error) error {
+	text, place := err.Error(), ""
+	for {
+		found := wherePrefix.FindStringSubmatch(text)
+		if found == nil {
+			break
+		}
+		place, text = found[1], text[len(found[0]):]
+	}
+	if place != "" && place != "root" {
+		text = strings.NewReplacer("/properties/", "/", "/items", "[]", "/additionalProperties", "/*").Replace(place)[1:] + ": " + text
+	}
+	text = strings.ReplaceAll(text, "<invalid reflect.Value>", "null")
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > mostMismatch {
+		text = strings.ToValidUTF8(text[:mostMismatch/2], "") + " … " + strings.ToValidUTF8(text[len(text)-mostMismatch/2:], "")
+	}
+	return errors.New(text)
+}
+
+// encodeResult is a result as JSON that a model reads: no character is escaped for HTML.
+func encodeResult(result any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(result); err != nil {
+		return "", fmt.Errorf("encode the result: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}

@@ -1,0 +1,167 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/secrets"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Rebuilder builds the inputs of a journal's calls again, and reads their replies again.
+// It stores nothing. One goroutine uses it.
+type Rebuilder struct {
+	texts   keptTexts
+	history lastHistory
+	built   builtInputs
+	names   *panelNames // of the journal's panel, nil before the first input
+}
+
+// NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
+func NewRebuilder(texts sessions.Texts) *Rebuilder {
+	return &Rebuilder{
+		texts: keptTexts{texts, map[kernel.Ref][]byte{}},
+		built: builtInputs{map[machine.Key]stepStart{}, map[kernel.Ref]backends.Message{}},
+	}
+}
+
+// Input builds what a call is sent, as Input does.
+func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
+	b := newInputBuilder(ctx, r.texts, turn, r.namesOf(turn), call)
+	b.history, b.built = r.history.read, &r.built
+	return b.build(call)
+}
+
+func (r *Rebuilder) namesOf(turn machine.Turn) panelNames {
+	if r.names == nil {
+		names := namesOf(turn)
+		r.names = &names
+	}
+	return *r.names
+}
+
+// Recorded returns what a call was sent, as Recorded does.
+func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.Request, error) {
+	return Recorded(ctx, r.texts, sent)
+}
+
+// Reply reads the message of a recorded reply again, and returns the reply with what is
+// read in it. What a message does not say is as it was recorded: the usage, what an aside
+// changes, and whether a call of a tool was permitted. So is all of a reply without a
+// message, and of one in which a secret was masked, since it was read before that.
+func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
+	if recorded.Message == (kernel.Ref{}) {
+		return recorded, nil
+	}
+	data, err := r.texts.Get(ctx, recorded.Message)
+	if err != nil {
+		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+	}
+	if strings.Contains(string(data), secrets.Mask) {
+		return recorded, nil
+	}
+	var message backends.Message
+	if err := json.Unmarshal(data, &message); err != nil {
+		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+	}
+	reader := replyReader{ctx: ctx, blobs: r.texts, turn: turn, call: call}
+	if call.Aside == nil {
+		reader.names = r.namesOf(turn)
+		b := inputBuilder{ctx: ctx, blobs: r.texts}
+		if b.decode(turn.Agents[call.Key.Agent].Tools, &reader.own); b.err != nil {
+			return recorded, fmt.Errorf("read the tools of %s: %w", call.Key, b.err)
+		}
+	}
+	again := recorded
+	again.Calls = nil
+	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
+		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+	}
+	again.Truncated = recorded.Truncated // the message does not say why it ended
+	for i := range min(len(again.Calls), len(recorded.Calls)) {
+		again.Calls[i].Permission, again.Calls[i].Why = recorded.Calls[i].Permission, recorded.Calls[i].Why
+	}
+	return again, nil
+}
+
+// builtInputs keeps what the inputs of a journal have in common. A nil one keeps nothing.
+type builtInputs struct {
+	steps    map[machine.Key]stepStart
+	messages map[kernel.Ref]backends.Message
+}
+
+// stepStart is what a step begins with, and what that was built from.
+type stepStart struct {
+	turn     machine.Turn
+	offer    kernel.Offer
+	votes    []kernel.Vote
+	messages []backends.Message
+}
+
+// stepKey is the same for all calls of a step.
+func stepKey(call machine.ModelCall) machine.Key {
+	key := call.Key
+	key.Index = 0
+	return key
+}
+
+// first returns what the step of a call begins with, if that was built from the same
+// before. What a step in JSON mode begins with changes within the step.
+func (k *builtInputs) first(turn machine.Turn, call machine.ModelCall) ([]backends.Message, bool) {
+	if k == nil || call.JSON {
+		return nil, false
+	}
+	s, ok := k.steps[stepKey(call)]
+	same := ok && reflect.DeepEqual(s.offer, call.Offer) && reflect.DeepEqual(s.votes, call.Votes) && reflect.DeepEqual(s.turn, turn)
+	return s.messages, same
+}
+
+func (k *builtInputs) keepFirst(turn machine.Turn, call machine.ModelCall, messages []backends.Message) {
+	if k != nil && !call.JSON {
+		k.steps[stepKey(call)] = stepStart{turn, call.Offer, call.Votes, messages}
+	}
+}
+
+func (k *builtInputs) message(ref kernel.Ref) (m backends.Message, ok bool) {
+	if k != nil {
+		m, ok = k.messages[ref]
+	}
+	return m, ok
+}
+
+func (k *builtInputs) keepMessage(ref kernel.Ref, m backends.Message) {
+	if k != nil {
+		k.messages[ref] = m
+	}
+}
+
+// keptTexts are the texts of a store, each read once, and with them what is put, which
+// the store does not get.
+type keptTexts struct {
+	sessions.Texts
+	kept map[kernel.Ref][]byte
+}
+
+func (t keptTexts) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+	if data, ok := t.kept[ref]; ok {
+		return data, nil
+	}
+	data, err := t.Texts.Get(ctx, ref)
+	if err == nil {
+		t.kept[ref] = data
+	}
+	return data, err
+}
+
+func (t keptTexts) Put(_ context.Context, data []byte) (kernel.Ref, error) {
+	ref := sessions.RefOf(data)
+	t.kept[ref] = slices.Clone(data)
+	return ref, nil
+}

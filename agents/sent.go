@@ -1,0 +1,254 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// toldPart is a piece of the history as models were told it, a text of the store: what it
+// adds to the part before it. In the input of a panel it is text, in that of an agent
+// alone messages. Each turn adds one part to those that the turns before have stored, so
+// that what is stored does not grow with the session.
+type toldPart struct {
+	Previous kernel.Ref         `json:"previous,omitzero"`
+	Text     string             `json:"text,omitempty"`
+	Messages []backends.Message `json:"messages,omitempty"`
+}
+
+// sentNotes notes what calls are sent. It keeps the newest part of the history that it
+// has noted last, which the calls of a turn share. The zero value is ready.
+type sentNotes struct {
+	mu   sync.Mutex
+	head kernel.Ref // of the turn's history
+	told toldHistory
+}
+
+// toldHistory is a whole history as it was told.
+type toldHistory struct {
+	newest kernel.Ref
+	text   string // of a panel's
+	count  int    // of the messages of an agent alone
+}
+
+// note stores what a call is sent, and returns it by reference.
+func (n *sentNotes) note(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
+	sent, err := n.describe(b, req)
+	if err != nil {
+		return nil, fmt.Errorf("note the input of %s: %w", req.Key, err)
+	}
+	return sent, nil
+}
+
+func (n *sentNotes) describe(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
+	sent := &machine.Sent{Model: req.Model}
+	var err error
+	if sent.Digest, err = req.Digest(); err != nil {
+		return nil, err
+	}
+	messages, err := n.withoutHistory(b, req.Messages, sent)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		ref, err := PutJSON(b.ctx, b.blobs, m)
+		if err != nil {
+			return nil, err
+		}
+		sent.Messages = append(sent.Messages, ref)
+	}
+	params := req.Params
+	params.Headers, params.ExtraBody = nil, nil
+	if sent.Params, err = PutJSON(b.ctx, b.blobs, params); err != nil {
+		return nil, err
+	}
+	if len(req.Tools) > 0 {
+		if sent.Tools, err = PutJSON(b.ctx, b.blobs, req.Tools); err != nil {
+			return nil, err
+		}
+	}
+	if len(req.Schema) > 0 {
+		sent.Schema, err = b.blobs.Put(b.ctx, req.Schema)
+	}
+	return sent, err
+}
+
+// withoutHistory returns the messages without the history, and notes where that stood.
+// One that is not found in them as it was told stays in its message.
+func (n *sentNotes) withoutHistory(b *inputBuilder, messages []backends.Message, sent *machine.Sent) ([]backends.Message, error) {
+	if len(b.shown) == 0 {
+		return messages, nil
+	}
+	told, older, err := n.history(b)
+	if err != nil {
+		return nil, err
+	}
+	first := slices.IndexFunc(messages, func(m backends.Message) bool { return m.Role != backends.RoleSystem })
+	if first < 0 {
+		return messages, nil
+	}
+	switch {
+	case told.text == "" && first+told.count <= len(messages):
+		messages = slices.Delete(slices.Clone(messages), first, first+told.count)
+	case told.text != "":
+		whole := messages[first].Text()
+		before, after, found := strings.Cut(whole, told.text)
+		if !found {
+			return messages, nil
+		}
+		messages = slices.Clone(messages)
+		messages[first] = backends.User(before + after)
+		sent.Byte = len(before)
+	}
+	sent.History, sent.Message, sent.Older = told.newest, first, older
+	return messages, nil
+}
+
+// history stores the history of an input, as far as the store does not have it, and
+// returns it with the parts but the newest that had to be stored.
+func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []kernel.Ref, err error) {
+	isWhole := b.turn.Agents[b.reader].Shown == nil
+	if !isWhole { // it slides with each turn, and a window bounds it
+		told, _, err = tellHistory(b, []toldPart{joined(toldParts(b))})
+		return told, nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.head == b.turn.History {
+		return n.told, nil, nil
+	}
+	told, older, err = tellHistory(b, toldParts(b))
+	if err == nil {
+		n.head, n.told = b.turn.History, told
+	}
+	return told, older, err
+}
+
+// toldParts are what each turn of the history that an input has adds to it.
+func toldParts(b *inputBuilder) []toldPart {
+	parts := make([]toldPart, len(b.shown))
+	for i, e := range b.shown {
+		if len(b.turn.Agents) == 1 {
+			parts[i].Messages = contextbuild.SoloMessages(e)
+			continue
+		}
+		parts[i].Text = contextbuild.HistoryLines(e)
+		if i > 0 {
+			parts[i].Text = "\n" + parts[i].Text
+		}
+	}
+	return parts
+}
+
+func joined(parts []toldPart) (one toldPart) {
+	for _, p := range parts {
+		one.Text += p.Text
+		one.Messages = append(one.Messages, p.Messages...)
+	}
+	one.Messages = contextbuild.NoteLeftOut(one.Messages)
+	return one
+}
+
+// tellHistory stores the parts that the store lacks, of which it has all before one that
+// it has.
+func tellHistory(b *inputBuilder, parts []toldPart) (told toldHistory, older []kernel.Ref, err error) {
+	encoded := make([][]byte, len(parts))
+	refs := make([]kernel.Ref, len(parts))
+	var text strings.Builder
+	for i, p := range parts {
+		p.Previous = told.newest
+		if encoded[i], err = json.Marshal(p); err != nil {
+			return told, nil, err
+		}
+		refs[i] = sessions.RefOf(encoded[i])
+		told.newest = refs[i]
+		text.WriteString(p.Text)
+		told.count += len(p.Messages)
+	}
+	told.text = text.String()
+	for i, data := range slices.Backward(encoded) {
+		if i < len(parts)-1 {
+			_, err := b.blobs.Get(b.ctx, refs[i])
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, sessions.ErrNoText) {
+				return told, nil, err
+			}
+		}
+		ref, err := b.blobs.Put(b.ctx, data)
+		if err != nil {
+			return told, nil, err
+		}
+		if i == len(parts)-1 {
+			told.newest = ref
+		} else {
+			older = append(older, ref)
+		}
+	}
+	return told, older, nil
+}
+
+// Recorded returns what a call was sent, as it is in the journal and the texts that this
+// names. Its key, headers and extra body are not there.
+func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Request, error) {
+	b := &inputBuilder{ctx: ctx, blobs: blobs}
+	req := backends.Request{Model: sent.Model}
+	b.decode(sent.Params, &req.Params)
+	b.decode(sent.Tools, &req.Tools)
+	req.Schema = b.get(sent.Schema)
+	for _, ref := range sent.Messages {
+		var m backends.Message
+		b.decode(ref, &m)
+		req.Messages = append(req.Messages, m)
+	}
+	if sent.History != (kernel.Ref{}) {
+		b.putBack(sent, &req)
+	}
+	if b.err != nil {
+		return backends.Request{}, fmt.Errorf("read a recorded input: %w", b.err)
+	}
+	return req, nil
+}
+
+// putBack puts the history back to where it stood.
+func (b *inputBuilder) putBack(sent machine.Sent, req *backends.Request) {
+	var parts []toldPart
+	for ref := sent.History; ref != (kernel.Ref{}) && b.err == nil; {
+		var p toldPart
+		b.decode(ref, &p)
+		parts = append(parts, p)
+		ref = p.Previous
+	}
+	slices.Reverse(parts)
+	at := sent.Message
+	if b.err != nil || at < 0 || at > len(req.Messages) {
+		return
+	}
+	var text strings.Builder
+	var messages []backends.Message
+	for _, p := range parts {
+		text.WriteString(p.Text)
+		messages = append(messages, p.Messages...)
+	}
+	if text.Len() == 0 {
+		req.Messages = slices.Insert(req.Messages, at, messages...)
+		return
+	}
+	if at == len(req.Messages) {
+		return
+	}
+	whole := req.Messages[at].Text()
+	i := min(max(sent.Byte, 0), len(whole))
+	req.Messages[at] = backends.User(whole[:i] + text.String() + whole[i:])
+}

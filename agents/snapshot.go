@@ -1,0 +1,65 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Snapshot is an agent's workspace as it was when an answer was given.
+type Snapshot struct {
+	// Dir is the folder of the copy, an absolute path, for reading only.
+	Dir string `json:"dir"`
+	// Files counts regular files, Bytes what is in them.
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// LeftOut says what of the workspace is not there and why, one line each.
+	LeftOut []string `json:"left_out,omitempty"`
+}
+
+// takeSnapshot keeps a workspace. If that cannot be done, the answer is given without, and
+// the reply says why.
+func (d *Doer) takeSnapshot(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
+	stored := context.WithoutCancel(ctx)
+	info, err := d.callInfo(stored, turn, e)
+	if err != nil {
+		return nil, err
+	}
+	reply := machine.ToolReply{Index: e.Key.Index}
+	taken, err := d.Members[e.Key.Agent].snapshot(ctx, info)
+	if err != nil {
+		reply.Error = true
+		reply.Result, err = d.Blobs.Put(stored, []byte(contextbuild.Clean(err.Error())))
+		return reply, err
+	}
+	reply.Result, err = PutJSON(stored, d.Blobs, taken)
+	return reply, err
+}
+
+func (m Member) snapshot(ctx context.Context, of CallInfo) (Snapshot, error) {
+	if m.Snapshot == nil { // the turn was begun by a panel in which it had one
+		return Snapshot{}, errors.New("the agent has none any more")
+	}
+	return m.Snapshot(ctx, of)
+}
+
+// ReadSnapshot reads what an answer's Work refers to. It is the zero value for an answer
+// that has none.
+func ReadSnapshot(ctx context.Context, blobs Blobs, work kernel.Ref) (s Snapshot, err error) {
+	if work == (kernel.Ref{}) {
+		return s, nil
+	}
+	data, err := blobs.Get(ctx, work)
+	if err != nil {
+		return s, fmt.Errorf("read where a workspace was kept: %w", err)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("read where a workspace was kept: %w", err)
+	}
+	return s, nil
+}

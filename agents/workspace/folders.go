@@ -1,0 +1,30 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// folders are the files of a tree for a walk that does not wait: what was a folder when
+// it was listed may be a pipe when it is opened.
+type folders struct {
+	fs.FS
+	root *os.Root
+}
+
+// ReadDir lists a folder in the order of names.
+func (f folders) ReadDir(name string) ([]fs.DirEntry, error) {
+	dir, err := f.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	list, err := dir.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, errors.Join(err, dir.Close())
+}
+
+// Stat says what is there, and does not open it.
+func (f folders) Stat(name string) (fs.FileInfo, error) { return f.root.Stat(name) }

@@ -1,0 +1,103 @@
+package workspace
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// linkable says whether the system makes links for everybody. Windows does so only for
+// those whom it has given that right.
+const linkable = filepath.Separator != '\\'
+
+// links is a folder with a link to each answer's folder, for commands. All changes go
+// through os.Root: should a command be able to write there, it does not lead them
+// elsewhere. It is safe for concurrent use; commands at the same time, which belong to
+// one message, are shown the same answers.
+type links struct {
+	root *os.Root
+	dir  string // where it is, without symbolic links
+	own  bool   // close removes it
+	mu   sync.Mutex
+	now  map[string]string
+}
+
+func openLinks(dir string) (l *links, err error) {
+	l = &links{own: dir == ""}
+	if l.own {
+		dir, err = os.MkdirTemp("", "massgen-answers-*")
+	} else {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err == nil {
+		l.dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		l.root, err = os.OpenRoot(l.dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the folder of answers for commands: %w", err)
+	}
+	if err := l.show(nil); err != nil {
+		return nil, errors.Join(err, l.root.Close())
+	}
+	return l, nil
+}
+
+// show makes links, given by name, the only ones of the folder.
+func (l *links) show(want map[string]string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now != nil && maps.Equal(l.now, want) {
+		return nil
+	}
+	if err := l.change(want); err != nil {
+		return fmt.Errorf("show the answers to commands in %s: %w", l.dir, err)
+	}
+	l.now = maps.Clone(want)
+	if l.now == nil {
+		l.now = map[string]string{}
+	}
+	return nil
+}
+
+func (l *links) change(want map[string]string) error {
+	entries, err := fs.ReadDir(l.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, wanted := want[e.Name()]; wanted || e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if err := l.root.Remove(e.Name()); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		beside := ".massgen-" + rand.Text()
+		if err := l.root.Symlink(want[name], beside); err != nil {
+			return err
+		}
+		if err := l.root.Rename(beside, name); err != nil {
+			return errors.Join(err, l.root.Remove(beside))
+		}
+	}
+	return nil
+}
+
+func (l *links) close() error {
+	if l.own {
+		return errors.Join(os.RemoveAll(l.dir), l.root.Close())
+	}
+	return errors.Join(l.show(nil), l.root.Close())
+}

@@ -1,0 +1,111 @@
+package app_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// asked AHEAD ANSWER ARGS… runs massgen at a terminal. AHEAD is typed before it starts, and
+// ANSWER when its question about a tool call is there. What the terminal shows is its
+// standard error.
+func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
+	keyboard, tty, err := openTerminal()
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(keyboard.Close()) })
+	typed := func(line string) {
+		_, err := io.WriteString(keyboard, line+"\r")
+		ts.Check(err)
+	}
+	if args[0] != "" {
+		typed(args[0])
+	}
+	massgen := exec.Command(binary(ts), args[2:]...)
+	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR", "PANEL_URL"} {
+		massgen.Env = append(massgen.Env, name+"="+ts.Getenv(name))
+	}
+	massgen.Dir, massgen.Stdin, massgen.Stdout, massgen.Stderr = ts.MkAbs("."), tty, ts.Stdout(), tty
+	ts.Check(massgen.Start())
+	ts.Check(tty.Close())
+	screen := screenOf(keyboard)
+	shown := screen.until("allow it?", "> ")
+	typed(args[1])
+	err = massgen.Wait()
+	_, writeErr := io.WriteString(ts.Stderr(), shown+screen.rest())
+	ts.Check(writeErr)
+	ts.Check(err)
+}
+
+// binary is the program's, in a folder of the script's PATH.
+func binary(ts *testscript.TestScript) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, "massgen")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	ts.Fatalf("there is no massgen in PATH")
+	return ""
+}
+
+// screen is what a terminal shows, as it comes.
+type screen struct {
+	pieces chan []byte
+	text   bytes.Buffer
+}
+
+func screenOf(r io.Reader) *screen {
+	s := &screen{pieces: make(chan []byte, 1000)}
+	go func() {
+		defer close(s.pieces)
+		for {
+			piece := make([]byte, 4096)
+			n, err := r.Read(piece)
+			if err != nil { // nobody has the terminal any more
+				return
+			}
+			s.pieces <- piece[:n]
+		}
+	}()
+	return s
+}
+
+// until returns what is shown until one text after the other has been.
+func (s *screen) until(texts ...string) string {
+	late := time.After(20 * time.Second)
+	for {
+		rest, found := s.text.String(), true
+		for _, text := range texts {
+			_, after, ok := strings.Cut(rest, text)
+			rest, found = after, found && ok
+		}
+		if found {
+			return s.text.String()
+		}
+		select {
+		case piece, ok := <-s.pieces:
+			if !ok {
+				return s.text.String()
+			}
+			s.text.Write(piece)
+		case <-late:
+			return s.text.String() + fmt.Sprintf("\nnothing of %q came\n", texts)
+		}
+	}
+}
+
+// rest returns what is still shown.
+func (s *screen) rest() string {
+	s.text.Reset()
+	for piece := range s.pieces {
+		s.text.Write(piece)
+	}
+	return s.text.String()
+}

@@ -1,0 +1,253 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// replayOptions are the flags of massgen replay. Zero is none.
+type replayOptions struct {
+	turn, from int
+	as         string
+}
+
+// replayCommand runs recorded turns again.
+func (p *program) replayCommand() *cli.Command {
+	var o replayOptions
+	return &cli.Command{
+		Name: "replay", Usage: "run recorded turns again, calling nothing, and stop where an input or output differs",
+		UsageText: `massgen replay ID [--turn N]            all turns of a session, or one
+massgen replay FILE.jsonl [--turn N]    those of a file that sessions export wrote
+massgen replay ID --from ROUND          in a new session: the turn as recorded up to the
+                                        start of that round, and live from there on`,
+		Flags: append(p.keptFlags(),
+			&cli.IntFlag{Name: "turn", Destination: &o.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
+			&cli.IntFlag{Name: "from", Destination: &o.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
+			&cli.StringFlag{Name: "as", Destination: &o.as, Usage: "--from: the `ID` of the new session"},
+			&cli.StringFlag{Name: "config", Usage: "--from: the panel, in YAML: `FILE`",
+				Action: func(_ *cli.Context, file string) error { p.options.config = file; return nil }},
+		),
+		HideHelpCommand: true,
+		Action: func(c *cli.Context) error {
+			if err := o.check(c, p.words); err != nil {
+				return fmt.Errorf("replay: %w", err)
+			}
+			if o.from > 0 {
+				return p.rerun(c.Context, p.words[0], o)
+			}
+			return p.replay(c.Context, p.words[0], o.turn)
+		},
+	}
+}
+
+func (o replayOptions) check(c *cli.Context, words []string) error {
+	switch {
+	case len(words) != 1:
+		return errors.New("it takes one session: massgen replay ID")
+	case c.IsSet("turn") && o.turn < 1:
+		return errors.New("--turn: turns count from 1")
+	case c.IsSet("from") && o.from < 1:
+		return errors.New("--from: rounds count from 1")
+	case o.from == 0 && (o.as != "" || c.IsSet("config")):
+		return errors.New("--as and --config mean something with --from only: a replay calls nothing")
+	case o.from > 0 && isRecording(words[0]):
+		return fmt.Errorf("--from goes on in a store: massgen sessions import %s first", shellWord(words[0]))
+	}
+	return nil
+}
+
+// isRecording says that a word is a file that sessions export wrote, and no session.
+func isRecording(word string) bool { return isPath(word) || strings.HasSuffix(word, ".jsonl") }
+
+// replay replays the turns of a session, or of a recording.
+func (p *program) replay(ctx context.Context, word string, only int) error {
+	if err := p.hideEnvironment(); err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	if isRecording(word) {
+		recording, id, err := readRecording(ctx, word)
+		if err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+		return p.replayTurns(ctx, recording, id, only)
+	}
+	return p.withStore(ctx, "replay", verb{name: oneLine(word), run: func(ctx context.Context, store *maskedStore, _ []string) error {
+		kept, err := sessionOf(ctx, store, word)
+		if err != nil {
+			return err
+		}
+		return p.replayTurns(ctx, store, kept.ID, only)
+	}})
+}
+
+// recording is a store as a replay uses it.
+type recording interface {
+	coordinator.Recording
+	Turns(ctx context.Context, id string, last int) ([]sessions.Turn, error)
+}
+
+// readRecording reads a file into a store of its own.
+func readRecording(ctx context.Context, file string) (r recording, id string, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	store := sessions.NewMemory()
+	kept, err := store.Import(ctx, f, "")
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", file, err)
+	}
+	return store, kept.ID, nil
+}
+
+// replayedTurn is a line of massgen replay --json.
+type replayedTurn struct {
+	SessionID string `json:"session_id"`
+	Turn      int    `json:"turn"`
+	coordinator.Replayed
+}
+
+func (p *program) replayTurns(ctx context.Context, r recording, id string, only int) error {
+	turns, err := r.Turns(ctx, id, 0)
+	if err != nil {
+		return err
+	}
+	if only > len(turns) {
+		return fmt.Errorf("session %s has no turn %d: it has %s", oneLine(id), only, count(len(turns), "turn"))
+	}
+	for _, t := range turns {
+		if only > 0 && t.Number != only {
+			continue
+		}
+		journal, err := r.Journal(ctx, id, t.Number)
+		if err != nil {
+			return err
+		}
+		if len(journal) == 0 {
+			if err := p.put(fmt.Sprintf("turn %d: it has no journal here: it is of the session that this one was branched off\n", t.Number)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.replayTurn(ctx, r, id, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) replayTurn(ctx context.Context, r recording, id string, t sessions.Turn) error {
+	replayed, err := coordinator.Replay(ctx, r, id, t)
+	var difference *coordinator.Difference
+	if errors.As(err, &difference) {
+		err = errors.Join(err, showDifference(p.console.out, difference))
+	}
+	switch {
+	case err != nil:
+		return exitError{ExitFailed, err}
+	case p.options.json:
+		return p.putJSON(replayedTurn{id, t.Number, replayed})
+	}
+	return p.put(fmt.Sprintf("turn %d: %s\n", t.Number, replayedLine(replayed)))
+}
+
+// replayedLine says in a line what a replay has found.
+func replayedLine(r coordinator.Replayed) string {
+	line := fmt.Sprintf("%s, %s as recorded", count(r.Events, "event"), count(r.Inputs, "input"))
+	if r.Unchecked > 0 {
+		line += fmt.Sprintf(", %d not recorded", r.Unchecked)
+	}
+	switch {
+	case r.Status == "":
+		line += "; it is not finished: " + unfinishedCalls(r.Unfinished)
+	case r.Winner == "":
+		line += "; " + string(r.Status)
+	default:
+		line += fmt.Sprintf("; %s, by %s", r.Status, r.Winner)
+	}
+	return oneLine(line)
+}
+
+// unfinishedCalls names calls that have no result.
+func unfinishedCalls(list []coordinator.UnfinishedCall) string {
+	var names []string
+	for _, c := range list {
+		switch {
+		case c.Agent == "":
+			names = append(names, string(c.Purpose))
+		case c.Asked:
+			names = append(names, fmt.Sprintf("%s, round %d, whether %s may run", c.Agent, c.Round, c.Tool))
+		case c.Tool != "":
+			names = append(names, fmt.Sprintf("%s, round %d, tool %s", c.Agent, c.Round, c.Tool))
+		default:
+			names = append(names, fmt.Sprintf("%s, round %d, call %d", c.Agent, c.Round, c.Number))
+		}
+	}
+	if len(names) == 0 {
+		return "nothing was under way"
+	}
+	return strings.Join(names, "; ")
+}
+
+// showDifference writes both sides of a difference.
+func showDifference(w io.Writer, d *coordinator.Difference) error {
+	const before, after = "as recorded", "as this program has it"
+	if d.Kind != coordinator.InputDiffers {
+		return debugbackend.DiffTexts(w, before, after, string(d.Kind), d.RecordedText, d.RebuiltText)
+	}
+	if d.Lost != nil {
+		_, err := fmt.Fprintf(w, "not all of the recorded input is there: %s\n", oneLine(d.Lost.Error()))
+		return err
+	}
+	return debugbackend.DiffRequests(w, before, after, d.Recorded, d.Rebuilt)
+}
+
+// rerun branches off a session at the start of a round, and goes on live from there.
+func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err error) {
+	if o.as == "" {
+		o.as = sessions.NewID()
+	}
+	if err := checkNewID(o.as); err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	if !isPath(p.options.sessionID) {
+		p.options.sessionID = o.as
+	}
+	p.log = p.logger()
+	s, err := p.openSession(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	s.place = place{id: o.as}
+	kept, err := sessionOf(ctx, s.store, id)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	point := coordinator.Point{Session: kept.ID, Turn: o.turn, Round: o.from}
+	if point.Turn == 0 {
+		point.Turn = kept.Turns
+	}
+	t, err := s.panel.Rerun(ctx, point, o.as)
+	var difference *coordinator.Difference
+	if errors.As(err, &difference) {
+		err = errors.Join(err, showDifference(p.console.err, difference))
+	}
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, oneLine(kept.ID), point.Round, oneLine(o.as))
+	result, err := s.watchTurn(ctx, t, s.watch.take())
+	return s.finish(result, err)
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package app_test
+
+import (
+	"errors"
+	"os"
+)
+
+func openTerminal() (keyboard, tty *os.File, err error) {
+	return nil, nil, errors.New("no pseudo-terminals here")
+}

@@ -1,0 +1,181 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// follower feeds the events of a journal to a fresh machine, and stops where the input of
+// a call is not the one that was sent (DESIGN §6).
+type follower struct {
+	machine *turn.Machine
+	inputs  *agents.Rebuilder
+	// rereads says that replies are read again, and stops where one reads otherwise.
+	rereads bool
+	// out are the effects and questions that have no result yet, in the order in which
+	// they were asked for.
+	out []asked
+	// events counts those that were fed, checked the inputs that were compared, and
+	// unchecked those of which the journal does not say what was sent.
+	events, checked, unchecked int
+}
+
+// asked is work with the turn as it was when the work was asked for.
+type asked struct {
+	work
+	turn machine.Turn
+}
+
+func newFollower(m *turn.Machine, texts sessions.Texts) *follower {
+	return &follower{machine: m, inputs: agents.NewRebuilder(texts)}
+}
+
+// follow feeds one event, and returns what the machine commands.
+func (f *follower) follow(ctx context.Context, ev turn.Event) ([]turn.Command, error) {
+	f.events++
+	if done, ok := ev.(turn.ModelDone); ok {
+		if err := f.compare(ctx, done); err != nil {
+			return nil, err
+		}
+	}
+	commands, err := f.machine.Apply(ev)
+	if err != nil {
+		return nil, fmt.Errorf("event %d of its journal cannot follow those before it: %w", f.events, err)
+	}
+	if key, ok := turn.KeyOf(ev); ok {
+		f.out = slices.DeleteFunc(f.out, func(a asked) bool { return a.key() == key })
+	}
+	for _, c := range commands {
+		switch c := c.(type) {
+		case turn.Run:
+			f.out = append(f.out, asked{work{effect: c.Effect}, f.machine.Turn()})
+		case turn.Ask:
+			f.out = append(f.out, asked{work{ask: &c.Ask}, f.machine.Turn()})
+		}
+	}
+	return commands, nil
+}
+
+// compare compares the input of a call, and its reply, with what is built and read now. A
+// result that nothing waits for is left to the machine to refuse.
+func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
+	i := slices.IndexFunc(f.out, func(a asked) bool { return a.key() == done.Key })
+	if i < 0 {
+		return nil
+	}
+	call, ok := f.out[i].effect.(machine.ModelCall)
+	if !ok {
+		return nil
+	}
+	described := f.out[i].turn
+	if err := f.compareInput(ctx, described, call, done.Reply.Sent); err != nil {
+		return err
+	}
+	if !f.rereads {
+		return nil
+	}
+	again, err := f.inputs.Reply(ctx, described, call, done.Reply)
+	if err != nil {
+		return fmt.Errorf("event %d of its journal: %w", f.events, err)
+	}
+	return f.compareReply(described, call, done.Reply, again)
+}
+
+func (f *follower) compareInput(ctx context.Context, described machine.Turn, call machine.ModelCall, sent *machine.Sent) error {
+	if sent == nil {
+		f.unchecked++
+		return nil
+	}
+	req, err := f.inputs.Input(ctx, described, call)
+	if err != nil {
+		return fmt.Errorf("event %d of its journal: %w", f.events, err)
+	}
+	digest, err := req.Digest()
+	if err != nil {
+		return fmt.Errorf("event %d of its journal: %w", f.events, err)
+	}
+	if digest == sent.Digest {
+		f.checked++
+		return nil
+	}
+	d := &Difference{Event: f.events, Kind: InputDiffers, Call: req.Key, Rebuilt: req}
+	d.Recorded, d.Lost = f.inputs.Recorded(ctx, *sent)
+	d.Recorded.Key = req.Key
+	return d
+}
+
+func (f *follower) compareReply(described machine.Turn, call machine.ModelCall, recorded, again machine.ModelReply) error {
+	if reflect.DeepEqual(recorded, again) { // which says no for lists that are missing or empty
+		return nil
+	}
+	before, err := json.MarshalIndent(recorded, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the reply of %s: %w", call.Key, err)
+	}
+	after, err := json.MarshalIndent(again, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the reply of %s: %w", call.Key, err)
+	}
+	if string(before) == string(after) {
+		return nil
+	}
+	return &Difference{
+		Event: f.events, Kind: ReplyDiffers, Call: callKey(described, call.Key),
+		RecordedText: string(before), RebuiltText: string(after),
+	}
+}
+
+// callKey names a call for people.
+func callKey(described machine.Turn, key machine.Key) backends.Key {
+	named := backends.Key{Session: described.Session, Turn: described.Turn, Purpose: string(key.Purpose)}
+	if key.Agent != machine.NoAgent {
+		named.Agent, named.Round, named.Index = described.Agents[key.Agent].ID, key.Round, key.Index
+	}
+	return named
+}
+
+// DifferenceKind says what differs.
+type DifferenceKind string
+
+// The kinds of a Difference: what a call was sent, what its reply means to the rules, and
+// what the turn came to.
+const (
+	InputDiffers  DifferenceKind = "input"
+	ReplyDiffers  DifferenceKind = "reply"
+	ResultDiffers DifferenceKind = "result"
+)
+
+// Difference is the first place in which a journal that is followed does not come to what
+// it has. It is the error of Replay, Resume and Rerun.
+type Difference struct {
+	Kind DifferenceKind
+	// Event is the place in the journal, from 1, and Call the call whose result it is; of
+	// a result they are zero.
+	Event int
+	Call  backends.Key
+	// Recorded and Rebuilt are inputs, without headers and extra body. Lost says why the
+	// recorded one is not all there.
+	Recorded, Rebuilt backends.Request
+	Lost              error
+	// RecordedText and RebuiltText are JSON, of a reply and a result.
+	RecordedText, RebuiltText string
+}
+
+func (d *Difference) Error() string {
+	switch d.Kind {
+	case InputDiffers:
+		return fmt.Sprintf("event %d of its journal: the input of %s is not the one that was sent: this program, or its prompts, differ from those that sent it", d.Event, d.Call)
+	case ReplyDiffers:
+		return fmt.Sprintf("event %d of its journal: the reply of %s does not mean what it was taken for", d.Event, d.Call)
+	}
+	return "the turn does not end with the result that was stored"
+}

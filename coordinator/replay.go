@@ -1,0 +1,149 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Recording has journals and the texts that they name.
+type Recording interface {
+	sessions.Texts
+	journalReader
+}
+
+type journalReader interface {
+	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+}
+
+// Replayed is what a replay has found to be as it was recorded.
+type Replayed struct {
+	// Events is how many the journal has, Inputs how many inputs were compared, and
+	// Unchecked of how many calls the journal does not say what they were sent: those of
+	// older programs, and those that never came back.
+	Events    int `json:"events"`
+	Inputs    int `json:"inputs"`
+	Unchecked int `json:"unchecked"`
+	// Status, Winner and Answer are those of a turn that has its result.
+	Status kernel.Status `json:"status"`
+	Winner string        `json:"winner"`
+	Answer string        `json:"answer"`
+	// Usage is that of all calls that have a result.
+	Usage turn.Usage `json:"usage"`
+	// Unfinished are the calls that have no result, in the order in which they were begun.
+	Unfinished []UnfinishedCall `json:"unfinished"`
+}
+
+// UnfinishedCall is a call that a journal does not have the result of.
+type UnfinishedCall struct {
+	// Agent is empty for a call that belongs to none.
+	Agent   string          `json:"agent,omitempty"`
+	Round   int             `json:"round,omitempty"`
+	Purpose machine.Purpose `json:"purpose"`
+	// Number counts the calls of a step from 1.
+	Number int `json:"number"`
+	// Tool is the name of a tool that was called; Asked says that a person was to allow
+	// that first.
+	Tool  string `json:"tool,omitempty"`
+	Asked bool   `json:"asked,omitempty"`
+}
+
+// Replay runs a turn again from its journal, and calls nothing. The turn is as its session
+// has it. The error is a *Difference for an input, a reply or a result that is not as it
+// was recorded, and otherwise says what is wrong with the journal. A turn that was
+// interrupted has no result to compare.
+func Replay(ctx context.Context, r Recording, session string, kept sessions.Turn) (Replayed, error) {
+	replayed, err := replayTurn(ctx, r, session, kept)
+	if err != nil {
+		return replayed, fmt.Errorf("replay turn %d of session %s: %w", kept.Number, session, err)
+	}
+	return replayed, nil
+}
+
+func replayTurn(ctx context.Context, r Recording, session string, kept sessions.Turn) (Replayed, error) {
+	events, err := readJournal(ctx, r, session, kept.Number)
+	if err != nil {
+		return Replayed{}, err
+	}
+	f := newFollower(new(turn.Machine), r)
+	f.rereads = true
+	for _, ev := range events {
+		if _, err := f.follow(ctx, ev); err != nil {
+			return f.replayed(events), err
+		}
+	}
+	replayed := f.replayed(events)
+	if !f.machine.Over() {
+		if kept.Winner != "" {
+			return replayed, fmt.Errorf("its journal ends before the turn does: calls without a result: %d", len(replayed.Unfinished))
+		}
+		return replayed, nil
+	}
+	replayed.Unfinished = []UnfinishedCall{} // those were cancelled
+	result := f.machine.Result()
+	replayed.Status = result.Status
+	if result.Winner != nil {
+		answer, err := r.Get(ctx, result.Text)
+		if err != nil {
+			return replayed, fmt.Errorf("read the answer: %w", err)
+		}
+		replayed.Winner, replayed.Answer = f.machine.Turn().Agents[result.Winner.Agent].ID, string(answer)
+	}
+	if kept.Status == sessions.Running {
+		return replayed, nil
+	}
+	return replayed, compareResult(replayed, kept)
+}
+
+// replayed is what the follower has found so far.
+func (f *follower) replayed(events []turn.Event) Replayed {
+	r := Replayed{Events: f.events, Inputs: f.checked, Unchecked: f.unchecked, Usage: told(usageOf(events)), Unfinished: []UnfinishedCall{}}
+	for _, a := range f.out {
+		key := callKey(a.turn, a.key())
+		call := UnfinishedCall{Agent: key.Agent, Round: key.Round, Purpose: a.key().Purpose, Number: key.Index + 1}
+		if a.ask != nil {
+			call.Tool, call.Asked = a.ask.Name, true
+		} else if tool, ok := a.effect.(machine.ToolCall); ok {
+			call.Tool = tool.Name
+		}
+		r.Unfinished = append(r.Unfinished, call)
+	}
+	return r
+}
+
+// usageOf adds up the model calls of a journal.
+func usageOf(events []turn.Event) (sum turn.Usage) {
+	for _, ev := range events {
+		if done, ok := ev.(turn.ModelDone); ok {
+			sum = sum.Plus(turn.UsageOf(done.Reply))
+		}
+	}
+	return sum
+}
+
+// compareResult compares what a turn has come to with what is stored of it.
+func compareResult(r Replayed, kept sessions.Turn) error {
+	type outcome struct {
+		Status kernel.Status `json:"status"`
+		Winner string        `json:"winner"`
+		Answer string        `json:"answer"`
+	}
+	recorded, rebuilt := outcome{kept.Status, kept.Winner, kept.Answer}, outcome{r.Status, r.Winner, r.Answer}
+	if recorded == rebuilt {
+		return nil
+	}
+	before, err := json.MarshalIndent(recorded, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the result: %w", err)
+	}
+	after, err := json.MarshalIndent(rebuilt, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the result: %w", err)
+	}
+	return &Difference{Kind: ResultDiffers, RecordedText: string(before), RebuiltText: string(after)}
+}

@@ -1,0 +1,112 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Point is a moment in a turn: the start of a round.
+type Point struct {
+	Session string
+	Turn    int
+	// Round counts from 1. With the pace eager it is the first start with that number.
+	Round int
+}
+
+// Rerun branches off a session within a turn: a new session, whose id is not taken yet,
+// gets the turns before that one, and of its journal what came before the point. From
+// there on the turn goes on, with the panel as it is, as after Resume. The session that
+// it comes from stays as it is.
+func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error) {
+	t, err := p.rerun(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("go on from round %d of turn %d of session %s: %w", from.Round, from.Turn, from.Session, err)
+	}
+	return t, nil
+}
+
+func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error) {
+	store := p.opts.Store
+	events, err := readJournal(ctx, store, from.Session, from.Turn)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := p.accepted(events)
+	if err != nil {
+		return nil, err
+	}
+	if events, err = before(ctx, store, events, from.Round); err != nil {
+		return nil, err
+	}
+	question, err := store.Get(ctx, accepted.Turn.Question)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.branch(ctx, from, to); err != nil {
+		return nil, err
+	}
+	begun, err := store.Begin(ctx, to, string(question))
+	if err != nil {
+		return nil, err
+	}
+	accepted.Turn.Session = to
+	events[0] = accepted
+	for _, ev := range events {
+		data, err := turn.Encode(ev)
+		if err == nil {
+			err = store.Append(ctx, to, begun.Turn, data)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("write the journal: %w", err), store.Leave(context.WithoutCancel(ctx), to, begun.Turn))
+		}
+	}
+	t, err := p.goOn(ctx, to, begun.Turn, events, true)
+	if err != nil {
+		return nil, errors.Join(err, store.Leave(context.WithoutCancel(ctx), to, begun.Turn))
+	}
+	return t, nil
+}
+
+// branch makes the new session with the turns before the point. Without any there is
+// nothing to copy.
+func (p *Panel) branch(ctx context.Context, from Point, to string) error {
+	if from.Turn > 1 {
+		_, err := p.opts.Store.Branch(ctx, from.Session, from.Turn-1, to)
+		return err
+	}
+	_, err := p.opts.Store.Session(ctx, to)
+	switch {
+	case err == nil:
+		return sessions.Exists(to)
+	case errors.Is(err, sessions.ErrNoSession):
+		return nil
+	}
+	return err
+}
+
+// before returns the events up to the one with which a round starts. What was under way
+// then is not among them, also if it had begun before.
+func before(ctx context.Context, texts sessions.Texts, events []turn.Event, round int) ([]turn.Event, error) {
+	f := newFollower(new(turn.Machine), texts)
+	last := 0
+	for i, ev := range events {
+		commands, err := f.follow(ctx, ev)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range commands {
+			started, ok := c.(turn.StepStarted)
+			if ok && started.Round == round {
+				return events[:i+1], nil
+			}
+			if ok {
+				last = max(last, started.Round)
+			}
+		}
+	}
+	return nil, fmt.Errorf("it has %d rounds, and none with that number", last)
+}

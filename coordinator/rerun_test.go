@@ -1,0 +1,229 @@
+package coordinator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// TestRerunGoesOnFromARound in a session of its own: what was before the round is not
+// called again, and the session that it comes from stays as it was.
+func TestRerunGoesOnFromARound(t *testing.T) {
+	for name, from := range map[string]struct {
+		turn, round int
+		called      []string
+	}{
+		"the votes":  {2, 2, []string{"agent1 2", "agent2 2", "agent3 2"}},
+		"the start":  {2, 1, []string{"agent1 1", "agent1 2", "agent2 1", "agent2 2", "agent3 1", "agent3 2"}},
+		"first turn": {1, 2, []string{"agent1 2", "agent2 2", "agent3 2"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			recorder := debugbackend.NewRecorder(debugbackend.Options{})
+			p, store := panelOf(t, 3, agree, nil, nil)
+			ask(t, p, weather[:2])
+			before, err := store.Turns(t.Context(), "s", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.opts.Agents {
+				p.opts.Agents[i].Backend = recorder.Wrap(p.opts.Agents[i].Backend)
+			}
+			running, err := p.Rerun(t.Context(), Point{"s", from.turn, from.round}, "other")
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			r := wait(t, running)
+			if r.SessionID != "other" || r.Turn != from.turn || r.Status != kernel.Completed || r.Answer != before[from.turn-1].Answer {
+				t.Errorf("%s: it came to %+v", name, r)
+			}
+			called := map[string]bool{}
+			for _, c := range recorder.Calls() {
+				called[c.Request.Key.Agent+" "+string(rune('0'+c.Request.Key.Round))] = true
+				if c.Request.Key.Session != "other" {
+					t.Errorf("%s: %s was called for session %q", name, c.Request.Key, c.Request.Key.Session)
+				}
+			}
+			want := map[string]bool{}
+			for _, c := range from.called {
+				want[c] = true
+			}
+			if diff := cmp.Diff(want, called); diff != "" {
+				t.Errorf("%s: the calls (-want +got):\n%s", name, diff)
+			}
+			after, err := store.Turns(t.Context(), "s", 0)
+			if diff := cmp.Diff(before, after); diff != "" || err != nil {
+				t.Errorf("%s: the session that it comes from, %v (-before +after):\n%s", name, err, diff)
+			}
+			made, err := store.Turns(t.Context(), "other", 0)
+			if err != nil || len(made) != from.turn {
+				t.Fatalf("%s: the new session has %d turns, %v", name, len(made), err)
+			}
+			if replayed, err := Replay(t.Context(), store, "other", made[from.turn-1]); err != nil || replayed.Inputs != 6 {
+				t.Errorf("%s: the new turn replays as %+v, %v", name, replayed, err)
+			}
+		})
+	}
+}
+
+func TestRerunRefusesWhatCannotBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		ask(t, p, weather[:2])
+		for want, try := range map[string]struct {
+			from Point
+			to   string
+		}{
+			"2 rounds, and none":      {Point{"s", 2, 3}, "other"},
+			"its journal is empty":    {Point{"s", 3, 1}, "other"},
+			"a session already":       {Point{"s", 2, 1}, "s"},
+			"a session already with ": {Point{"s", 1, 1}, "s"},
+		} {
+			if _, err := p.Rerun(t.Context(), try.from, try.to); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %q", try, err, want)
+			}
+		}
+		if _, err := store.Session(t.Context(), "other"); !errors.Is(err, sessions.ErrNoSession) {
+			t.Errorf("a session was made: %v", err)
+		}
+	})
+}
+
+// leave writes the beginning of the journal of turn 1 of the session "s", changed, to
+// another session, as a process that was killed leaves it.
+func leave(t *testing.T, store *sessions.Memory, events int, change func(*turn.Accepted)) {
+	t.Helper()
+	list, err := readJournal(t.Context(), store, "s", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Begin(t.Context(), "left", "energy"); err != nil {
+		t.Fatal(err)
+	}
+	accepted := list[0].(turn.Accepted)
+	change(&accepted)
+	list[0] = accepted
+	for _, ev := range list[:events] {
+		data, err := turn.Encode(ev)
+		if err == nil {
+			err = store.Append(t.Context(), "left", 1, data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Leave(t.Context(), "left", 1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestResumeStopsAtAnotherInput, shows both, leaves the turn as it was, and lets it be
+// abandoned.
+func TestResumeStopsAtAnotherInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		system, err := store.Put(t.Context(), []byte("You are another."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave(t, store, 4, func(a *turn.Accepted) { a.Turn.Agents[1].System = system })
+		_, err = p.Resume(t.Context(), "left")
+		var d *Difference
+		if !errors.As(err, &d) || d.Kind != InputDiffers || d.Call.Agent != "agent2" || d.Event < 2 || d.Event > 4 || d.Lost != nil {
+			t.Fatalf("resumed with %v", err)
+		}
+		was, is := d.Recorded.Messages[0].Text(), d.Rebuilt.Messages[0].Text()
+		if strings.Contains(was, "another.") || !strings.HasPrefix(is, "You are another.") || !strings.HasSuffix(is, was) {
+			t.Errorf("recorded: %q, rebuilt: %q", was, is)
+		}
+		question, err := p.Abandon(t.Context(), "left")
+		if err != nil || question != "energy" {
+			t.Fatalf("abandoned %q, %v", question, err)
+		}
+		turns, err := store.Turns(t.Context(), "left", 0)
+		if err != nil || turns[0].Status != kernel.Cut || turns[0].Usage.Calls != 3 || turns[0].Link != (kernel.Ref{}) {
+			t.Errorf("the turn is %+v, %v", turns[0], err)
+		}
+		if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.Calls != 3 {
+			t.Errorf("the session is %+v, %v", s, err)
+		}
+		if _, err := p.Abandon(t.Context(), "left"); err == nil {
+			t.Error("it was abandoned twice")
+		}
+	})
+}
+
+// TestJournalWithoutInputsIsResumed: older programs have not noted what was sent.
+func TestJournalWithoutInputsIsResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		events, err := readJournal(t.Context(), store, "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFollower(new(turn.Machine), store)
+		for _, ev := range events {
+			if done, ok := ev.(turn.ModelDone); ok {
+				done.Reply.Sent = nil
+				ev = done
+			}
+			if _, err := f.follow(t.Context(), ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.unchecked != 6 || f.checked != 0 || !f.machine.Over() {
+			t.Errorf("%d were not checked, %d were", f.unchecked, f.checked)
+		}
+	})
+}
+
+// once is a tool that may not be called twice.
+type once struct{ agents.Tool }
+
+// TestToolsUnderWayAreNotRunAgain unless they say that it does no harm: the model is told.
+func TestToolsUnderWayAreNotRunAgain(t *testing.T) {
+	script := `
+rules:
+  - {when: {index: 0}, reply: {tool_calls: [{id: a, name: work, arguments: {}}, {id: b, name: gauge, arguments: {of: it}}]}}
+  - {when: {}, reply: {text: "done"}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 1, script, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{once{slow{}}, gauge{}} })
+		wait(t, start(t, p, "energy"))
+		leave(t, store, 2, func(*turn.Accepted) {})
+		turns, err := store.Turns(t.Context(), "left", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed, err := Replay(t.Context(), store, "left", turns[0])
+		want := []UnfinishedCall{
+			{Agent: "agent1", Round: 1, Purpose: machine.Tool, Number: 1, Tool: "work"},
+			{Agent: "agent1", Round: 1, Purpose: machine.Tool, Number: 2, Tool: "gauge"},
+		}
+		if diff := cmp.Diff(want, replayed.Unfinished); diff != "" || err != nil {
+			t.Errorf("unfinished, %v (-want +got):\n%s", err, diff)
+		}
+		resumed, err := p.Resume(t.Context(), "left")
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := wait(t, resumed).ToolCalls
+		if len(calls) != 2 || !calls[0].Error || !strings.HasPrefix(calls[0].Result, "unknown: interrupted: ") || calls[0].DurationMS != 0 {
+			t.Errorf("the tool that is not idempotent: %+v", calls)
+		}
+		if calls[1].Error || calls[1].Result != `measured {"of":"it"}` {
+			t.Errorf("the tool that is: %+v", calls[1])
+		}
+	})
+}

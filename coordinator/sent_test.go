@@ -1,0 +1,70 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// growing counts the bytes that a store gets.
+type growing struct {
+	*sessions.Memory
+	mu      sync.Mutex
+	known   map[kernel.Ref]bool
+	texts   int
+	journal int
+}
+
+func (g *growing) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+	ref, err := g.Memory.Put(ctx, data)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.known[ref] {
+		g.known[ref] = true
+		g.texts += len(data)
+	}
+	return ref, err
+}
+
+func (g *growing) Append(ctx context.Context, id string, turn int, event []byte) error {
+	g.mu.Lock()
+	g.journal += len(event)
+	g.mu.Unlock()
+	return g.Memory.Append(ctx, id, turn, event)
+}
+
+// TestWhatIsStoredDoesNotGrowWithTheSession although each input has the whole history:
+// turn 30 stores as much as turn 3, but for digits.
+func TestWhatIsStoredDoesNotGrowWithTheSession(t *testing.T) {
+	for name, run := range map[string]struct {
+		agents int
+		script string
+	}{"a panel": {3, agree}, "an agent alone, with tools": {1, measures}} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &growing{known: map[kernel.Ref]bool{}}
+			p, memory := panelOf(t, run.agents, run.script, nil, func(o *Options) {
+				withGauge(debugbackend.NewRecorder(debugbackend.Options{}), agents.Context{})(o)
+				store.Memory = o.Store.(*sessions.Memory)
+				o.Store = store
+			})
+			sizes := map[int]int{}
+			for number := 1; number <= 30; number++ {
+				before := store.texts + store.journal
+				wait(t, start(t, p, fmt.Sprintf("question %03d", number)))
+				sizes[number] = store.texts + store.journal - before
+			}
+			t.Logf("%s: bytes that turns 1, 3 and 30 store: %d, %d, %d", name, sizes[1], sizes[3], sizes[30])
+			if most := sizes[3] + 200; sizes[30] > most {
+				t.Errorf("%s: turn 30 stores %d bytes, more than the %d of turn 3", name, sizes[30], sizes[3])
+			}
+			isRecorded(t, memory, 30)
+		})
+	}
+}

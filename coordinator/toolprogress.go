@@ -1,0 +1,62 @@
+package coordinator
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild"
+)
+
+// progressEvery is how often the progress of a call is told at most: its events are kept
+// for who comes late.
+const progressEvery = time.Second
+
+// toolProgress tells of one tool's call. It is safe for concurrent use.
+type toolProgress struct {
+	events *eventLog
+	event  Event
+
+	mu   sync.Mutex
+	told time.Time
+	over bool
+}
+
+// withProgress returns a context in which the tool of an effect, if it is one, tells how
+// far it is, and what is called when the effect is over.
+func (e *engine) withProgress(ctx context.Context, effect machine.Effect) (watched context.Context, over func()) {
+	call, ok := effect.(machine.ToolCall)
+	if !ok {
+		return ctx, func() {}
+	}
+	p := &toolProgress{events: &e.turn.events, event: Event{
+		Kind: ToolProgress, Agent: e.id(call.Key.Agent), Round: call.Key.Round, Tool: &ToolCall{Name: call.Name},
+	}}
+	return agents.WithProgress(ctx, p.tell), p.end
+}
+
+// tell passes on what is neither too soon nor too late: who hears that a call has ended
+// must not hear after that how far it is.
+func (p *toolProgress) tell(progress agents.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.over || now.Sub(p.told) < progressEvery {
+		return
+	}
+	p.told = now
+	ev := p.event
+	ev.Text = beginning(contextbuild.Clean(progress.Text))
+	if f := progress.Fraction; f > 0 { // which NaN is not
+		ev.Fraction = min(f, 1)
+	}
+	p.events.add(ev)
+}
+
+func (p *toolProgress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+}

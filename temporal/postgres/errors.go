@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+var (
+	errUnsuited = errors.New("is no place for a store of massgen")
+	errNewer    = errors.New("was written by a newer massgen")
+	errDamaged  = errors.New("is damaged: put a copy from before in its place, or name another schema to begin a new one")
+	errUnsure   = errors.New("the connection was lost while the server wrote, and nobody knows whether it did")
+)
+
+// Codes of PostgreSQL's errors (its documentation, appendix A). A code begins with its
+// class.
+const (
+	codeDeadlock      = "40P01"
+	codeSerialization = "40001"
+	codeShutdown      = "57P01"
+	codeCrash         = "57P02"
+	codeStarting      = "57P03"
+	codeConnections   = "53300"
+	codeDiskFull      = "53100"
+	codeReadOnly      = "25006"
+	codePrivilege     = "42501"
+	codeNoDatabase    = "3D000"
+	codeNoTable       = "42P01"
+	codeNoColumn      = "42703"
+	classPassword     = "28"
+	classDamage       = "XX"
+)
+
+// codeOf returns PostgreSQL's code of an error, or "".
+func codeOf(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// fault returns an error of PostgreSQL or the network as one line that names the
+// store, what was being done, and where there is one, the cure.
+func fault(store, doing string, err error) error {
+	switch code := codeOf(err); {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, errNewer):
+		return fmt.Errorf("the store %s %w: update massgen", store, err)
+	case errors.Is(err, errUnsuited):
+		return fmt.Errorf("the database %s %w", store, err)
+	case errors.Is(err, errDamaged):
+		return fmt.Errorf("%s: the store %s %w", doing, store, err)
+	case code == codeNoTable, code == codeNoColumn, strings.HasPrefix(code, classDamage):
+		return fmt.Errorf("%s: the store %s %w (%w)", doing, store, errDamaged, line{err})
+	default:
+		return fmt.Errorf("%s: the store %s%s (%w)", doing, store, cure(code, err), line{err})
+	}
+}
+
+// cure says what is wrong with a store, and what helps.
+func cure(code string, err error) string {
+	var unreachable *pgconn.ConnectError
+	switch {
+	case code == codeDiskFull:
+		return " has no room: make some on its server's disk"
+	case code == codeReadOnly:
+		return " cannot be written: name the server that takes writes, not its copy"
+	case code == codePrivilege:
+		return " is closed to this user: grant the rights, or name another user"
+	case code == codeNoDatabase:
+		return " is in a database that is not there: make it, or name another"
+	case code == codeConnections:
+		return " has no connection free: allow the server more (max_connections), or this program fewer (pool_max_conns)"
+	case strings.HasPrefix(code, classPassword):
+		return " does not let this user in: look at the user and the password"
+	case errors.As(err, &unreachable):
+		return " is out of reach: look at its address, and whether its server runs"
+	}
+	return " has failed"
+}
+
+// line is an error on one line: what a connection failed by has several.
+type line struct{ error }
+
+func (l line) Error() string { return strings.Join(strings.Fields(l.error.Error()), " ") }
+
+func (l line) Unwrap() error { return l.error }
+
+// passes says that what has failed may do so no more when it is done again, and that
+// nothing came of it yet.
+func passes(err error) bool {
+	switch codeOf(err) {
+	case codeDeadlock, codeSerialization, codeShutdown, codeCrash, codeStarting, codeConnections:
+		return true
+	case "":
+		var network net.Error
+		return !errors.Is(err, errUnsure) && (pgconn.SafeToRetry(err) || errors.As(err, &network) ||
+			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
+	}
+	return false
+}

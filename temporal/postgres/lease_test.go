@@ -1,0 +1,310 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/temporal/postgres"
+)
+
+// another opens the store in a place once more, as another process does.
+func another(t *testing.T, schema string, lease time.Duration) *postgres.Store {
+	t.Helper()
+	s, err := postgres.OpenFor(t.Context(), address(t, schema), lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says wants an error with words in it, on one line.
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %v, want one line with %q", err, word)
+		}
+	}
+}
+
+var answered = sessions.Ended{Status: kernel.Completed, Winner: "a", Answer: "answer"}
+
+// TestLeaseThatIsOver has an owner of whom nothing is heard while it holds a session.
+func TestLeaseThatIsOver(t *testing.T) {
+	ctx := t.Context()
+	other := open(t, t.TempDir())
+	lost := another(t, schemaOf(t, other), time.Hour)
+	postgres.Part(lost)
+	b, err := lost.Begin(ctx, "s", "q")
+	ok(t, err)
+	ok(t, lost.Append(ctx, "s", b.Turn, []byte("one")))
+	if _, err := other.Resume(ctx, "s"); !errors.Is(err, sessions.ErrBusy) {
+		t.Errorf("a session that is held: %v", err)
+	}
+	expire(t, other)
+
+	ok(t, lost.Append(ctx, "s", b.Turn, []byte("two"))) // nobody has taken it
+	if left, err := other.Interrupted(ctx, "s"); err != nil || len(left) != 0 {
+		t.Errorf("a write prolongs the lease: %v, %v", left, err)
+	}
+	expire(t, other)
+	left, err := other.Interrupted(ctx, "s")
+	if err != nil || len(left) != 1 {
+		t.Errorf("interrupted: %v, %v", left, err)
+	}
+	_, err = other.Resume(ctx, "s")
+	ok(t, err)
+	says(t, lost.Append(ctx, "s", b.Turn, []byte("three")), "turn 1 of session s is not running: another process holds the session")
+	says(t, lost.Commit(ctx, "s", b.Turn, answered), "another process holds")
+	says(t, lost.End(ctx, "s", b.Turn, answered), "another process holds")
+	says(t, lost.Leave(ctx, "s", b.Turn), "is not running")
+	if _, err := lost.Begin(ctx, "s", "q"); !errors.Is(err, sessions.ErrBusy) {
+		t.Errorf("the session that was taken: %v", err)
+	}
+	ok(t, other.Append(ctx, "s", b.Turn, []byte("four")))
+	ok(t, other.End(ctx, "s", b.Turn, answered))
+	journal, err := other.Journal(ctx, "s", 1)
+	ok(t, err)
+	if got := fmt.Sprintf("%s", journal); got != "[one two four]" {
+		t.Errorf("the journal: %s", got)
+	}
+	_, err = lost.Begin(ctx, "s", "again")
+	ok(t, err)
+}
+
+// expire ends all leases of a store.
+func expire(t *testing.T, s *postgres.Store) {
+	t.Helper()
+	execute(t, "UPDATE "+schemaOf(t, s)+".holds SET until = clock_timestamp() - interval '1 second'")
+}
+
+// TestLeasesAreProlonged has a session held for many times its lease.
+func TestLeasesAreProlonged(t *testing.T) {
+	ctx := t.Context()
+	other := open(t, t.TempDir())
+	const lease = time.Second
+	s := another(t, schemaOf(t, other), lease)
+	_, err := s.Begin(ctx, "s", "q")
+	ok(t, err)
+	_, err = s.As("a workflow", lease).Begin(ctx, "t", "q")
+	ok(t, err)
+	until := "SELECT min(until) FROM " + schemaOf(t, other) + ".holds"
+	first := value(t, until).(time.Time)
+	for end := time.Now().Add(time.Minute); value(t, until).(time.Time).Sub(first) < 2*lease; {
+		if time.Now().After(end) {
+			t.Fatal("nobody prolongs the leases")
+		}
+		for _, id := range []string{"s", "t"} {
+			if _, err := other.Begin(ctx, id, "q"); !errors.Is(err, sessions.ErrBusy) {
+				t.Fatalf("session %s, which is held: %v", id, err)
+			}
+		}
+	}
+	ok(t, s.Close())
+	_, err = other.Begin(ctx, "s", "q")
+	ok(t, err)
+	if _, err := other.Begin(ctx, "t", "q"); !errors.Is(err, sessions.ErrBusy) {
+		t.Errorf("a session whose owner may be at work elsewhere: %v", err)
+	}
+}
+
+// TestOneAtATime has owners who are never heard of and whose leases are over at once,
+// so that each takes the others' sessions all the time. In the journal of a turn is one
+// of them only, and each event at its place.
+func TestOneAtATime(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	var group sync.WaitGroup
+	for i := range 4 {
+		name := fmt.Sprint("owner", i)
+		owner := s.As(name, time.Microsecond)
+		group.Go(func() {
+			for range 50 {
+				b, err := owner.Begin(ctx, "s", "q")
+				if errors.Is(err, sessions.ErrBusy) {
+					continue
+				}
+				for i := range 3 {
+					if err == nil {
+						err = owner.AppendAt(ctx, "s", b.Turn, i, fmt.Appendf(nil, "%s %d", name, i))
+					}
+				}
+				if err == nil {
+					err = owner.End(ctx, "s", b.Turn, sessions.Ended{Status: kernel.Completed, Winner: name, Answer: name})
+				}
+				if err != nil && !strings.Contains(err.Error(), "is not running") {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	turns, err := s.Turns(ctx, "s", 0)
+	ok(t, err)
+	won := 0
+	for i, turn := range turns {
+		journal, err := s.Journal(ctx, "s", turn.Number)
+		ok(t, err)
+		for place, event := range journal {
+			name, _, _ := strings.Cut(string(journal[0]), " ")
+			if turn.Number != i+1 || string(event) != fmt.Sprintf("%s %d", name, place) {
+				t.Errorf("turn %d has the journal %q", turn.Number, journal)
+			}
+		}
+		if turn.Winner != "" {
+			won++
+			if len(journal) != 3 || !strings.HasPrefix(string(journal[0]), turn.Winner) {
+				t.Errorf("turn %d of %s has the journal %q", turn.Number, turn.Winner, journal)
+			}
+		}
+	}
+	ok(t, s.Check(ctx))
+	t.Logf("%d turns, of which %d came to their end", len(turns), won)
+	if won == 0 || won == len(turns) {
+		t.Error("nobody was in the way of another, or everybody")
+	}
+}
+
+// TestOneOwnerInTwoPlaces has two workers who play one turn together, and do what they
+// do not know to be done again.
+func TestOneOwnerInTwoPlaces(t *testing.T) {
+	ctx := t.Context()
+	local := open(t, t.TempDir())
+	one := another(t, schemaOf(t, local), time.Minute).As("turn", time.Minute)
+	two := another(t, schemaOf(t, local), time.Minute).As("turn", time.Minute)
+	_, held, err := two.Held(ctx, "s")
+	if err != nil || held {
+		t.Errorf("a session that nobody holds: %v, %v", held, err)
+	}
+	begun, err := one.Begin(ctx, "s", "q")
+	ok(t, err)
+	again, held, err := two.Held(ctx, "s")
+	if err != nil || !held || again != begun {
+		t.Errorf("the turn at the other worker: %+v, %v, %v", again, held, err)
+	}
+	if _, held, err := local.Held(ctx, "s"); err != nil || held {
+		t.Errorf("the turn at somebody else: %v, %v", held, err)
+	}
+	says(t, local.Append(ctx, "s", 1, []byte("x")), "another process holds")
+
+	ref, err := one.Put(ctx, []byte("put by one"))
+	ok(t, err)
+	named := fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes)
+	for _, s := range []*postgres.Store{two, one, two} {
+		ok(t, s.AppendAt(ctx, "s", 1, 0, named))
+	}
+	ok(t, one.AppendAt(ctx, "s", 1, 1, []byte("second")))
+	ok(t, two.AppendAt(ctx, "s", 1, 0, named))
+	says(t, two.AppendAt(ctx, "s", 1, 1, []byte("other")), "event 1 of turn 1 of session s is another already")
+	says(t, two.AppendAt(ctx, "s", 1, 3, []byte("third")), "event 3 of turn 1 of session s cannot be written: the journal has 2 events")
+	says(t, two.AppendAt(ctx, "s", 1, -1, []byte("third")), "cannot be written")
+	journal, err := local.Journal(ctx, "s", 1)
+	ok(t, err)
+	if fmt.Sprintf("%s", journal) != fmt.Sprintf("[%s second]", named) {
+		t.Errorf("the journal: %s", journal)
+	}
+	ok(t, one.Close()) // which is for whoever opened what it uses
+	ok(t, two.Commit(ctx, "s", 1, answered))
+	ok(t, one.AppendAt(ctx, "s", 1, 2, []byte("after the answer")))
+	ok(t, one.End(ctx, "s", 1, sessions.Ended{}))
+	if _, held, err := two.Held(ctx, "s"); err != nil || held {
+		t.Errorf("the turn after its end: %v, %v", held, err)
+	}
+	_, err = local.Begin(ctx, "s", "q")
+	ok(t, err)
+}
+
+// TestEndThatFailsLetsGo has a database that cannot take the end of a turn.
+func TestEndThatFailsLetsGo(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	for _, id := range []string{"running", "committed", "to be committed"} {
+		b, err := s.Begin(ctx, id, "q")
+		ok(t, err)
+		ok(t, s.Append(ctx, id, b.Turn, []byte("event")))
+	}
+	ok(t, s.Commit(ctx, "committed", 1, answered))
+	says(t, s.Commit(ctx, "committed", 1, answered), "is not running")
+	execute(t, "ALTER TABLE "+schemaOf(t, s)+".turns RENAME calls TO others")
+	says(t, s.End(ctx, "running", 1, answered), "end a turn of session running: the store", "is damaged")
+	says(t, s.End(ctx, "committed", 1, answered), "is damaged")
+	says(t, s.Commit(ctx, "to be committed", 1, answered), "is damaged")
+	if held := value(t, "SELECT count(*) FROM "+schemaOf(t, s)+".holds"); held != int64(0) {
+		t.Errorf("%d sessions are held", held)
+	}
+}
+
+// TestTextsOfOwnersWhoNeverCameBack are forgotten after a day.
+func TestTextsOfOwnersWhoNeverCameBack(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	lost := another(t, schemaOf(t, s), time.Minute)
+	postgres.Part(lost)
+	_, err := lost.Begin(ctx, "lost", "q")
+	ok(t, err)
+	ref, err := lost.Put(ctx, []byte("never named"))
+	ok(t, err)
+	endOne := func() {
+		t.Helper()
+		b, err := s.Begin(ctx, "s", "q")
+		ok(t, err)
+		ok(t, s.End(ctx, "s", b.Turn, answered))
+	}
+	expire(t, s)
+	endOne()
+	_, err = s.Get(ctx, ref)
+	ok(t, err)
+	execute(t, "UPDATE "+schemaOf(t, s)+".holds SET until = clock_timestamp() - interval '25 hours'")
+	endOne()
+	if _, err := s.Get(ctx, ref); !errors.Is(err, sessions.ErrNoText) {
+		t.Errorf("the text that nobody will name: %v", err)
+	}
+}
+
+// TestTextsThatComeAndGo has turns name a text while sessions that named it are
+// deleted.
+func TestTextsThatComeAndGo(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			for turn := range 20 {
+				id := fmt.Sprint("s", i)
+				b, err := s.Begin(ctx, id, "the same question")
+				if err == nil {
+					err = writeTurn(ctx, s, id, b.Turn, "same")
+				}
+				if err == nil && turn%2 == 1 {
+					err = s.Delete(ctx, id)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	ok(t, s.Check(ctx))
+	if left := value(t, "SELECT count(*) FROM "+schemaOf(t, s)+".texts"); left != int64(0) {
+		t.Errorf("%d texts are left of sessions that were deleted", left)
+	}
+}

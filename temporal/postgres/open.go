@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed schema
+var schemaFiles embed.FS
+
+// oldestServer is the oldest version of PostgreSQL that the statements are for.
+const oldestServer = 12
+
+// creation is the lock of whoever makes a store, or brings one up to date: "mass" as a
+// big-endian number. There is no table yet whose number could be taken.
+const creation = 0x6d617373
+
+// allSteps returns the statements that lead from each version to the next: the first
+// makes a store of an empty schema.
+func allSteps() ([]string, error) {
+	var all []string
+	for {
+		text, err := schemaFiles.ReadFile(fmt.Sprintf("schema/%d.sql", len(all)+1))
+		if errors.Is(err, fs.ErrNotExist) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, string(text))
+	}
+}
+
+// prepare makes the store if it is not there, and brings an old one up to date. One
+// that is newer, and what is no store, is refused.
+func (s *server) prepare(ctx context.Context, schema string) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if err := suits(conn.Conn()); err != nil {
+		return err
+	}
+	steps, err := allSteps()
+	if err != nil {
+		return err
+	}
+	version, err := versionOf(ctx, conn.Conn(), schema)
+	if err != nil || version == len(steps) {
+		return err
+	}
+	return pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema, steps) })
+}
+
+// suits says what is wrong with a server for a store.
+func suits(conn *pgx.Conn) error {
+	version := conn.PgConn().ParameterStatus("server_version")
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < oldestServer {
+		return fmt.Errorf("%w: its server is PostgreSQL %s, and %d is the oldest that will do: update it", errUnsuited, version, oldestServer)
+	}
+	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "UTF8" {
+		return fmt.Errorf("%w: its encoding is %s: make one with ENCODING 'UTF8'", errUnsuited, encoding)
+	}
+	return nil
+}
+
+// querier is a connection, a pool of them or a transaction.
+type querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}
+
+// versionOf returns the version of the store in a schema, 0 if that is not there or
+// empty, and an error if it has something else in it.
+func versionOf(ctx context.Context, db querier, schema string) (version int, err error) {
+	var tables int
+	var isStore bool
+	err = db.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE relname = 'massgen_store') = 1
+		FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1`, schema,
+	).Scan(&tables, &isStore)
+	switch {
+	case err != nil || tables == 0:
+		return 0, err
+	case !isStore:
+		return 0, fmt.Errorf("%w: its schema %s has other tables: name another as search_path", errUnsuited, schema)
+	}
+	if err := db.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM massgen_store").Scan(&version); err != nil {
+		return 0, err
+	}
+	if version < 1 { // no store was ever without one
+		return 0, fmt.Errorf("%w (its version is %d)", errDamaged, version)
+	}
+	return version, nil
+}
+
+// migrate brings a store up to the last step. Whoever else is about to do so waits.
+func migrate(ctx context.Context, tx pgx.Tx, schema string, steps []string) error {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", creation); err != nil {
+		return err
+	}
+	version, err := versionOf(ctx, tx, schema)
+	if err != nil {
+		return err
+	}
+	if version > len(steps) {
+		return fmt.Errorf("%w (it has version %d, and this one knows %d)", errNewer, version, len(steps))
+	}
+	if version == 0 {
+		// Whoever may not make schemas can be given one that is empty.
+		var there bool
+		if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			if _, err := tx.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
+				return fmt.Errorf("make the schema %s: %w", schema, err)
+			}
+		}
+	}
+	for ; version < len(steps); version++ {
+		if _, err := tx.Exec(ctx, steps[version]); err != nil {
+			return fmt.Errorf("go from version %d to %d: %w", version, version+1, err)
+		}
+	}
+	_, err = tx.Exec(ctx, "WITH old AS (DELETE FROM massgen_store) INSERT INTO massgen_store VALUES ($1)", version)
+	return err
+}

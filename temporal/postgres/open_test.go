@@ -1,0 +1,211 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/temporal/postgres"
+)
+
+// canary is a password that must stand in no error.
+const canary = "pw-canary-7f3a"
+
+// with returns the database's address with another part.
+func with(t *testing.T, change func(*url.URL)) string {
+	t.Helper()
+	at, err := url.Parse(os.Getenv(databaseVariable))
+	ok(t, err)
+	change(at)
+	return at.String()
+}
+
+func setQuery(at *url.URL, key, value string) {
+	query := at.Query()
+	query.Set(key, value)
+	at.RawQuery = query.Encode()
+}
+
+func TestAddressesThatLeadToNoStore(t *testing.T) {
+	for name, c := range map[string]struct{ address, want string }{
+		"no address":      {"postgres://u:" + canary + "@%zz/db", "write it as postgres://USER:PASSWORD@HOST:PORT/DATABASE"},
+		"a wrong key":     {"host=/tmp password='" + canary + "' port=many", "write it as"},
+		"nobody there":    {"postgres://u:" + canary + "@127.0.0.1:1/db?sslmode=disable", "the store db on 127.0.0.1:1, schema massgen is out of reach"},
+		"no database":     {with(t, func(at *url.URL) { at.Path = "/none" }), "is in a database that is not there"},
+		"no such user":    {with(t, func(at *url.URL) { setQuery(at, "user", "nobody-known"); setQuery(at, "password", canary) }), "does not let this user in"},
+		"many schemas":    {with(t, func(at *url.URL) { setQuery(at, "search_path", "one,two") }), `search_path="one,two" names no schema that a store can be in`},
+		"an odd schema":   {with(t, func(at *url.URL) { setQuery(at, "search_path", `"; DROP`) }), "names no schema that a store can be in"},
+		"a reserved name": {with(t, func(at *url.URL) { setQuery(at, "search_path", "pg_mine") }), "make the schema pg_mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := postgres.Open(t.Context(), c.address)
+			if err == nil {
+				t.Fatalf("it was opened: %v", s.Close())
+			}
+			says(t, err, c.want)
+			if strings.Contains(err.Error(), canary) {
+				t.Errorf("the error has the password: %v", err)
+			}
+		})
+	}
+}
+
+func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
+	for name, c := range map[string]struct{ change, want string }{
+		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 1): update massgen"},
+		"of version 0":      {"UPDATE massgen_store SET version = 0", "is damaged"},
+		"without a version": {"DELETE FROM massgen_store", "is damaged"},
+		"of another shape":  {"ALTER TABLE massgen_store RENAME version TO number", "is damaged"},
+		"of others":         {"DROP TABLE massgen_store", "has other tables: name another as search_path"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, t.TempDir())
+			schema := schemaOf(t, s)
+			ok(t, s.Close())
+			execute(t, "SET search_path = "+schema+"; "+c.change)
+			const shape = "SELECT string_agg(relname::text || relfilenode, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = to_regnamespace($1)"
+			before := value(t, shape, schema)
+			again, err := postgres.Open(t.Context(), address(t, schema))
+			if err == nil {
+				t.Fatalf("it was opened: %v", again.Close())
+			}
+			says(t, err, schema, c.want)
+			if after := value(t, shape, schema); after != before {
+				t.Errorf("the schema was %v and is %v", before, after)
+			}
+		})
+	}
+}
+
+// TestDamage has stores that open, and in which something is wrong.
+func TestDamage(t *testing.T) {
+	for change, want := range map[string]string{
+		"UPDATE texts SET data = 'x' WHERE data = 'answer'": "is not what was stored",
+		"DELETE FROM refs":                                          "does not keep its texts",
+		"UPDATE sessions SET head = NULL":                           "the history of session s has 0 turns, and 1 have an answer",
+		"UPDATE sessions SET head = sha256('q')":                    "is no link",
+		"DROP TABLE events CASCADE; DROP TABLE turns, refs CASCADE": "is damaged: put a copy from before in its place",
+	} {
+		s := open(t, t.TempDir())
+		b, err := s.Begin(t.Context(), "s", "q")
+		ok(t, err)
+		ok(t, s.End(t.Context(), "s", b.Turn, answered))
+		ok(t, s.Check(t.Context()))
+		execute(t, "SET search_path = "+schemaOf(t, s)+"; "+change)
+		if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("after %q: error %v, want %q", change, err, want)
+		}
+	}
+}
+
+func TestManyMakeOneStore(t *testing.T) {
+	ctx := context.WithoutCancel(t.Context())
+	name := schema(t, t.TempDir())
+	execute(t, "DROP SCHEMA "+name)
+	const all = 8
+	errs := make(chan error, all)
+	for range all {
+		go func() {
+			s, err := postgres.Open(ctx, address(t, name))
+			if err == nil {
+				_, err = s.AddFact(ctx, "u", "one fact")
+				err = errors.Join(err, s.Close())
+			}
+			errs <- err
+		}()
+	}
+	for range all {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	s, err := postgres.Open(ctx, address(t, name))
+	ok(t, err)
+	defer s.Close()
+	facts, err := s.Facts(ctx, "u")
+	if len(facts) != 1 || err != nil {
+		t.Errorf("%d facts, %v", len(facts), err)
+	}
+}
+
+// TestLostConnections has the server end all connections between the steps of a turn,
+// as one does that restarts.
+func TestLostConnections(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	cut := func() {
+		t.Helper()
+		if n := value(t, `
+			SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
+			WHERE pid <> pg_backend_pid() AND application_name = 'massgen'`); n == int64(0) {
+			t.Error("there were no connections")
+		}
+	}
+	for i := range 3 {
+		cut()
+		b, err := s.Begin(ctx, "s", "q")
+		ok(t, err)
+		cut()
+		ref, err := s.Put(ctx, []byte("text"))
+		ok(t, err)
+		cut()
+		ok(t, s.Append(ctx, "s", b.Turn, fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes)))
+		cut()
+		_, err = s.Get(ctx, ref)
+		ok(t, err)
+		cut()
+		ok(t, s.End(ctx, "s", b.Turn, answered))
+		cut()
+		turns, err := s.Turns(ctx, "s", 0)
+		ok(t, err)
+		if len(turns) != i+1 {
+			t.Errorf("%d turns after %d", len(turns), i+1)
+		}
+	}
+	ok(t, s.Check(ctx))
+}
+
+// TestWordsOfLongTexts are found as far as PostgreSQL can keep them.
+func TestWordsOfLongTexts(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	var many strings.Builder
+	for i := range 150_000 {
+		fmt.Fprintf(&many, "word%d ", i)
+	}
+	question := "The first words " + strings.Repeat("again ", 1000) + strings.Repeat("x", 5000) + " after the long one " + many.String()
+	b, err := s.Begin(ctx, "s", question)
+	ok(t, err)
+	ok(t, s.End(ctx, "s", b.Turn, sessions.Ended{Status: kernel.Completed, Winner: "a", Answer: "An answer’s end"}))
+	for query, want := range map[string]int{
+		"first-words": 1, "again": 1, "again-again": 1, "the-long-one": 1, "word20000": 1, "word100-word101": 1,
+		"word149999": 0, "word149999-an": 0, strings.Repeat("x", 5000): 0, "answer-s-end": 1, "one-answer": 0,
+		"first-s": 0, "the-answer": 0,
+	} {
+		hits, err := s.Search(ctx, query, 0)
+		ok(t, err)
+		found := 0
+		for _, h := range hits {
+			if h.Turn == 1 {
+				found++
+			}
+			if len(h.Snippet) > 400 {
+				t.Errorf("a snippet of %d bytes", len(h.Snippet))
+			}
+		}
+		if found != want {
+			t.Errorf("%.20q is found %d times, want %d", query, found, want)
+		}
+	}
+	hits, err := s.Search(ctx, "answer", 0)
+	ok(t, err)
+	if len(hits) != 1 || hits[0].Snippet != "An answer’s end" {
+		t.Errorf("hits %+v", hits)
+	}
+}

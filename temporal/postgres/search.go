@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/massgen/massgen/sessions"
+)
+
+// What PostgreSQL can keep of words (its documentation, "Limitations" of full text
+// search): of a longer word nothing, and of words after the last place that they are
+// there, but not where. Of more bytes the first are kept.
+const (
+	mostWord   = 2046    // bytes
+	mostVector = 1000000 // bytes, of 1 MiB
+	mostPlaces = 255     // of one word
+	lastPlace  = 16383
+)
+
+// vector returns the words of texts as a tsvector, in which each text has its share of
+// the bytes and the places. PostgreSQL's own parser would take other things for words
+// than sessions.ParseQuery does, and so find other texts than the other stores. Words
+// of two texts are never side by side.
+func vector(texts ...string) string {
+	v := words{places: map[string][]int{}}
+	for i, text := range texts {
+		v.add(text, mostVector/len(texts), lastPlace/len(texts)*i+1, lastPlace/len(texts)*(i+1))
+	}
+	var b strings.Builder
+	for _, word := range v.order {
+		// A word is letters and digits, so that nothing in it ends the quotation.
+		fmt.Fprintf(&b, "'%s'", word)
+		for i, place := range v.places[word] {
+			fmt.Fprintf(&b, "%c%d", ":,"[min(i, 1)], place)
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// words are distinct words, in the order in which they came, and where each stands.
+type words struct {
+	order  []string
+	places map[string][]int
+}
+
+// add adds the words of a text: so many bytes at most, and at places from the first to
+// before the last.
+func (v *words) add(text string, most, first, last int) {
+	const perWord, perPlace = 4, 2 // bytes that PostgreSQL adds
+	place := first
+	for _, phrase := range sessions.ParseQuery(text) {
+		for _, word := range phrase.Words {
+			found, known := v.places[word]
+			if !known {
+				if len(word) > mostWord || len(word)+perWord > most {
+					place++
+					continue
+				}
+				most -= len(word) + perWord
+				v.order = append(v.order, word)
+				v.places[word] = nil
+			}
+			if place < last && len(found) < mostPlaces && most > perPlace {
+				v.places[word] = append(found, place)
+				most -= perPlace
+			}
+			place++
+		}
+	}
+}
+
+// match returns a query as a tsquery, "" if it can find nothing.
+func match(q sessions.Query) string {
+	phrases := make([]string, len(q))
+	for i, p := range q {
+		words := make([]string, len(p.Words))
+		for j, word := range p.Words {
+			if len(word) > mostWord {
+				return ""
+			}
+			words[j] = "'" + word + "'"
+		}
+		phrases[i] = strings.Join(words, " <-> ")
+		if p.Prefix {
+			phrases[i] += ":*"
+		}
+	}
+	return strings.Join(phrases, " & ")
+}
+
+// Search returns where the words of a query are: in titles, and in questions and
+// answers, of the sessions first that were used last. limit is how many hits are
+// wanted at most; 0: all. Words are found side by side only among the first 8,000 of a
+// question or answer, and of one with a megabyte of different words only the first.
+func (s *Store) Search(ctx context.Context, query string, limit int) ([]sessions.Hit, error) {
+	q := sessions.ParseQuery(query)
+	wanted := match(q)
+	if wanted == "" {
+		return []sessions.Hit{}, ctx.Err()
+	}
+	scan := func(row pgx.CollectableRow) (h sessions.Hit, err error) {
+		var question, answer []byte
+		err = row.Scan(&h.Session, &h.Title, &h.Turn, &question, &answer)
+		h.Snippet = h.Title
+		if h.Turn > 0 {
+			h.Snippet = snippet(q[0].Words[0], string(question), string(answer))
+		}
+		return h, err
+	}
+	return rowsOf(ctx, s, "search", scan, `
+		SELECT name, title, turn, question.data, answer.data FROM (
+			SELECT id AS session, 0 AS turn, NULL AS question, NULL AS answer
+			FROM sessions WHERE title_words @@ $1::tsquery
+			UNION ALL
+			SELECT session, number, question, answer FROM turns WHERE words @@ $1::tsquery
+		) AS hits
+		JOIN sessions ON sessions.id = session
+		LEFT JOIN texts AS question ON question.sha256 = hits.question
+		LEFT JOIN texts AS answer ON answer.sha256 = hits.answer
+		ORDER BY updated DESC, name, turn LIMIT $2`, wanted, limited(limit))
+}
+
+// snippetBytes is about how much of a text a hit shows on either side of a word.
+const snippetBytes = 80
+
+// snippet returns the text around a word, from the first of the texts that has it, or
+// the beginning of the first text.
+func snippet(word string, texts ...string) string {
+	text, at := texts[0], 0
+	for _, candidate := range texts {
+		// Where lower case has another length, places in it are none in the text.
+		if lower := strings.ToLower(candidate); len(lower) == len(candidate) {
+			if found := strings.Index(lower, word); found >= 0 {
+				text, at = candidate, found
+				break
+			}
+		}
+	}
+	from, to := boundary(text, at-snippetBytes), boundary(text, at+len(word)+snippetBytes)
+	cut := strings.Join(strings.Fields(text[from:to]), " ")
+	if from > 0 {
+		cut = "…" + cut
+	}
+	if to < len(text) {
+		cut += "…"
+	}
+	return cut
+}
+
+// boundary returns the place of a character of text, at or before i, within the text.
+func boundary(text string, i int) int {
+	i = max(0, min(i, len(text)))
+	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
+		i--
+	}
+	return i
+}

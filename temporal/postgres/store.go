@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Lease is how long a session is held for an owner of whom nothing is heard.
+const Lease = 15 * time.Second
+
+// Store is a store of sessions in a schema of a database. It is safe for concurrent
+// use, and so is the schema: by other Stores, in other processes and on other
+// machines.
+type Store struct {
+	*server
+	owner string
+	lease time.Duration
+	// shared says that others may be at work for the same owner.
+	shared bool
+}
+
+// server is what the Stores of one Open share.
+type server struct {
+	pool *pgxpool.Pool
+	// name is the database, where it is, and the schema, for people.
+	name string
+
+	mu    sync.Mutex
+	holds map[hold]time.Duration // whose leases are prolonged, by so much
+
+	stop   func() // ends the beats, and waits
+	closed sync.Once
+}
+
+// Open opens the store at an address such as postgres://USER:PASSWORD@HOST/DATABASE,
+// or in the form of libpq's keywords and values; what it leaves out comes from libpq's
+// variables (PGHOST, PGPASSWORD ...) and files. The store is in the schema that
+// search_path names there, by default massgen, and is made if that is not there or is
+// empty. A schema that is no store, or one that this program cannot use, is left as it
+// was, and the error says what to do about it. Errors never have the password.
+func Open(ctx context.Context, address string) (*Store, error) {
+	return open(ctx, address, Lease)
+}
+
+func open(ctx context.Context, address string, lease time.Duration) (*Store, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		// The cause may quote the password.
+		return nil, errors.New("the address of the PostgreSQL store cannot be read: write it as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	parameters := config.ConnConfig.RuntimeParams
+	if parameters["search_path"] == "" {
+		parameters["search_path"] = "massgen"
+	}
+	if parameters["application_name"] == "" {
+		parameters["application_name"] = "massgen"
+	}
+	schema := parameters["search_path"]
+	if !schemaName.MatchString(schema) {
+		return nil, fmt.Errorf("search_path=%q names no schema that a store can be in: name one, of lower-case letters, digits and underscores", schema)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fault(place(config), "open", err)
+	}
+	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}}
+	if err := s.prepare(ctx, schema); err != nil {
+		pool.Close()
+		return nil, fault(s.name, "open", err)
+	}
+	s.beat(lease / beatsPerLease)
+	return &Store{server: s, owner: rand.Text(), lease: lease}, nil
+}
+
+// schemaName is a name that needs no quotes, in SQL and in search_path.
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+// place says where a store is, without a password.
+func place(config *pgxpool.Config) string {
+	c := config.ConnConfig
+	host := c.Host
+	if !strings.HasPrefix(host, "/") { // the folder of a socket
+		host = net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
+	}
+	return fmt.Sprintf("%s on %s, schema %s", c.Database, host, c.RuntimeParams["search_path"])
+}
+
+// As returns the store for an owner who is at work in several processes: all that have
+// the same name hold the same sessions. They are held for so long after the last word
+// of any of them. The Store that As was called on closes what both use.
+func (s *Store) As(owner string, lease time.Duration) *Store {
+	return &Store{server: s.server, owner: owner, lease: lease, shared: true}
+}
+
+// Close lets go of the sessions that this Store holds, whose turns count as interrupted
+// then, and closes the connections to the database. On a Store that As returned it does
+// nothing.
+func (s *Store) Close() (err error) {
+	if s.shared {
+		return nil
+	}
+	s.closed.Do(func() {
+		s.stop()
+		defer s.pool.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_, err = s.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner)
+	})
+	return fault(s.name, "let go of the sessions that are held", err)
+}
+
+// Place says where the store is, for people and without a password.
+func (s *Store) Place() string { return s.name }
