@@ -112,28 +112,23 @@ func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.R
 	case <-b.purse.closed:
 		return nil, unsent(backends.KindBudget, "the turn is over", nil)
 	}
+	var w spendWord
 	select {
-	case w := <-word:
-		return b.heard(w)
+	case w = <-word:
 	case <-ctx.Done():
+		select {
+		case w = <-word: // who is refused is cancelled, too
+		default:
+		}
 	case <-b.purse.closed:
 		return nil, unsent(backends.KindBudget, "the turn is over", nil)
 	}
-	select {
-	case w := <-word: // who is refused is cancelled, too
-		if w.refused != "" {
-			return b.heard(w)
-		}
-	default:
-	}
-	b.Release()
-	return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
-}
-
-// heard is what an attempt may do after a word.
-func (b callBudget) heard(w spendWord) (backends.Reservation, error) {
-	if w.refused != "" {
+	switch {
+	case w.refused != "":
 		return nil, unsent(backends.KindBudget, w.refused, nil)
+	case ctx.Err() != nil: // also for one that was granted meanwhile
+		b.Release()
+		return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
 	}
 	return b, nil
 }

@@ -236,6 +236,7 @@ func (e *engine) took(r result) error {
 		if r.err != nil {
 			return fmt.Errorf("%s, approval: %w", e.id(r.decided.Key.Agent), r.err)
 		}
+		r.decided.At = e.now()
 		return e.apply(*r.decided)
 	}
 	key := r.effect.EffectKey()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 )
@@ -153,6 +154,17 @@ func (t simTool) Call(ctx context.Context, arguments string) (string, error) {
 		panic("the tool broke")
 	}
 	return r.text, r.err
+}
+
+// lookingTool may be called twice.
+type lookingTool struct{ simTool }
+
+func (lookingTool) Idempotent() bool { return true }
+
+// snapshot waits as tools do.
+func (s *simulation) snapshot(ctx context.Context, info agents.CallInfo) (agents.Snapshot, error) {
+	r := s.park("snapshot "+info.Agent, ctx, backends.Request{})
+	return agents.Snapshot{Dir: fmt.Sprintf("%s.%d", info.Agent, info.Round)}, r.err
 }
 
 // toolReply draws what comes of a tool's call.

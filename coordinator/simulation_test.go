@@ -46,16 +46,17 @@ type simulation struct {
 
 // plan is what stands before the turn begins.
 type plan struct {
-	agents  int
-	rules   kernel.Config
-	limits  machine.Limits
-	budget  float64 // in dollars; 0 is none
-	faults  bool
-	asks    bool
-	kills   int
-	fullAt  int
-	full    int
-	planned bool
+	agents int
+	rules  kernel.Config
+	limits machine.Limits
+	budget float64 // in dollars; 0 is none
+	faults bool
+	asks   bool
+	kills  int
+	fullAt int
+	full   int
+	// workspaces are kept with the answers.
+	workspaces bool
 }
 
 // parked is somebody who waits for the simulation.
@@ -114,7 +115,7 @@ func drawPlan(c *choices) plan {
 	p.rules.StragglerGrace = pick(c, 0, 10*time.Second)
 	p.limits = machine.Limits{MaxTurns: pick(c, 4, 2, 1), MaxAttempts: pick(c, 3, 1), MaxToolCalls: pick(c, 0, 2), ToolLimit: pick(c, 0, 20_000), ResultLimit: pick(c, 0, 1000)}
 	p.budget = float64(pick(c, 0, 0, 0, 100, 30, 8))
-	p.faults, p.asks = c.rarely(2), c.rarely(3)
+	p.faults, p.asks, p.workspaces = c.rarely(2), c.rarely(3), c.rarely(3)
 	if c.rarely(2) {
 		p.kills = 1 + c.below(3)
 	}
@@ -129,7 +130,10 @@ func (s *simulation) panel() (*Panel, error) {
 	model := simModel{s}
 	backend := retry.New(model, retry.NewGate("sim", retry.Limits{}), retry.Options{Most: model.reckon, MaxAttempts: 2, Random: func() float64 { return 0.5 }})
 	for _, id := range s.ids() {
-		a := Agent{ID: id, Backend: backend, Model: "m", Tools: []agents.Tool{simTool{s, "look"}, simTool{s, "change"}}}
+		a := Agent{ID: id, Backend: backend, Model: "m", Tools: []agents.Tool{lookingTool{simTool{s, "look"}}, simTool{s, "change"}}}
+		if s.plan.workspaces {
+			a.Snapshot = s.snapshot
+		}
 		if s.plan.asks {
 			a.Permit = func(tool, _ string) (machine.Permission, string) {
 				return map[string]machine.Permission{"change": machine.Asked, "look": machine.Allowed}[tool], "a rule"
@@ -175,10 +179,17 @@ func (s *simulation) loop(_ context.Context, e *engine) error {
 		}
 		synctest.Wait()
 		news := s.news(e, &interrupted)
+		var err error
 		for _, n := range news {
-			if err := n.take(); err != nil {
-				return err
+			switch {
+			case err == nil:
+				err = n.take()
+			case n.drop != nil:
+				n.drop()
 			}
+		}
+		if err != nil {
+			return err
 		}
 		if len(news) == 0 {
 			s.next(e)
@@ -213,10 +224,12 @@ func (s *simulation) drain(e *engine) error {
 	return nil
 }
 
-// message is something that has come to the loop.
+// message is something that has come to the loop, which takes it, or drops it after an
+// error.
 type message struct {
 	order string
 	take  func() error
+	drop  func()
 }
 
 // news are all that have come, in an order of their own: they came at one moment.
@@ -225,16 +238,17 @@ func (s *simulation) news(e *engine, interrupted *chan struct{}) (list []message
 	for {
 		select {
 		case r := <-e.results:
-			list = append(list, message{"4 " + orderOf(r), func() error { e.out--; return e.took(r) }})
+			e.out--
+			list = append(list, message{"4 " + orderOf(r), func() error { return e.took(r) }, nil})
 		case a := <-asks:
-			list = append(list, message{"3 " + a.key.String(), func() error { return e.tookAsk(a) }})
+			list = append(list, message{"3 " + a.key.String(), func() error { return e.tookAsk(a) }, func() { a.word <- spendWord{"the turn is over"} }})
 		case d := <-ends:
-			list = append(list, message{"2 " + d.key.String(), func() error { return e.tookSpendEnd(d) }})
+			list = append(list, message{"2 " + d.key.String(), func() error { return e.tookSpendEnd(d) }, func() { close(d.booked) }})
 		case <-e.timer.C:
-			list = append(list, message{"1", func() error { return e.apply(turn.Woke{At: e.now()}) }})
+			list = append(list, message{"1", func() error { return e.apply(turn.Woke{At: e.now()}) }, nil})
 		case <-*interrupted:
 			*interrupted = nil
-			list = append(list, message{"0", func() error { return e.apply(turn.Interrupted{At: e.now()}) }})
+			list = append(list, message{"0", func() error { return e.apply(turn.Interrupted{At: e.now()}) }, nil})
 		default:
 			slices.SortFunc(list, func(a, b message) int { return cmp.Compare(a.order, b.order) })
 			return list
@@ -302,6 +316,10 @@ func (s *simulation) let(p *parked, ended bool) {
 		r = s.modelReply(p)
 	case kind == "tool":
 		r = s.toolReply(p)
+	case kind == "snapshot":
+		if s.rarely(4) {
+			r.err = errors.New("no room")
+		}
 	default:
 		r = simReply{text: pick(s.choices, "yes", "no")}
 	}
