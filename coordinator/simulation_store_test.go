@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -127,10 +126,4 @@ func (f *faulty) finished(key machine.Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.done[key]
-}
-
-// journaled are the turn's entries.
-func (f *faulty) journaled(ctx context.Context) ([][]byte, error) {
-	journal, err := f.Journal(ctx, "s", 1)
-	return slices.Clone(journal), err
 }
