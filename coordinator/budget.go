@@ -246,12 +246,7 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	}
 	u := session.Usage
 	if noted.Turn == 0 && u.Calls > 0 { // its turns had no budget
-		if u.CostUSD == nil && p.opts.Budget.Session.USD != nil {
-			return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", id)
-		}
-		a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
-		a.Calls = u.Calls
-		return a, nil
+		return p.unbudgeted(id, u)
 	}
 	spent := noted.Spent
 	for n := noted.Turn + 1; n < number; n++ {
@@ -264,7 +259,8 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	return spent, nil
 }
 
-// spentOfCut is what a turn has spent whose process was lost before it could note it.
+// spentOfCut is what a turn has spent that did not note it: its process was lost before it
+// could, or the turn had no budget.
 func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (budget.Amount, error) {
 	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
@@ -276,8 +272,24 @@ func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (bud
 			return budget.Amount{}, err
 		}
 	}
-	ledger := m.Ledger()
-	return ledger.Used(), nil
+	if ledger := m.Ledger(); !ledger.Limits.None() {
+		return ledger.Used(), nil
+	}
+	used := m.AsidesUsage().Plus(m.FollowingUsage())
+	for _, u := range m.Usage() {
+		used = used.Plus(u)
+	}
+	return p.unbudgeted(session, sessions.Usage(used))
+}
+
+// unbudgeted is what calls without a budget have cost.
+func (p *Panel) unbudgeted(session string, u sessions.Usage) (budget.Amount, error) {
+	if u.Calls > 0 && u.CostUSD == nil && p.opts.Budget.Session.USD != nil {
+		return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", session)
+	}
+	a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
+	a.Calls = u.Calls
+	return a, nil
 }
 
 func readSpent(text string) (noted spentBySession, err error) {

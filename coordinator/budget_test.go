@@ -271,6 +271,28 @@ func TestSessionsBudgetHoldsOverItsTurns(t *testing.T) {
 	})
 }
 
+// TestSessionsBudgetCountsTurnsWithoutOne: so does each that was run meanwhile without a
+// budget, of the turn or the session.
+func TestSessionsBudgetCountsTurnsWithoutOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 14
+		store := sessions.NewMemory()
+		s := service(rand.New(rand.NewPCG(1, 3)))
+		limited := orderlyPanel(t, s, store, func(o *Options) { o.Budget.Session = budget.Limits{Calls: &calls} })
+		free := orderlyPanel(t, s, store, func(*Options) {})
+		want := []struct {
+			panel *Panel
+			sent  int
+		}{{limited, 4}, {free, 8}, {limited, 12}, {limited, 14}, {free, 18}, {limited, 18}}
+		for i, w := range want {
+			wait(t, start(t, w.panel, "energy"))
+			if s.sent != w.sent {
+				t.Errorf("turn %d: %d requests, want %d", i+1, s.sent, w.sent)
+			}
+		}
+	})
+}
+
 func TestUnknownPriceIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := service(rand.New(rand.NewPCG(1, 4)))
