@@ -244,10 +244,6 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	if noted.Turn >= number { // the turn was counted when its process was lost
 		return noted.Before, nil
 	}
-	u := session.Usage
-	if noted.Turn == 0 && u.Calls > 0 { // its turns had no budget
-		return p.unbudgeted(id, u)
-	}
 	spent := noted.Spent
 	for n := noted.Turn + 1; n < number; n++ {
 		cut, err := p.spentOfCut(ctx, id, n)
@@ -256,7 +252,11 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 		}
 		spent = spent.Plus(cut)
 	}
-	return spent, nil
+	if noted.Turn > 0 {
+		return spent, nil
+	}
+	told, err := p.unbudgeted(id, session.Usage) // of turns that were imported without their journals, too
+	return spent.AtLeast(told), err
 }
 
 // spentOfCut is what a turn has spent that did not note it: its process was lost before it

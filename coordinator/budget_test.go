@@ -293,6 +293,38 @@ func TestSessionsBudgetCountsTurnsWithoutOne(t *testing.T) {
 	})
 }
 
+// killed is a store to which a process does not come any more once its turn's calls are
+// made: the next turn closes that one.
+type killed struct{ *sessions.Memory }
+
+func (killed) SetMetadata(context.Context, string, map[string]string) error { return nil }
+
+func (k killed) Commit(ctx context.Context, session string, turn int, _ sessions.Ended) error {
+	return k.Memory.Commit(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
+}
+
+func (k killed) End(ctx context.Context, session string, turn int, _ sessions.Ended) error {
+	return k.Memory.End(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
+}
+
+// TestSessionsBudgetCountsKilledTurns: also where the turns before had no budget.
+func TestSessionsBudgetCountsKilledTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 10
+		store := sessions.NewMemory()
+		s := service(rand.New(rand.NewPCG(1, 3)))
+		limit := func(o *Options) { o.Budget.Session = budget.Limits{Calls: &calls} }
+		wait(t, start(t, orderlyPanel(t, s, store, func(*Options) {}), "energy"))
+		wait(t, start(t, orderlyPanel(t, s, killed{store}, limit), "energy"))
+		if s.sent != 8 {
+			t.Fatalf("%d requests, want 8", s.sent)
+		}
+		if wait(t, start(t, orderlyPanel(t, s, store, limit), "energy")); s.sent != 10 {
+			t.Errorf("%d requests, want 10", s.sent)
+		}
+	})
+}
+
 func TestUnknownPriceIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := service(rand.New(rand.NewPCG(1, 4)))

@@ -57,6 +57,11 @@ func sum[N int | USD](a, b, most N) N {
 	return a + b
 }
 
+// AtLeast returns the larger of both in each part.
+func (a Amount) AtLeast(b Amount) Amount {
+	return Amount{max(a.USD, b.USD), max(a.Tokens, b.Tokens), max(a.Calls, b.Calls)}
+}
+
 // beyond is by how much a is more than b, in each part that is.
 func (a Amount) beyond(b Amount) Amount {
 	return Amount{max(a.USD-b.USD, 0), max(a.Tokens-b.Tokens, 0), max(a.Calls-b.Calls, 0)}
