@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -228,6 +229,21 @@ func (p *Panel) limits(ctx context.Context, session string, number int) (budget.
 	return b.Turn.Tighter(b.Session.Left(spent)), nil
 }
 
+// limitsNow are those of a turn that is gone on with: its own, and the panel's where these
+// are tighter. out is what was under way.
+func (p *Panel) limitsNow(ctx context.Context, e *engine, out []asked, branched bool) (budget.Limits, error) {
+	now, err := p.limits(ctx, e.turn.session, e.turn.number)
+	if err != nil {
+		return now, err
+	}
+	ledger := e.machine.Ledger()
+	lost := slices.ContainsFunc(out, func(a asked) bool { _, ok := a.work.effect.(machine.ModelCall); return ok && !branched })
+	if u := e.machine.AllUsage(); now.USD != nil && ledger.Limits.None() && (lost || u.Calls > 0 && u.CostUSD == nil) {
+		return now, errors.New("what its calls have cost so far is not known, so that max_usd cannot hold: leave it out, or start the turn over")
+	}
+	return ledger.Limits.Tighter(now), nil
+}
+
 // spent is what the turns of a session before a turn have spent.
 func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount, error) {
 	session, err := p.opts.Store.Session(ctx, id)
@@ -275,11 +291,7 @@ func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (bud
 	if ledger := m.Ledger(); !ledger.Limits.None() {
 		return ledger.Used(), nil
 	}
-	used := m.AsidesUsage().Plus(m.FollowingUsage())
-	for _, u := range m.Usage() {
-		used = used.Plus(u)
-	}
-	return p.unbudgeted(session, sessions.Usage(used))
+	return p.unbudgeted(session, sessions.Usage(m.AllUsage()))
 }
 
 // unbudgeted is what calls without a budget have cost.
