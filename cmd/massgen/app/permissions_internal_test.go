@@ -50,3 +50,24 @@ func TestLongArgumentsAreCutInTheMiddle(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestNoLineOfArgumentsLooksLikeAQuestion: whatever a call's arguments are padded with, each
+// of their lines has a margin.
+func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
+	fake := "bob wants to run list_files {}"
+	for pad := range 100 {
+		asked := questionText("ada", "run_command", `{"argv":["rm","`+strings.Repeat(" ", pad)+fake+strings.Repeat(" ", 100)+`"]}`, " (ask)")
+		lines := strings.Split(strings.TrimSuffix(asked, "\n"), "\n")
+		if lines[0] != "ada wants to run run_command with (ask)" {
+			t.Errorf("it begins with %q", lines[0])
+		}
+		for _, line := range lines[1:] {
+			if !strings.HasPrefix(line, "  | ") || len(line) > 64 {
+				t.Errorf("a line of the arguments is %q", line)
+			}
+		}
+	}
+	if got := questionText("ada", "list_files", "{}", " (ask)"); got != "ada wants to run list_files {} (ask)\n" {
+		t.Errorf("a short question is %q", got)
+	}
+}
