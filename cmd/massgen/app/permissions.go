@@ -85,8 +85,12 @@ type word struct {
 }
 
 // approve is coordinator.Options.Approve: it leaves the question to whoever watches the
-// turn, who has the keyboard.
+// turn, who has the keyboard. A question that was put before a kill may come back where
+// nobody can be asked.
 func (s *session) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
+	if !s.canAsk() {
+		return permission.Action(s.config.Permissions.Unattended) == permission.Allow, nil
+	}
 	answer := make(chan word, 1)
 	select {
 	case s.questions <- question{ctx, call, answer}:

@@ -1,11 +1,17 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/agents/permission"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
 )
 
 // TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody
@@ -69,5 +75,36 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 	}
 	if got := questionText("ada", "list_files", "{}", " (ask)"); got != "ada wants to run list_files {} (ask)\n" {
 		t.Errorf("a short question is %q", got)
+	}
+}
+
+// TestNobodyIsAskedWhereNobodyIs: a question of a turn that was killed comes back with
+// --continue, whatever standard input holds then.
+func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
+	for unattended, want := range map[configs.Permit]bool{"": false, configs.PermitDeny: false, configs.PermitAllow: true} {
+		s := &session{config: &configs.Config{}, questions: make(chan question)}
+		s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
+		s.config.Permissions.Unattended = unattended
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		if allow, err := s.approve(ctx, coordinator.Approval{Tool: "run_command"}); err != nil || allow != want {
+			t.Errorf("unattended %q: %v, %v", unattended, allow, err)
+		}
+		cancel()
+	}
+}
+
+// TestTheEndOfLinesComesAgain: whoever asks a second question is not left waiting.
+func TestTheEndOfLinesComesAgain(t *testing.T) {
+	in := readLines(strings.NewReader("one\n"))
+	defer in.close()
+	for _, want := range []error{nil, io.EOF, io.EOF} {
+		select {
+		case l := <-in.lines:
+			if !errors.Is(l.err, want) {
+				t.Errorf("%v and not %v", l.err, want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("nothing comes")
+		}
 	}
 }
