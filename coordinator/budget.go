@@ -237,7 +237,7 @@ func (p *Panel) limitsNow(ctx context.Context, e *engine, out []asked, branched 
 		return now, err
 	}
 	ledger := e.machine.Ledger()
-	lost := slices.ContainsFunc(out, func(a asked) bool { _, ok := a.work.effect.(machine.ModelCall); return ok && !branched })
+	lost := slices.ContainsFunc(out, func(a asked) bool { _, ok := a.effect.(machine.ModelCall); return ok && !branched })
 	if u := e.machine.AllUsage(); now.USD != nil && ledger.Limits.None() && (lost || u.Calls > 0 && u.CostUSD == nil) {
 		return now, errors.New("what its calls have cost so far is not known, so that max_usd cannot hold: leave it out, or start the turn over")
 	}
