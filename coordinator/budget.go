@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -235,6 +236,21 @@ func (p *Panel) limits(ctx context.Context, session string, number int) (budget.
 	return b.Turn.Tighter(b.Session.Left(spent)), nil
 }
 
+// limitsNow are those of a turn that is gone on with: its own, and the panel's where these
+// are tighter. out is what was under way.
+func (p *Panel) limitsNow(ctx context.Context, e *engine, out []asked, branched bool) (budget.Limits, error) {
+	now, err := p.limits(ctx, e.turn.session, e.turn.number)
+	if err != nil {
+		return now, err
+	}
+	ledger := e.machine.Ledger()
+	lost := slices.ContainsFunc(out, func(a asked) bool { _, ok := a.effect.(machine.ModelCall); return ok && !branched })
+	if u := e.machine.AllUsage(); now.USD != nil && ledger.Limits.None() && (lost || u.Calls > 0 && u.CostUSD == nil) {
+		return now, errors.New("what its calls have cost so far is not known, so that max_usd cannot hold: leave it out, or start the turn over")
+	}
+	return ledger.Limits.Tighter(now), nil
+}
+
 // spent is what the turns of a session before a turn have spent.
 func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount, error) {
 	session, err := p.opts.Store.Session(ctx, id)
@@ -251,15 +267,6 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	if noted.Turn >= number { // the turn was counted when its process was lost
 		return noted.Before, nil
 	}
-	u := session.Usage
-	if noted.Turn == 0 && u.Calls > 0 { // its turns had no budget
-		if u.CostUSD == nil && p.opts.Budget.Session.USD != nil {
-			return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", id)
-		}
-		a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
-		a.Calls = u.Calls
-		return a, nil
-	}
 	spent := noted.Spent
 	for n := noted.Turn + 1; n < number; n++ {
 		cut, err := p.spentOfCut(ctx, id, n)
@@ -268,10 +275,15 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 		}
 		spent = spent.Plus(cut)
 	}
-	return spent, nil
+	if noted.Turn > 0 {
+		return spent, nil
+	}
+	told, err := p.unbudgeted(id, session.Usage) // of turns that were imported without their journals, too
+	return spent.AtLeast(told), err
 }
 
-// spentOfCut is what a turn has spent whose process was lost before it could note it.
+// spentOfCut is what a turn has spent that did not note it: its process was lost before it
+// could, or the turn had no budget.
 func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (budget.Amount, error) {
 	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
@@ -283,8 +295,20 @@ func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (bud
 			return budget.Amount{}, err
 		}
 	}
-	ledger := m.Ledger()
-	return ledger.Used(), nil
+	if ledger := m.Ledger(); !ledger.Limits.None() {
+		return ledger.Used(), nil
+	}
+	return p.unbudgeted(session, sessions.Usage(m.AllUsage()))
+}
+
+// unbudgeted is what calls without a budget have cost.
+func (p *Panel) unbudgeted(session string, u sessions.Usage) (budget.Amount, error) {
+	if u.Calls > 0 && u.CostUSD == nil && p.opts.Budget.Session.USD != nil {
+		return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", session)
+	}
+	a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
+	a.Calls = u.Calls
+	return a, nil
 }
 
 func readSpent(text string) (noted spentBySession, err error) {

@@ -271,6 +271,133 @@ func TestSessionsBudgetHoldsOverItsTurns(t *testing.T) {
 	})
 }
 
+// TestSessionsBudgetCountsTurnsWithoutOne: so does each that was run meanwhile without a
+// budget, of the turn or the session.
+func TestSessionsBudgetCountsTurnsWithoutOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 14
+		store := sessions.NewMemory()
+		s := service(rand.New(rand.NewPCG(1, 3)))
+		limited := orderlyPanel(t, s, store, func(o *Options) { o.Budget.Session = budget.Limits{Calls: &calls} })
+		free := orderlyPanel(t, s, store, func(*Options) {})
+		want := []struct {
+			panel *Panel
+			sent  int
+		}{{limited, 4}, {free, 8}, {limited, 12}, {limited, 14}, {free, 18}, {limited, 18}}
+		for i, w := range want {
+			wait(t, start(t, w.panel, "energy"))
+			if s.sent != w.sent {
+				t.Errorf("turn %d: %d requests, want %d", i+1, s.sent, w.sent)
+			}
+		}
+	})
+}
+
+// left is a store in which a process has left a turn with so much of its journal.
+func left(t *testing.T, journal [][]byte, texts *sessions.Memory) *sessions.Memory {
+	t.Helper()
+	ctx, store := t.Context(), sessions.NewMemory()
+	if _, err := store.Begin(ctx, "s", "energy"); err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range journal {
+		for _, ref := range sessions.Refs(event) {
+			text, err := texts.Get(ctx, ref)
+			if err == nil {
+				_, err = store.Put(ctx, text)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := store.Append(ctx, "s", 1, event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Leave(ctx, "s", 1); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// TestTighterBudgetHoldsForTurnGoneOnWith: also if the turn was begun without one.
+func TestTighterBudgetHoldsForTurnGoneOnWith(t *testing.T) {
+	for _, before := range []budget.Limits{{}, {Calls: new(100)}} {
+		synctest.Test(t, func(t *testing.T) {
+			texts := sessions.NewMemory()
+			wait(t, start(t, orderlyPanel(t, service(rand.New(rand.NewPCG(1, 3))), texts, func(o *Options) { o.Budget.Turn = before }), "energy"))
+			journal, err := texts.Journal(t.Context(), "s", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := 0
+			for n := 1; n < len(journal); n++ {
+				if _, ok := modelDone(t, journal[n-1]); ok {
+					done++
+				}
+				s := service(rand.New(rand.NewPCG(1, 3)))
+				p := orderlyPanel(t, s, left(t, journal[:n], texts), func(o *Options) { o.Budget.Turn.Calls = new(3) })
+				turn, err := p.Resume(t.Context(), "s")
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := wait(t, turn)
+				if s.sent > max(0, 3-done) || r.Budget == nil || *r.Budget.MaxCalls != 3 || r.Budget.SpentCalls < done+s.sent {
+					t.Errorf("after %d events with %d calls %d more were sent: %+v", n, done, s.sent, r.Budget)
+				}
+			}
+		})
+	}
+}
+
+func TestMoneyCannotBeLimitedAfterCallsOfUnknownCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texts := sessions.NewMemory()
+		s := service(rand.New(rand.NewPCG(1, 3)))
+		wait(t, start(t, orderlyPanel(t, s, texts, func(*Options) {}), "energy"))
+		journal, err := texts.Journal(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := orderlyPanel(t, s, left(t, journal[:1], texts), func(o *Options) { o.Budget.Turn = usdLimit(1) })
+		if _, err := p.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "so that max_usd cannot hold") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// killed is a store to which a process does not come any more once its turn's calls are
+// made: the next turn closes that one.
+type killed struct{ *sessions.Memory }
+
+func (killed) SetMetadata(context.Context, string, map[string]string) error { return nil }
+
+func (k killed) Commit(ctx context.Context, session string, turn int, _ sessions.Ended) error {
+	return k.Memory.Commit(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
+}
+
+func (k killed) End(ctx context.Context, session string, turn int, _ sessions.Ended) error {
+	return k.Memory.End(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
+}
+
+// TestSessionsBudgetCountsKilledTurns: also where the turns before had no budget.
+func TestSessionsBudgetCountsKilledTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 10
+		store := sessions.NewMemory()
+		s := service(rand.New(rand.NewPCG(1, 3)))
+		limit := func(o *Options) { o.Budget.Session = budget.Limits{Calls: &calls} }
+		wait(t, start(t, orderlyPanel(t, s, store, func(*Options) {}), "energy"))
+		wait(t, start(t, orderlyPanel(t, s, killed{store}, limit), "energy"))
+		if s.sent != 8 {
+			t.Fatalf("%d requests, want 8", s.sent)
+		}
+		if wait(t, start(t, orderlyPanel(t, s, store, limit), "energy")); s.sent != 10 {
+			t.Errorf("%d requests, want 10", s.sent)
+		}
+	})
+}
+
 func TestUnknownPriceIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := service(rand.New(rand.NewPCG(1, 4)))

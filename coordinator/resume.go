@@ -20,7 +20,8 @@ import (
 // under way are. The rules and the inputs are the journal's; the panel must have the
 // same agents in the same order, and gives them their backends and tools. For the
 // rest it is as Start. A call of a tool that was under way is made again if the tool says
-// that it is idempotent; of any other the model is told that it was interrupted.
+// that it is idempotent; of any other the model is told that it was interrupted. Where
+// Options.Budget is tighter than that with which the turn was begun, it holds from now on.
 //
 // The error is a *Difference if the input of a call that has its result is not the one
 // that was sent, as after a change of the prompts: Abandon leaves such a turn.
@@ -72,10 +73,14 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	if err != nil {
 		return nil, err
 	}
-	if limits := accepted.Budget; !limits.None() {
+	limits, err := p.limitsNow(ctx, e, out, branched)
+	if err != nil {
+		return nil, err
+	}
+	if !limits.None() {
 		e.purse = newPurse(limits)
 	}
-	if err := e.apply(turn.Resumed{At: e.now(), Branched: branched}); err != nil {
+	if err := e.apply(turn.Resumed{At: e.now(), Branched: branched, Budget: limits}); err != nil {
 		return nil, err
 	}
 	for _, a := range out {

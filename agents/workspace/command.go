@@ -221,6 +221,9 @@ func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := v.Check(); err != nil {
+		return nil, err
+	}
 	r, err := confine.Run(ctx, confine.Command{
 		Path: file, Argv: a.Argv, Dir: filepath.Join(v.own.dir, filepath.FromSlash(p.rel)), Env: v.commandEnv(),
 		Fence: fence, Timeout: v.command.Timeout, MaxOutput: v.command.MaxOutput,

@@ -55,6 +55,25 @@ func TestRunCommand(t *testing.T) {
 	s.is("run_command", args{"argv": []string{"ls"}, "dir": "f"}, `{"success":false,"error":"f is no folder to run a command in"}`)
 }
 
+// TestNoCommandInAnotherFolder: the path of a workspace leads elsewhere by now.
+func TestNoCommandInAnotherFolder(t *testing.T) {
+	dir, other := filepath.Join(t.TempDir(), "work"), t.TempDir()
+	s := open(t, Options{Dir: dir, Command: &CommandOptions{}})
+	must(t, s.Check())
+	must(t, os.Rename(dir, dir+".old"))
+	must(t, os.Symlink(other, dir))
+	if r := s.runs("touch", "f"); r.Success || r.Error != "the workspace was moved or removed while it was in use: another one is in its place" {
+		t.Errorf("%+v", r)
+	}
+	if files, err := os.ReadDir(other); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+	must(t, os.Remove(dir))
+	if err := s.Check(); err == nil || !strings.HasPrefix(err.Error(), "the workspace was moved or removed while it was in use: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestRunCommandEndsInTime(t *testing.T) {
 	s := open(t, Options{Command: &CommandOptions{Timeout: 100 * time.Millisecond}})
 	if r := s.runs("sleep", "600"); !r.TimedOut || r.Success || r.Exit != -1 || r.Error != "it was ended after 100ms: do it in smaller steps" {

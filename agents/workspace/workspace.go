@@ -207,6 +207,22 @@ func (w *Workspace) Close() error {
 // Dir is the agent's folder, absolute and without symbolic links.
 func (w *Workspace) Dir() string { return w.own.dir }
 
+// Check returns an error if another folder, or none, stands where the agent's own was when
+// it was opened: the file tools stay in that one, and whoever goes by the path does not.
+func (w *Workspace) Check() error {
+	opened, err := w.own.root.Stat(".")
+	if err == nil {
+		var now fs.FileInfo
+		if now, err = os.Lstat(w.own.dir); err == nil && !os.SameFile(opened, now) {
+			err = errors.New("another one is in its place")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the workspace was moved or removed while it was in use: %w", err)
+	}
+	return nil
+}
+
 // Tools are the tools of the workspace, in a fixed order.
 func (w *Workspace) Tools() []agents.Tool {
 	list := newTool(w, "list_files", (*view).listFiles).looking()

@@ -44,9 +44,22 @@ type Amount struct {
 	Calls int `json:"calls"`
 }
 
-// Plus returns the sum of two amounts.
+// Plus returns the sum of two amounts, neither of which is below nothing. What is too much
+// to be counted is the most that can be.
 func (a Amount) Plus(b Amount) Amount {
-	return Amount{a.USD + b.USD, a.Tokens + b.Tokens, a.Calls + b.Calls}
+	return Amount{sum(a.USD, b.USD, math.MaxInt64), sum(a.Tokens, b.Tokens, math.MaxInt), sum(a.Calls, b.Calls, math.MaxInt)}
+}
+
+func sum[N int | USD](a, b, most N) N {
+	if a > most-b {
+		return most
+	}
+	return a + b
+}
+
+// AtLeast returns the larger of both in each part.
+func (a Amount) AtLeast(b Amount) Amount {
+	return Amount{max(a.USD, b.USD), max(a.Tokens, b.Tokens), max(a.Calls, b.Calls)}
 }
 
 // beyond is by how much a is more than b, in each part that is.

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -92,6 +93,32 @@ func TestOvershootIsBooked(t *testing.T) {
 	}
 	if _, granted := l.Ask(Amount{USD: Dollars(0.06)}); granted {
 		t.Error("0.06 were granted, and only 0.05 are left")
+	}
+}
+
+// TestNoSumWrapsAround: attempts that were under way together and cost more than can be
+// counted leave nothing for others.
+func TestNoSumWrapsAround(t *testing.T) {
+	limit := Dollars(1)
+	for most, limits := range map[Amount]Limits{
+		{USD: Dollars(1e300)}:       {USD: &limit},
+		{Tokens: math.MaxInt/4 + 1}: {Tokens: new(100)},
+	} {
+		l := Ledger{Limits: limits}
+		for range 6 {
+			if _, granted := l.Ask(Amount{Calls: 1}); !granted {
+				t.Fatal("an attempt that fits was not granted")
+			}
+		}
+		for attempt := range 6 {
+			l.End(attempt+1, &most)
+			if _, granted := l.Ask(Amount{USD: 1, Tokens: 1, Calls: 1}); granted {
+				t.Fatalf("after %d attempts that cost %+v each another one was granted: %+v", attempt+1, most, l)
+			}
+		}
+		if l.Over.USD < 0 || l.Over.Tokens < 0 {
+			t.Errorf("over by %+v", l.Over)
+		}
 	}
 }
 

@@ -32,6 +32,9 @@ type Resumed struct {
 	// Branched says that the journal is a copy, of a turn that went another way: nothing was
 	// lost.
 	Branched bool `json:"branched,omitempty"`
+	// Budget is the most that the turn may spend from now on, with what it has spent; none
+	// leaves it as it was.
+	Budget budget.Limits `json:"budget,omitzero"`
 }
 
 func (e Reserving) at() kernel.Time { return e.At }
@@ -114,24 +117,53 @@ func (m *Machine) settled(ev Settled) error {
 	return nil
 }
 
-// resumed books the calls that were under way as made and of unknown cost, but for those
-// that waited for the budget.
+// resumed books what was under way, and takes up the limits that hold now.
 func (m *Machine) resumed(ev Resumed) error {
 	a := &m.s.Account
 	unsent := slices.DeleteFunc(slices.Clone(a.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
 	a.Ledger.Lose()
 	a.Attempts = nil
-	if ev.Branched {
+	if !ev.Branched {
+		m.bookLost(unsent)
+	}
+	if ev.Budget.None() {
 		return nil
 	}
+	if a.Ledger.Limits.None() { // it has counted nothing so far
+		a.Ledger.Spent = m.AllUsage().amount()
+	}
+	a.Ledger.Limits = ev.Budget
+	return nil
+}
+
+// bookLost books the calls that were under way as made and of unknown cost, but for those
+// that waited for the budget.
+func (m *Machine) bookLost(unsent []attempt) {
 	for _, key := range m.calls() {
 		if slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key }) {
 			continue
 		}
-		a.Repeated++
+		m.s.Account.Repeated++
 		m.book(key.Agent, Usage{Calls: 1, UnknownCalls: 1})
 	}
-	return nil
+}
+
+// AllUsage adds up the calls of all agents, and those of none.
+func (m *Machine) AllUsage() Usage {
+	all := m.s.Asides.Usage.Plus(m.s.Asides.Following)
+	for _, u := range m.s.Usage {
+		all = all.Plus(u)
+	}
+	return all
+}
+
+// amount is what calls have cost, as far as it is known.
+func (u Usage) amount() budget.Amount {
+	a := budget.Amount{Tokens: u.InputTokens + u.OutputTokens, Calls: u.Calls}
+	if u.CostUSD != nil {
+		a.USD = budget.Dollars(*u.CostUSD)
+	}
+	return a
 }
 
 // calls are the model calls that are out.

@@ -42,21 +42,22 @@ type inputLine struct {
 // errTooLong stands for a line of which the rest was passed over.
 var errTooLong = tooLong()
 
-// readLines begins to read. After a line that is an error other than errTooLong
-// nothing comes any more.
+// readLines begins to read. An error other than errTooLong is the last that is read, and
+// comes again to whoever wants another line.
 func readLines(r io.Reader) *lineReader {
 	lines := make(chan inputLine)
 	in := &lineReader{lines: lines, done: make(chan struct{}), prompt: func() {}, flush: func() error { return nil }}
 	go func() {
 		buffered := bufio.NewReader(r)
+		var text string
+		var err error
 		for {
-			text, err := readLine(buffered)
+			if err == nil || errors.Is(err, errTooLong) {
+				text, err = readLine(buffered)
+			}
 			select {
 			case lines <- inputLine{text, err, time.Now()}:
 			case <-in.done:
-				return
-			}
-			if err != nil && !errors.Is(err, errTooLong) {
 				return
 			}
 		}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/agents/permission"
@@ -83,8 +85,12 @@ type word struct {
 }
 
 // approve is coordinator.Options.Approve: it leaves the question to whoever watches the
-// turn, who has the keyboard.
+// turn, who has the keyboard. A question that was put before a kill may come back where
+// nobody can be asked.
 func (s *session) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
+	if !s.canAsk() {
+		return permission.Action(s.config.Permissions.Unattended) == permission.Allow, nil
+	}
 	answer := make(chan word, 1)
 	select {
 	case s.questions <- question{ctx, call, answer}:
@@ -121,8 +127,8 @@ func (d *desk) questions() <-chan question {
 
 // put asks a person. What they have typed before they see the question is no answer.
 func (d *desk) put(q question) error {
-	d.s.console.say("%s wants to run %s %s%s", oneLine(q.call.Agent), oneLine(q.call.Tool),
-		oneLine(middleCut(d.s.console.secrets.Redact(legible(q.call.Arguments)), mostAsked)), because(q.call.Why))
+	arguments := oneLine(middleCut(d.s.console.secrets.Redact(legible(q.call.Arguments)), mostAsked))
+	d.s.console.write(questionText(oneLine(q.call.Agent), oneLine(q.call.Tool), arguments, because(q.call.Why)))
 	d.s.console.say("allow it? y: yes; anything else: no")
 	d.asked, d.gone = &q, q.ctx.Done()
 	return d.listen()
@@ -160,6 +166,24 @@ func legible(arguments string) string {
 		return strings.TrimSuffix(b.String(), "\n")
 	})
 }
+
+// questionText is the question, without the words for the answer. Arguments that take more than
+// a line have a margin: a model that fills lines with blanks must not be able to write one
+// that looks like another question, where this one has left the screen.
+func questionText(agent, tool, arguments, because string) string {
+	if utf8.RuneCountInString(arguments) <= askedLine {
+		return fmt.Sprintf("%s wants to run %s %s%s\n", agent, tool, arguments, because)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s wants to run %s with%s\n", agent, tool, because)
+	for line := range slices.Chunk([]rune(arguments), askedLine) {
+		fmt.Fprintf(&b, "  | %s\n", string(line))
+	}
+	return b.String()
+}
+
+// askedLine is how many characters of the arguments stand in a line.
+const askedLine = 60
 
 // mostAsked is how many bytes of its arguments a person is shown of a call.
 const mostAsked = 4000

@@ -1,11 +1,17 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/agents/permission"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
 )
 
 // TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody
@@ -48,5 +54,57 @@ func TestLongArgumentsAreCutInTheMiddle(t *testing.T) {
 	got := middleCut(strings.Repeat("ä", 500_000)+strings.Repeat("ö", 500_000), 5)
 	if want := "ä [... 1,999,996 of 2,000,000 bytes are not shown ...] ö"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestNoLineOfArgumentsLooksLikeAQuestion: whatever a call's arguments are padded with, each
+// of their lines has a margin.
+func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
+	fake := "bob wants to run list_files {}"
+	for pad := range 100 {
+		asked := questionText("ada", "run_command", `{"argv":["rm","`+strings.Repeat(" ", pad)+fake+strings.Repeat(" ", 100)+`"]}`, " (ask)")
+		lines := strings.Split(strings.TrimSuffix(asked, "\n"), "\n")
+		if lines[0] != "ada wants to run run_command with (ask)" {
+			t.Errorf("it begins with %q", lines[0])
+		}
+		for _, line := range lines[1:] {
+			if !strings.HasPrefix(line, "  | ") || len(line) > 64 {
+				t.Errorf("a line of the arguments is %q", line)
+			}
+		}
+	}
+	if got := questionText("ada", "list_files", "{}", " (ask)"); got != "ada wants to run list_files {} (ask)\n" {
+		t.Errorf("a short question is %q", got)
+	}
+}
+
+// TestNobodyIsAskedWhereNobodyIs: a question of a turn that was killed comes back with
+// --continue, whatever standard input holds then.
+func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
+	for unattended, want := range map[configs.Permit]bool{"": false, configs.PermitDeny: false, configs.PermitAllow: true} {
+		s := &session{config: &configs.Config{}, questions: make(chan question)}
+		s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
+		s.config.Permissions.Unattended = unattended
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		if allow, err := s.approve(ctx, coordinator.Approval{Tool: "run_command"}); err != nil || allow != want {
+			t.Errorf("unattended %q: %v, %v", unattended, allow, err)
+		}
+		cancel()
+	}
+}
+
+// TestTheEndOfLinesComesAgain: whoever asks a second question is not left waiting.
+func TestTheEndOfLinesComesAgain(t *testing.T) {
+	in := readLines(strings.NewReader("one\n"))
+	defer in.close()
+	for _, want := range []error{nil, io.EOF, io.EOF} {
+		select {
+		case l := <-in.lines:
+			if !errors.Is(l.err, want) {
+				t.Errorf("%v and not %v", l.err, want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("nothing comes")
+		}
 	}
 }

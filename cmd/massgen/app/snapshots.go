@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/agents/workspace/snapshot"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
@@ -47,14 +48,17 @@ func besideStore(file string) string {
 	return file + ".snapshots"
 }
 
-// keepsSnapshots keeps the workspace in a folder with each of its agent's answers.
-func keepsSnapshots(storage snapshot.Storage, dir, store string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+// keepsSnapshots keeps a workspace in a folder with each of its agent's answers.
+func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, store string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
 	without := []string{}
 	if store != "" {
 		without = append(without, store, store+"-wal", store+"-shm", besideStore(store))
 	}
-	keeper := storage.Keeper(dir, snapshot.Options{Without: without, LeaveOut: notForPeers})
+	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers})
 	return func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
+		if err := w.Check(); err != nil {
+			return agents.Snapshot{}, err
+		}
 		taken, err := keeper.Keep(ctx, snapshot.Place{Session: of.Session, Turn: of.Turn, Agent: of.Agent, Round: of.Round, Final: of.Final})
 		return agents.Snapshot(taken), err
 	}
