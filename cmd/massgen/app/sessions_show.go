@@ -260,7 +260,7 @@ func (s shownSession) stateRows() (rows [][]string) {
 func (s shownSession) state(t shownTurn) string {
 	switch {
 	case s.Interrupted != nil && s.Interrupted.Number == t.Number:
-		return "interrupted"
+		return "not finished" // "interrupted" is one that an interrupt has ended
 	case t.Winner != "":
 		return string(t.Status) + ", by " + t.Winner
 	}
