@@ -199,7 +199,7 @@ func TestBestSoFarIsTheResultOfASpentBudget(t *testing.T) {
 		if r.Status != kernel.Budget || r.Answer == "" || s.sent != 4 || r.Budget.SpentCalls != 4 {
 			t.Errorf("%d requests, result %+v", s.sent, r)
 		}
-		if held := eventsOf(t, turn, HeldUp); len(held) != 2 || held[0].Text != "max_calls 4" {
+		if held := eventsOf(t, turn, HeldUp); len(held) != 2 || held[0].Text != "0 of max_calls 4 are left" {
 			t.Errorf("held up: %+v", held)
 		}
 	})

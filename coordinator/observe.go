@@ -113,7 +113,7 @@ const (
 	// made again, after the time in Elapsed, or goes to the model in Label.
 	Retrying EventKind = "retrying"
 	FellBack EventKind = "fell_back"
-	// HeldUp tells of a call that waits for the budget, and which limit is why.
+	// HeldUp tells of a call that waits for the budget, and in its Text why.
 	HeldUp EventKind = "held_up"
 	// Panicked has the stack of a call that panicked as its Text.
 	Panicked EventKind = "panicked"

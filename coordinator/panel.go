@@ -220,7 +220,10 @@ func checkAgents(list []Agent) ([]string, error) {
 
 func checkTools(agent string, tools []agents.Tool) error {
 	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
-	for _, tool := range tools {
+	for i, tool := range tools {
+		if tool == nil {
+			return fmt.Errorf("agent %s: tool %d is nil: see the error of what made it", agent, i+1)
+		}
 		name := tool.Definition().Name
 		if names[name] {
 			return fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", agent, name)

@@ -37,6 +37,7 @@ func TestNewSaysWhatIsWrongWithTheOptions(t *testing.T) {
 		`agent 2 has the id "b\n"`:               func(o *Options) { o.Agents[1].ID = "b\n" },
 		"agent b has no backend":                 func(o *Options) { o.Agents[1].Backend = nil },
 		`agent a has a second tool named "vote"`: func(o *Options) { o.Agents[0].Tools = tools("vote") },
+		"agent a: tool 2 is nil":                 func(o *Options) { o.Agents[0].Tools = append(tools("x"), nil) },
 		`agent a has a second tool named "x"`:    func(o *Options) { o.Agents[0].Tools = tools("x", "x") },
 		"max_rounds is 1":                        func(o *Options) { o.Rules = kernel.Defaults(); o.Rules.MaxRounds = 1 },
 		`pace ""`:                                func(o *Options) { o.Rules = kernel.Config{MaxRounds: 3, SelfVote: true} },

@@ -314,6 +314,9 @@ func (t tool) Definition() backends.Tool { return t.listed.definition }
 // Idempotent says that the server says so of the tool.
 func (t tool) Idempotent() bool { return t.listed.idempotent }
 
+// ChangesWorld says that the server does not call the tool one that only reads.
+func (t tool) ChangesWorld(string) bool { return !t.listed.readsOnly }
+
 // Call runs the tool. A cancelled ctx ends it at once; the server is told.
 func (t tool) Call(ctx context.Context, arguments string) (string, error) {
 	if strings.TrimSpace(arguments) == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
+	"github.com/massgen/massgen/agents/permission"
 )
 
 func TestCall(t *testing.T) {
@@ -33,6 +34,11 @@ func TestCall(t *testing.T) {
 	for name, want := range map[string]bool{"arguments": true, "environment": true, "die": false, "fail": false} {
 		if agents.IsIdempotent(find(t, c, name)) != want {
 			t.Errorf("%s is idempotent: not %t", name, want)
+		}
+	}
+	for name, want := range map[string]bool{"arguments": true, "environment": false, "fail": true} {
+		if _, planned := permission.Planning(find(t, c, name), "{}"); planned != want {
+			t.Errorf("%s is only planned: not %t", name, want)
 		}
 	}
 	if err := c.Ping(t.Context()); err != nil {

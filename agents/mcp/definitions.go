@@ -40,6 +40,8 @@ type listed struct {
 	definition backends.Tool // as yet without a name
 	// idempotent says that the server calls the tool so, or one that only reads.
 	idempotent bool
+	// readsOnly says that the server calls the tool so.
+	readsOnly bool
 }
 
 // readTools asks a server for its tools and returns those that are to be had. What is
@@ -112,6 +114,7 @@ func (l *listing) add(tool *sdk.Tool) {
 	l.tools = append(l.tools, listed{
 		name: tool.Name, definition: backends.Tool{Description: contextbuild.Clean(tool.Description), Schema: schema},
 		idempotent: hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint),
+		readsOnly:  hints != nil && hints.ReadOnlyHint,
 	})
 }
 

@@ -45,17 +45,35 @@ func (w *words) hear(from io.Reader, log func(line string)) {
 }
 
 // telling is the line that tells most of why a program ended: the last that speaks
-// of an error, else the last.
+// of an error, else the first thing that npm reports, else the last line.
 func (w *words) telling() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	var reported string
 	for _, text := range slices.Backward(w.last) {
+		text = strings.TrimSpace(text)
+		if said, ok := strings.CutPrefix(text, "npm "); ok {
+			if isReason(said) {
+				reported = text
+			}
+			continue
+		}
 		if strings.Contains(strings.ToLower(text), "error") {
-			return strings.TrimSpace(text)
+			return text
 		}
 	}
-	if len(w.last) == 0 {
-		return ""
+	if reported != "" || len(w.last) == 0 {
+		return reported
 	}
 	return strings.TrimSpace(w.last[len(w.last)-1])
+}
+
+// isReason says that a line of npm's report of an error is more than a name or a number
+// of it, which stand before what went wrong. What stands after that is advice.
+func isReason(said string) bool {
+	words := strings.Fields(said)
+	if len(words) < 2 || words[0] != "error" && words[0] != "ERR!" {
+		return false
+	}
+	return !slices.Contains([]string{"code", "errno", "syscall", "path"}, words[1])
 }

@@ -108,11 +108,14 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s %s(%s)", r.Action, r.Tool, strings.Join(parts, ", "))
 }
 
+// About says whether the rule is about calls of a tool, whatever their arguments.
+func (r Rule) About(tool string) bool { return compile(r.Tool, r.Action == Allow).MatchString(tool) }
+
 func (r Rule) fits(tool string, args map[string]argument) bool {
-	strict := r.Action == Allow
-	if !compile(r.Tool, strict).MatchString(tool) {
+	if !r.About(tool) {
 		return false
 	}
+	strict := r.Action == Allow
 	for name, pattern := range r.Arguments {
 		if a, ok := args[fold(name)]; !ok || !a.fits(pattern, strict) {
 			return false

@@ -87,15 +87,17 @@ func (l Limits) Tighter(m Limits) Limits {
 	return Limits{tighter(l.USD, m.USD), tighter(l.Tokens, m.Tokens), tighter(l.Calls, m.Calls)}
 }
 
-// exceeded names the limit that an amount is over, "" if it is over none.
-func (l Limits) exceeded(a Amount) string {
+// lacks says which limit is too low for what may be spent beside what is used, and by how
+// much, "" if none is.
+func (l Limits) lacks(used, most Amount) string {
+	sum, rest := used.Plus(most), l.Left(used)
 	switch {
-	case l.USD != nil && a.USD > *l.USD:
-		return fmt.Sprintf("max_usd %s", *l.USD)
-	case l.Tokens != nil && a.Tokens > *l.Tokens:
-		return fmt.Sprintf("max_tokens %d", *l.Tokens)
-	case l.Calls != nil && a.Calls > *l.Calls:
-		return fmt.Sprintf("max_calls %d", *l.Calls)
+	case l.USD != nil && sum.USD > *l.USD:
+		return fmt.Sprintf("it may cost %s, and %s of max_usd %s is left", most.USD, *rest.USD, *l.USD)
+	case l.Tokens != nil && sum.Tokens > *l.Tokens:
+		return fmt.Sprintf("it may take %d tokens, and %d of max_tokens %d are left", most.Tokens, *rest.Tokens, *l.Tokens)
+	case l.Calls != nil && sum.Calls > *l.Calls:
+		return fmt.Sprintf("%d of max_calls %d are left", *rest.Calls, *l.Calls)
 	}
 	return ""
 }

@@ -68,7 +68,8 @@ func (l *Ledger) Lose() {
 	l.Held, l.Waiting = nil, nil
 }
 
-// Lacks says which limit keeps an attempt waiting, "" if it does not wait.
+// Lacks says which limit keeps an attempt waiting, what the attempt may cost and what is
+// left, "" if it does not wait.
 func (l *Ledger) Lacks(attempt int) string {
 	for _, h := range l.Waiting {
 		if h.Attempt == attempt {
@@ -87,7 +88,7 @@ func (l *Ledger) Used() Amount {
 	return used
 }
 
-func (l *Ledger) lacks(most Amount) string { return l.Limits.exceeded(l.Used().Plus(most)) }
+func (l *Ledger) lacks(most Amount) string { return l.Limits.lacks(l.Used(), most) }
 
 // grant lets those pass that fit now, in the order in which they asked. One that does not
 // fit does not hold up smaller ones behind it.

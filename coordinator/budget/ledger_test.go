@@ -65,7 +65,7 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 			for _, most := range running {
 				could = could.Plus(most)
 			}
-			if over := l.Limits.exceeded(could); over != "" {
+			if over := l.Limits.lacks(Amount{}, could); over != "" {
 				t.Fatalf("%+v may be billed, over %s: %+v", could, over, l)
 			}
 			for attempt, most := range waiting {
@@ -131,7 +131,7 @@ func TestSmallerOnesPass(t *testing.T) {
 	if got := l.End(first, &Amount{Calls: 2}); !slices.Equal(got, []int{small}) {
 		t.Errorf("granted %v, want %d only", got, small)
 	}
-	if why := l.Lacks(big); why != "max_calls 10" {
+	if why := l.Lacks(big); why != "5 of max_calls 10 are left" {
 		t.Errorf("%d waits for %q", big, why)
 	}
 }

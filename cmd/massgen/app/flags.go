@@ -137,9 +137,9 @@ Flags may stand after the question; -- ends them. The answer goes to standard
 output, everything else to standard error.
 
 Exit status: 0 answered, by the config's decision rule; 1 wrong usage or config;
-2 failed, no answer; 3 no consensus or out of time, the best answer so far was
-printed; 4 interrupted. A conversation from a pipe has that of its first turn
-that is not 0.`
+2 failed, no answer; 3 no consensus, or out of time or budget, the best answer so
+far was printed; 4 interrupted. A conversation from a pipe has that of its first
+turn that is not 0.`
 
 // cliApp describes the command line. Each action runs in the program p.
 func (p *program) cliApp() *cli.App {

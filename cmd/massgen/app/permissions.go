@@ -14,16 +14,14 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/agents/permission"
 	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 )
 
 // permits gives each agent the rules of the config about its tools.
 func (s *session) permits(list []coordinator.Agent) error {
 	p := s.config.Permissions
-	rules := permission.Rules{Otherwise: permission.Action(p.Otherwise)}
-	for _, r := range p.Rules {
-		rules.Rules = append(rules.Rules, permission.Rule{Action: permission.Action(r.Action), Tool: r.Tool, Arguments: r.Arguments})
-	}
+	rules := permission.Rules{Rules: permissionRules(s.config), Otherwise: permission.Action(p.Otherwise)}
 	if fenced, _ := workspace.Fenced(); !fenced {
 		rules.Rules = append(rules.Rules, askForCommands())
 	}
@@ -37,6 +35,14 @@ func (s *session) permits(list []coordinator.Agent) error {
 		}
 	}
 	return nil
+}
+
+// permissionRules are the rules of the config, in its order.
+func permissionRules(config *configs.Config) (rules []permission.Rule) {
+	for _, r := range config.Permissions.Rules {
+		rules = append(rules, permission.Rule{Action: permission.Action(r.Action), Tool: r.Tool, Arguments: r.Arguments})
+	}
+	return rules
 }
 
 // askForCommands is the rule where nothing else keeps commands in: the strictest that

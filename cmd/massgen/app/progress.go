@@ -140,7 +140,7 @@ func (v *progress) show(ev coordinator.Event) {
 	case coordinator.Retrying:
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and is made again in %s: %s", ev.Agent, duration(ev.Elapsed), oneLine(ev.Text))))
 	case coordinator.HeldUp:
-		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call waits: %s leaves too little until others have ended", ev.Agent, ev.Text)))
+		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call waits for what others give back: %s", ev.Agent, ev.Text)))
 	case coordinator.FellBack:
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.ContextWarned:

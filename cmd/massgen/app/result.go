@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -93,6 +94,8 @@ func (s *session) explain(r coordinator.Result) {
 		s.console.say("massgen: interrupted: there is no answer yet")
 	case r.Winner == "" && r.Status == kernel.Timeout:
 		s.console.say("massgen: out of time after %s: there is no answer yet; --orchestrator-timeout gives more", duration(time.Duration(r.DurationMS)*time.Millisecond))
+	case r.Winner == "" && r.Status == kernel.Budget:
+		s.console.say("massgen: %s: there is no answer yet", outOfBudget(r.Budget))
 	case r.Winner == "":
 		why := "no agent gave one"
 		if len(r.Failed) > 0 {
@@ -105,9 +108,30 @@ func (s *session) explain(r coordinator.Result) {
 		s.console.say("massgen: out of time: this is the best answer so far, by %s; --orchestrator-timeout gives more", r.Winner)
 	case r.Status == kernel.Cut:
 		s.console.say("massgen: interrupted: this is the best answer so far, by %s", r.Winner)
+	case r.Status == kernel.Budget:
+		s.console.say("massgen: %s: this is the best answer so far, by %s", outOfBudget(r.Budget), r.Winner)
 	case r.Status != kernel.Completed:
 		s.console.say("massgen: %s: this is the best answer so far, by %s", r.Status, r.Winner)
 	}
+}
+
+// outOfBudget says what was spent of each limit, and why that may be little.
+func outOfBudget(b *coordinator.BudgetReport) string {
+	var parts []string
+	if b.MaxUSD != nil {
+		parts = append(parts, fmt.Sprintf("%s of max_usd %s", budget.Dollars(b.SpentUSD), budget.Dollars(*b.MaxUSD)))
+	}
+	if b.MaxTokens != nil {
+		parts = append(parts, fmt.Sprintf("%s of max_tokens %s", thousands(b.SpentTokens), thousands(*b.MaxTokens)))
+	}
+	if b.MaxCalls != nil {
+		parts = append(parts, fmt.Sprintf("%s of max_calls %s", thousands(b.SpentCalls), thousands(*b.MaxCalls)))
+	}
+	text := "out of budget: " + strings.Join(parts, ", ") + " spent"
+	if b.MaxUSD != nil || b.MaxTokens != nil {
+		text += ", which has to have room for all that a call may take (a backend's max_tokens limits its output)"
+	}
+	return text
 }
 
 // reasons names why agents failed, each reason once.

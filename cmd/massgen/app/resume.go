@@ -35,7 +35,7 @@ func (s *session) resume(ctx context.Context) error {
 func (s *session) startOver(ctx context.Context) error {
 	left := s.unfinished
 	if left == nil {
-		return fmt.Errorf("--fresh: no turn of session %s was interrupted: leave it out", oneLine(s.id))
+		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", oneLine(s.id))
 	}
 	question, err := s.panel.Abandon(ctx, s.id)
 	if err != nil {

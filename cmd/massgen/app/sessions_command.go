@@ -70,9 +70,18 @@ func (p *program) listSessions(ctx context.Context, store *maskedStore, _ []stri
 func sessionTable(list []sessions.Session) [][]string {
 	rows := [][]string{{"ID", "TURNS", "LAST USED", "TITLE"}}
 	for _, s := range list {
-		rows = append(rows, []string{s.ID, strconv.Itoa(s.Turns), moment(s.Updated), s.Title})
+		rows = append(rows, []string{s.ID, strconv.Itoa(s.Turns), moment(s.Updated), titleOf(s)})
 	}
 	return rows
+}
+
+// titleOf is a session's title or, as the first question that is answered gives it one,
+// why there is none.
+func titleOf(s sessions.Session) string {
+	if s.Title == "" && s.Turns > 0 {
+		return "(no answer yet)"
+	}
+	return s.Title
 }
 
 func (p *program) searchSessions(ctx context.Context, store *maskedStore, words []string) error {

@@ -210,12 +210,12 @@ func toolLines(calls []coordinator.ResultToolCall) string {
 
 // rows are what is known of a session beside its turns.
 func (s shownSession) rows() [][]string {
-	rows := [][]string{{"session", s.ID}, {"title", s.Title}}
+	rows := [][]string{{"session", s.ID}, {"title", titleOf(s.Session)}}
 	if s.Parent != "" {
 		rows = append(rows, []string{"branch of", fmt.Sprintf("%s, after turn %d", s.Parent, s.ParentTurn)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
-		if key != coordinator.MetaSummary {
+		if key != coordinator.MetaSummary && key != coordinator.MetaSpent { // other rows tell of both
 			rows = append(rows, []string{key, s.Metadata[key]})
 		}
 	}
@@ -260,7 +260,7 @@ func (s shownSession) stateRows() (rows [][]string) {
 func (s shownSession) state(t shownTurn) string {
 	switch {
 	case s.Interrupted != nil && s.Interrupted.Number == t.Number:
-		return "interrupted"
+		return "not finished" // "interrupted" is one that an interrupt has ended
 	case t.Winner != "":
 		return string(t.Status) + ", by " + t.Winner
 	}

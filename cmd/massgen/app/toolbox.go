@@ -67,7 +67,8 @@ func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error
 	if err != nil {
 		return err
 	}
-	for _, notice := range unknown(s.config, b.lists()) {
+	lists := b.lists()
+	for _, notice := range append(unknown(s.config, lists), idleRules(s.config, lists)...) {
 		s.console.warn(notice)
 	}
 	for i := range list {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 )
 
@@ -38,6 +39,7 @@ type toolList struct {
 	names    map[string]bool // of the tools
 	known    map[string]bool // what they are called, before any is left out
 	clashes  []string        // names that another tool had already
+	all      []backends.Tool // before any is left out
 }
 
 // add adds tools, but for those that the agent's settings leave out. Models know them by
@@ -45,7 +47,9 @@ type toolList struct {
 // with or without. With allowed, the settings' own list of allowed tools holds.
 func (l *toolList) add(tools []agents.Tool, prefix string, allowed bool) {
 	for _, tool := range tools {
-		name := tool.Definition().Name
+		definition := tool.Definition()
+		l.all = append(l.all, definition)
+		name := definition.Name
 		short := strings.TrimPrefix(name, prefix)
 		l.known[name], l.known[short] = true, true
 		named := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, short) }
