@@ -126,7 +126,7 @@ func (s *Step) Calling() (key Key, ok bool) { return s.modelKey(s.s.Calls - 1), 
 
 // Out counts the effects that are out and the questions that wait for a person.
 func (s *Step) Out() int {
-	if s.s.Waiting {
+	if s.s.Waiting || s.s.Answer != nil {
 		return 1
 	}
 	return len(s.s.Pending)
