@@ -270,11 +270,9 @@ func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (bud
 	if err != nil {
 		return budget.Amount{}, err
 	}
-	var m turn.Machine // a branch has the turns of its parent without their journals
-	for _, ev := range events {
-		if _, err := m.Apply(ev); err != nil {
-			return budget.Amount{}, err
-		}
+	m, err := played(events) // a branch has the turns of its parent without their journals
+	if err != nil {
+		return budget.Amount{}, err
 	}
 	ledger := m.Ledger()
 	return ledger.Used(), nil

@@ -163,6 +163,29 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 	})
 }
 
+// TestTurnWithoutJournal has neither way on: a store may have lost it.
+func TestTurnWithoutJournal(t *testing.T) {
+	_, store := panelOf(t, 3, agree, nil, nil)
+	begun, err := store.Begin(t.Context(), "left", "energy")
+	if err == nil {
+		err = store.Append(t.Context(), "left", begun.Turn, []byte("{}"))
+	}
+	if err == nil {
+		err = store.Leave(t.Context(), "left", begun.Turn)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := panelOf(t, 3, agree, nil, func(o *Options) { o.Store = cutJournal{Store: store} })
+	_, resumed := p.Resume(t.Context(), "left")
+	_, abandoned := p.Abandon(t.Context(), "left")
+	for _, err := range []error{resumed, abandoned} {
+		if err == nil || !strings.Contains(err.Error(), "its journal is empty") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestJournalWithoutInputsIsResumed: older programs have not noted what was sent.
 func TestJournalWithoutInputsIsResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
