@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,32 +26,31 @@ type Budget struct {
 // none says that there are no limits.
 func (b Budget) none() bool { return b.Turn.None() && b.Session.None() }
 
-// check says which backend would not keep to a budget.
+// check says of the first backend that would not keep to a budget.
 func (b Budget) check(opts Options) error {
 	if b.none() {
 		return nil
 	}
-	for _, a := range opts.Agents {
-		if !backends.Reserves(a.Backend) {
-			return fmt.Errorf("agent %s: its backend does not keep to a budget: wrap it with retry.New", a.ID)
+	keeps := func(name string, backend backends.Backend) error {
+		if backends.Reserves(backend) {
+			return nil
 		}
+		return fmt.Errorf("%s: its backend does not keep to a budget: wrap it with retry.New", name)
 	}
-	helpers := map[string]backends.Backend{}
+	var errs []error
+	for _, a := range opts.Agents {
+		errs = append(errs, keeps("agent "+a.ID, a.Backend))
+	}
 	if opts.Topic != nil {
-		helpers["topic"] = opts.Topic.Backend
+		errs = append(errs, keeps("topic", opts.Topic.Backend))
 	}
 	if opts.Facts != nil {
-		helpers["facts"] = opts.Facts.Backend
+		errs = append(errs, keeps("facts", opts.Facts.Backend))
 	}
 	if opts.Summarizer != nil {
-		helpers["summarizer"] = opts.Summarizer.Backend
+		errs = append(errs, keeps("summarizer", opts.Summarizer.Backend))
 	}
-	for name, backend := range helpers {
-		if !backends.Reserves(backend) {
-			return fmt.Errorf("%s: its backend does not keep to a budget: wrap it with retry.New", name)
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // purse is where the attempts of a turn ask for money. The loop of the engine answers.
