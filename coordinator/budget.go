@@ -203,12 +203,14 @@ func (e *engine) answer(key machine.Key, refused string) {
 	delete(e.purse.waiting, key)
 }
 
-// MetaSpent is the key of a session's metadata that has what its turns have spent, as far
-// as they had a budget.
+// MetaSpent is the key of a session's metadata that has what its turns have spent.
 const MetaSpent = "massgen:spent"
 
 // spentBySession is the value of MetaSpent.
 type spentBySession struct {
+	// Session is the one that has spent it: a branch has its parent's metadata, and has
+	// spent nothing.
+	Session string `json:"session"`
 	// Turn is the last that was counted, Before what had been spent when it began.
 	Turn   int           `json:"turn"`
 	Before budget.Amount `json:"before"`
@@ -237,35 +239,40 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	if err != nil {
 		return budget.Amount{}, fmt.Errorf("find out what session %s has spent: %w", id, err)
 	}
-	noted, err := readSpent(session.Metadata[MetaSpent])
+	noted, err := readSpent(session.Metadata[MetaSpent], id)
 	if err != nil {
 		return budget.Amount{}, fmt.Errorf("find out what session %s has spent: %w", id, err)
 	}
 	if noted.Turn >= number { // the turn was counted when its process was lost
 		return noted.Before, nil
 	}
-	u := session.Usage
-	if noted.Turn == 0 && u.Calls > 0 { // its turns had no budget
-		if u.CostUSD == nil && p.opts.Budget.Session.USD != nil {
-			return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", id)
-		}
-		a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
-		a.Calls = u.Calls
-		return a, nil
+	if noted.Turn == 0 && session.Usage.Calls > 0 {
+		return p.spentFreely(id, turn.Usage(session.Usage))
 	}
 	spent := noted.Spent
 	for n := noted.Turn + 1; n < number; n++ {
-		cut, err := p.spentOfCut(ctx, id, n)
+		further, err := p.spentUnnoted(ctx, id, n)
 		if err != nil {
 			return spent, fmt.Errorf("find out what turn %d of session %s has spent: %w", n, id, err)
 		}
-		spent = spent.Plus(cut)
+		spent = spent.Plus(further)
 	}
 	return spent, nil
 }
 
-// spentOfCut is what a turn has spent whose process was lost before it could note it.
-func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (budget.Amount, error) {
+// spentFreely is what calls of turns without a budget have spent.
+func (p *Panel) spentFreely(session string, u turn.Usage) (budget.Amount, error) {
+	if u.Calls > 0 && u.CostUSD == nil && p.opts.Budget.Session.USD != nil {
+		return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", session)
+	}
+	a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
+	a.Calls = u.Calls
+	return a, nil
+}
+
+// spentUnnoted is what a turn has spent that did not note it: it had no budget, or its
+// process was lost before that.
+func (p *Panel) spentUnnoted(ctx context.Context, session string, number int) (budget.Amount, error) {
 	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
 		return budget.Amount{}, err
@@ -275,14 +282,21 @@ func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (bud
 		return budget.Amount{}, err
 	}
 	ledger := m.Ledger()
+	if ledger.Limits.None() {
+		return p.spentFreely(session, usageOf(events))
+	}
 	return ledger.Used(), nil
 }
 
-func readSpent(text string) (noted spentBySession, err error) {
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &noted)
+// readSpent reads what a session has noted, zero if that is nothing.
+func readSpent(text, session string) (noted spentBySession, err error) {
+	if text == "" {
+		return noted, nil
 	}
-	return noted, err
+	if err = json.Unmarshal([]byte(text), &noted); err != nil || noted.Session != session {
+		return spentBySession{}, err
+	}
+	return noted, nil
 }
 
 // noteSpent adds to the session what the turn has spent. It comes before the turn's end,
@@ -296,7 +310,7 @@ func (e *engine) noteSpent() error {
 		return err
 	}
 	ledger := e.machine.Ledger()
-	noted, err := json.Marshal(spentBySession{Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used())})
+	noted, err := json.Marshal(spentBySession{Session: e.turn.session, Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used())})
 	if err == nil {
 		err = e.panel.opts.Store.SetMetadata(e.base, e.turn.session, map[string]string{MetaSpent: string(noted)})
 	}
