@@ -213,7 +213,7 @@ func (s shownSession) rows() [][]string {
 		rows = append(rows, []string{"branch of", fmt.Sprintf("%s, after turn %d", s.Parent, s.ParentTurn)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
-		if key != coordinator.MetaSummary {
+		if key != coordinator.MetaSummary && key != coordinator.MetaSpent { // the panel's own
 			rows = append(rows, []string{key, s.Metadata[key]})
 		}
 	}
