@@ -30,7 +30,7 @@ type Settled struct {
 type Resumed struct {
 	At kernel.Time `json:"at"`
 	// Branched says that the journal is a copy, of a turn that went another way: nothing was
-	// lost.
+	// lost, and what was under way there is paid for there.
 	Branched bool `json:"branched,omitempty"`
 }
 
@@ -119,11 +119,12 @@ func (m *Machine) settled(ev Settled) error {
 func (m *Machine) resumed(ev Resumed) error {
 	a := &m.s.Account
 	unsent := m.waiting()
-	a.Ledger.Lose()
 	a.Attempts = nil
 	if ev.Branched {
+		a.Ledger.Forget()
 		return nil
 	}
+	a.Ledger.Lose()
 	for _, key := range m.calls() {
 		if slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key }) {
 			continue
