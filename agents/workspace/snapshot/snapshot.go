@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/massgen/massgen/agents/workspace/rootfs"
 )
 
 // Options limit a snapshot.
@@ -113,7 +115,7 @@ type copying struct {
 }
 
 func (c *copying) tree() error {
-	if err := fs.WalkDir(folders{c.from.FS(), c.from}, ".", c.visit); err != nil {
+	if err := fs.WalkDir(rootfs.New(c.from), ".", c.visit); err != nil {
 		return err
 	}
 	if c.untold > 0 {
@@ -241,7 +243,7 @@ func (c *copying) unread(name string, err error) {
 }
 
 func (c *copying) file(name string) error {
-	in, err := c.from.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	in, err := c.from.OpenFile(name, os.O_RDONLY|rootfs.Nonblock, 0)
 	if err != nil {
 		c.unread(name, err)
 		return nil
