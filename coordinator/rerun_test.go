@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
@@ -159,6 +160,32 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 		}
 		if _, err := p.Abandon(t.Context(), "left"); err == nil {
 			t.Error("it was abandoned twice")
+		}
+	})
+}
+
+// TestJournalThatBreaksTheMachine was imported: no turn is shown less than none.
+func TestJournalThatBreaksTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		wait(t, start(t, p, "and wind"))
+		journal, err := store.Journal(t.Context(), "s", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := turn.Decode(journal[0])
+		accepted, ok := ev.(turn.Accepted)
+		if err != nil || !ok {
+			t.Fatalf("the journal begins with %T, %v", ev, err)
+		}
+		accepted.Turn.Agents[0].Shown = &policy.Selection{Turns: -9, LeftOut: true}
+		if journal[0], err = turn.Encode(accepted); err != nil {
+			t.Fatal(err)
+		}
+		_, err = Replay(t.Context(), cutJournal{store, journal}, "s", sessions.Turn{Number: 2})
+		if err == nil || !strings.Contains(err.Error(), "of its journal panicked: ") {
+			t.Errorf("replayed with %v", err)
 		}
 	})
 }
