@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk mutants bench dump judges mcp postgres real-model live ci
+.PHONY: build test race lint fuzz walk simulation soak mutants bench dump judges mcp postgres real-model live ci
 
 BINARY ?= massgen
 
@@ -20,6 +20,12 @@ fuzz: ## every fuzz test for a minute each; FUZZ_SECONDS=n for another time
 
 walk: ## every interleaving of the kernel, far more of them than in make test
 	MASSGEN_WALK=full go test -v -timeout 120m -run Walk ./coordinator/kernel
+
+simulation: ## turns under all that can happen to one, from 10,000 seeds; SEEDS=n FIRST_SEED=n for others
+	SEEDS=$${SEEDS:-10000} go test -count=1 -v -timeout 10m -run '^TestSimulation$$' ./coordinator
+
+soak: ## the same from a million seeds
+	SEEDS=$${SEEDS:-1000000} go test -count=1 -v -timeout 5h -run '^TestSimulation$$' ./coordinator
 
 mutants: ## do the tests of the pure packages find planted faults?
 	bash scripts/mutants.sh

@@ -147,7 +147,7 @@ func (d *Doer) reader(ctx context.Context, turn machine.Turn, names panelNames, 
 // what is journaled must read back the same.
 func failure(ctx context.Context, err error) *machine.Failure {
 	kind := backends.KindOf(err)
-	if errors.Is(ctx.Err(), context.Canceled) {
+	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // that came first
 		kind = backends.KindCancelled
 	}
 	var e *backends.Error

@@ -27,9 +27,9 @@ type Approval struct {
 func (e *engine) ask(a machine.Ask) {
 	e.out++
 	ctx := e.ctx[a.Key.Agent]
-	e.group.Go(func() error {
+	e.panel.scheduler.launch(e, func() error {
 		allow, reason, err := e.approve(ctx, a)
-		e.results <- result{decided: &turn.Decided{At: e.now(), Key: a.Key, Allow: allow, Reason: reason}, err: err}
+		e.results <- result{decided: &turn.Decided{Key: a.Key, Allow: allow, Reason: reason}, err: err}
 		return nil
 	})
 }

@@ -198,11 +198,11 @@ func (e *engine) follow(ctx context.Context, list []machine.Aside) {
 	e.aside, e.asideCancel = nil, nil // those before round 1 had their own
 	err := e.apply(turn.Committed{At: e.now(), Asides: list})
 	if err == nil {
-		err = e.loop(ctx)
+		err = e.panel.scheduler.loop(ctx, e)
 	}
-	err = errors.Join(err, e.drain())
+	err = errors.Join(err, e.panel.scheduler.drain(e))
 	err = errors.Join(err, e.noteSpent())
-	ended := e.ended(nil)
+	ended := e.ended()
 	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
 	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))
 	if err == nil {

@@ -112,18 +112,25 @@ func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.R
 	case <-b.purse.closed:
 		return nil, unsent(backends.KindBudget, "the turn is over", nil)
 	}
+	var w spendWord
 	select {
-	case w := <-word:
-		if w.refused != "" {
-			return nil, unsent(backends.KindBudget, w.refused, nil)
-		}
-		return b, nil
+	case w = <-word:
 	case <-ctx.Done():
-		b.Release() // it may have been granted meanwhile
-		return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+		select {
+		case w = <-word: // who is refused is cancelled, too
+		default:
+		}
 	case <-b.purse.closed:
 		return nil, unsent(backends.KindBudget, "the turn is over", nil)
 	}
+	switch {
+	case w.refused != "":
+		return nil, unsent(backends.KindBudget, w.refused, nil)
+	case ctx.Err() != nil: // also for one that was granted meanwhile
+		b.Release()
+		return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+	}
+	return b, nil
 }
 
 // unsent is the error of an attempt that was not made.

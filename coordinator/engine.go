@@ -208,7 +208,7 @@ func (e *engine) start(effect machine.Effect) {
 	e.tellStart(effect)
 	ctx, over := e.withProgress(ctx, effect)
 	described := e.machine.Turn()
-	e.group.Go(func() error {
+	e.panel.scheduler.launch(e, func() error {
 		ev, err := e.doer.Perform(ctx, described, effect)
 		over()
 		e.results <- result{effect: effect, event: ev, err: err}
@@ -219,7 +219,7 @@ func (e *engine) start(effect machine.Effect) {
 // run is the loop of the turn. It returns when the result is there and every
 // effect has come back or was abandoned.
 func (e *engine) run(ctx context.Context) {
-	err := errors.Join(e.loop(ctx), e.drain())
+	err := errors.Join(e.panel.scheduler.loop(ctx, e), e.panel.scheduler.drain(e))
 	if following := e.end(err); len(following) > 0 {
 		e.follow(ctx, following)
 	}
@@ -230,64 +230,13 @@ func (e *engine) run(ctx context.Context) {
 	e.turn.events.close()
 }
 
-// drain ends all effects that are out, and waits for them.
-func (e *engine) drain() error {
-	for _, cancel := range append(e.cancel, e.asideCancel) {
-		if cancel != nil {
-			cancel()
-		}
-	}
-	asks, ends := e.purse.channels()
-	for e.out > 0 {
-		select {
-		case <-e.results:
-			e.out--
-		case a := <-asks:
-			a.word <- spendWord{"the turn is over"}
-		case s := <-ends:
-			close(s.booked) // not in the journal: what was held stays spent
-		}
-	}
-	// The effects have all reported, so this only waits for their goroutines to
-	// return; none of them returns an error.
-	return e.group.Wait()
-}
-
-func (e *engine) loop(ctx context.Context) error {
-	interrupted, cancelled := e.turn.interrupt, ctx.Done()
-	asks, ends := e.purse.channels()
-	for !e.over || e.out > 0 {
-		var err error
-		select {
-		case r := <-e.results:
-			e.out--
-			err = e.took(r)
-		case a := <-asks:
-			err = e.tookAsk(a)
-		case s := <-ends:
-			err = e.tookSpendEnd(s)
-		case <-e.timer.C:
-			err = e.apply(turn.Woke{At: e.now()})
-		case <-interrupted:
-			interrupted, cancelled = nil, nil
-			err = e.apply(turn.Interrupted{At: e.now()})
-		case <-cancelled:
-			interrupted, cancelled = nil, nil
-			err = e.apply(turn.Interrupted{At: e.now()})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // took books the result of an effect.
 func (e *engine) took(r result) error {
 	if r.decided != nil {
 		if r.err != nil {
 			return fmt.Errorf("%s, approval: %w", e.id(r.decided.Key.Agent), r.err)
 		}
+		r.decided.At = e.now()
 		return e.apply(*r.decided)
 	}
 	key := r.effect.EffectKey()
@@ -318,25 +267,13 @@ func (e *engine) end(err error) []machine.Aside {
 	t.ended = time.Now()
 	var resultErr error
 	t.result, resultErr = e.result()
-	err = errors.Join(err, resultErr)
-	err = errors.Join(err, e.noteSpent())
-	kept := e.ended(err)
 	asked, askedErr := e.asked()
-	if err = errors.Join(err, askedErr); asked != t.question {
-		kept.Question = asked
-	}
-	err = errors.Join(err, e.addMessages(&kept))
+	err = errors.Join(err, resultErr, askedErr, e.noteSpent())
 	var following []machine.Aside
-	if err == nil {
-		following = e.following(kept)
-	}
-	if endErr := e.commit(kept, len(following) > 0); endErr != nil {
-		following = nil
-		err = errors.Join(err, fmt.Errorf("end turn %s: %w", t.ID(), endErr))
+	if err != nil {
+		err = errors.Join(err, e.leave())
 	} else {
-		var sessionErr error
-		t.result.Session, sessionErr = e.tellSession()
-		err = errors.Join(err, sessionErr)
+		following, err = e.keepResult(asked)
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
@@ -345,6 +282,26 @@ func (e *engine) end(err error) []machine.Aside {
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	close(t.done)
 	return following
+}
+
+// keepResult keeps what the turn came to, and returns the calls that are to follow it.
+// Messages that cannot be kept cost no answer.
+func (e *engine) keepResult(asked string) ([]machine.Aside, error) {
+	kept := e.ended()
+	if asked != e.turn.question {
+		kept.Question = asked
+	}
+	err := e.addMessages(&kept)
+	var following []machine.Aside
+	if err == nil {
+		following = e.following(kept)
+	}
+	if endErr := e.commit(kept, len(following) > 0); endErr != nil {
+		return nil, errors.Join(err, fmt.Errorf("end turn %s: %w", e.turn.ID(), endErr))
+	}
+	var sessionErr error
+	e.turn.result.Session, sessionErr = e.tellSession()
+	return following, errors.Join(err, sessionErr)
 }
 
 // commit keeps what the turn came to, and goes on holding the session if calls follow.
@@ -369,17 +326,19 @@ func (e *engine) asked() (string, error) {
 	return string(text), nil
 }
 
-// ended is what the store keeps of the result. A turn whose store failed has no
-// answer there, since its journal may not say how it came to it.
-func (e *engine) ended(err error) sessions.Ended {
-	r := e.turn.result
-	kept := sessions.Ended{Status: r.Status, Usage: sessions.Usage(r.Usage)}
-	if err != nil {
-		kept.Status = kernel.AllFailed
-		return kept
+// leave lets go of a turn whose store failed. Its journal may not say how it came to its
+// end, but has all that was paid for: it can be resumed.
+func (e *engine) leave() error {
+	if err := e.panel.opts.Store.Leave(e.base, e.turn.session, e.turn.number); err != nil {
+		return fmt.Errorf("leave turn %s: %w", e.turn.ID(), err)
 	}
-	kept.Winner, kept.Answer = r.Winner, r.Answer
-	return kept
+	return nil
+}
+
+// ended is what the store keeps of the result.
+func (e *engine) ended() sessions.Ended {
+	r := e.turn.result
+	return sessions.Ended{Status: r.Status, Winner: r.Winner, Answer: r.Answer, Usage: sessions.Usage(r.Usage)}
 }
 
 // afterTurn runs the hook.

@@ -149,7 +149,8 @@ func DefaultLimits() machine.Limits { return machine.DefaultLimits() }
 // Panel is a set of agents that answer questions together. It is safe for
 // concurrent use; turns of different sessions run side by side.
 type Panel struct {
-	opts Options
+	opts      Options
+	scheduler scheduler
 
 	mu      sync.Mutex
 	running int
@@ -190,7 +191,7 @@ func New(opts Options) (*Panel, error) {
 			return nil, err
 		}
 	}
-	p := &Panel{opts: opts}
+	p := &Panel{opts: opts, scheduler: goroutines{}}
 	p.idle = sync.NewCond(&p.mu)
 	return p, nil
 }

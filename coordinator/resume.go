@@ -80,7 +80,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	}
 	for _, a := range out {
 		if err := e.beginAgain(a.work); err != nil {
-			return nil, errors.Join(err, e.drain())
+			return nil, errors.Join(err, e.panel.scheduler.drain(e))
 		}
 	}
 	p.run(ctx, e)
@@ -137,7 +137,7 @@ func (e *engine) beginAgain(w work) error {
 	}
 	e.out++
 	e.tellStart(call)
-	e.group.Go(func() error {
+	e.panel.scheduler.launch(e, func() error {
 		ev, err := e.doer.Interrupted(e.base, call)
 		e.results <- result{effect: call, event: ev, err: err}
 		return nil

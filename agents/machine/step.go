@@ -124,6 +124,9 @@ func (s *Step) Waits(k Key) bool {
 // Calling returns the key of the model call that is out, if one is.
 func (s *Step) Calling() (key Key, ok bool) { return s.modelKey(s.s.Calls - 1), s.s.Waiting }
 
+// Cancelled says that the step ends when its effects have come back.
+func (s *Step) Cancelled() bool { return s.s.Cancelled }
+
 // Out counts the effects that are out and the questions that wait for a person.
 func (s *Step) Out() int {
 	if s.s.Waiting || s.s.Answer != nil {

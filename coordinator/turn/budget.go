@@ -118,7 +118,7 @@ func (m *Machine) settled(ev Settled) error {
 // that waited for the budget.
 func (m *Machine) resumed(ev Resumed) error {
 	a := &m.s.Account
-	unsent := m.waiting()
+	unsent := slices.DeleteFunc(slices.Clone(a.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
 	a.Attempts = nil
 	if ev.Branched {
 		a.Ledger.Forget()
@@ -171,14 +171,26 @@ func (m *Machine) checkBudget(at kernel.Time) error {
 	return m.decide(kernel.BudgetSpent{At: at})
 }
 
-// waiting are the attempts that do not fit, of calls that somebody waits for.
+// waiting are the attempts that do not fit, of calls that somebody waits for and that were
+// not cancelled: those come back by themselves.
 func (m *Machine) waiting() (list []attempt) {
 	for _, a := range m.s.Account.Attempts {
-		if m.s.Account.Ledger.Lacks(a.Number) != "" && m.isOut(a.Key) {
+		if m.isUnsent(a) && m.isOut(a.Key) && !m.isCancelled(a.Key.Agent) {
 			list = append(list, a)
 		}
 	}
 	return list
+}
+
+// isUnsent says that an attempt has not been granted.
+func (m *Machine) isUnsent(a attempt) bool { return m.s.Account.Ledger.Lacks(a.Number) != "" }
+
+// isCancelled says that the calls of an agent that is at work were cancelled.
+func (m *Machine) isCancelled(agent int) bool {
+	if agent == machine.NoAgent {
+		return m.s.Asides.Interrupted
+	}
+	return m.s.Steps[agent].Step.Cancelled()
 }
 
 // underWay counts the effects that are out, and the questions that wait for a person.

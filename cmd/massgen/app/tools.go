@@ -63,12 +63,20 @@ func outcomeOf(state machine.ToolState) string {
 	return string(state)
 }
 
+// hasSystemMessage says whether agents are sent one: an agent alone only its own.
+func (s *session) hasSystemMessage() bool {
+	return len(s.config.Agents) > 1 || s.config.Agents[0].SystemMessage != ""
+}
+
 // logTools logs the tool loop in the words of seed 004, and says whether it did.
 func (s *session) logTools(ev coordinator.Event) bool {
 	log := s.log.With("agent", ev.Agent, "round", ev.Round)
 	switch ev.Kind {
 	case coordinator.CallStarted:
 		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Call.Number))
+		if s.hasSystemMessage() {
+			log.Debug("System prompt being sent")
+		}
 		log.Debug("Tools being sent", "tools", ev.Call.Tools)
 	case coordinator.ToolStarted:
 		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
@@ -79,7 +87,8 @@ func (s *session) logTools(ev coordinator.Event) bool {
 		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)
 	default:
 		if ev.ToolCalls > 0 {
-			log.Info("Tool execution completed", "toolCallCount", ev.ToolCalls, "turns", ev.Usage.Calls)
+			// Each call has one result, also one that failed.
+			log.Info("Streaming tool execution completed", "toolCallCount", ev.ToolCalls, "resultsCount", ev.ToolCalls, "turns", ev.Usage.Calls)
 		}
 		return false
 	}

@@ -1,0 +1,396 @@
+package coordinator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// simulation is a turn in which everything that is not decided by rules is drawn: what
+// models and tools say and when, the person, the disk, and when a process is killed. All
+// of it but the order of events is the real thing; that order is the simulation's, which
+// lets one goroutine go on at a time, in a bubble of synctest whose clock it moves. So
+// the same choices lead to the same bytes.
+type simulation struct {
+	*choices
+	plan  plan
+	store *faulty
+	log   bytes.Buffer
+	// failure is the first thing that was wrong.
+	failure string
+	steps   int
+	calls   int
+
+	mu     sync.Mutex
+	parked []*parked
+	// spent is what the service has billed, open what it may still bill for requests that
+	// have come to it.
+	spent, open float64
+}
+
+// plan is what stands before the turn begins.
+type plan struct {
+	agents int
+	rules  kernel.Config
+	limits machine.Limits
+	budget float64 // in dollars; 0 is none
+	faults bool
+	asks   bool
+	kills  int
+	fullAt int
+	full   int
+	// workspaces are kept with the answers.
+	workspaces bool
+}
+
+// parked is somebody who waits for the simulation.
+type parked struct {
+	what string
+	ctx  context.Context
+	req  backends.Request
+	word chan simReply
+}
+
+func (s *simulation) park(what string, ctx context.Context, req backends.Request) simReply {
+	p := &parked{what: what, ctx: ctx, req: req, word: make(chan simReply)}
+	s.mu.Lock()
+	s.parked = append(s.parked, p)
+	s.mu.Unlock()
+	return <-p.word
+}
+
+func (s *simulation) fail(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == "" {
+		s.failure = fmt.Sprintf(format, args...)
+	}
+}
+
+// sent books a request that has come to the service, billed what that cost.
+func (s *simulation) sent(most float64) {
+	s.mu.Lock()
+	s.open += most
+	could := s.spent + s.open
+	s.mu.Unlock()
+	if limit := s.plan.budget; limit > 0 && could > limit+1e-6 {
+		s.fail("a request was sent with which %.3f may be billed, of %.3f", could, limit)
+	}
+}
+
+func (s *simulation) billed(most, cost float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open, s.spent = s.open-most, s.spent+cost
+}
+
+func (s *simulation) ids() []string {
+	return []string{"agent1", "agent2", "agent3", "agent4"}[:s.plan.agents]
+}
+
+func drawPlan(c *choices) plan {
+	p := plan{agents: pick(c, 3, 2, 1, 4), rules: kernel.Defaults()}
+	p.rules.Pace = pick(c, kernel.PaceRounds, kernel.PaceEager)
+	p.rules.Decision = pick(c, kernel.AllVoted, kernel.Majority, kernel.Unanimous)
+	p.rules.Final = pick(c, kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)
+	p.rules.MaxRounds = pick(c, 3, 2, 4)
+	p.rules.TurnLimit = pick(c, 0, time.Hour, 2*time.Minute)
+	p.rules.RoundLimit = pick(c, 0, time.Minute)
+	p.rules.StragglerGrace = pick(c, 0, 10*time.Second)
+	p.limits = machine.Limits{MaxTurns: pick(c, 4, 2, 1), MaxAttempts: pick(c, 3, 1), MaxToolCalls: pick(c, 0, 2), ToolLimit: pick(c, 0, 20_000), ResultLimit: pick(c, 0, 1000)}
+	p.budget = float64(pick(c, 0, 0, 0, 100, 30, 8))
+	p.faults, p.asks, p.workspaces = c.rarely(2), c.rarely(3), c.rarely(3)
+	if c.rarely(2) {
+		p.kills = 1 + c.below(3)
+	}
+	if c.rarely(8) {
+		p.fullAt, p.full = 1+c.below(30), 1+c.below(3)
+	}
+	return p
+}
+
+func (s *simulation) panel() (*Panel, error) {
+	opts := Options{Store: s.store, Rules: s.plan.rules, Limits: s.plan.limits}
+	model := simModel{s}
+	backend := retry.New(model, retry.NewGate("sim", retry.Limits{}), retry.Options{Most: model.reckon, MaxAttempts: 2, Random: func() float64 { return 0.5 }})
+	for _, id := range s.ids() {
+		a := Agent{ID: id, Backend: backend, Model: "m", Tools: []agents.Tool{lookingTool{simTool{s, "look"}}, simTool{s, "change"}}}
+		if s.plan.workspaces {
+			a.Snapshot = s.snapshot
+		}
+		if s.plan.asks {
+			a.Permit = func(tool, _ string) (machine.Permission, string) {
+				return map[string]machine.Permission{"change": machine.Asked, "look": machine.Allowed}[tool], "a rule"
+			}
+		}
+		opts.Agents = append(opts.Agents, a)
+	}
+	if s.plan.asks {
+		opts.Approve = func(ctx context.Context, a Approval) (bool, error) {
+			r := s.park("person "+a.Agent, ctx, backends.Request{})
+			return r.text == "yes", r.err
+		}
+	}
+	if s.plan.budget > 0 {
+		usd := budget.Dollars(s.plan.budget)
+		opts.Budget.Turn = budget.Limits{USD: &usd}
+	}
+	p, err := New(opts)
+	if err == nil {
+		p.scheduler = s
+	}
+	return p, err
+}
+
+// launch lets an effect run until it waits for something.
+func (s *simulation) launch(_ *engine, run func() error) {
+	go func() {
+		if err := run(); err != nil {
+			s.fail("an effect returned %v", err)
+		}
+	}()
+	synctest.Wait()
+}
+
+// mostSteps is how many choices a turn may take.
+const mostSteps = 5000
+
+func (s *simulation) loop(_ context.Context, e *engine) error {
+	interrupted := e.turn.interrupt
+	for !e.over || e.out > 0 {
+		if s.steps++; s.steps > mostSteps {
+			return fmt.Errorf("the turn does not end:\n%s", e.machine.Describe())
+		}
+		synctest.Wait()
+		news := s.news(e, &interrupted)
+		var err error
+		for _, n := range news {
+			switch {
+			case err == nil:
+				err = n.take()
+			case n.drop != nil:
+				n.drop()
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if len(news) == 0 {
+			s.next(e)
+		}
+	}
+	return nil
+}
+
+// drain gives everybody who waits an end.
+func (s *simulation) drain(e *engine) error {
+	for _, cancel := range append(e.cancel, e.asideCancel) {
+		if cancel != nil {
+			cancel()
+		}
+	}
+	asks, ends := e.purse.channels()
+	for e.out > 0 {
+		synctest.Wait()
+		select {
+		case <-e.results:
+			e.out--
+		case a := <-asks:
+			a.word <- spendWord{"the turn is over"}
+		case d := <-ends:
+			close(d.booked)
+		default:
+			if !s.release(nil) {
+				time.Sleep(time.Second)
+			}
+		}
+	}
+	return nil
+}
+
+// message is something that has come to the loop, which takes it, or drops it after an
+// error.
+type message struct {
+	order string
+	take  func() error
+	drop  func()
+}
+
+// news are all that have come, in an order of their own: they came at one moment.
+func (s *simulation) news(e *engine, interrupted *chan struct{}) (list []message) {
+	asks, ends := e.purse.channels()
+	for {
+		select {
+		case r := <-e.results:
+			e.out--
+			list = append(list, message{"4 " + orderOf(r), func() error { return e.took(r) }, nil})
+		case a := <-asks:
+			list = append(list, message{"3 " + a.key.String(), func() error { return e.tookAsk(a) }, func() { a.word <- spendWord{"the turn is over"} }})
+		case d := <-ends:
+			list = append(list, message{"2 " + d.key.String(), func() error { return e.tookSpendEnd(d) }, func() { close(d.booked) }})
+		case <-e.timer.C:
+			list = append(list, message{"1", func() error { return e.apply(turn.Woke{At: e.now()}) }, nil})
+		case <-*interrupted:
+			*interrupted = nil
+			list = append(list, message{"0", func() error { return e.apply(turn.Interrupted{At: e.now()}) }, nil})
+		default:
+			slices.SortFunc(list, func(a, b message) int { return cmp.Compare(a.order, b.order) })
+			return list
+		}
+	}
+}
+
+func orderOf(r result) string {
+	if r.decided != nil {
+		return r.decided.Key.String()
+	}
+	return r.effect.EffectKey().String()
+}
+
+// next draws what happens when nothing is under way.
+func (s *simulation) next(e *engine) {
+	if s.rarely(60) {
+		e.turn.Cancel()
+		return
+	}
+	if s.rarely(5) || !s.release(s.choices) {
+		time.Sleep(pick(s.choices, time.Second, 100*time.Millisecond, 15*time.Second, 90*time.Second))
+	}
+}
+
+// release lets one of those go on who wait; without choices, the first, to its end. Those
+// who were cancelled come first, but for now and then one who does not listen. It returns
+// false if there is none.
+func (s *simulation) release(c *choices) bool {
+	s.mu.Lock()
+	list := slices.Clone(s.parked)
+	s.mu.Unlock()
+	slices.SortStableFunc(list, func(a, b *parked) int { return cmp.Compare(a.what, b.what) })
+	cancelled := slices.DeleteFunc(slices.Clone(list), func(p *parked) bool { return p.ctx.Err() == nil })
+	switch {
+	case len(list) == 0:
+		return false
+	case c == nil:
+		list = list[:1]
+	case len(cancelled) == 1 && c.rarely(10):
+		return false
+	case len(cancelled) > 0:
+		list = cancelled
+	}
+	at := 0
+	if c != nil {
+		at = c.below(len(list))
+	}
+	s.let(list[at], c == nil)
+	return true
+}
+
+func (s *simulation) let(p *parked, ended bool) {
+	s.mu.Lock()
+	s.parked = slices.DeleteFunc(s.parked, func(q *parked) bool { return p == q })
+	s.mu.Unlock()
+	var r simReply
+	kind, _, _ := strings.Cut(p.what, " ")
+	switch {
+	case ended && kind == "model":
+		r = simReply{err: &backends.Error{Kind: backends.KindCancelled, Provider: "sim"}, cost: *simModel{s}.reckon(p.req).USD}
+	case ended:
+		r = simReply{err: errLost}
+	case kind == "model":
+		r = s.modelReply(p)
+	case kind == "tool":
+		r = s.toolReply(p)
+	case kind == "snapshot":
+		if s.rarely(4) {
+			r.err = errors.New("no room")
+		}
+	default:
+		r = simReply{text: pick(s.choices, "yes", "no")}
+	}
+	p.word <- r
+	synctest.Wait()
+}
+
+// play plays the turn, in as many processes as it takes, and returns what was said.
+func (s *simulation) play(ctx context.Context) Result {
+	s.store.restart(ctx, s.nextKill(), s.rarely(2))
+	s.store.fullAt, s.store.full = s.plan.fullAt, s.plan.full
+	for range 20 {
+		r, err := s.process(ctx)
+		s.endAll()
+		s.mu.Lock()
+		s.spent, s.open = s.spent+s.open, 0
+		s.mu.Unlock()
+		switch {
+		case err == nil:
+			return r
+		case !errors.Is(err, errLost) && !errors.Is(err, errFull):
+			s.fail("the turn ended with: %v", err)
+			return r
+		}
+		fmt.Fprintf(&s.log, "lost: %v\n", err)
+		s.store.restart(ctx, s.nextKill(), s.rarely(2))
+	}
+	s.fail("the turn was not over after 20 processes")
+	return Result{}
+}
+
+func (s *simulation) nextKill() int {
+	if s.plan.kills == 0 {
+		return 0
+	}
+	s.plan.kills--
+	return 1 + s.below(25)
+}
+
+// process is the life of one.
+func (s *simulation) process(ctx context.Context) (Result, error) {
+	p, err := s.panel()
+	if err != nil {
+		s.fail("no panel: %v", err)
+		return Result{}, nil
+	}
+	interrupted, err := s.store.Interrupted(ctx, "s")
+	var t *Turn
+	switch {
+	case err == nil && len(interrupted) > 0:
+		t, err = p.Resume(ctx, "s")
+	case errors.Is(err, sessions.ErrNoSession):
+		t, err = p.Start(ctx, "s", "energy")
+	case err == nil: // it was killed after the end
+		kept, err := s.store.Turns(ctx, "s", 1)
+		if err != nil || len(kept) != 1 {
+			s.fail("a turn that has ended is not kept: %v, %v", kept, err)
+			return Result{}, err
+		}
+		return Result{Turn: 1, Status: kept[0].Status, Winner: kept[0].Winner, Answer: kept[0].Answer, Budget: &BudgetReport{SpentUSD: s.spent}}, nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return t.Wait(ctx)
+}
+
+// endAll lets go of those whom nobody waits for any more.
+func (s *simulation) endAll() {
+	synctest.Wait()
+	for s.release(nil) {
+		synctest.Wait()
+	}
+}
