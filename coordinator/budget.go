@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,32 +27,31 @@ type Budget struct {
 // none says that there are no limits.
 func (b Budget) none() bool { return b.Turn.None() && b.Session.None() }
 
-// check says which backend would not keep to a budget.
+// check says of the first backend that would not keep to a budget.
 func (b Budget) check(opts Options) error {
 	if b.none() {
 		return nil
 	}
-	for _, a := range opts.Agents {
-		if !backends.Reserves(a.Backend) {
-			return fmt.Errorf("agent %s: its backend does not keep to a budget: wrap it with retry.New", a.ID)
+	keeps := func(name string, backend backends.Backend) error {
+		if backends.Reserves(backend) {
+			return nil
 		}
+		return fmt.Errorf("%s: its backend does not keep to a budget: wrap it with retry.New", name)
 	}
-	helpers := map[string]backends.Backend{}
+	var errs []error
+	for _, a := range opts.Agents {
+		errs = append(errs, keeps("agent "+a.ID, a.Backend))
+	}
 	if opts.Topic != nil {
-		helpers["topic"] = opts.Topic.Backend
+		errs = append(errs, keeps("topic", opts.Topic.Backend))
 	}
 	if opts.Facts != nil {
-		helpers["facts"] = opts.Facts.Backend
+		errs = append(errs, keeps("facts", opts.Facts.Backend))
 	}
 	if opts.Summarizer != nil {
-		helpers["summarizer"] = opts.Summarizer.Backend
+		errs = append(errs, keeps("summarizer", opts.Summarizer.Backend))
 	}
-	for name, backend := range helpers {
-		if !backends.Reserves(backend) {
-			return fmt.Errorf("%s: its backend does not keep to a budget: wrap it with retry.New", name)
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // purse is where the attempts of a turn ask for money. The loop of the engine answers.
@@ -211,12 +211,14 @@ func (e *engine) answer(key machine.Key, refused string) {
 	delete(e.purse.waiting, key)
 }
 
-// MetaSpent is the key of a session's metadata that has what its turns have spent, as far
-// as they had a budget.
+// MetaSpent is the key of a session's metadata that has what its turns have spent.
 const MetaSpent = "massgen:spent"
 
 // spentBySession is the value of MetaSpent.
 type spentBySession struct {
+	// Session is the one that has spent it: a branch has its parent's metadata, and has
+	// spent nothing.
+	Session string `json:"session"`
 	// Turn is the last that was counted, Before what had been spent when it began.
 	Turn   int           `json:"turn"`
 	Before budget.Amount `json:"before"`
@@ -260,7 +262,7 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	if err != nil {
 		return budget.Amount{}, fmt.Errorf("find out what session %s has spent: %w", id, err)
 	}
-	noted, err := readSpent(session.Metadata[MetaSpent])
+	noted, err := readSpent(session.Metadata[MetaSpent], id)
 	if err != nil {
 		return budget.Amount{}, fmt.Errorf("find out what session %s has spent: %w", id, err)
 	}
@@ -269,11 +271,11 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	}
 	spent := noted.Spent
 	for n := noted.Turn + 1; n < number; n++ {
-		cut, err := p.spentOfCut(ctx, id, n)
+		further, err := p.spentOfCut(ctx, id, n)
 		if err != nil {
 			return spent, fmt.Errorf("find out what turn %d of session %s has spent: %w", n, id, err)
 		}
-		spent = spent.Plus(cut)
+		spent = spent.Plus(further)
 	}
 	if noted.Turn > 0 {
 		return spent, nil
@@ -289,11 +291,9 @@ func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (bud
 	if err != nil {
 		return budget.Amount{}, err
 	}
-	var m turn.Machine // a branch has the turns of its parent without their journals
-	for _, ev := range events {
-		if _, err := m.Apply(ev); err != nil {
-			return budget.Amount{}, err
-		}
+	m, err := played(events) // a branch has the turns of its parent without their journals
+	if err != nil {
+		return budget.Amount{}, err
 	}
 	if ledger := m.Ledger(); !ledger.Limits.None() {
 		return ledger.Used(), nil
@@ -311,11 +311,15 @@ func (p *Panel) unbudgeted(session string, u sessions.Usage) (budget.Amount, err
 	return a, nil
 }
 
-func readSpent(text string) (noted spentBySession, err error) {
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &noted)
+// readSpent reads what a session has noted, zero if that is nothing.
+func readSpent(text, session string) (noted spentBySession, err error) {
+	if text == "" {
+		return noted, nil
 	}
-	return noted, err
+	if err = json.Unmarshal([]byte(text), &noted); err != nil || noted.Session != session {
+		return spentBySession{}, err
+	}
+	return noted, nil
 }
 
 // noteSpent adds to the session what the turn has spent. It comes before the turn's end,
@@ -329,7 +333,7 @@ func (e *engine) noteSpent() error {
 		return err
 	}
 	ledger := e.machine.Ledger()
-	noted, err := json.Marshal(spentBySession{Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used())})
+	noted, err := json.Marshal(spentBySession{Session: e.turn.session, Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used())})
 	if err == nil {
 		err = e.panel.opts.Store.SetMetadata(e.base, e.turn.session, map[string]string{MetaSpent: string(noted)})
 	}

@@ -398,6 +398,33 @@ func TestSessionsBudgetCountsKilledTurns(t *testing.T) {
 	})
 }
 
+// TestWhichTurnsASessionsBudgetCounts has turns that had no budget among the session's, and
+// those of the session that it was branched off not among a branch's.
+func TestWhichTurnsASessionsBudgetCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 10
+		store := sessions.NewMemory()
+		s := service(rand.New(rand.NewPCG(1, 6)))
+		limited := orderlyPanel(t, s, store, func(o *Options) { o.Budget.Session = budget.Limits{Calls: &calls} })
+		free := orderlyPanel(t, s, store, func(*Options) {})
+		for i, p := range []*Panel{limited, free, limited, limited} {
+			if r := wait(t, start(t, p, "energy")); (r.Status == kernel.Completed) != (i < 2) || s.sent != []int{4, 8, 10, 10}[i] {
+				t.Errorf("turn %d: %s after %d requests", i+1, r.Status, s.sent)
+			}
+		}
+		if _, err := store.Branch(t.Context(), "s", 1, "branch"); err != nil {
+			t.Fatal(err)
+		}
+		branched, err := limited.Start(t.Context(), "branch", "energy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := wait(t, branched); r.Status != kernel.Completed || r.Budget.SpentCalls != 4 {
+			t.Errorf("the branch's turn: %s, %+v", r.Status, r.Budget)
+		}
+	})
+}
+
 func TestUnknownPriceIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := service(rand.New(rand.NewPCG(1, 4)))

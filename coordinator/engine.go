@@ -412,7 +412,7 @@ func (e *engine) tellEnd(c turn.StepEnded) {
 	switch c.Outcome.Kind {
 	case machine.Answered:
 		told.Kind = Answered
-		if c.Purpose == machine.Presentation || c.Purpose == machine.Synthesis {
+		if c.Purpose.IsFinalAnswer() {
 			told.Kind = Presented
 		}
 	case machine.Voted:

@@ -39,9 +39,18 @@ func newFollower(m *turn.Machine, texts sessions.Texts) *follower {
 	return &follower{machine: m, inputs: agents.NewRebuilder(texts)}
 }
 
-// follow feeds one event, and returns what the machine commands.
-func (f *follower) follow(ctx context.Context, ev turn.Event) ([]turn.Command, error) {
+// follow feeds one event, and returns what the machine commands. A journal that was
+// imported may have anything in it: what breaks the machine is an error.
+func (f *follower) follow(ctx context.Context, ev turn.Event) (commands []turn.Command, err error) {
 	f.events++
+	err = guarded(fmt.Sprintf("event %d of its journal", f.events), func() error {
+		commands, err = f.feed(ctx, ev)
+		return err
+	})
+	return commands, err
+}
+
+func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, error) {
 	if done, ok := ev.(turn.ModelDone); ok {
 		if err := f.compare(ctx, done); err != nil {
 			return nil, err

@@ -218,46 +218,6 @@ func checkAgents(list []Agent) ([]string, error) {
 	return ids, nil
 }
 
-func checkTools(agent string, tools []agents.Tool) error {
-	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
-	for i, tool := range tools {
-		if tool == nil {
-			return fmt.Errorf("agent %s: tool %d is nil: see the error of what made it", agent, i+1)
-		}
-		name := tool.Definition().Name
-		if names[name] {
-			return fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", agent, name)
-		}
-		names[name] = true
-	}
-	return nil
-}
-
-// tools are those of a turn, by agent.
-func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
-	list := make([][]agents.Tool, len(p.opts.Agents))
-	if p.opts.Tools == nil {
-		for i, a := range p.opts.Agents {
-			list[i] = a.Tools
-		}
-		return list, nil
-	}
-	given, err := p.opts.Tools(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the agents' tools: %w", err)
-	}
-	if len(given) != len(list) {
-		return nil, fmt.Errorf("list the agents' tools: there are lists for %d agents and not for %d", len(given), len(list))
-	}
-	for i, a := range p.opts.Agents {
-		if err := checkTools(a.ID, given[i]); err != nil {
-			return nil, err
-		}
-		list[i] = slices.Clone(given[i])
-	}
-	return list, nil
-}
-
 // Wait returns when no turn of the panel is running.
 func (p *Panel) Wait() {
 	p.mu.Lock()
@@ -394,18 +354,4 @@ func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error
 		return kernel.Ref{}, err
 	}
 	return agents.PutJSON(ctx, p.opts.Store, texts)
-}
-
-func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
-	members := make([]agents.Member, len(p.opts.Agents))
-	for i, a := range p.opts.Agents {
-		members[i] = agents.Member{
-			Backend: a.Backend, Tools: tools[i], Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
-			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
-		}
-		if len(members) > 1 { // an agent alone gives its final answer at once
-			members[i].Plan = a.Plan
-		}
-	}
-	return members
 }

@@ -17,10 +17,6 @@ type Recording interface {
 	journalReader
 }
 
-type journalReader interface {
-	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
-}
-
 // Replayed is what a replay has found to be as it was recorded.
 type Replayed struct {
 	// Events is how many the journal has, Inputs how many inputs were compared, and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
@@ -161,6 +162,55 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 			t.Error("it was abandoned twice")
 		}
 	})
+}
+
+// TestJournalThatBreaksTheMachine was imported: no turn is shown less than none.
+func TestJournalThatBreaksTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		wait(t, start(t, p, "and wind"))
+		journal, err := store.Journal(t.Context(), "s", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := turn.Decode(journal[0])
+		accepted, ok := ev.(turn.Accepted)
+		if err != nil || !ok {
+			t.Fatalf("the journal begins with %T, %v", ev, err)
+		}
+		accepted.Turn.Agents[0].Shown = &policy.Selection{Turns: -9, LeftOut: true}
+		if journal[0], err = turn.Encode(accepted); err != nil {
+			t.Fatal(err)
+		}
+		_, err = Replay(t.Context(), cutJournal{store, journal}, "s", sessions.Turn{Number: 2})
+		if err == nil || !strings.Contains(err.Error(), "of its journal panicked: ") {
+			t.Errorf("replayed with %v", err)
+		}
+	})
+}
+
+// TestTurnWithoutJournal has neither way on: a store may have lost it.
+func TestTurnWithoutJournal(t *testing.T) {
+	_, store := panelOf(t, 3, agree, nil, nil)
+	begun, err := store.Begin(t.Context(), "left", "energy")
+	if err == nil {
+		err = store.Append(t.Context(), "left", begun.Turn, []byte("{}"))
+	}
+	if err == nil {
+		err = store.Leave(t.Context(), "left", begun.Turn)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := panelOf(t, 3, agree, nil, func(o *Options) { o.Store = cutJournal{Store: store} })
+	_, resumed := p.Resume(t.Context(), "left")
+	_, abandoned := p.Abandon(t.Context(), "left")
+	for _, err := range []error{resumed, abandoned} {
+		if err == nil || !strings.Contains(err.Error(), "its journal is empty") {
+			t.Errorf("%v", err)
+		}
+	}
 }
 
 // TestJournalWithoutInputsIsResumed: older programs have not noted what was sent.

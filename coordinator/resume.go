@@ -94,35 +94,15 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 
 // accepted returns the first event of a journal, which must be of this panel.
 func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
-	if len(events) == 0 {
-		return turn.Accepted{}, errors.New("its journal is empty")
-	}
-	accepted, ok := events[0].(turn.Accepted)
-	if !ok {
-		return accepted, errors.New("its journal does not begin with the accepted turn")
+	accepted, err := firstEvent(events)
+	if err != nil {
+		return accepted, err
 	}
 	if !slices.Equal(accepted.Rules.Agents, p.opts.Rules.Agents) {
 		return accepted, fmt.Errorf("it was begun by the agents %s, and the panel is %s: use the config that it was begun with",
 			strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", "))
 	}
 	return accepted, nil
-}
-
-// readJournal reads the events of a turn.
-func readJournal(ctx context.Context, r journalReader, session string, number int) ([]turn.Event, error) {
-	journal, err := r.Journal(ctx, session, number)
-	if err != nil {
-		return nil, err
-	}
-	var events []turn.Event
-	for i, data := range journal {
-		ev, err := turn.Decode(data)
-		if err != nil {
-			return nil, fmt.Errorf("event %d of its journal: %w", i+1, err)
-		}
-		events = append(events, ev)
-	}
-	return events, nil
 }
 
 // replay applies the events of a journal and returns the effects and questions that have
@@ -199,9 +179,9 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 	if err != nil {
 		return "", ended, err
 	}
-	accepted, ok := events[0].(turn.Accepted)
-	if !ok {
-		return "", ended, errors.New("its journal does not begin with the accepted turn")
+	accepted, err := firstEvent(events)
+	if err != nil {
+		return "", ended, err
 	}
 	question, err := store.Get(ctx, accepted.Turn.Question)
 	ended.Usage = sessions.Usage(usageOf(events))

@@ -30,13 +30,8 @@ func ReadWork(ctx context.Context, store Store, session string, number int) (Wor
 }
 
 func readWork(ctx context.Context, store Store, session string, number int) (work Work, err error) {
-	journal, err := store.Journal(ctx, session, number)
-	if err != nil {
-		return work, err
-	}
 	var events []turn.Event
-	for _, data := range journal {
-		ev, err := turn.Decode(data)
+	for ev, err := range journalEvents(ctx, store, session, number) {
 		if err != nil {
 			return work, err
 		}
@@ -52,13 +47,8 @@ func readWork(ctx context.Context, store Store, session string, number int) (wor
 		}
 		events = append(events, ev)
 	}
-	var m turn.Machine
-	for _, ev := range events {
-		if _, err := m.Apply(ev); err != nil {
-			return work, err
-		}
-	}
-	if m.Over() {
+	m, err := played(events)
+	if err == nil && m.Over() {
 		work.Final, err = agents.ReadSnapshot(ctx, store, m.Result().Work)
 	}
 	return work, err

@@ -92,11 +92,7 @@ func (e *engine) toolCalls() ([]ResultToolCall, error) {
 // whatever became of the turn. A turn of a branch has no journal, and so none. The error
 // says that the store does not work, or that the journal is damaged or of another version.
 func KeptToolCalls(ctx context.Context, store Store, session string, number int) ([]ResultToolCall, error) {
-	var list []ResultToolCall
-	err := guarded("the machine", func() (err error) { // a journal that was imported may have anything in it
-		list, err = keptToolCalls(ctx, store, session, number)
-		return err
-	})
+	list, err := keptToolCalls(ctx, store, session, number)
 	if err != nil {
 		return nil, fmt.Errorf("read the tool calls of turn %d of session %s: %w", number, session, err)
 	}
@@ -108,11 +104,9 @@ func keptToolCalls(ctx context.Context, store Store, session string, number int)
 	if err != nil || !slices.ContainsFunc(events, callsTools) {
 		return []ResultToolCall{}, err
 	}
-	var m turn.Machine
-	for _, ev := range events {
-		if _, err := m.Apply(ev); err != nil {
-			return nil, err
-		}
+	m, err := played(events)
+	if err != nil {
+		return nil, err
 	}
 	var ids []string
 	for _, a := range m.Turn().Agents {

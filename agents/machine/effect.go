@@ -122,15 +122,15 @@ const (
 	FinalSnapshot Purpose = "final_snapshot"
 )
 
-// isFinalAnswer says that a step is the winner's call of rule 9.
-func (p Purpose) isFinalAnswer() bool { return p == Presentation || p == Synthesis }
+// IsFinalAnswer says that a step is the winner's call of rule 9.
+func (p Purpose) IsFinalAnswer() bool { return p == Presentation || p == Synthesis }
 
 // IsSnapshot says that an effect keeps a workspace.
 func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
 
 // toolPurpose is that of the tool calls of a step.
 func (p Purpose) toolPurpose() Purpose {
-	if p.isFinalAnswer() {
+	if p.IsFinalAnswer() {
 		return FinalTool
 	}
 	return Tool
@@ -138,7 +138,7 @@ func (p Purpose) toolPurpose() Purpose {
 
 // snapshotPurpose is that of the snapshot with which a step's answer is kept.
 func (p Purpose) snapshotPurpose() Purpose {
-	if p.isFinalAnswer() {
+	if p.IsFinalAnswer() {
 		return FinalSnapshot
 	}
 	return Snapshot

@@ -129,7 +129,7 @@ func (s *Step) Cancelled() bool { return s.s.Cancelled }
 
 // Out counts the effects that are out and the questions that wait for a person.
 func (s *Step) Out() int {
-	if s.s.Waiting {
+	if s.s.Waiting || s.s.Answer != nil {
 		return 1
 	}
 	return len(s.s.Pending)

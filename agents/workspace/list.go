@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/massgen/massgen/agents/workspace/rootfs"
 )
 
 const (
@@ -89,7 +91,7 @@ func (v *view) walk(ctx context.Context, p place, depth int, visit func(place, f
 		}
 	}
 	visited := 0
-	err := fs.WalkDir(folders{p.tree.root.FS(), p.tree.root}, p.rel, func(rel string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(rootfs.New(p.tree.root), p.rel, func(rel string, d fs.DirEntry, err error) error {
 		visited++
 		at := p.below(rel)
 		switch {

@@ -92,13 +92,16 @@ func count(codec *codec.Codec, text string) (Count, error) {
 	for {
 		end := beforeBlankLine(text)
 		n, err := codec.Count(text[:end])
-		sum.Tokens += n
+		sum.Tokens += n + strings.Count(text[:end], lost)
 		if end == len(text) || err != nil {
 			return sum, err
 		}
 		sum.Estimated, text = true, text[end:]
 	}
 }
+
+// lost is the one character that the library passes over. Each is a token.
+const lost = "\x7f"
 
 const lineBreaks = "\r\n"
 

@@ -1,10 +1,10 @@
 package tokens_test
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -129,22 +129,49 @@ func TestBlankLines(t *testing.T) {
 	}
 }
 
-// TestNoTextIsSlow counts texts of 128 KB on which a tokenizer that tries every pair
-// anew, or a pattern that goes back, takes ten seconds and more, and for a megabyte
-// hours.
-func TestNoTextIsSlow(t *testing.T) {
-	c := tokens.New().Counter("openai", "gpt-5")
+// hardTexts are 128 KB each, on which a tokenizer that tries every pair anew, or a pattern
+// that goes back, takes ten seconds and more, and for a megabyte hours.
+func hardTexts() []string {
+	var texts []string
 	for _, unit := range []string{
 		"a", "A", "aA", "A\u0301", "\u65e5A", "1", "'s", "/", "./\n", "\xff", " ", " a", "\n", "\r\n", " \n", "\n\t", "\u00a0\r ", "\n \na",
 	} {
-		text := strings.Repeat(unit, (128<<10)/len(unit))
-		start := time.Now()
-		if n := c.Text(text).Tokens; n > len(text) {
-			t.Errorf("%q: %d tokens in %d bytes", unit, n, len(text))
+		texts = append(texts, strings.Repeat(unit, (128<<10)/len(unit)))
+	}
+	return texts
+}
+
+func TestHardTextsAreCounted(t *testing.T) {
+	c := tokens.New().Counter("openai", "gpt-5")
+	for _, text := range hardTexts() {
+		if n := c.Text(text).Tokens; n < 1 || n > len(text) {
+			t.Errorf("%q…: %d tokens in %d bytes", text[:8], n, len(text))
 		}
-		if d := time.Since(start); d > 5*time.Second {
-			t.Errorf("%d bytes of %q took %v", len(text), unit, d)
+	}
+}
+
+func BenchmarkHardTexts(b *testing.B) {
+	c := tokens.New().Counter("openai", "gpt-5")
+	for _, text := range hardTexts() {
+		b.Run(strconv.Quote(text[:8]), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				c.Text(text)
+			}
+		})
+	}
+}
+
+// TestCountsOfEveryCharacter wants none passed over, as the library does with U+007F.
+func TestCountsOfEveryCharacter(t *testing.T) {
+	c := tokens.New().Counter("openai", "gpt-5")
+	for r := range rune(0x3000) {
+		if n := c.Text(string(r)).Tokens; n < 1 || n > len(string(r)) {
+			t.Errorf("%q has %d tokens", r, n)
 		}
+	}
+	if n := c.Text("a\x7f\x7fb").Tokens; n != 4 {
+		t.Errorf("two letters around two of U+007F have %d tokens, want 4", n)
 	}
 }
 

@@ -65,8 +65,11 @@ func (l *Ledger) Lose() {
 	for _, h := range l.Held {
 		l.Kept = l.Kept.Plus(h.Most)
 	}
-	l.Held, l.Waiting = nil, nil
+	l.Forget()
 }
+
+// Forget ends all attempts as if they had not been made.
+func (l *Ledger) Forget() { l.Held, l.Waiting = nil, nil }
 
 // Lacks says which limit keeps an attempt waiting, what the attempt may cost and what is
 // left, "" if it does not wait.

@@ -32,12 +32,16 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0:
-				for _, most := range running {
-					billed = billed.Plus(most)
+				end := l.Forget
+				if rapid.Bool().Draw(t, "lost") {
+					for _, most := range running {
+						billed = billed.Plus(most)
+					}
+					end = l.Lose
 				}
 				clear(running)
 				clear(waiting)
-				l.Lose()
+				end()
 			case 1, 2, 3, 4:
 				most := amount(Amount{40, 40, 1})
 				attempt, granted := l.Ask(most)

@@ -30,7 +30,7 @@ type Settled struct {
 type Resumed struct {
 	At kernel.Time `json:"at"`
 	// Branched says that the journal is a copy, of a turn that went another way: nothing was
-	// lost.
+	// lost, and what was under way there is paid for there.
 	Branched bool `json:"branched,omitempty"`
 	// Budget is the most that the turn may spend from now on, with what it has spent; none
 	// leaves it as it was.
@@ -121,9 +121,11 @@ func (m *Machine) settled(ev Settled) error {
 func (m *Machine) resumed(ev Resumed) error {
 	a := &m.s.Account
 	unsent := slices.DeleteFunc(slices.Clone(a.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
-	a.Ledger.Lose()
 	a.Attempts = nil
-	if !ev.Branched {
+	if ev.Branched {
+		a.Ledger.Forget()
+	} else {
+		a.Ledger.Lose()
 		m.bookLost(unsent)
 	}
 	if ev.Budget.None() {

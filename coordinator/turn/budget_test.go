@@ -91,6 +91,11 @@ func (p *play) tookBudget(c turn.Command) {
 		}
 	case turn.Refused:
 		s.attempts[c.Key] = attemptRefused
+		for _, e := range p.out { // which has all that the same event has led to
+			if state := s.attempts[e.EffectKey()]; state != attemptWaits && state != attemptRefused || p.asking != nil {
+				p.t.Fatalf("%s is refused while %s goes on, asked: %v", c.Key, e.EffectKey(), p.asking)
+			}
+		}
 	}
 }
 

@@ -149,8 +149,8 @@ func decode[E Event](data []byte) (Event, error) {
 	return ev, nil
 }
 
-// Command is what the machine wants done. The set is closed: Run, Cancel, Wake
-// and Finish touch the world, the others only tell of it.
+// Command is what the machine wants done. The set is closed: Run, Ask, Cancel, Wake,
+// Granted, Refused and Finish touch the world, the others only tell of it.
 type Command interface{ command() }
 
 // Run asks for one effect. Its result is one ModelDone or ToolDone.

@@ -368,7 +368,7 @@ func (m *Machine) tell(agent int, ev machine.Event) error {
 
 // kernelEvent is what a step's end means to the kernel.
 func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
-	if isFinalAnswer(purpose) {
+	if purpose.IsFinalAnswer() {
 		return kernel.Presented{At: at, Answer: o.Answer, Work: o.Work, Reason: o.Reason}
 	}
 	switch o.Kind {
@@ -385,11 +385,6 @@ func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.O
 	}
 }
 
-// isFinalAnswer says that a step is the winner's call of rule 9.
-func isFinalAnswer(p machine.Purpose) bool {
-	return p == machine.Presentation || p == machine.Synthesis
-}
-
 // ended tells of a step's end as the kernel has booked it.
 func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
 	told := StepEnded{
@@ -397,7 +392,7 @@ func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) S
 		Elapsed: at - s.Started, Usage: s.Usage, ToolCalls: s.Step.ToolCalls(), Transcript: s.Step.Transcript(),
 	}
 	switch {
-	case isFinalAnswer(s.Purpose): // it has no label, and nothing can make it void
+	case s.Purpose.IsFinalAnswer(): // it has no label, and nothing can make it void
 	case o.Kind == machine.Answered:
 		told.Label, told.Void = m.s.Kernel.LastAnswer(agent, o.Answer)
 	case o.Kind == machine.Voted:

@@ -29,7 +29,7 @@ import (
 //	decide AGENT N yes | no
 //	reserve AGENT usd= tokens=             for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
-//	woke | interrupt | resume
+//	woke | interrupt | resume [branched]
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
 //
@@ -106,7 +106,7 @@ func (s *script) event() turn.Event {
 	case "interrupt":
 		return turn.Interrupted{At: s.at}
 	case "resume":
-		return turn.Resumed{At: s.at}
+		return turn.Resumed{At: s.at, Branched: s.d.HasArg("branched")}
 	case "reserve":
 		return turn.Reserving{At: s.at, Key: s.key(), Most: *s.amount()}
 	case "settle":

@@ -56,7 +56,7 @@ type Unkept struct {
 func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
 
 func (m *Machine) noteUnkept(agent int, purpose machine.Purpose, o machine.Outcome) {
-	unkept := Unkept{Agent: agent, Final: isFinalAnswer(purpose) || len(m.s.Steps) == 1, Reason: o.Unkept}
+	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || len(m.s.Steps) == 1, Reason: o.Unkept}
 	if o.Unkept != (kernel.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
 		m.s.Unkept = append(m.s.Unkept, unkept)
 	}

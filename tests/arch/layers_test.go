@@ -25,7 +25,7 @@ var layers = [][]string{
 		"backends/wire", "backends/prices", "backends/tokens", "contextbuild/policy",
 		"agents/workspace/confine", "agents/workspace/snapshot",
 	},
-	{"backends", "coordinator/kernel", "coordinator/budget"},
+	{"backends", "coordinator/kernel", "coordinator/budget", "agents/workspace/rootfs"},
 	{"secrets"},
 }
 

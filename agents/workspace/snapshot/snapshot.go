@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/massgen/massgen/agents/workspace/rootfs"
 )
 
 // Options limit a snapshot.
@@ -51,14 +53,14 @@ const (
 	piece       = 64 << 20 // how many bytes are copied between looks at the context
 )
 
-// Take copies the tree src to dst, which must not be there, nor be in src unless in what is left out (Without). Where the file
-// system can, the copies share their blocks with the originals until these change
-// (io.Copy has the kernel copy, which does that); never are they hard links to them. What
-// dst shows is complete: the copy is made beside it and gets its name at the end. A file
-// that grows meanwhile is copied as far as it was. A symbolic link is kept if it leads to
-// something within src; pipes, sockets, devices and what cannot be opened are left out.
-// An error leaves nothing behind. A process that is killed leaves a folder whose name
-// begins with ".snapshot-".
+// Take copies the tree src to dst, which must not be there, nor be in src unless in what is
+// left out (Without). Where the file system can, the copies share their blocks with the
+// originals until these change (io.Copy has the kernel copy, which does that); never are
+// they hard links to them. What dst shows is complete: the copy is made beside it and gets
+// its name at the end. A file that grows meanwhile is copied as far as it was. A symbolic
+// link is kept if it leads to something within src; pipes, sockets, devices and what cannot
+// be opened are left out. An error leaves nothing behind. A process that is killed leaves a
+// folder whose name begins with ".snapshot-".
 func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err error) {
 	from, err := os.OpenRoot(src)
 	if err != nil {
@@ -113,7 +115,7 @@ type copying struct {
 }
 
 func (c *copying) tree() error {
-	if err := fs.WalkDir(folders{c.from.FS(), c.from}, ".", c.visit); err != nil {
+	if err := fs.WalkDir(rootfs.New(c.from), ".", c.visit); err != nil {
 		return err
 	}
 	if c.untold > 0 {
@@ -241,7 +243,7 @@ func (c *copying) unread(name string, err error) {
 }
 
 func (c *copying) file(name string) error {
-	in, err := c.from.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	in, err := c.from.OpenFile(name, os.O_RDONLY|rootfs.Nonblock, 0)
 	if err != nil {
 		c.unread(name, err)
 		return nil

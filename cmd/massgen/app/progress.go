@@ -253,7 +253,7 @@ func (v *progress) tellStarted(started []coordinator.Event) {
 	}
 	line := list(names) + is + " writing"
 	switch {
-	case first.Text == string(machine.Presentation), first.Text == string(machine.Synthesis):
+	case machine.Purpose(first.Text).IsFinalAnswer():
 		line = list(names) + is + " presenting the answer"
 	case !v.alone:
 		line = fmt.Sprintf("round %d: %s", first.Round, line)

@@ -131,20 +131,27 @@ func (p *program) replayTurns(ctx context.Context, r recording, id string, only 
 			continue
 		}
 		journal, err := r.Journal(ctx, id, t.Number)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case len(journal) == 0:
+			err = p.tellUnrecorded(id, t.Number)
+		default:
+			err = p.replayTurn(ctx, r, id, t)
 		}
-		if len(journal) == 0 {
-			if err := p.put(fmt.Sprintf("turn %d: it has no journal here: it is of the session that this one was branched off\n", t.Number)); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := p.replayTurn(ctx, r, id, t); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tellUnrecorded tells of a turn that has no journal, in JSON by a replay of no events.
+func (p *program) tellUnrecorded(id string, turn int) error {
+	if p.options.json {
+		return p.putJSON(replayedTurn{id, turn, coordinator.Replayed{Unfinished: []coordinator.UnfinishedCall{}}})
+	}
+	return p.put(fmt.Sprintf("turn %d: it has no journal here: it is of the session that this one was branched off\n", turn))
 }
 
 func (p *program) replayTurn(ctx context.Context, r recording, id string, t sessions.Turn) error {

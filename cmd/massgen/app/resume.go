@@ -17,10 +17,8 @@ func (s *session) resume(ctx context.Context) error {
 	case errors.Is(err, sessions.ErrBusy): // another process came first
 		return exitError{ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", err))}
 	case errors.As(err, &difference):
-		if showErr := showDifference(s.console.err, difference); showErr != nil {
-			return showErr
-		}
-		return fmt.Errorf("--continue: %w; --continue --fresh starts the turn over", err)
+		err = fmt.Errorf("--continue: %w; --continue --fresh starts the turn over", err)
+		return errors.Join(err, showDifference(s.console.err, difference))
 	case err != nil:
 		return fmt.Errorf("--continue: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -80,9 +81,6 @@ func (p *program) shownTurn(ctx context.Context, store *maskedStore, session str
 	}
 	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, work.Final.Dir, append([]coordinator.ResultToolCall{}, calls...)}
 }
-
-// bytesPerToken is what an estimate goes by.
-const bytesPerToken = 3
 
 // look reads all that is shown of a session.
 func (p *program) look(ctx context.Context, store *maskedStore, id string) (shownSession, error) {
@@ -166,7 +164,7 @@ func (s *shownSession) measure(turns []sessions.Turn) {
 		}
 	}
 	s.History = contextbuild.HistorySection(history)
-	s.ContextSize = (size + bytesPerToken - 1) / bytesPerToken
+	s.ContextSize = (size + tokens.BytesPerToken - 1) / tokens.BytesPerToken
 }
 
 func (p *program) showSession(ctx context.Context, store *maskedStore, words []string) error {
@@ -227,7 +225,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows,
 		[]string{"usage", usage(turn.Usage(s.Usage))},
 		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
-			count(s.Messages, "message"), thousands(s.CharCount), thousands(s.ContextSize), bytesPerToken)})
+			count(s.Messages, "message"), thousands(s.CharCount), thousands(s.ContextSize), tokens.BytesPerToken)})
 	if len(s.Agents) > 0 {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}

@@ -1,0 +1,33 @@
+// Package rootfs has the files of a folder for a walk that does not wait: what was a folder
+// when it was listed may be a pipe when it is opened.
+package rootfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// New returns the files of a root. They are safe for concurrent use, until it is closed.
+func New(root *os.Root) fs.FS { return files{root.FS(), root} }
+
+type files struct {
+	fs.FS
+	root *os.Root
+}
+
+// ReadDir lists a folder in the order of names.
+func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
+	dir, err := f.root.OpenFile(name, os.O_RDONLY|Nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	list, err := dir.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, errors.Join(err, dir.Close())
+}
+
+// Stat says what is there, and does not open it.
+func (f files) Stat(name string) (fs.FileInfo, error) { return f.root.Stat(name) }

@@ -1,0 +1,66 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+)
+
+// checkTools says which of an agent's tools is none, or has a name that another has.
+func checkTools(agent string, tools []agents.Tool) error {
+	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
+	for i, tool := range tools {
+		if tool == nil {
+			return fmt.Errorf("agent %s: tool %d is nil: see the error of what made it", agent, i+1)
+		}
+		name := tool.Definition().Name
+		if names[name] {
+			return fmt.Errorf("agent %s has a second tool named %q: rename one; new_answer and vote belong to the coordination", agent, name)
+		}
+		names[name] = true
+	}
+	return nil
+}
+
+// tools are those of a turn, by agent.
+func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
+	list := make([][]agents.Tool, len(p.opts.Agents))
+	if p.opts.Tools == nil {
+		for i, a := range p.opts.Agents {
+			list[i] = a.Tools
+		}
+		return list, nil
+	}
+	given, err := p.opts.Tools(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the agents' tools: %w", err)
+	}
+	if len(given) != len(list) {
+		return nil, fmt.Errorf("list the agents' tools: there are lists for %d agents and not for %d", len(given), len(list))
+	}
+	for i, a := range p.opts.Agents {
+		if err := checkTools(a.ID, given[i]); err != nil {
+			return nil, err
+		}
+		list[i] = slices.Clone(given[i])
+	}
+	return list, nil
+}
+
+// members are the agents of a turn with their tools.
+func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
+	members := make([]agents.Member, len(p.opts.Agents))
+	for i, a := range p.opts.Agents {
+		members[i] = agents.Member{
+			Backend: a.Backend, Tools: tools[i], Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
+			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
+		}
+		if len(members) > 1 { // an agent alone gives its final answer at once
+			members[i].Plan = a.Plan
+		}
+	}
+	return members
+}
