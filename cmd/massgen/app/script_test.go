@@ -223,6 +223,15 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 		// An answer that would write over itself on a terminal, and turn its direction.
 		"overwrites": func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "bad\rgood \u202eend"} },
 		"hangs":      func(backendtest.Call) backendtest.Reply { return hang },
+		// A service that breaks off in the middle of what it says.
+		"breaks-off": func(c backendtest.Call) backendtest.Reply {
+			if len(c.ToolNames()) == 0 {
+				return backendtest.Reply{Text: "one\ntwo three four", Fault: backendtest.CutStream}
+			}
+			r := answer(c)
+			r.Fault = backendtest.CutStream
+			return r
+		},
 		"hangs-first": func(c backendtest.Call) backendtest.Reply {
 			if c.Number == 1 {
 				return hang
