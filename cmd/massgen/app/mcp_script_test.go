@@ -66,6 +66,11 @@ func fakeServer() *sdk.Server {
 		return "echo of " + string(req.Params.Arguments)
 	})
 	tool("environment", func(context.Context, *sdk.CallToolRequest) string { return strings.Join(os.Environ(), "\n") })
+	tool("wait", func(ctx context.Context, _ *sdk.CallToolRequest) string {
+		fmt.Fprintln(os.Stderr, "waiting for the end")
+		<-ctx.Done()
+		return ""
+	})
 	tool("die", func(context.Context, *sdk.CallToolRequest) string {
 		os.Exit(3)
 		return ""
