@@ -19,8 +19,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 )
 
-// worker is a panel of an agent that runs commands, one with an MCP server, and one that
-// only writes, with all that may be left behind when it is cut.
+// worker is a panel of an agent that runs commands and one with an MCP server, and perhaps
+// one that only writes, with all that may be left behind when it is cut.
 type worker struct {
 	server *backendtest.Server
 	config string
@@ -28,7 +28,7 @@ type worker struct {
 	home   string
 }
 
-func newWorker(t *testing.T, reply func(backendtest.Call) backendtest.Reply) worker {
+func newWorker(t *testing.T, writers string, reply func(backendtest.Call) backendtest.Reply) worker {
 	t.Helper()
 	dir := t.TempDir()
 	w := worker{config: filepath.Join(dir, "panel.yaml"), held: filepath.Join(dir, "held"), home: dir}
@@ -36,8 +36,10 @@ func newWorker(t *testing.T, reply func(backendtest.Call) backendtest.Reply) wor
 	text := fmt.Sprintf(`agents:
   - {id: a, backend: {type: chatcompletion, base_url: %q, model: a, cwd: %q, enable_mcp_command_line: true}}
   - {id: b, backend: {type: chatcompletion, base_url: %q, model: b, mcp_servers: [{name: fake, command: fakemcp, args: [%q], env: {GORACE: atexit_sleep_ms=0}}]}}
-  - {id: c, backend: {type: chatcompletion, base_url: %q, model: c}}
-`, w.server.BaseURL, filepath.Join(dir, "work"), w.server.BaseURL, w.held, w.server.BaseURL)
+`, w.server.BaseURL, filepath.Join(dir, "work"), w.server.BaseURL, w.held)
+	for _, id := range writers {
+		text += fmt.Sprintf("  - {id: %c, backend: {type: chatcompletion, base_url: %q, model: %c}}\n", id, w.server.BaseURL, id)
+	}
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +132,17 @@ func (before leftovers) check(t *testing.T, w worker, when string) {
 
 // TestCancelLeavesNothingBehind interrupts a turn after each line that is told of it.
 func TestCancelLeavesNothingBehind(t *testing.T) {
-	w := newWorker(t, working(func(results []string) backendtest.Reply {
-		if len(results) == 0 {
-			return calls("run_command", `{"argv":["echo","x"]}`, "mcp__fake__echo", `{"a":1}`)
-		}
-		return backendtest.Reply{Text: "done"}
-	}))
+	w := newWorker(t, "", func(c backendtest.Call) backendtest.Reply {
+		return working(func(results []string) backendtest.Reply {
+			switch {
+			case len(results) > 0:
+				return backendtest.Reply{Text: "done"}
+			case c.Model() == "a":
+				return calls("run_command", `{"argv":["echo","x"]}`)
+			}
+			return calls("mcp__fake__echo", `{"a":1}`)
+		})(c)
+	})
 	if got := <-w.run(nil, io.Discard); got != app.ExitCompleted { // also the first use of what lasts
 		t.Fatalf("exit status %d", got)
 	}
@@ -187,7 +194,7 @@ func (c *countdown) Write(data []byte) (int, error) {
 // the middle of their work.
 func TestCancelEndsWhatRuns(t *testing.T) {
 	called := make(chan string, 100)
-	w := newWorker(t, func(c backendtest.Call) backendtest.Reply {
+	w := newWorker(t, "c", func(c backendtest.Call) backendtest.Reply {
 		called <- c.Model()
 		switch {
 		case c.Model() == "a":
