@@ -199,10 +199,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 		return err
 	}
 	agent := ev.Key.Agent
-	m.s.Steps[agent].Partial = ev.Reply.Partial
-	if p, ok := PartialOf(ev); ok {
-		m.s.Partials = append(m.s.Partials, p)
-	}
+	m.notePartial(ev)
 	m.book(agent, UsageOf(ev.Reply))
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
 		once(&m.s.Abandoned, agent)

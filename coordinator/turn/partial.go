@@ -25,6 +25,15 @@ func PartialOf(ev Event) (p Partial, ok bool) {
 	return Partial{done.Key, done.Reply.Failure.Kind, done.Reply.Partial}, true
 }
 
+// notePartial books what had come of an agent's message, and forgets with which its step
+// would have ended before.
+func (m *Machine) notePartial(ev ModelDone) {
+	m.s.Steps[ev.Key.Agent].Partial = ev.Reply.Partial
+	if p, ok := PartialOf(ev); ok {
+		m.s.Partials = append(m.s.Partials, p)
+	}
+}
+
 // Partials returns what had come of agents' messages whose calls failed, in the order in
 // which these ended.
 func (m *Machine) Partials() []Partial { return slices.Clone(m.s.Partials) }
