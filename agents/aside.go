@@ -18,7 +18,7 @@ type Aside struct {
 
 // callAside makes a call that belongs to no agent. Whatever goes wrong with it is a
 // failure in its reply: the turn goes on without.
-func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
+func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	b := newInputBuilder(stored, d.Blobs, turn, panelNames{}, call)
 	req, err := b.build(call)
@@ -35,10 +35,10 @@ func (d *Doer) callAside(ctx context.Context, turn machine.Turn, call machine.Mo
 			Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose),
 		}}, nil
 	}
-	resp, reply := d.send(ctx, aside.Member, call.Key, req)
+	resp, reply, err := d.send(ctx, aside.Member, call.Key, req, h)
 	reply.Sent = sent
-	if reply.Failure != nil {
-		return reply, nil
+	if err != nil || reply.Failure != nil {
+		return reply, err
 	}
 	reader := replyReader{ctx: stored, blobs: d.Blobs, turn: turn, call: call}
 	if err := reader.read(resp, &reply); err != nil {

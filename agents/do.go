@@ -73,12 +73,17 @@ type Doer struct {
 // right. A cancelled ctx ends the call and not the use of the store, so that it is
 // never taken for a fault of the store.
 func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
+	return d.do(ctx, turn, effect, newHeard(effect))
+}
+
+// do is Do that lets its caller hear what a model says.
+func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
 		if e.Aside != nil {
-			return d.callAside(ctx, turn, e)
+			return d.callAside(ctx, turn, e, h)
 		}
-		return d.callModel(ctx, turn, e)
+		return d.callModel(ctx, turn, e, h)
 	case machine.ToolCall:
 		if e.IsSnapshot() {
 			return d.takeSnapshot(ctx, turn, e)
@@ -88,7 +93,7 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 	return nil, fmt.Errorf("unknown effect %T", effect)
 }
 
-func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall) (machine.Event, error) {
+func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	names := namesOf(turn)
 	b := newInputBuilder(stored, d.Blobs, turn, names, call)
@@ -101,10 +106,10 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil {
 		return nil, err
 	}
-	resp, reply := d.send(ctx, d.Members[call.Key.Agent], call.Key, req)
+	resp, reply, err := d.send(ctx, d.Members[call.Key.Agent], call.Key, req, h)
 	reply.Sent = sent
-	if reply.Failure != nil {
-		return reply, nil
+	if err != nil || reply.Failure != nil {
+		return reply, err
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
@@ -113,19 +118,23 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	return reply, err
 }
 
-// send makes a call, and books what it cost and why it failed, if it did.
-func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backends.Request) (resp backends.Response, reply machine.ModelReply) {
-	var observe func(backends.Event)
-	if d.Observe != nil {
-		observe = func(ev backends.Event) { d.Observe(key, ev) }
+// send makes a call, and books what it cost and, if it failed, why and what had come of
+// the message. The error is that of a store that does not work.
+func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backends.Request, h *heard) (resp backends.Response, reply machine.ModelReply, err error) {
+	observe := func(ev backends.Event) {
+		h.add(ev)
+		if d.Observe != nil {
+			d.Observe(key, ev)
+		}
 	}
 	req.Params.Headers, req.Params.ExtraBody = to.Headers, to.ExtraBody
-	resp, err := backends.Collect(to.Backend.Stream(notingFallback(ctx, &reply), req), observe)
-	reply.Usage = usage(resp.Usage, err)
-	if err != nil {
-		reply.Failure = failure(ctx, err)
+	resp, failed := backends.Collect(to.Backend.Stream(notingFallback(ctx, &reply), req), observe)
+	reply.Usage = usage(resp.Usage, failed)
+	if failed != nil {
+		reply.Failure = failure(ctx, failed)
+		reply.Partial, err = d.keepPartial(ctx, h, failed)
 	}
-	return resp, reply
+	return resp, reply, err
 }
 
 // Read returns what Do would if the model replied to the call with message.

@@ -27,17 +27,18 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 		err   error
 	}
 	done := make(chan result, 1)
+	h := newHeard(effect)
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
 				if d.Panicked != nil {
 					d.Panicked(effect.EffectKey(), debug.Stack())
 				}
-				ev, err := d.broken(ctx, effect, machine.Failure{Kind: "panic", Message: fmt.Sprintf("its call panicked: %v", r)})
+				ev, err := d.broken(ctx, effect, h, machine.Failure{Kind: "panic", Message: fmt.Sprintf("its call panicked: %v", r)})
 				done <- result{ev, err}
 			}
 		}()
-		ev, err := d.Do(ctx, turn, effect)
+		ev, err := d.do(ctx, turn, effect, h)
 		done <- result{ev, err}
 	}()
 	select {
@@ -51,7 +52,7 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 	case r := <-done:
 		return r.event, r.err
 	case <-patience.C:
-		return d.broken(ctx, effect, machine.Failure{
+		return d.broken(ctx, effect, h, machine.Failure{
 			Kind: string(backends.KindCancelled), Abandoned: true,
 			Message: abandonedText(),
 		})
@@ -59,10 +60,11 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 }
 
 // broken is the result of an effect that yielded none itself.
-func (d *Doer) broken(ctx context.Context, effect machine.Effect, f machine.Failure) (machine.Event, error) {
+func (d *Doer) broken(ctx context.Context, effect machine.Effect, h *heard, f machine.Failure) (machine.Event, error) {
 	call, isTool := effect.(machine.ToolCall)
 	if !isTool {
-		return machine.ModelReply{Failure: &f}, nil
+		partial, err := d.keepPartial(ctx, h, nil)
+		return machine.ModelReply{Failure: &f, Partial: partial}, err
 	}
 	text := "Error: " + f.Message
 	if call.IsSnapshot() { // no model is told

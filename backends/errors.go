@@ -51,7 +51,10 @@ type Error struct {
 	// Begun says that a part of the answer had come before it failed, so that a
 	// repetition would be paid for twice.
 	Begun bool
-	Err   error
+	// Cut are the tool calls of which a part had come, and not the end. They are for
+	// people to look at, and are never run.
+	Cut []ToolCall
+	Err error
 }
 
 func (e *Error) Error() string {

@@ -407,7 +407,7 @@ func (e *engine) tellEnd(c turn.StepEnded) {
 	told := Event{
 		Agent: e.id(c.Agent), Round: c.Round, Text: c.Outcome.Reason, Label: c.Label, Void: c.Void,
 		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage, ToolCalls: c.ToolCalls,
-		Snapshot: e.toldSnapshot(c.Outcome.Work),
+		Snapshot: e.toldSnapshot(c.Outcome.Work), Partial: e.toldPartial(c.Partial),
 	}
 	switch c.Outcome.Kind {
 	case machine.Answered:

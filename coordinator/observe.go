@@ -43,6 +43,9 @@ type Event struct {
 	Fraction  float64    `json:"fraction,omitempty"`
 	Call      *ModelCall `json:"call,omitempty"`
 	ToolCalls int        `json:"tool_calls,omitempty"`
+	// Partial is there with Cancelled, Failed and Abstained if the step ended with a call
+	// that failed, and text of its message had come: all of that.
+	Partial string `json:"partial,omitempty"`
 	// Snapshot is there with Answered and Presented if the agent's work was kept.
 	Snapshot *agents.Snapshot `json:"snapshot,omitempty"`
 }

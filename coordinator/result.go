@@ -36,7 +36,10 @@ type Result struct {
 	// ToolCalls are those of the agents' own tools, in the order in which they began or
 	// were refused.
 	ToolCalls []ResultToolCall `json:"tool_calls"`
-	Warnings  []string         `json:"warnings"`
+	// Partials are what had come of messages whose calls were cancelled, cut or timed
+	// out, in the order in which the calls ended. None of them is an answer.
+	Partials []PartialText `json:"partials"`
+	Warnings []string      `json:"warnings"`
 	// ContextWarnings are those that the turn began with, in the order of the agents,
 	// none that were told before the turn was resumed; then those of its steps, in the
 	// order in which they came.
@@ -131,13 +134,10 @@ func (e *engine) result() (Result, error) {
 	if r.Status == "" { // the store failed before there was a result
 		r.Status = kernel.AllFailed
 	}
-	usage := e.machine.Usage()
 	for i, a := range k.Agents {
-		agent := ResultAgent{ID: e.id(i), State: a.State, Usage: told(usage[i])}
-		missing := a.State == kernel.ActFailed || a.State == kernel.ActLate || a.State == kernel.ActCancelled
-		if missing && a.Reason != "" {
-			agent.Error = a.Reason
-			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: a.Reason})
+		agent := e.resultAgent(i, a)
+		if agent.Error != "" {
+			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: agent.Error})
 		}
 		r.Agents = append(r.Agents, agent)
 	}
@@ -145,7 +145,25 @@ func (e *engine) result() (Result, error) {
 	if r.ToolCalls, err = e.toolCalls(); err != nil {
 		return r, err
 	}
+	if r.Partials, err = e.partials(); err != nil {
+		return r, err
+	}
 	return r, e.resultTexts(k, &r)
+}
+
+// resultAgent says what became of an agent. One whose call was cancelled, and did not even
+// come back for that, is lost, which is more than cancelled.
+func (e *engine) resultAgent(i int, a kernel.AgentState) ResultAgent {
+	agent := ResultAgent{ID: e.id(i), State: a.State, Usage: told(e.machine.Usage()[i])}
+	if a.State != kernel.ActFailed && a.State != kernel.ActLate && a.State != kernel.ActCancelled {
+		return agent
+	}
+	agent.Error = a.Reason
+	if slices.Contains(e.machine.Abandoned(), i) {
+		lost := fmt.Sprintf("a call of it ignored its cancellation for %s and was abandoned", agents.AbandonAfter)
+		agent.Error = strings.TrimPrefix(agent.Error+"; "+lost, "; ")
+	}
+	return agent
 }
 
 // warnings are those of the coordination and what is to be known of single calls.

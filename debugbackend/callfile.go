@@ -39,12 +39,13 @@ type eventFile struct {
 }
 
 type errorFile struct {
-	Kind       backends.Kind `json:"kind"`
-	Provider   string        `json:"provider"`
-	Message    string        `json:"message"`
-	Status     int           `json:"status,omitempty"`
-	RetryAfter string        `json:"retry_after,omitempty"`
-	Begun      bool          `json:"begun"`
+	Kind       backends.Kind       `json:"kind"`
+	Provider   string              `json:"provider"`
+	Message    string              `json:"message"`
+	Status     int                 `json:"status,omitempty"`
+	RetryAfter string              `json:"retry_after,omitempty"`
+	Begun      bool                `json:"begun"`
+	Cut        []backends.ToolCall `json:"cut,omitempty"`
 }
 
 // exactBytes are written as a string if they are valid UTF-8, else as
@@ -98,7 +99,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 		f.Events = append(f.Events, eventFile{e.At, eventJSON{e.Event}})
 	}
 	if e := c.Error; e != nil {
-		f.Error = &errorFile{Kind: e.Kind, Provider: e.Provider, Message: e.Message, Status: e.Status, Begun: e.Begun}
+		f.Error = &errorFile{Kind: e.Kind, Provider: e.Provider, Message: e.Message, Status: e.Status, Begun: e.Begun, Cut: e.Cut}
 		if e.RetryAfter != 0 {
 			f.Error.RetryAfter = e.RetryAfter.String()
 		}
@@ -149,7 +150,7 @@ func (c *Call) readError(f *errorFile) error {
 	if f == nil {
 		return nil
 	}
-	c.Error = &backends.Error{Kind: f.Kind, Provider: f.Provider, Message: f.Message, Status: f.Status, Begun: f.Begun}
+	c.Error = &backends.Error{Kind: f.Kind, Provider: f.Provider, Message: f.Message, Status: f.Status, Begun: f.Begun, Cut: f.Cut}
 	if f.RetryAfter == "" {
 		return nil
 	}

@@ -68,8 +68,17 @@ func (c Call) print(b *strings.Builder) {
 		printBytes(b, "earlier request body", body)
 	}
 	printBytes(b, "request body", c.Body)
-	heading(b, "response")
+	heading(b, c.responseHeading())
 	b.WriteString(visible(c.responseLines()))
+}
+
+// responseHeading marks a message that is not whole.
+func (c Call) responseHeading() string {
+	isCut := c.Error != nil && len(c.Error.Cut) > 0
+	if c.Outcome == OutcomeEnded || len(c.Response.Message.Parts) == 0 && !isCut {
+		return "response"
+	}
+	return "response (partial: as far as it came, and no answer)"
 }
 
 // toolTimes is "search (call_1) 0.200 s, read (call_2) 0.001 s".
@@ -213,6 +222,11 @@ func printBytes(b *strings.Builder, name string, data []byte) {
 func (c Call) responseLines() string {
 	var b strings.Builder
 	b.WriteString(messageLines(c.Response.Message))
+	if c.Error != nil {
+		for _, call := range c.Error.Cut {
+			fmt.Fprintf(&b, "[tool call %s, %s, cut] %s\n", call.ID, call.Name, call.Arguments)
+		}
+	}
 	if c.Response.Finish != "" {
 		fmt.Fprintf(&b, "finish: %s\n", c.Response.Finish)
 	}

@@ -24,6 +24,9 @@ type ModelReply struct {
 	Change Change `json:"change,omitzero"`
 	// Failure is why there is no message.
 	Failure *Failure `json:"failure,omitempty"`
+	// Partial is the text that had come of a message that failed, zero if none had. It
+	// is for people: no rule reads it, and it is never an answer.
+	Partial kernel.Ref `json:"partial,omitzero"`
 	// Sent is what the call was sent, nil where nobody noted it.
 	Sent *Sent `json:"sent,omitempty"`
 }

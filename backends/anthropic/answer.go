@@ -155,6 +155,16 @@ func (a *answer) stop(index int64) []backends.Event {
 	return a.opaque(closed)
 }
 
+// cut are the tool calls that have begun and not ended.
+func (a *answer) cut() (calls []backends.ToolCall) {
+	for _, index := range slices.Sorted(maps.Keys(a.open)) {
+		if b := a.open[index]; b.start.Type == "tool_use" {
+			calls = append(calls, a.call(b))
+		}
+	}
+	return calls
+}
+
 // call is the tool call of a block. Its id is unique in the answer.
 func (a *answer) call(b *block) backends.ToolCall {
 	call := backends.ToolCall{ID: b.start.ID, Name: b.start.Name, Arguments: wire.TidyArguments(b.arguments())}

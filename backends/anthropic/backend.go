@@ -194,4 +194,6 @@ func asUnreadable(err error) error {
 	return nil
 }
 
-func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.answer.begun) }
+func (a *attempt) failure(err error) error {
+	return a.wire.Failure(err, a.answer.begun, a.answer.cut()...)
+}

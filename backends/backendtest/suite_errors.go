@@ -136,6 +136,11 @@ func checkCutToolCall(t *testing.T, newHarness NewHarness) {
 		if calls := resp.Message.ToolCalls(); len(calls) > 0 {
 			t.Errorf("%s: half a call was yielded: %v", fault, calls)
 		}
+		for _, cut := range e.Cut {
+			if whole := vote("c1", "agent1"); cut.Name != whole.Name || !strings.HasPrefix(whole.Arguments, cut.Arguments) {
+				t.Errorf("%s: what had come of %v is %v", fault, whole, cut)
+			}
+		}
 	}
 }
 

@@ -266,7 +266,7 @@ func (a *attempt) fail(answer *answer, err error) error {
 			return err
 		}
 	}
-	return a.failure(err)
+	return a.wire.Failure(err, a.begun, answer.calls.merged()...)
 }
 
 func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.begun) }

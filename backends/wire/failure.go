@@ -54,10 +54,11 @@ type Refusal struct{ Message string }
 func (e *Refusal) Error() string { return e.Message }
 
 // Failure makes the *backends.Error of an exchange that ended with err. begun says
-// whether a part of the answer had come. What the caller did stands before what
-// the wire said, and that before what became of it in the library.
-func (x *Exchange) Failure(err error, begun bool) error {
-	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Free: !x.sent}
+// whether a part of the answer had come, and cut are the tool calls that had begun and
+// did not end. What the caller did stands before what the wire said, and that before
+// what became of it in the library.
+func (x *Exchange) Failure(err error, begun bool, cut ...backends.ToolCall) error {
+	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
 	secret := x.service.secrets.and(x.headers)
 	var quiet *silence
 	switch {

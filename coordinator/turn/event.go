@@ -207,6 +207,9 @@ type StepEnded struct {
 	ToolCalls int
 	// Transcript is what was said in the step, with its last message.
 	Transcript []machine.Entry
+	// Partial is the text that had come of a message whose call failed and with which the
+	// step ended.
+	Partial kernel.Ref
 }
 
 func (Run) command()         {}

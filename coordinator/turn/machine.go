@@ -37,6 +37,7 @@ type state struct {
 	Account   account    `json:"account,omitzero"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	Unkept    []Unkept   `json:"unkept,omitempty"`
+	Partials  []Partial  `json:"partials,omitempty"`
 	// Asks are the questions that wait for a person; IsAsking says that the first of
 	// them was asked.
 	Asks     []machine.Ask `json:"asks,omitempty"`
@@ -61,6 +62,8 @@ type step struct {
 	Purpose machine.Purpose `json:"purpose"`
 	Started kernel.Time     `json:"started"`
 	Usage   Usage           `json:"usage"`
+	// Partial is what had come of the last message, if its call failed.
+	Partial kernel.Ref `json:"partial,omitzero"`
 }
 
 const stateVersion = 1
@@ -196,6 +199,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 		return err
 	}
 	agent := ev.Key.Agent
+	m.notePartial(ev)
 	m.book(agent, UsageOf(ev.Reply))
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
 		once(&m.s.Abandoned, agent)
@@ -390,6 +394,7 @@ func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) S
 	told := StepEnded{
 		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,
 		Elapsed: at - s.Started, Usage: s.Usage, ToolCalls: s.Step.ToolCalls(), Transcript: s.Step.Transcript(),
+		Partial: s.Partial,
 	}
 	switch {
 	case s.Purpose.IsFinalAnswer(): // it has no label, and nothing can make it void

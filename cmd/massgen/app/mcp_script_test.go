@@ -66,6 +66,11 @@ func fakeServer() *sdk.Server {
 		return "echo of " + string(req.Params.Arguments)
 	})
 	tool("environment", func(context.Context, *sdk.CallToolRequest) string { return strings.Join(os.Environ(), "\n") })
+	tool("wait", func(ctx context.Context, _ *sdk.CallToolRequest) string {
+		fmt.Fprintln(os.Stderr, "waiting for the end")
+		<-ctx.Done()
+		return ""
+	})
 	tool("die", func(context.Context, *sdk.CallToolRequest) string {
 		os.Exit(3)
 		return ""
@@ -186,13 +191,19 @@ func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return
 	}
+	ts.Check(isReleased(file))
+}
+
+// isReleased waits until no process holds a file, but not for ever: one that is killed
+// needs a moment to end.
+func isReleased(file string) error {
 	released := make(chan error, 1)
 	go func() { released <- awaitRelease(file) }()
 	select {
 	case err := <-released:
-		ts.Check(err)
+		return err
 	case <-time.After(20 * time.Second):
-		ts.Fatalf("somebody still holds %s", args[0])
+		return fmt.Errorf("somebody still holds %s", file)
 	}
 }
 

@@ -62,7 +62,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 // masked is an event without secrets in its texts, before anything of them is cut.
 func (s *session) masked(ev coordinator.Event) coordinator.Event {
 	redact := s.console.secrets.Redact
-	ev.Text = redact(ev.Text)
+	ev.Text, ev.Partial = redact(ev.Text), redact(ev.Partial)
 	if ev.Tool != nil {
 		tool := *ev.Tool
 		tool.Arguments, tool.Result = redact(tool.Arguments), redact(tool.Result)
@@ -162,9 +162,9 @@ func (v *progress) show(ev coordinator.Event) {
 	case coordinator.Abstained:
 		v.tell(ev, ev.Agent+" abstained: "+oneLine(ev.Text))
 	case coordinator.Failed:
-		v.tell(ev, c.paint(red, ev.Agent+" failed")+": "+oneLine(ev.Text))
+		v.tell(ev, c.paint(red, ev.Agent+" failed")+": "+oneLine(ev.Text)+partialKept(ev.Partial))
 	case coordinator.Cancelled:
-		v.tell(ev, ev.Agent+" was cancelled")
+		v.tell(ev, ev.Agent+" was cancelled"+partialKept(ev.Partial))
 	case coordinator.Presented:
 		v.tell(ev, ev.Agent+" presented the answer")
 	case coordinator.AsideStarted:

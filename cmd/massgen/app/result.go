@@ -87,8 +87,10 @@ func exitStatus(r coordinator.Result) int {
 	return ExitUndecided
 }
 
-// explain says why a result is less than an answer by consensus.
+// explain says why a result is less than an answer by consensus, and where there is
+// something to read if there is none.
 func (s *session) explain(r coordinator.Result) {
+	defer s.explainPartials(r)
 	switch {
 	case r.Winner == "" && r.Status == kernel.Cut:
 		s.console.say("massgen: interrupted: there is no answer yet")

@@ -223,6 +223,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 		// An answer that would write over itself on a terminal, and turn its direction.
 		"overwrites": func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "bad\rgood \u202eend"} },
 		"hangs":      func(backendtest.Call) backendtest.Reply { return hang },
+		"breaks-off": breakOff,
 		"hangs-first": func(c backendtest.Call) backendtest.Reply {
 			if c.Number == 1 {
 				return hang
@@ -310,6 +311,16 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	maps.Copy(list, toolBehaviours())
 	maps.Copy(list, mcpBehaviours())
 	return list
+}
+
+// breakOff is a service that breaks off in the middle of what it says.
+func breakOff(c backendtest.Call) backendtest.Reply {
+	r := answer(c)
+	if len(c.ToolNames()) == 0 {
+		r.Text = "one\ntwo three four"
+	}
+	r.Fault = backendtest.CutStream
+	return r
 }
 
 func keyOf(c backendtest.Call) string {

@@ -66,12 +66,18 @@ type shownTurn struct {
 	Snapshot string `json:"snapshot"`
 	// ToolCalls are as in the result of --json; a turn of a branch has none.
 	ToolCalls []coordinator.ResultToolCall `json:"tool_calls"`
+	// Partials are as in the result of --json; a turn of a branch has none.
+	Partials []coordinator.PartialText `json:"partials"`
 }
 
-// shownTurn is a turn with its tool calls and its work. That these cannot be read costs no
+// shownTurn is a turn with its tool calls, its partial texts and its work. That these cannot be read costs no
 // more than them.
 func (p *program) shownTurn(ctx context.Context, store *maskedStore, session string, t sessions.Turn) shownTurn {
 	calls, err := coordinator.KeptToolCalls(ctx, store, session, t.Number)
+	if err != nil {
+		p.console.warn(err.Error())
+	}
+	partials, err := coordinator.KeptPartials(ctx, store, session, t.Number)
 	if err != nil {
 		p.console.warn(err.Error())
 	}
@@ -79,7 +85,10 @@ func (p *program) shownTurn(ctx context.Context, store *maskedStore, session str
 	if err != nil {
 		p.console.warn(err.Error())
 	}
-	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, work.Final.Dir, append([]coordinator.ResultToolCall{}, calls...)}
+	return shownTurn{
+		t.Number, t.Question, t.Answer, t.Winner, t.Status, work.Final.Dir,
+		append([]coordinator.ResultToolCall{}, calls...), append([]coordinator.PartialText{}, partials...),
+	}
 }
 
 // look reads all that is shown of a session.
@@ -184,6 +193,7 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
 		b.WriteString(withNewline(printable(t.Question)))
 		b.WriteString(toolLines(t.ToolCalls))
+		b.WriteString(partialTexts(t.Partials))
 		if t.Answer != "" {
 			b.WriteString("\n" + withNewline(printable(t.Answer)))
 		}

@@ -1,0 +1,108 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// heard is what a model has said so far, for the case that its call breaks off. It is
+// safe for concurrent use: a call that is abandoned may go on.
+type heard struct {
+	inJSON bool // the text is an object that stands for an act
+
+	mu      sync.Mutex
+	text    strings.Builder
+	answers []string
+}
+
+func newHeard(effect machine.Effect) *heard {
+	call, _ := effect.(machine.ModelCall)
+	return &heard{inJSON: call.JSON}
+}
+
+func (h *heard) add(ev backends.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch ev := ev.(type) {
+	case backends.TextDelta:
+		h.text.WriteString(ev.Text)
+	case backends.ToolCall:
+		h.addAnswer(ev)
+	}
+}
+
+func (h *heard) addAnswer(call backends.ToolCall) {
+	if call.Name == machine.NewAnswer {
+		h.answers = append(h.answers, cutContent(call.Arguments))
+	}
+}
+
+// partial is the text that had come when a call ended with err: what was said beside
+// tools, and the answers that were given, the last as far as it came.
+func (h *heard) partial(err error) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var failed *backends.Error
+	if errors.As(err, &failed) {
+		for _, call := range failed.Cut {
+			h.addAnswer(call)
+		}
+	}
+	text := h.text.String()
+	if content := cutContent(text); h.inJSON && content != "" {
+		text = content
+	}
+	var said []string
+	for _, s := range append([]string{text}, h.answers...) {
+		if strings.TrimSpace(s) != "" {
+			said = append(said, s)
+		}
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// keepPartial stores what had come of a call that ended with err, and returns nothing
+// for one of which no text had come.
+func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (kernel.Ref, error) {
+	text := contextbuild.Clean(h.partial(err))
+	if text == "" {
+		return kernel.Ref{}, nil
+	}
+	return d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
+}
+
+// longestEscape is how many bytes a character takes in JSON: two of the form \uXXXX.
+const longestEscape = 12
+
+// cutContent is the content of an answer that may be cut anywhere: the arguments of
+// new_answer, or the object that stands for it in JSON mode. It is empty for what is
+// neither.
+func cutContent(object string) string {
+	start := strings.IndexByte(object, '{')
+	if start < 0 {
+		return ""
+	}
+	object = object[start:]
+	for cut := range min(longestEscape, len(object)) {
+		for _, end := range []string{"", `"}`, "}", `"}}`, "}}"} {
+			var answer struct {
+				Content string `json:"content"`
+				Action  struct {
+					Content string `json:"content"`
+				} `json:"action"`
+			}
+			if json.Unmarshal([]byte(object[:len(object)-cut]+end), &answer) == nil {
+				return answer.Content + answer.Action.Content
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/coordinator"
+)
+
+// partialKept says, behind what a step came to, that a part of its last message is kept.
+func partialKept(partial string) string {
+	if partial == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of its message are kept)", count(utf8.RuneCountInString(partial), "character"))
+}
+
+// explainPartials says where to read what agents had begun to write, if there is no
+// answer.
+func (s *session) explainPartials(r coordinator.Result) {
+	if r.Winner != "" || len(r.Partials) == 0 || s.options.json { // which has the texts
+		return
+	}
+	var names []string
+	wrote := map[string]bool{}
+	for _, p := range r.Partials {
+		if !wrote[p.Agent] {
+			wrote[p.Agent] = true
+			names = append(names, p.Agent)
+		}
+	}
+	s.console.say("massgen: what %s had written until then is kept: massgen sessions show %s", list(names), shellWord(r.SessionID))
+}
+
+// partialTexts shows each text under a line that marks it.
+func partialTexts(partials []coordinator.PartialText) string {
+	var b strings.Builder
+	for _, p := range partials {
+		fmt.Fprintf(&b, "\npartial message of %s, round %d, which is no answer (%s):\n", oneLine(p.Agent), p.Round, oneLine(p.Reason))
+		for line := range strings.Lines(withNewline(printable(p.Content))) {
+			b.WriteString("  | " + line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,88 @@
+package coordinator
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// TestCancelAtEveryMoment cancels turns with something of everything in them after each
+// event that is told of them. Then nothing of the turn runs any more, its session is free,
+// and its journal replays. A goroutine that is left fails the bubble.
+func TestCancelAtEveryMoment(t *testing.T) {
+	for name, run := range replays {
+		t.Run(name, func(t *testing.T) {
+			moments := 0
+			for n, more := 1, true; more; n++ {
+				synctest.Test(t, func(t *testing.T) {
+					p, store := panelOf(t, 3, run.script, nil, func(o *Options) {
+						o.Rules = kernel.Defaults()
+						if run.change != nil {
+							run.change(o)
+						}
+					})
+					var cut bool
+					cut, more = cancelAfter(t, p, store, n)
+					if cut {
+						moments++
+					}
+				})
+				if t.Failed() {
+					t.Fatalf("after event %d", n)
+				}
+			}
+			if moments < 5 {
+				t.Errorf("%d turns were cut", moments)
+			}
+		})
+	}
+}
+
+// cancelAfter cancels a turn after its event number n. More says that there were so many.
+func cancelAfter(t *testing.T, p *Panel, store *sessions.Memory, n int) (cut, more bool) {
+	t.Helper()
+	turn := start(t, p, "energy")
+	seen := 0
+	for range turn.Events(t.Context()) {
+		if seen++; seen == n {
+			more = true
+			break
+		}
+	}
+	turn.Cancel()
+	r := wait(t, turn)
+	p.Wait()
+	if cut = r.Status == kernel.Cut; cut {
+		checkCut(t, r)
+	}
+	turns, err := store.Turns(t.Context(), "s", 0)
+	if err != nil || len(turns) != 1 {
+		t.Fatalf("the session has %+v, %v", turns, err)
+	}
+	if _, err := Replay(t.Context(), store, "s", turns[0]); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Begin(t.Context(), "s", "and then?"); err != nil {
+		t.Errorf("the session is not free: %v", err)
+	}
+	return cut, more
+}
+
+// checkCut: the winner is one of those whose answers stand, and who was out says so.
+func checkCut(t *testing.T, r Result) {
+	t.Helper()
+	found := r.Winner == "" && len(r.Answers) == 0
+	for _, a := range r.Answers {
+		found = found || a.Agent == r.Winner
+	}
+	if !found {
+		t.Errorf("the winner is %q, and there are %+v", r.Winner, r.Answers)
+	}
+	for _, c := range r.ToolCalls {
+		if c.State == ToolRunning {
+			t.Errorf("a tool still runs: %+v", c)
+		}
+	}
+}

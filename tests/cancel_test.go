@@ -1,0 +1,150 @@
+package tests
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// cancelled is how a turn with one agent ended that was cancelled in the middle of its call.
+type cancelled struct {
+	result coordinator.Result
+	// closed is how long after the cancel the server saw its connection end, and over how
+	// long after it the turn was.
+	closed, over time.Duration
+}
+
+// cancelInCall cancels a turn as soon as the event is told, over a connection of the network.
+func cancelInCall(t *testing.T, p protocol, reply backendtest.Reply, when coordinator.EventKind) (c cancelled) {
+	t.Helper()
+	called := make(chan struct{}, 10)
+	server := backendtest.NewProtocolServer(t, p.wire, func(backendtest.Call) backendtest.Reply {
+		called <- struct{}{}
+		return reply
+	})
+	panel, err := coordinator.New(coordinator.Options{
+		Store: sessions.NewMemory(), Rules: kernel.Defaults(),
+		Agents: []coordinator.Agent{{ID: "a", Model: p.model, Backend: p.connect(t, server.BaseURL, &http.Transport{})}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := panel.Start(t.Context(), "s", "energy?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-called
+	for ev := range turn.Events(t.Context()) {
+		if ev.Kind == when {
+			break
+		}
+	}
+	begun := time.Now()
+	turn.Cancel()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	if err := server.AwaitIdle(ctx); err != nil {
+		t.Fatalf("the server still answers: %v", err)
+	}
+	c.closed = time.Since(begun)
+	if c.result, err = turn.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.over = time.Since(begun)
+	return c
+}
+
+// TestCancelledCallsAreClosedAtOnce: within 100 ms, before the first byte of an answer and
+// in the middle of one. It is the best of some times, since a machine may have much to do.
+func TestCancelledCallsAreClosedAtOnce(t *testing.T) {
+	const atOnce = 100 * time.Millisecond
+	for name, c := range map[string]struct {
+		reply backendtest.Reply
+		when  coordinator.EventKind
+	}{
+		"before the first byte": {backendtest.Reply{Fault: backendtest.HangBefore}, coordinator.CallStarted},
+		"in mid-stream":         {backendtest.Reply{Text: "the first half, and the second half", Fault: backendtest.HangMidStream}, coordinator.TextDelta},
+	} {
+		t.Run(name, func(t *testing.T) {
+			perProtocol(t, func(t *testing.T, p protocol) {
+				var all []cancelled
+				for range 5 {
+					one := cancelInCall(t, p, c.reply, c.when)
+					checkCancelled(t, one.result, c.reply.Text)
+					all = append(all, one)
+				}
+				slices.SortFunc(all, func(a, b cancelled) int { return cmp.Compare(max(a.closed, a.over), max(b.closed, b.over)) })
+				t.Logf("closed %s after the cancel, the turn over after %s", all[0].closed, all[0].over)
+				if best := all[0]; best.closed > atOnce || best.over > atOnce {
+					t.Errorf("the best of %d times is more than %s", len(all), atOnce)
+				}
+			})
+		})
+	}
+}
+
+// checkCancelled looks for what had come: a beginning of the text, and never an answer.
+func checkCancelled(t *testing.T, r coordinator.Result, text string) {
+	t.Helper()
+	if r.Status != kernel.Cut || r.Winner != "" || r.Agents[0].State != kernel.ActCancelled {
+		t.Errorf("status %s, winner %q, agents %+v", r.Status, r.Winner, r.Agents)
+	}
+	if text == "" {
+		if len(r.Partials) > 0 {
+			t.Errorf("something had come: %+v", r.Partials)
+		}
+		return
+	}
+	if len(r.Partials) != 1 || r.Partials[0].Reason != "cancelled" || r.Partials[0].Content == "" || !strings.HasPrefix(text, r.Partials[0].Content) {
+		t.Errorf("what had come is %+v", r.Partials)
+	}
+}
+
+// TestBegunAnswersAreKept: of a panel's answers, which are arguments of a tool, wherever
+// these come in pieces. Google's come whole.
+func TestBegunAnswersAreKept(t *testing.T) {
+	perProtocol(t, func(t *testing.T, p protocol) {
+		_, backend := p.serve(t, func(backendtest.Call) backendtest.Reply {
+			r := newAnswer("the first half, and the second half")
+			r.Fault = backendtest.CutStream
+			return r
+		})
+		opts := coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults()}
+		for _, id := range []string{"a", "b"} {
+			opts.Agents = append(opts.Agents, coordinator.Agent{ID: id, Model: p.model, Backend: backend})
+		}
+		panel, err := coordinator.New(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn, err := panel.Start(t.Context(), "s", "energy?")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := turn.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 2
+		if p.name == "gemini" {
+			want = 0
+		}
+		if r.Status != kernel.AllFailed || len(r.Partials) != want {
+			t.Fatalf("status %s, partials %+v", r.Status, r.Partials)
+		}
+		for _, partial := range r.Partials {
+			if !strings.HasPrefix(partial.Content, "the first") || strings.Contains(partial.Content, "second half") || partial.Reason != "network" {
+				t.Errorf("what had come is %+v", partial)
+			}
+		}
+	})
+}
