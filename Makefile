@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk mutants bench dump judges mcp postgres real-model live ci
+.PHONY: build test race lint fuzz walk kill9 mutants bench dump judges mcp postgres real-model live ci
 
 BINARY ?= massgen
 
@@ -20,6 +20,9 @@ fuzz: ## every fuzz test for a minute each; FUZZ_SECONDS=n for another time
 
 walk: ## every interleaving of the kernel, far more of them than in make test
 	MASSGEN_WALK=full go test -v -timeout 120m -run Walk ./coordinator/kernel
+
+kill9: ## kill -9 before and after each write of the store, in several turns
+	bash .ci/run kill9
 
 mutants: ## do the tests of the pure packages find planted faults?
 	bash scripts/mutants.sh
