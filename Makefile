@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk simulation soak mutants bench dump judges mcp postgres real-model live ci
+.PHONY: build test race lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres real-model live ci
 
 BINARY ?= massgen
 
@@ -26,6 +26,9 @@ simulation: ## turns under all that can happen to one, from 10,000 seeds; SEEDS=
 
 soak: ## the same from a million seeds
 	SEEDS=$${SEEDS:-1000000} go test -count=1 -v -timeout 5h -run '^TestSimulation$$' ./coordinator
+
+kill9: ## kill -9 before and after each write of the store, in several turns
+	bash .ci/run kill9
 
 mutants: ## do the tests of the pure packages find planted faults?
 	bash scripts/mutants.sh

@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,14 +12,23 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
 
-// TestMain knows of one goroutine that a library's imports start for good.
+// TestMain knows of one goroutine that a library's imports start for good. Tests that end
+// processes start this program in other roles.
 func TestMain(m *testing.M) {
+	app.Launcher()
+	switch os.Getenv(killedRole) {
+	case roleProgram:
+		os.Exit(mortal())
+	case roleTools:
+		os.Exit(serveEcho())
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 

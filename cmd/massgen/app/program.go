@@ -95,7 +95,7 @@ func (p *program) converse(ctx context.Context) error {
 	case p.options.goOn && s.unfinished != nil:
 		err = s.resume(ctx)
 	case p.options.automation:
-		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question", oneLine(s.id))
+		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; massgen sessions show %s has what was answered", oneLine(s.id), shellWord(s.id))
 	default:
 		err = s.interact(ctx)
 	}
