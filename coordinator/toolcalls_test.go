@@ -214,3 +214,45 @@ type cutJournal struct {
 }
 
 func (c cutJournal) Journal(context.Context, string, int) ([][]byte, error) { return c.journal, nil }
+
+// meeting is a tool each of whose calls waits for another.
+type meeting struct{ came chan struct{} }
+
+func (meeting) Definition() backends.Tool {
+	return backends.Tool{Name: "meet", Schema: []byte(`{"type":"object"}`)}
+}
+
+func (m meeting) Call(ctx context.Context, _ string) (string, error) {
+	select {
+	case m.came <- struct{}{}:
+	case <-m.came:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	return "met", nil
+}
+
+// TestToolsOfAMessageRunAtOnce would time out if one waited for the other's end.
+func TestToolsOfAMessageRunAtOnce(t *testing.T) {
+	const script = `
+rules:
+  - {when: {index: 0}, reply: {tool_calls: [{id: a, name: meet, arguments: {}}, {id: b, name: meet, arguments: {}}]}}
+  - {when: {round: 1}, reply: {new_answer: "{{.Agent}}"}}
+  - {when: {}, reply: {vote: {agent: agent1, reason: "r"}}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := panelOf(t, 2, script, nil, func(o *Options) {
+			o.Agents[0].Tools = []agents.Tool{meeting{make(chan struct{})}}
+			o.Agents[1].Tools = []agents.Tool{meeting{make(chan struct{})}}
+		})
+		r := wait(t, start(t, p, "energy"))
+		if len(r.ToolCalls) < 4 {
+			t.Fatalf("%d tool calls", len(r.ToolCalls))
+		}
+		for _, c := range r.ToolCalls {
+			if c.Error || c.Result != "met" {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+}
