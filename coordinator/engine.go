@@ -316,16 +316,7 @@ func (e *engine) took(r result) error {
 func (e *engine) end(err error) []machine.Aside {
 	t := e.turn
 	t.ended = time.Now()
-	var resultErr error
-	t.result, resultErr = e.result()
-	err = errors.Join(err, resultErr)
-	err = errors.Join(err, e.noteSpent())
-	kept := e.ended(err)
-	asked, askedErr := e.asked()
-	if err = errors.Join(err, askedErr); asked != t.question {
-		kept.Question = asked
-	}
-	err = errors.Join(err, e.addMessages(&kept))
+	kept, err := e.outcome(err)
 	var following []machine.Aside
 	if err == nil {
 		following = e.following(kept)
@@ -345,6 +336,20 @@ func (e *engine) end(err error) []machine.Aside {
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	close(t.done)
 	return following
+}
+
+// outcome makes the result, and returns what the store is to keep of it. The error is err
+// with what went wrong here.
+func (e *engine) outcome(err error) (sessions.Ended, error) {
+	var resultErr error
+	e.turn.result, resultErr = e.result()
+	err = errors.Join(err, resultErr, e.noteSpent())
+	kept := e.ended(err)
+	asked, askedErr := e.asked()
+	if err = errors.Join(err, askedErr); asked != e.turn.question {
+		kept.Question = asked
+	}
+	return kept, errors.Join(err, e.addMessages(&kept))
 }
 
 // commit keeps what the turn came to, and goes on holding the session if calls follow.
