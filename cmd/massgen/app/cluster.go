@@ -98,13 +98,17 @@ func (p *program) databaseFlag() []cli.Flag {
 		}}}
 }
 
-// database is the address of the database, "" for a file.
+// database is the address of the database, "" for a file. A file that is named is meant
+// rather than a variable.
 func (p *program) database() string {
 	if p.env.Cluster == nil {
 		return ""
 	}
 	if url := p.options.cluster.database; url != "" {
 		return url
+	}
+	if p.options.stateDir != "" || isPath(p.options.sessionID) {
+		return ""
 	}
 	url, _ := p.env.Lookup(databaseVariable)
 	return url
