@@ -38,20 +38,20 @@ func (p *player) start(e machine.Effect) {
 // perform has an effect done until it comes to a result. One whose worker was lost, or had
 // no store to put the result in, is done again, sooner the first time than later.
 func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
-		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
-	})
 	const longest = 30 * time.Second
 	for wait := time.Second; ; wait = min(2*wait, longest) {
 		var r result
-		err := workflow.ExecuteActivity(ctx, performName, w).Get(ctx, &r)
+		w.Homeless = p.homeless
+		err := workflow.ExecuteActivity(p.placed(ctx, w), performName, w).Get(ctx, &r)
 		if err == nil && (r.Model == nil) != (r.Tool == nil) {
 			return r
 		}
 		isBegun := !isUnstarted(err)
 		if ctx.Err() != nil {
 			return p.cancelled(w, isBegun)
+		}
+		if isTimeout(err) && p.isAtHome(w) {
+			p.homeless = true
 		}
 		if isBegun {
 			w.Again = true
@@ -61,6 +61,29 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 			return p.cancelled(w, isBegun)
 		}
 	}
+}
+
+// isAtHome says that an effect is for the worker that has the agents' tools.
+func (p *player) isAtHome(w work) bool { return w.Effect.Tool != nil && p.home != "" && !p.homeless }
+
+// homePatience is after how many heartbeats a worker that does not take an effect is lost.
+const homePatience = 3
+
+// placed says where an effect is done, and how long that may take.
+func (p *player) placed(ctx workflow.Context, w work) workflow.Context {
+	o := workflow.ActivityOptions{
+		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
+		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	}
+	if p.isAtHome(w) {
+		o.TaskQueue, o.ScheduleToStartTimeout = p.home, homePatience*p.in.Settings.Heartbeat
+	}
+	return workflow.WithActivityOptions(ctx, o)
+}
+
+func isTimeout(err error) bool {
+	var timeout *temporal.TimeoutError
+	return errors.As(err, &timeout)
 }
 
 // isUnstarted says that no worker has begun an activity.

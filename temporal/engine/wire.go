@@ -78,6 +78,8 @@ type played struct {
 	// Wake is when the machine wants to be woken, 0 for never.
 	Wake        kernel.Time `json:"wake,omitempty"`
 	Interrupted bool        `json:"interrupted,omitempty"`
+	Home        string      `json:"home,omitempty"`
+	Homeless    bool        `json:"homeless,omitempty"`
 }
 
 // effect is a machine.Effect in JSON: one of the two.
@@ -110,6 +112,8 @@ func (e effect) effect() (machine.Effect, error) {
 type begun struct {
 	Number   int    `json:"number"`
 	Accepted []byte `json:"accepted"` // as turn.Encode writes it
+	// Home is the queue of the worker on which the agents' tools run, empty without any.
+	Home string `json:"home,omitempty"`
 }
 
 // work is one effect for a worker.
@@ -120,6 +124,8 @@ type work struct {
 	Effect  effect       `json:"effect"`
 	// Again says that a worker that was lost had begun it.
 	Again bool `json:"again,omitempty"`
+	// Homeless says that the worker was lost on which the agent's tools are.
+	Homeless bool `json:"homeless,omitempty"`
 	// Heartbeat is as in Settings.
 	Heartbeat time.Duration `json:"heartbeat"`
 	// Limited says that attempts need a grant, Priced that money is limited.

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -44,6 +46,8 @@ type hands struct {
 	panel  *coordinator.Panel
 	as     func(owner string) Store
 	client client.Client
+	// home is the queue of this worker alone.
+	home string
 }
 
 // mostCancelDelay is how long a call may go on that was cancelled: a worker learns of it
@@ -54,22 +58,28 @@ const mostCancelDelay = time.Second
 // a panel of the same agents. As returns the store for an owner. It returns when what it
 // has begun has ended or was given back.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(owner string) Store) error {
-	w := worker.New(e.client, e.queue, worker.Options{
+	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
 		WorkerStopTimeout: time.Second,
-	})
-	h := &hands{panel: panel, as: as, client: e.client}
+	}
+	w := worker.New(e.client, e.queue, options)
+	h := &hands{panel: panel, as: as, client: e.client, home: e.queue + "/" + rand.Text()}
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, leaveName: h.leave,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
-	if err := w.Start(); err != nil {
-		return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
+	options.DisableWorkflowWorker = true
+	home := worker.New(e.client, h.home, options)
+	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
+	for _, starts := range []worker.Worker{home, w} {
+		if err := starts.Start(); err != nil {
+			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
+		}
+		defer starts.Stop()
 	}
 	<-ctx.Done()
-	w.Stop()
 	return nil
 }
 
@@ -99,7 +109,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	case isHeld:
 		journal, journalErr := store.Journal(ctx, in.Session, b.Turn)
 		if journalErr == nil && len(journal) > 0 {
-			return begun{b.Turn, journal[0]}, nil
+			return h.begun(b.Turn, journal[0])
 		}
 	case err != nil:
 		return begun{}, refusal(forgottenKind, err)
@@ -116,7 +126,20 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
-	return begun{b.Turn, accepted}, nil
+	return h.begun(b.Turn, accepted)
+}
+
+// begun is a turn whose agents have their tools on this worker, if they have any.
+func (h *hands) begun(number int, accepted []byte) (begun, error) {
+	b := begun{Number: number, Accepted: accepted}
+	ev, err := turn.Decode(accepted)
+	if err != nil {
+		return b, err
+	}
+	if first, ok := ev.(turn.Accepted); ok && slices.ContainsFunc(first.Turn.Agents, func(a machine.Agent) bool { return a.Tools != kernel.Ref{} || a.Workspace }) {
+		b.Home = h.home
+	}
+	return b, nil
 }
 
 // accept writes the first event.
@@ -154,6 +177,9 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	if _, isHeld, err := store.Held(context.WithoutCancel(ctx), w.Session); err != nil || !isHeld {
 		return result{}, fmt.Errorf("turn %d of session %s is not held any more: %w", w.Turn.Turn, w.Session, err)
 	}
+	if w.Homeless && w.Effect.Tool != nil {
+		return h.homeless(ctx, store, w)
+	}
 	called := ctx
 	if w.Limited {
 		info := activity.GetInfo(ctx).WorkflowExecution
@@ -164,6 +190,15 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 		return result{}, err
 	}
 	return told(ctx, ev)
+}
+
+// homeless is the result of a tool call whose worker was lost, with what the agent's tools
+// have made there.
+func (h *hands) homeless(ctx context.Context, store Store, w work) (result, error) {
+	key := w.Effect.Tool.Key
+	text := fmt.Sprintf("Error: the worker on which the tools and files of %s were is lost. Go on without them.", w.Turn.Agents[key.Agent].ID)
+	ref, err := store.Put(ctx, []byte(text))
+	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
 }
 
 // told is what an effect came to. One that was cut because the worker ends has come to

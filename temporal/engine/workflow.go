@@ -33,6 +33,10 @@ type player struct {
 	unwake  workflow.CancelFunc
 	waiting map[machine.Key]*word
 	cut     bool // an interrupt was taken
+	// home is the queue of the worker that has the agents' tools, and what these have made;
+	// homeless says that it was lost.
+	home     string
+	homeless bool
 }
 
 // happening is what happened, as an event of a moment.
@@ -119,7 +123,7 @@ func (p *player) begin() ([]machine.Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.number, p.events = b.Number, 1
+	p.number, p.events, p.home = b.Number, 1, b.Home
 	return p.feed(accepted)
 }
 

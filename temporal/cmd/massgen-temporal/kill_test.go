@@ -49,9 +49,10 @@ func TestTheOnlyWorkerIsKilled(t *testing.T) {
 	w := newWorld(t)
 	s, client, working, config := w.inMidTurn("worker")
 	working[0].kill()
-	close(s.release)
+	s.free()
 	w.worker("another", config)
 	w.checkUnrepeated(s, w.result(client), 1)
+	w.checkHistories("worker lost")
 }
 
 // TestOneOfTwoWorkersIsKilled: the one that has the call of agent3 under way, so that the
@@ -68,7 +69,7 @@ func TestOneOfTwoWorkersIsKilled(t *testing.T) {
 					worker.kill()
 				}
 			}
-			close(s.release)
+			s.free()
 			w.checkUnrepeated(s, w.result(client), repeated)
 		})
 	}
@@ -95,7 +96,7 @@ func TestTheServerIsKilled(t *testing.T) {
 	w := newWorld(t)
 	s, client, _, _ := w.inMidTurn("worker")
 	w.killServer()
-	close(s.release)
+	s.free()
 	w.startServer()
 	r := w.result(client)
 	w.checkUnrepeated(s, r, r.RepeatedCalls)
@@ -108,7 +109,7 @@ func TestTheClientIsKilled(t *testing.T) {
 	client.kill()
 	again := w.start("client", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(),
 		"--session-id", "s", "--continue", "--json", "--automation")
-	close(s.release)
+	s.free()
 	w.checkUnrepeated(s, w.result(again), 0)
 }
 
@@ -143,7 +144,7 @@ func TestASecondTurnIsRefused(t *testing.T) {
 	if second.ProcessState.ExitCode() == 0 || !strings.Contains(second.stderr.String(), "a turn is running on this session") {
 		t.Errorf("exit status %d: %s", second.ProcessState.ExitCode(), second.stderr.String())
 	}
-	close(s.release)
+	s.free()
 	w.checkUnrepeated(s, w.result(client), 0)
 }
 

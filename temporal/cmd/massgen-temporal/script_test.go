@@ -20,6 +20,8 @@ type service struct {
 	// held says which calls are not answered before release.
 	held    func(backendtest.Call) bool
 	release chan struct{}
+	// free releases what is held, and holds nothing any more.
+	free func()
 
 	mu      sync.Mutex
 	holding int
@@ -27,6 +29,7 @@ type service struct {
 
 func newService(t *testing.T, reply func(backendtest.Call) backendtest.Reply) *service {
 	s := &service{held: func(backendtest.Call) bool { return false }, release: make(chan struct{})}
+	s.free = sync.OnceFunc(func() { close(s.release) })
 	s.Server = backendtest.NewServer(t, func(c backendtest.Call) backendtest.Reply {
 		if s.held(c) {
 			s.mu.Lock()
@@ -36,6 +39,7 @@ func newService(t *testing.T, reply func(backendtest.Call) backendtest.Reply) *s
 		}
 		return reply(c)
 	})
+	t.Cleanup(s.free) // before the server waits for its calls
 	return s
 }
 
