@@ -172,9 +172,9 @@ func (w *world) start(folder string, args ...string) *process {
 	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
 	p.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + w.database}
-	ok(w.t, p.Cmd.Start())
+	ok(w.t, p.Start())
 	go func() {
-		_ = p.Cmd.Wait() // its status is in ProcessState
+		_ = p.Wait() // its status is in ProcessState
 		close(p.ended)
 	}()
 	w.t.Cleanup(func() {
