@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/massgen/massgen/backends/backendtest"
@@ -73,6 +74,20 @@ func TestOneOfTwoWorkersIsKilled(t *testing.T) {
 			w.checkUnrepeated(s, w.result(client), repeated)
 		})
 	}
+}
+
+// TestAWorkerThatIsToldToEnd gives back what it has under way.
+func TestAWorkerThatIsToldToEnd(t *testing.T) {
+	w := newWorld(t)
+	s, client, working, config := w.inMidTurn("worker")
+	ok(t, working[0].Process.Signal(syscall.SIGTERM))
+	<-working[0].ended
+	if status := working[0].ProcessState.ExitCode(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.free()
+	w.worker("another", config)
+	w.checkUnrepeated(s, w.result(client), 1)
 }
 
 // caller is the process of the worker that has a call under way.
