@@ -119,6 +119,9 @@ func TestAnotherEnginePlaysTheTurn(t *testing.T) {
 		t.Errorf("history %+v, %v", history, err)
 	}
 	p.Wait()
+	if _, err := p.Rerun(t.Context(), Point{Session: "s", Turn: 1, Round: 1}, "other"); err == nil {
+		t.Error("it goes on from a round elsewhere")
+	}
 	if _, err := p.Resume(t.Context(), "s"); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("resume: %v", err)
 	}

@@ -35,6 +35,8 @@ type request struct {
 	// Owner is the name under which all workers hold the session.
 	Owner    string   `json:"owner"`
 	Settings Settings `json:"settings"`
+	// At is when the turn began, by the workflow's clock, which all of its times are from.
+	At kernel.Time `json:"at,omitempty"`
 	// Played is set for a turn that goes on as a new run.
 	Played *played `json:"played,omitempty"`
 }

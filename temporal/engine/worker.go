@@ -121,7 +121,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	if err != nil {
 		return begun{}, err
 	}
-	accepted, err := h.accept(ctx, store, in.Session, string(question), b)
+	accepted, err := h.accept(ctx, store, in, string(question), b)
 	if err != nil {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
@@ -143,16 +143,17 @@ func (h *hands) begun(number int, accepted []byte) (begun, error) {
 }
 
 // accept writes the first event.
-func (h *hands) accept(ctx context.Context, store Store, session, question string, b sessions.Begun) ([]byte, error) {
-	accepted, err := h.panel.On(store).Prepare(ctx, session, question, b)
+func (h *hands) accept(ctx context.Context, store Store, in request, question string, b sessions.Begun) ([]byte, error) {
+	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, question, b)
 	if err != nil {
 		return nil, err
 	}
+	accepted.At = in.At
 	data, err := turn.Encode(accepted)
 	if err != nil {
 		return nil, err
 	}
-	return data, store.AppendAt(ctx, session, b.Turn, 0, data)
+	return data, store.AppendAt(ctx, in.Session, b.Turn, 0, data)
 }
 
 // journal writes one event.

@@ -102,10 +102,17 @@ func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx
 
 func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.number} }
 
+// storePatience is how long a turn waits for a store that does not work, before it is left
+// unfinished.
+const storePatience = time.Hour
+
 // bookkeeping are the options of the activities that only need the store: they are tried
 // until it works.
 func (p *player) bookkeeping() workflow.ActivityOptions {
-	return workflow.ActivityOptions{StartToCloseTimeout: 2 * time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second}}
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 2 * time.Minute, ScheduleToCloseTimeout: storePatience,
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+	}
 }
 
 // begin begins the turn, or goes on with one that another run has begun, and returns the
@@ -115,6 +122,7 @@ func (p *player) begin() ([]machine.Effect, error) {
 		return p.takeUp(*p.in.Played)
 	}
 	var b begun
+	p.in.At = now(p.root)
 	ctx := workflow.WithActivityOptions(p.root, p.bookkeeping())
 	if err := workflow.ExecuteActivity(ctx, prepareName, p.in).Get(p.root, &b); err != nil {
 		return nil, err
@@ -134,7 +142,7 @@ func (p *player) apply(ev turn.Event) ([]machine.Effect, error) {
 		return nil, err
 	}
 	ctx := workflow.WithLocalActivityOptions(p.root, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 30 * time.Second, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+		StartToCloseTimeout: 30 * time.Second, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
 	})
 	e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.events, Event: data}
 	if err := workflow.ExecuteLocalActivity(ctx, journalName, e).Get(p.root, nil); err != nil {
