@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres real-model live ci
+.PHONY: build test race lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci
 
 BINARY ?= massgen
 
@@ -48,8 +48,11 @@ judges: ## let programs of others judge the adapters; installs them once
 mcp: ## have agents use MCP servers that others wrote; installs them once
 	bash scripts/mcp.sh
 
-postgres: ## the tests of temporal/, on a PostgreSQL server that is thrown away
+postgres: ## the tests of the store in PostgreSQL, on a server that is thrown away
 	bash scripts/postgres.sh
+
+temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs the latter once
+	bash scripts/temporal.sh
 
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
 	bash scripts/real_model.sh

@@ -265,15 +265,12 @@ func (e *engine) took(r result) error {
 func (e *engine) end(err error) []machine.Aside {
 	t := e.turn
 	t.ended = time.Now()
-	var resultErr error
-	t.result, resultErr = e.result()
-	asked, askedErr := e.asked()
-	err = errors.Join(err, resultErr, askedErr, e.noteSpent())
+	kept, unkept, err := e.outcome(err)
 	var following []machine.Aside
 	if err != nil {
 		err = errors.Join(err, e.leave())
 	} else {
-		following, err = e.keepResult(asked)
+		following, err = e.keepResult(kept, unkept)
 	}
 	if hookErr := e.afterTurn(); hookErr != nil {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
@@ -284,24 +281,36 @@ func (e *engine) end(err error) []machine.Aside {
 	return following
 }
 
-// keepResult keeps what the turn came to, and returns the calls that are to follow it.
-// Messages that cannot be kept cost no answer.
-func (e *engine) keepResult(asked string) ([]machine.Aside, error) {
-	kept := e.ended()
+// outcome makes the result, and returns what the store is to keep of it. The error is err
+// with what went wrong here; messages that cannot be kept cost no answer, and unkept says
+// why.
+func (e *engine) outcome(err error) (kept sessions.Ended, unkept, failed error) {
+	var resultErr error
+	e.turn.result, resultErr = e.result()
+	asked, askedErr := e.asked()
+	if failed = errors.Join(err, resultErr, askedErr, e.noteSpent()); failed != nil {
+		return kept, nil, failed
+	}
+	kept = e.ended()
 	if asked != e.turn.question {
 		kept.Question = asked
 	}
-	err := e.addMessages(&kept)
+	unkept = e.addMessages(&kept)
+	return kept, unkept, nil
+}
+
+// keepResult keeps what the turn came to, and returns the calls that are to follow it.
+func (e *engine) keepResult(kept sessions.Ended, unkept error) ([]machine.Aside, error) {
 	var following []machine.Aside
-	if err == nil {
+	if unkept == nil {
 		following = e.following(kept)
 	}
-	if endErr := e.commit(kept, len(following) > 0); endErr != nil {
-		return nil, errors.Join(err, fmt.Errorf("end turn %s: %w", e.turn.ID(), endErr))
+	if err := e.commit(kept, len(following) > 0); err != nil {
+		return nil, errors.Join(unkept, fmt.Errorf("end turn %s: %w", e.turn.ID(), err))
 	}
-	var sessionErr error
-	e.turn.result.Session, sessionErr = e.tellSession()
-	return following, errors.Join(err, sessionErr)
+	var err error
+	e.turn.result.Session, err = e.tellSession()
+	return following, errors.Join(unkept, err)
 }
 
 // commit keeps what the turn came to, and goes on holding the session if calls follow.

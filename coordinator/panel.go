@@ -117,6 +117,9 @@ type Options struct {
 	// Budget is the most that may be spent; the zero value is no limit.
 	Budget Budget
 	Store  Store
+	// Engine plays the turns of the panel in other processes, which this one watches by
+	// the journal. Nil plays them here.
+	Engine Engine
 	// Sections returns what the next turn's system messages have beside the agents' own
 	// and the coordination's, such as what is known of the user; nil adds nothing. It
 	// is called for turns of several sessions at once.
@@ -191,9 +194,14 @@ func New(opts Options) (*Panel, error) {
 			return nil, err
 		}
 	}
+	return newPanel(opts), nil
+}
+
+// newPanel returns a panel whose options are in order.
+func newPanel(opts Options) *Panel {
 	p := &Panel{opts: opts, scheduler: goroutines{}}
 	p.idle = sync.NewCond(&p.mu)
-	return p, nil
+	return p
 }
 
 // checkAgents returns the agents' ids, or what is wrong with the agents.
@@ -246,6 +254,9 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	question = contextbuild.Clean(question)
 	if err := CheckQuestion(question); err != nil {
 		return nil, err
+	}
+	if p.opts.Engine != nil {
+		return p.startElsewhere(ctx, session, question)
 	}
 	begun, err := p.opts.Store.Begin(ctx, session, question)
 	if err != nil {

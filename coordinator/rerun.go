@@ -30,6 +30,9 @@ func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error)
 }
 
 func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error) {
+	if p.opts.Engine != nil {
+		return nil, errors.New("only a panel that plays its turns itself can do that (--engine local)")
+	}
 	store := p.opts.Store
 	events, err := readJournal(ctx, store, from.Session, from.Turn)
 	if err != nil {

@@ -27,6 +27,9 @@ import (
 // that was sent, as after a change of the prompts: Abandon leaves such a turn.
 func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
 	session = cmp.Or(session, sessions.Default)
+	if p.opts.Engine != nil {
+		return p.attach(ctx, session)
+	}
 	begun, err := p.opts.Store.Resume(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("resume session %s: %w", session, err)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command beside a PostgreSQL server of its own, which MASSGEN_TEST_DATABASE
 # names to it: "scripts/postgres.sh COMMAND ARGUMENT...". Without a command it runs
-# the tests of temporal/. The server listens on a socket in a temporary folder only,
+# the tests of temporal/postgres. The server listens on a socket in a temporary folder only,
 # and both are gone afterwards, also if this script is killed.
 set -euo pipefail
 
@@ -61,6 +61,6 @@ as_user "$bin/pg_ctl" start --wait --pgdata "$work/data" --log "$work/data/log" 
 export MASSGEN_TEST_DATABASE="postgres:///postgres?user=massgen&host=$work"
 if [ $# -eq 0 ]; then
 	cd "$(dirname "$0")/../temporal"
-	set -- go test -race -shuffle=on -count=1 ./...
+	set -- go test -race -shuffle=on -count=1 ./postgres
 fi
 "$@" 3>&-

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -37,13 +38,22 @@ type Resumed struct {
 	Budget budget.Limits `json:"budget,omitzero"`
 }
 
+// Lost is a model call whose worker was lost while the turn went on: the call is made
+// again, and may be paid for twice.
+type Lost struct {
+	At  kernel.Time `json:"at"`
+	Key machine.Key `json:"key"`
+}
+
 func (e Reserving) at() kernel.Time { return e.At }
 func (e Settled) at() kernel.Time   { return e.At }
 func (e Resumed) at() kernel.Time   { return e.At }
+func (e Lost) at() kernel.Time      { return e.At }
 
 func (Reserving) kind() string { return "reserving" }
 func (Settled) kind() string   { return "settled" }
 func (Resumed) kind() string   { return "resumed" }
+func (Lost) kind() string      { return "lost" }
 
 // Granted lets a call's attempt be sent.
 type Granted struct{ Key machine.Key }
@@ -166,6 +176,19 @@ func (u Usage) amount() budget.Amount {
 		a.USD = budget.Dollars(*u.CostUSD)
 	}
 	return a
+}
+
+// lost books a call that was under way as made and of unknown cost, unless it waited for
+// the budget.
+func (m *Machine) lost(ev Lost) error {
+	if !m.isOut(ev.Key) {
+		return fmt.Errorf("no effect %s is out", ev.Key)
+	}
+	if !slices.ContainsFunc(m.waiting(), func(a attempt) bool { return a.Key == ev.Key }) {
+		m.s.Account.Repeated++
+		m.book(ev.Key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+	}
+	return m.settled(Settled{At: ev.At, Key: ev.Key})
 }
 
 // calls are the model calls that are out.

@@ -118,6 +118,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[Settled](head.Event)
 	case Resumed{}.kind():
 		return decode[Resumed](head.Event)
+	case Lost{}.kind():
+		return decode[Lost](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }

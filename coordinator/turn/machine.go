@@ -166,6 +166,8 @@ func (m *Machine) take(ev Event) error {
 		return m.settled(ev)
 	case Resumed:
 		return m.resumed(ev)
+	case Lost:
+		return m.lost(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }

@@ -11,8 +11,8 @@ import (
 // and in DESIGN.md.
 var layers = [][]string{
 	{"tests", "tests/arch", "tests/faults", "tests/judges", "tests/mcpservers", "tests/live"},
-	{"cmd/massgen"},
-	{"cmd/massgen/app"},
+	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
+	{"cmd/massgen/app", "temporal/engine"},
 	{"coordinator", "agents/conversation", "agents/mcp"},
 	{"agents/workspace", "agents/permission"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres"},
@@ -84,6 +84,8 @@ var confined = map[string][]string{
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"sessions/sqlite"},
 	"github.com/jackc/pgx/v5":                {"temporal/postgres"},
+	"go.temporal.io/sdk":                     {"temporal/engine"},
+	"go.temporal.io/api":                     {"temporal/engine"},
 	"github.com/tiktoken-go/tokenizer":       {"backends/tokens"},
 	"github.com/cenkalti/backoff/v5":         {"backends/retry", "agents/mcp"},
 	"github.com/sony/gobreaker/v2":           {"backends/retry"},

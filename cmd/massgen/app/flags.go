@@ -23,6 +23,8 @@ type options struct {
 	outputFile, dumpInputs             string
 	turnLimit                          time.Duration
 	budget                             configs.Budget
+	cluster                            clusterOptions
+	worker                             bool // it answers no question of its own
 
 	validate, example          string
 	listExamples, listBackends bool
@@ -148,12 +150,20 @@ func (p *program) cliApp() *cli.App {
 		UsageText: usageText, Description: description, Version: version(),
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
-		Flags:          append(p.options.flags(), cli.HelpFlag),
-		Commands:       []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.replayCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()},
+		Flags:          append(append(p.options.flags(), p.clusterFlags()...), cli.HelpFlag),
+		Commands:       p.commands(),
 		Action:         func(c *cli.Context) error { return p.root(c.Context) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
 	}
+}
+
+func (p *program) commands() []*cli.Command {
+	list := []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.replayCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()}
+	if p.env.Cluster != nil {
+		list = append(list, p.workerCommand())
+	}
+	return list
 }
 
 // helpCommand is for who types it: without it, help would be a question.

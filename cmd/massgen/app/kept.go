@@ -61,14 +61,14 @@ func (c keptCommand) cli(p *program) *cli.Command {
 // keptFlags are the flags of the program that such a command has too. Only what is
 // given changes an option, which may stand before the command as well.
 func (p *program) keptFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "state-dir", Usage: "the sessions kept in `DIR`",
 			Action: func(_ *cli.Context, dir string) error { p.options.stateDir = dir; return nil }},
 		&cli.StringFlag{Name: "session", Aliases: []string{"session-id"}, Usage: "the session kept in a `FILE` of its own, such as ./chat.db",
 			Action: func(_ *cli.Context, file string) error { p.options.sessionID = file; return nil }},
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print one line of JSON",
 			Action: func(_ *cli.Context, on bool) error { p.options.json = on; return nil }},
-	}
+	}, p.databaseFlag()...)
 }
 
 func (c keptCommand) usage() string {

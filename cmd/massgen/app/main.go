@@ -34,6 +34,8 @@ type Env struct {
 	// LocalServers are the model servers that type auto looks for: base URLs by
 	// backend type. Nil means the types' default addresses.
 	LocalServers map[string]string
+	// Cluster is where turns are played if not here; nil plays all of them here.
+	Cluster Cluster
 }
 
 // System is the Env of a real process.

@@ -115,8 +115,14 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	if failed = append(failed, faults...); len(failed) > 0 {
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
+	if s != nil && (s.engine != nil || s.options.worker) {
+		if err := asides.checkElsewhere(); err != nil {
+			return nil, nil, err
+		}
+		opts.Engine, opts.Sections = s.engine, s.sectionsOf
+	}
 	asides.addAsides(&opts, s)
-	if s != nil && s.toolbox != nil {
+	if s != nil && s.engine == nil && s.toolbox != nil {
 		if err := s.openTools(ctx, opts.Agents); err != nil {
 			return nil, nil, err
 		}

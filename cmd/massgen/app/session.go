@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -32,7 +33,10 @@ type session struct {
 	models   []reached
 	toolbox  *toolbox               // nil for a session that nobody asks
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
-	notices  []string               // what every result is to be read with
+	// engine plays the turns, over connection; both are nil for turns that are played here.
+	engine     coordinator.Engine
+	connection io.Closer
+	notices    []string // what every result is to be read with
 
 	// questions are the tool calls that a person is asked about, and in is where they
 	// type, nil before it is needed.
@@ -103,7 +107,10 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		s.notices = append(s.notices, notice)
 		s.console.warn(notice)
 	}
-	if s.id, err = p.sessionID(ctx, s.store, !keep); err != nil {
+	if s.id, err = p.sessionID(ctx, s.store, !keep); err == nil {
+		err = p.connect(ctx, s)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s); err != nil {
@@ -137,7 +144,7 @@ func (s *session) load(ctx context.Context) error {
 	switch {
 	case err != nil || last.Status != sessions.Running:
 		return err
-	case left:
+	case left, s.engine != nil && s.options.goOn: // it may be played without this process
 		s.unfinished = &last
 	default:
 		s.busy = true
@@ -391,5 +398,9 @@ func (s *session) close() error {
 // closeAll ends what the session has opened.
 func (s *session) closeAll() error {
 	s.closeKeyboard()
-	return errors.Join(s.toolbox.close(), s.resolver.close(), s.store.Close())
+	var err error
+	if s.connection != nil {
+		err = s.connection.Close()
+	}
+	return errors.Join(err, s.toolbox.close(), s.resolver.close(), s.store.Close())
 }

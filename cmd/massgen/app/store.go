@@ -126,6 +126,9 @@ func (s *maskedStore) Close() error {
 
 // openStore opens the store of sessions, which is made if it is not there.
 func (p *program) openStore(ctx context.Context) (*maskedStore, error) {
+	if address := p.database(); address != "" {
+		return p.openDatabase(ctx, address)
+	}
 	path, err := p.statePath()
 	if err != nil {
 		return nil, err
@@ -145,6 +148,9 @@ func (p *program) storeInMemory(path string) *maskedStore {
 // storeIfThere opens the store of sessions and makes none: if it is not there, it is
 // an empty one in memory.
 func (p *program) storeIfThere(ctx context.Context) (*maskedStore, error) {
+	if p.database() != "" {
+		return p.openStore(ctx)
+	}
 	path, err := p.statePath()
 	if err != nil {
 		return nil, err
@@ -165,7 +171,7 @@ func (p *program) storeToAsk(ctx context.Context) (store *maskedStore, notice st
 		return store, "", err
 	}
 	store, err = p.openStore(ctx)
-	named := o.stateDir != "" || o.sessionID != "" && o.sessionID != newSession
+	named := p.database() != "" || o.stateDir != "" || o.sessionID != "" && o.sessionID != newSession
 	if err == nil || named || ctx.Err() != nil || p.storeIsThere() {
 		return store, "", err
 	}

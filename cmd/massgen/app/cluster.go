@@ -1,0 +1,202 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/sessions/topic"
+)
+
+// Cluster is an engine, and a store, that several machines share: the module temporal has
+// one. Its methods are called by one goroutine.
+type Cluster interface {
+	// OpenStore opens the database that keeps the sessions.
+	OpenStore(ctx context.Context, address string) (Keeper, error)
+	// Connect reaches the engine; who closes it leaves what is played.
+	Connect(ctx context.Context, at ClusterAddress) (coordinator.Engine, io.Closer, error)
+	// Work takes part in the turns of others, with a panel of the store that was opened,
+	// until ctx is done. What redact changes is not kept.
+	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, redact func(string) string) error
+}
+
+// Keeper is a store of sessions for the program.
+type Keeper interface {
+	keeper
+	io.Closer
+	// Place says where the store is, for people.
+	Place() string
+}
+
+// ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
+// the workers of one config listen to.
+type ClusterAddress struct{ Address, Namespace, Queue string }
+
+// clusterOptions are the flags of a program with a Cluster.
+type clusterOptions struct {
+	engine, database string
+	at               ClusterAddress
+}
+
+// The values of --engine.
+const (
+	localEngine    = "local"
+	temporalEngine = "temporal"
+)
+
+// clusterCategory is where --help has these flags.
+const clusterCategory = "Several machines"
+
+// databaseVariable is where the address of the database may stand, which may have a
+// password.
+const databaseVariable = "MASSGEN_DATABASE"
+
+// clusterFlags are none for a program without a Cluster.
+func (p *program) clusterFlags() []cli.Flag {
+	if p.env.Cluster == nil {
+		return nil
+	}
+	o := &p.options.cluster
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "engine", Category: clusterCategory, DefaultText: temporalEngine,
+			Usage: "`NAME`: temporal plays turns by workers, local in this process", Action: func(_ *cli.Context, name string) error {
+				if name != localEngine && name != temporalEngine {
+					return fmt.Errorf("--engine is %q: it is %s or %s", shortened(name, 40), localEngine, temporalEngine)
+				}
+				o.engine = name
+				return nil
+			}},
+		p.addressFlag("temporal-address", "the Temporal server, `HOST:PORT`", "127.0.0.1:7233", &o.at.Address),
+		p.addressFlag("temporal-namespace", "its namespace `NAME`", "default", &o.at.Namespace),
+		p.addressFlag("temporal-queue", "the queue `NAME` of the workers with the same config", "massgen", &o.at.Queue),
+	}, p.databaseFlag()...)
+}
+
+func (p *program) addressFlag(name, about, value string, to *string) cli.Flag {
+	*to = value
+	return &cli.StringFlag{Name: name, Category: clusterCategory, Usage: about, DefaultText: value, Action: func(_ *cli.Context, given string) error {
+		*to = given
+		return nil
+	}}
+}
+
+// databaseFlag is there too for the commands that look into a store.
+func (p *program) databaseFlag() []cli.Flag {
+	if p.env.Cluster == nil {
+		return nil
+	}
+	return []cli.Flag{&cli.StringFlag{Name: "database", Category: clusterCategory,
+		Usage: "keep sessions in the PostgreSQL database at `URL`; also " + databaseVariable,
+		Action: func(_ *cli.Context, url string) error {
+			p.options.cluster.database = url
+			return nil
+		}}}
+}
+
+// database is the address of the database, "" for a file. A file that is named is meant
+// rather than a variable.
+func (p *program) database() string {
+	if p.env.Cluster == nil {
+		return ""
+	}
+	if url := p.options.cluster.database; url != "" {
+		return url
+	}
+	if p.options.stateDir != "" || isPath(p.options.sessionID) {
+		return ""
+	}
+	url, _ := p.env.Lookup(databaseVariable)
+	return url
+}
+
+// openDatabase opens the store that all workers share.
+func (p *program) openDatabase(ctx context.Context, address string) (*maskedStore, error) {
+	p.console.secrets.AddURL(address)
+	store, err := p.env.Cluster.OpenStore(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("--database: %w", err)
+	}
+	return &maskedStore{store, store.Place(), store, p.console.secrets.Redact}, nil
+}
+
+// connect reaches the engine that plays the session's turns, if they are not played here.
+func (p *program) connect(ctx context.Context, s *session) error {
+	if p.env.Cluster == nil || p.options.cluster.engine == localEngine {
+		return nil
+	}
+	if p.database() == "" {
+		return fmt.Errorf("--engine temporal needs --database URL, or %s: the store that all workers share", databaseVariable)
+	}
+	var err error
+	s.engine, s.connection, err = p.env.Cluster.Connect(ctx, p.options.cluster.at)
+	if err != nil {
+		return fmt.Errorf("--temporal-address: %w", err)
+	}
+	return nil
+}
+
+// checkElsewhere says what of a config only the local engine does.
+func (h helpers) checkElsewhere() error {
+	var wants []string
+	if h.topic != nil {
+		wants = append(wants, "topic.model")
+	}
+	if h.facts != nil {
+		wants = append(wants, "memory.facts")
+	}
+	if len(wants) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: the engine temporal does not make these calls: leave them out of the config, or use --engine local", strings.Join(wants, ", "))
+}
+
+// workerCommand plays turns for those who ask.
+func (p *program) workerCommand() *cli.Command {
+	return &cli.Command{
+		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
+		HideHelpCommand: true, Flags: append(p.options.flags(), p.clusterFlags()...),
+		Action: func(c *cli.Context) error { return p.work(c.Context) },
+	}
+}
+
+func (p *program) work(ctx context.Context) (err error) {
+	switch {
+	case len(p.words) > 0:
+		return errors.New("worker: it takes no question")
+	case p.database() == "":
+		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", databaseVariable)
+	}
+	p.options.noDisplay, p.options.cluster.engine = true, localEngine
+	p.options.worker = true
+	p.log = p.logger()
+	s, err := p.openSession(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	interrupts := p.watch.take()
+	go func() {
+		select {
+		case <-interrupts:
+			stop()
+		case <-working.Done():
+		}
+	}()
+	at := p.options.cluster.at
+	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.panelLine())
+	return p.env.Cluster.Work(working, at, s.panel, p.console.secrets.Redact)
+}
+
+// sectionsOf are the sections for a session that this one is not.
+func (s *session) sectionsOf(ctx context.Context, id string) ([]string, error) {
+	other := *s
+	other.place = place{id: id, topic: topic.State{}}
+	return other.sections(ctx, id)
+}

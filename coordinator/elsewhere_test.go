@@ -1,0 +1,128 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// plain is an Engine that does one thing after the other, with the parts of a panel. It
+// loses the first call of each agent, and does it again.
+type plain struct {
+	t     *testing.T
+	panel *Panel
+	store *sessions.Memory
+}
+
+// plainPlay is one turn of it; done is closed at its end.
+type plainPlay struct {
+	number int
+	done   chan struct{}
+	err    error
+}
+
+func (p *plainPlay) Number() int                     { return p.number }
+func (p *plainPlay) Interrupt(context.Context) error { return nil }
+func (p *plainPlay) Wait(context.Context) error {
+	<-p.done
+	return p.err
+}
+
+func (e *plain) Attach(context.Context, string) (Play, error) { return nil, sessions.ErrNoSession }
+
+func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref) (Play, error) {
+	text, err := e.store.Get(ctx, question)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := e.store.Begin(ctx, session, string(text))
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := e.panel.Prepare(ctx, session, string(text), begun)
+	if err != nil {
+		return nil, err
+	}
+	play := &plainPlay{number: begun.Turn, done: make(chan struct{})}
+	go func() {
+		defer close(play.done)
+		ctx := context.WithoutCancel(ctx)
+		play.err = errors.Join(e.play(ctx, session, begun.Turn, accepted), e.panel.Conclude(ctx, session, begun.Turn))
+	}()
+	return play, nil
+}
+
+func (e *plain) play(ctx context.Context, session string, number int, first turn.Event) error {
+	var m turn.Machine
+	events := []turn.Event{first}
+	for len(events) > 0 {
+		ev := events[0]
+		events = events[1:]
+		data, err := turn.Encode(ev)
+		if err == nil {
+			err = e.store.Append(ctx, session, number, data)
+		}
+		if err != nil {
+			return err
+		}
+		commands, err := m.Apply(ev)
+		if err != nil {
+			return err
+		}
+		for _, c := range commands {
+			run, ok := c.(turn.Run)
+			if !ok {
+				continue
+			}
+			key, at := run.Effect.EffectKey(), turn.When(ev)+1
+			if key.Round == 1 {
+				events = append(events, turn.Lost{At: at, Key: key})
+			}
+			reply, err := e.panel.Perform(ctx, m.Turn(), run.Effect, key.Round == 1)
+			if err != nil {
+				return err
+			}
+			events = append(events, turn.ModelDone{At: at, Key: key, Reply: reply.(machine.ModelReply)})
+		}
+	}
+	return nil
+}
+
+// TestAnotherEnginePlaysTheTurn, and the panel tells of it, and of calls that were made
+// again, from the journal.
+func TestAnotherEnginePlaysTheTurn(t *testing.T) {
+	engine := &plain{t: t}
+	p, store := panelOf(t, 3, "rules:\n  - {when: {round: 1}, reply: {new_answer: \"{{.Agent}} on {{.Question}}\"}}\n  - {when: {}, reply: {vote: {agent: agent2, reason: \"it is short\"}}}\n",
+		nil, func(o *Options) { o.Engine = engine })
+	engine.panel, engine.store = p.On(p.opts.Store), store
+	running := start(t, p, "energy")
+	r := wait(t, running)
+	if r.Status != kernel.Completed || r.Winner != "agent2" || r.Answer != "agent2 on energy" || r.Usage.Calls != 9 || r.RepeatedCalls != 3 || r.Usage.UnknownCalls != 3 {
+		t.Errorf("result %+v", r)
+	}
+	kinds := map[EventKind]int{}
+	for ev := range running.Events(t.Context()) {
+		kinds[ev.Kind]++
+	}
+	want := map[EventKind]int{StepStarted: 6, CallStarted: 6, Answered: 3, Voted: 3, SessionUpdated: 1, Ended: 1}
+	if !reflect.DeepEqual(kinds, want) {
+		t.Errorf("events %v, want %v", kinds, want)
+	}
+	history, err := store.History(t.Context(), "s")
+	if err != nil || len(history) != 1 || history[0].Answer != r.Answer || history[0].Usage.Calls != 9 {
+		t.Errorf("history %+v, %v", history, err)
+	}
+	p.Wait()
+	if _, err := p.Rerun(t.Context(), Point{Session: "s", Turn: 1, Round: 1}, "other"); err == nil {
+		t.Error("it goes on from a round elsewhere")
+	}
+	if _, err := p.Resume(t.Context(), "s"); !errors.Is(err, sessions.ErrNoSession) {
+		t.Errorf("resume: %v", err)
+	}
+}

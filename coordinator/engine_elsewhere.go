@@ -1,0 +1,188 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Engine plays turns in other processes, which share the panel's store and have panels of
+// the same agents. It is safe for concurrent use.
+type Engine interface {
+	// Begin has the next turn of a session begun, whose question is a text of the store. It
+	// returns when the turn's journal has its first event.
+	Begin(ctx context.Context, session string, question kernel.Ref) (Play, error)
+	// Attach returns the turn that is being played in a session. The error is
+	// sessions.ErrNoSession if there is none.
+	Attach(ctx context.Context, session string) (Play, error)
+}
+
+// Play is a turn that an Engine plays. It is safe for concurrent use.
+type Play interface {
+	// Number is the turn's place in its session.
+	Number() int
+	// Interrupt ends the turn with the best answer so far.
+	Interrupt(ctx context.Context) error
+	// Wait returns when the turn is over and its result is in the store.
+	Wait(ctx context.Context) error
+}
+
+// watchEvery is how often the journal of a turn that is played elsewhere is read.
+const watchEvery = 250 * time.Millisecond
+
+// startElsewhere has a turn played by Options.Engine.
+func (p *Panel) startElsewhere(ctx context.Context, session, question string) (*Turn, error) {
+	const patience = 3
+	for try := 1; ; try++ {
+		ref, err := p.opts.Store.Put(ctx, []byte(question))
+		if err != nil {
+			return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+		}
+		play, err := p.opts.Engine.Begin(ctx, session, ref)
+		if errors.Is(err, sessions.ErrNoText) && try < patience {
+			continue // by a turn that ended before this one named it
+		}
+		if err != nil {
+			return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+		}
+		t := newTurn(session, play.Number(), question)
+		if p.opts.BeforeTurn != nil {
+			if err := p.opts.BeforeTurn(ctx, t); err != nil {
+				return nil, errors.Join(fmt.Errorf("before turn %d: %w", t.number, err), play.Interrupt(context.WithoutCancel(ctx)))
+			}
+		}
+		p.watch(ctx, t, play)
+		return t, nil
+	}
+}
+
+// attach watches the turn that is played in a session already.
+func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
+	play, err := p.opts.Engine.Attach(ctx, session)
+	if err != nil {
+		return nil, fmt.Errorf("resume session %s: %w", session, err)
+	}
+	events, err := readJournal(ctx, p.opts.Store, session, play.Number())
+	if err != nil {
+		return nil, fmt.Errorf("resume session %s: %w", session, err)
+	}
+	accepted, err := p.accepted(events)
+	if err != nil {
+		return nil, fmt.Errorf("resume turn %d of session %s: %w", play.Number(), session, err)
+	}
+	question, err := p.opts.Store.Get(ctx, accepted.Turn.Question)
+	if err != nil {
+		return nil, fmt.Errorf("resume turn %d of session %s: %w", play.Number(), session, err)
+	}
+	t := newTurn(session, play.Number(), string(question))
+	t.started = time.UnixMilli(int64(accepted.At))
+	p.watch(ctx, t, play)
+	return t, nil
+}
+
+// watch sets an engine going that plays nothing and follows a play.
+func (p *Panel) watch(ctx context.Context, t *Turn, play Play) {
+	t.tools = make([][]agents.Tool, len(p.opts.Agents)) // they are where the turn is played
+	e := newEngine(ctx, p, t)
+	p.count(1)
+	go func() {
+		defer p.count(-1)
+		e.watch(ctx, play)
+	}()
+}
+
+// watch tells of a turn that is played elsewhere, from its journal, until it is over.
+func (e *engine) watch(ctx context.Context, play Play) {
+	t := e.turn
+	err := e.watchJournal(ctx, play)
+	t.ended = time.Now()
+	var resultErr, sessionErr error
+	t.result, resultErr = e.result()
+	t.result.Session, sessionErr = e.tellSession()
+	if err = errors.Join(err, resultErr, sessionErr); err == nil {
+		if err = e.afterTurn(); err != nil {
+			err = fmt.Errorf("after turn %s: %w", t.ID(), err)
+		}
+	}
+	t.err = err
+	e.timer.Stop()
+	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
+	close(t.done)
+	t.events.close()
+}
+
+// watchJournal follows the journal, and passes an interrupt on.
+func (e *engine) watchJournal(ctx context.Context, play Play) error {
+	over := make(chan error, 1)
+	waiting, stop := context.WithCancel(e.base)
+	defer stop()
+	go func() { over <- play.Wait(waiting) }()
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	interrupted, cancelled := e.turn.interrupt, ctx.Done()
+	applied := 0
+	for {
+		var err error
+		select {
+		case err = <-over:
+			_, readErr := e.catchUp(applied)
+			return errors.Join(err, readErr)
+		case <-ticker.C:
+			applied, err = e.catchUp(applied)
+		case <-interrupted:
+			interrupted, cancelled = nil, nil
+			err = play.Interrupt(e.base)
+		case <-cancelled:
+			interrupted, cancelled = nil, nil
+			err = play.Interrupt(e.base)
+		}
+		if err != nil {
+			stop()
+			return errors.Join(err, <-over)
+		}
+	}
+}
+
+// catchUp applies the events of the journal from a place on, and returns where it ends.
+func (e *engine) catchUp(from int) (int, error) {
+	events, err := readJournal(e.base, e.panel.opts.Store, e.turn.session, e.turn.number)
+	if err != nil {
+		return from, fmt.Errorf("turn %s: %w", e.turn.ID(), err)
+	}
+	for ; from < len(events); from++ {
+		if err := e.tellOf(events[from]); err != nil {
+			return from, fmt.Errorf("turn %s: event %d of its journal: %w", e.turn.ID(), from+1, err)
+		}
+	}
+	return from, nil
+}
+
+// tellOf applies an event of a turn that is played elsewhere, and tells of what follows.
+func (e *engine) tellOf(ev turn.Event) error {
+	commands, err := e.machine.Apply(ev)
+	if err != nil {
+		return err
+	}
+	for _, c := range commands {
+		switch c := c.(type) {
+		case turn.Run:
+			e.noteStep(c.Effect)
+			e.tellStart(c.Effect)
+		case turn.Wake, turn.Ask: // they are where the turn is played
+		case turn.Cancel:
+			if c.Agent != machine.NoAgent {
+				e.carry(c)
+			}
+		default:
+			e.carry(c)
+		}
+	}
+	return nil
+}

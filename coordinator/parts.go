@@ -1,0 +1,116 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// The parts of a turn for an engine that plays the machine itself (Engine): what comes
+// before its first event, one effect, and what follows its last event. The rest is
+// turn.Machine.
+
+// On returns the panel on another store: its own one for another owner. Turns of it are
+// none of this panel's for Wait.
+func (p *Panel) On(store Store) *Panel {
+	opts := p.opts
+	opts.Store = store
+	return newPanel(opts)
+}
+
+// Prepare returns the first event of a turn for which the store's session is held. It
+// stores what the event names.
+func (p *Panel) Prepare(ctx context.Context, session, question string, begun sessions.Begun) (turn.Accepted, error) {
+	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
+	described, err := p.prepare(ctx, t, begun.History)
+	if err != nil {
+		return turn.Accepted{}, err
+	}
+	limits, err := p.limits(ctx, session, begun.Turn)
+	if err != nil {
+		return turn.Accepted{}, err
+	}
+	e := newEngine(ctx, p, t)
+	return turn.Accepted{At: e.now(), Rules: p.opts.Rules, Turn: described, Budget: limits}, nil
+}
+
+// Perform runs an effect to its one result, as agents.Doer.Perform does, with this
+// panel's backends and tools. Again says that it was begun before by a process that was
+// lost: then a tool that may do twice what it is asked for is not called, and its result
+// says so. The error is that of a store that does not work, or of tools that cannot be
+// listed.
+func (p *Panel) Perform(ctx context.Context, described machine.Turn, effect machine.Effect, again bool) (machine.Event, error) {
+	t := newTurn(described.Session, described.Turn, "")
+	var err error
+	if t.tools, err = p.tools(ctx); err != nil {
+		return nil, err
+	}
+	e := newEngine(ctx, p, t)
+	call, isTool := effect.(machine.ToolCall)
+	if again && isTool {
+		mayRepeat, err := e.doer.MayRepeat(e.base, call)
+		if err != nil {
+			return nil, err
+		}
+		if !mayRepeat {
+			return e.doer.Interrupted(e.base, call)
+		}
+	}
+	if p.opts.PanelValue != nil {
+		ctx = agents.WithPanelValue(ctx, p.opts.PanelValue)
+	}
+	return e.doer.Perform(ctx, described, effect)
+}
+
+// Conclude keeps what a turn has come to whose journal is complete, and lets go of its
+// session. It can be done again by who does not know whether it was done.
+func (p *Panel) Conclude(ctx context.Context, session string, number int) error {
+	if err := p.conclude(ctx, session, number); err != nil {
+		return fmt.Errorf("end turn %d of session %s: %w", number, session, err)
+	}
+	return nil
+}
+
+func (p *Panel) conclude(ctx context.Context, session string, number int) error {
+	events, err := readJournal(ctx, p.opts.Store, session, number)
+	if err != nil {
+		return err
+	}
+	accepted, err := p.accepted(events)
+	if err != nil {
+		return err
+	}
+	question, err := p.opts.Store.Get(ctx, accepted.Turn.Question)
+	if err != nil {
+		return err
+	}
+	t := newTurn(session, number, string(question))
+	t.tools = make([][]agents.Tool, len(p.opts.Agents))
+	e := newEngine(ctx, p, t)
+	defer e.timer.Stop()
+	if !accepted.Budget.None() {
+		e.purse = newPurse(accepted.Budget)
+	}
+	for i, ev := range events {
+		if err := e.tellOf(ev); err != nil {
+			return fmt.Errorf("event %d of its journal: %w", i+1, err)
+		}
+		e.keep(ev)
+	}
+	if !e.machine.Over() {
+		return errors.New("its journal ends before the turn does")
+	}
+	t.started, t.ended = time.UnixMilli(int64(accepted.At)), time.UnixMilli(int64(turn.When(events[len(events)-1])))
+	kept, unkept, err := e.outcome(nil)
+	if err = errors.Join(err, unkept); err != nil {
+		return err
+	}
+	return e.commit(kept, false)
+}

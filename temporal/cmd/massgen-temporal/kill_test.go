@@ -1,0 +1,188 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/coordinator"
+)
+
+// inMidTurn begins a turn of three agents. It returns when two of them have answered, and
+// the call of agent3 is under way.
+func (w *world) inMidTurn(workers ...string) (s *service, client *process, working []*process, config string) {
+	w.t.Helper()
+	s = newService(w.t, agreeable)
+	s.held = func(c backendtest.Call) bool { return c.Model() == "agent3" && isBlind(c) }
+	config = w.config(s.agents(3)...)
+	for _, folder := range workers {
+		working = append(working, w.worker(folder, config))
+	}
+	client = w.ask(config, "energy?")
+	store := w.store()
+	w.until("two agents have answered, and the third is asked", func() bool { return replies(w.t, store, 1) == 2 && s.holds() == 1 })
+	return s, client, working, config
+}
+
+// checkUnrepeated says that the turn has come to its end, that no call was made again that
+// had its result, and that those that were are told of.
+func (w *world) checkUnrepeated(s *service, r coordinator.Result, repeated int) {
+	w.t.Helper()
+	if r.Status != "completed" || r.Winner != "agent2" || r.Rounds != 2 {
+		w.t.Errorf("%s, %s has won after %d rounds", r.Status, r.Winner, r.Rounds)
+	}
+	requests := 0
+	for body, n := range s.asked() {
+		requests += n
+		if n > 1 && !(n == 1+repeated && strings.Contains(body, `"model":"agent3"`)) {
+			w.t.Errorf("%d times: %.300s", n, body)
+		}
+	}
+	if requests != 6+repeated || r.RepeatedCalls != repeated || r.Usage.Calls != requests || r.Usage.UnknownCalls != repeated {
+		w.t.Errorf("%d requests, of which %d were made again; usage %+v", requests, r.RepeatedCalls, r.Usage)
+	}
+}
+
+func TestTheOnlyWorkerIsKilled(t *testing.T) {
+	w := newWorld(t)
+	s, client, working, config := w.inMidTurn("worker")
+	working[0].kill()
+	s.free()
+	w.worker("another", config)
+	w.checkUnrepeated(s, w.result(client), 1)
+	w.checkHistories("worker lost")
+}
+
+// TestOneOfTwoWorkersIsKilled: the one that has the call of agent3 under way, so that the
+// other makes it again, or the other, so that nobody does.
+func TestOneOfTwoWorkersIsKilled(t *testing.T) {
+	w := newWorld(t)
+	for name, repeated := range map[string]int{"the caller": 1, "the other": 0} {
+		t.Run(name, func(t *testing.T) {
+			w := w.of(t)
+			s, client, working, _ := w.inMidTurn("worker1", "worker2")
+			caller := w.caller()
+			for _, worker := range working {
+				if (worker.Process.Pid == caller) == (repeated == 1) {
+					worker.kill()
+				}
+			}
+			s.free()
+			w.checkUnrepeated(s, w.result(client), repeated)
+		})
+	}
+}
+
+// TestAWorkerThatIsToldToEnd gives back what it has under way.
+func TestAWorkerThatIsToldToEnd(t *testing.T) {
+	w := newWorld(t)
+	s, client, working, config := w.inMidTurn("worker")
+	ok(t, working[0].Process.Signal(syscall.SIGTERM))
+	<-working[0].ended
+	if status := working[0].ProcessState.ExitCode(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.free()
+	w.worker("another", config)
+	w.checkUnrepeated(s, w.result(client), 1)
+}
+
+// caller is the process of the worker that has a call under way.
+func (w *world) caller() (pid int) {
+	w.t.Helper()
+	c := w.dial()
+	found, err := c.DescribeWorkflowExecution(w.t.Context(), w.workflow(), "")
+	ok(w.t, err)
+	if len(found.PendingActivities) != 1 {
+		w.t.Fatalf("under way are %v", found.PendingActivities)
+	}
+	identity, _, _ := strings.Cut(found.PendingActivities[0].LastWorkerIdentity, "@")
+	pid, err = strconv.Atoi(identity)
+	ok(w.t, err)
+	return pid
+}
+
+// TestTheServerIsKilled, and comes back with what it has kept. The worker goes on with the
+// call meanwhile.
+func TestTheServerIsKilled(t *testing.T) {
+	w := newWorld(t)
+	s, client, _, _ := w.inMidTurn("worker")
+	w.killServer()
+	s.free()
+	w.startServer()
+	r := w.result(client)
+	w.checkUnrepeated(s, r, r.RepeatedCalls)
+}
+
+// TestTheClientIsKilled: the turn comes to its end, and another client is told.
+func TestTheClientIsKilled(t *testing.T) {
+	w := newWorld(t)
+	s, client, _, config := w.inMidTurn("worker")
+	client.kill()
+	again := w.start("client", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(),
+		"--session-id", "s", "--continue", "--json", "--automation")
+	s.free()
+	w.checkUnrepeated(s, w.result(again), 0)
+}
+
+// TestInterruptEndsTheTurn with the best so far, and closes the connection of the call
+// that is under way.
+func TestInterruptEndsTheTurn(t *testing.T) {
+	w := newWorld(t)
+	s := newService(t, func(c backendtest.Call) backendtest.Reply {
+		if c.Model() == "agent3" {
+			return backendtest.Reply{Fault: backendtest.HangBefore}
+		}
+		return agreeable(c)
+	})
+	config := w.config(s.agents(3)...)
+	w.worker("worker", config)
+	client := w.ask(config, "energy?")
+	store := w.store()
+	w.until("two agents have answered, and the third is asked", func() bool { return replies(t, store, 1) == 2 && s.Open() == 1 })
+	ok(t, client.Process.Signal(os.Interrupt))
+	r := w.result(client)
+	if r.Status != "interrupted" || r.Answer == "" || client.ProcessState.ExitCode() != 4 || s.Open() != 0 {
+		t.Errorf("exit status %d, %s, %q; %d connections", client.ProcessState.ExitCode(), r.Status, r.Answer, s.Open())
+	}
+}
+
+// TestASecondTurnIsRefused while one is played.
+func TestASecondTurnIsRefused(t *testing.T) {
+	w := newWorld(t)
+	s, client, _, config := w.inMidTurn("worker")
+	second := w.ask(config, "more?")
+	<-second.ended
+	if second.ProcessState.ExitCode() == 0 || !strings.Contains(second.stderr.String(), "a turn is running on this session") {
+		t.Errorf("exit status %d: %s", second.ProcessState.ExitCode(), second.stderr.String())
+	}
+	s.free()
+	w.checkUnrepeated(s, w.result(client), 0)
+}
+
+// TestBudgetHoldsOverWorkers: of calls that run on two workers, no more are sent than the
+// turn may have.
+func TestBudgetHoldsOverWorkers(t *testing.T) {
+	w := newWorld(t)
+	s := newService(t, agreeable)
+	config := w.config(s.agents(6, "budget: {max_calls: 8}")...)
+	w.worker("worker1", config)
+	w.worker("worker2", config)
+	r := w.result(w.ask(config, "energy?"))
+	if r.Status != "budget" || r.Budget == nil || r.Budget.SpentCalls != 8 || len(s.Calls()) != 8 {
+		t.Errorf("%s after %d requests, budget %+v", r.Status, len(s.Calls()), r.Budget)
+	}
+}
+
+// TestNoWorker: a turn that nobody would play is refused.
+func TestNoWorker(t *testing.T) {
+	w := newWorld(t)
+	client := w.ask(w.config(newService(t, agreeable).agents(3)...), "energy?")
+	<-client.ended
+	if client.ProcessState.ExitCode() == 0 || !strings.Contains(client.stderr.String(), "start one with massgen-temporal worker") {
+		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), client.stderr.String())
+	}
+}

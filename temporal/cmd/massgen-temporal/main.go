@@ -1,0 +1,71 @@
+// Command massgen-temporal is massgen for several machines: its turns are played by
+// workers, on a Temporal server, and its sessions are kept in a PostgreSQL database that
+// all of them share. "massgen-temporal worker" is one of the workers.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/temporal/engine"
+	"github.com/massgen/massgen/temporal/postgres"
+)
+
+func main() {
+	app.Launcher()
+	env := app.System()
+	env.Cluster = &cluster{settings: engine.Settings{}}
+	os.Exit(app.Main(os.Args, env))
+}
+
+// lease is how long a session is held for workers of whom nothing is heard. While one of
+// them is at work on its turn it is prolonged.
+const lease = time.Minute
+
+// cluster is app.Cluster on Temporal and PostgreSQL.
+type cluster struct {
+	settings engine.Settings
+	store    *postgres.Store
+}
+
+func (c *cluster) OpenStore(ctx context.Context, address string) (app.Keeper, error) {
+	store, err := postgres.Open(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	c.store = store
+	return store, nil
+}
+
+func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Engine, io.Closer, error) {
+	e, err := c.dial(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, e, nil
+}
+
+func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, redact func(string) string) (err error) {
+	e, err := c.dial(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	return e.Work(ctx, panel, func(owner string) engine.Store {
+		return &masked{c.store.As(owner, lease), redact}
+	})
+}
+
+func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engine, error) {
+	e, err := engine.Dial(ctx, engine.Options{Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings})
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return e, nil
+}

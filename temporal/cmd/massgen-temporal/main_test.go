@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/temporal/engine"
+	"github.com/massgen/massgen/temporal/postgres"
+)
+
+// The variables of scripts/temporal.sh: a database in which the tests may make schemas,
+// and the program of Temporal.
+const (
+	databaseTest = "MASSGEN_TEST_DATABASE"
+	temporalTest = "MASSGEN_TEST_TEMPORAL"
+)
+
+// programVariable has the settings with which the test's binary is massgen-temporal.
+const programVariable = "MASSGEN_TEST_SETTINGS"
+
+func TestMain(m *testing.M) {
+	app.Launcher()
+	if text := os.Getenv(programVariable); text != "" {
+		os.Exit(program(text))
+	}
+	if os.Getenv(databaseTest) == "" || os.Getenv(temporalTest) == "" {
+		fmt.Fprintf(os.Stderr, "%s or %s is missing: run these tests with scripts/temporal.sh\n", databaseTest, temporalTest)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// program is massgen-temporal with settings of a test.
+func program(settings string) int {
+	env, c := app.System(), &cluster{}
+	if err := json.Unmarshal([]byte(settings), &c.settings); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return app.ExitUsage
+	}
+	env.Cluster = c
+	return app.Main(os.Args, env)
+}
+
+// world is a Temporal server, a database, and a folder in which programs run.
+type world struct {
+	t        *testing.T
+	dir      string
+	address  string
+	database string
+	settings engine.Settings
+	server   *exec.Cmd
+}
+
+// newWorld starts a server. A worker of which nothing is heard for two seconds is lost.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t), database: newDatabase(t), settings: engine.Settings{Heartbeat: 2 * time.Second}}
+	w.startServer()
+	t.Cleanup(w.killServer)
+	return w
+}
+
+// freeAddress is one that nobody listens to. It is below those that the system gives away:
+// whoever asks one of these for a connection may come to be connected to itself.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			ok(t, l.Close())
+			return l.Addr().String()
+		}
+	}
+}
+
+// newDatabase is a schema of the database, which goes after the test.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	at, err := url.Parse(os.Getenv(databaseTest))
+	ok(t, err)
+	schema := fmt.Sprintf("test_%d", time.Now().UnixNano())
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), os.Getenv(databaseTest))
+		ok(t, err)
+		_, err = conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
+		ok(t, err)
+		ok(t, conn.Close(context.Background()))
+	})
+	query := at.Query()
+	query.Set("search_path", schema)
+	at.RawQuery = query.Encode()
+	return at.String()
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startServer starts the server, with what it kept the last time.
+func (w *world) startServer() {
+	w.t.Helper()
+	_, port, err := net.SplitHostPort(w.address)
+	ok(w.t, err)
+	w.server = exec.Command(os.Getenv(temporalTest), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port,
+		"--db-filename", filepath.Join(w.dir, "temporal.db"), "--log-level", "never")
+	ok(w.t, w.server.Start())
+	w.until("the server listens", func() bool {
+		e, err := engine.Dial(w.t.Context(), engine.Options{Address: w.address})
+		return err == nil && e.Close() == nil
+	})
+}
+
+func (w *world) killServer() {
+	_ = w.server.Process.Kill() // it may be gone already
+	_ = w.server.Wait()         // and was killed
+}
+
+// until waits for something that another process does.
+func (w *world) until(what string, is func() bool) {
+	w.t.Helper()
+	const patience, pause = time.Minute, 20 * time.Millisecond
+	for end := time.Now().Add(patience); !is(); {
+		if time.Now().After(end) {
+			w.t.Fatalf("%s: not within %s", what, patience)
+		}
+		<-time.After(pause)
+	}
+}
+
+// config writes a panel, whose lines are agents, and returns its file.
+func (w *world) config(lines ...string) string {
+	w.t.Helper()
+	file := filepath.Join(w.dir, "panel.yaml")
+	ok(w.t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	return file
+}
+
+// process is massgen-temporal as it runs.
+type process struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+	// ended is closed when it has ended.
+	ended chan struct{}
+}
+
+// start runs massgen-temporal in a folder of its own.
+func (w *world) start(folder string, args ...string) *process {
+	w.t.Helper()
+	settings, err := json.Marshal(w.settings)
+	ok(w.t, err)
+	dir := filepath.Join(w.dir, folder)
+	ok(w.t, os.MkdirAll(dir, 0o700))
+	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
+	p.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + w.database}
+	ok(w.t, p.Start())
+	go func() {
+		_ = p.Wait() // its status is in ProcessState
+		close(p.ended)
+	}()
+	w.t.Cleanup(func() {
+		p.kill()
+		if w.t.Failed() {
+			w.t.Logf("%s: %s\n%s", folder, strings.Join(args, " "), p.stderr.String())
+		}
+	})
+	return p
+}
+
+func (p *process) kill() {
+	_ = p.Process.Kill() // it may have ended
+	<-p.ended
+}
+
+// queue is that of the workers of this world.
+func (w *world) queue() string { return filepath.Base(w.dir) + w.t.Name() }
+
+// worker starts a worker for a config.
+func (w *world) worker(folder, config string) *process {
+	w.t.Helper()
+	return w.start(folder, "worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
+}
+
+// ask starts a client that asks one question.
+func (w *world) ask(config, question string, more ...string) *process {
+	w.t.Helper()
+	args := []string{"--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--session-id", "s", "--json", "--automation"}
+	return w.start("client", append(append(args, more...), question)...)
+}
+
+// result waits for a client's result.
+func (w *world) result(p *process) (r coordinator.Result) {
+	w.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(2 * time.Minute):
+		ok(w.t, p.Process.Signal(syscall.SIGQUIT))
+		<-p.ended
+		w.t.Fatal("the client does not end")
+	}
+	if err := json.Unmarshal(p.stdout.Bytes(), &r); err != nil {
+		w.t.Fatalf("exit status %d, %v: %s\n%s", p.ProcessState.ExitCode(), err, p.stdout.String(), p.stderr.String())
+	}
+	return r
+}
+
+// store opens the store that all share.
+func (w *world) store() *postgres.Store {
+	w.t.Helper()
+	s, err := postgres.Open(w.t.Context(), w.database)
+	ok(w.t, err)
+	w.t.Cleanup(func() { ok(w.t, s.Close()) })
+	return s
+}

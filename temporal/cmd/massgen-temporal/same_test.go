@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlite"
+)
+
+// scenario is a session that every engine and store must come to in the same way.
+type scenario struct {
+	name  string
+	reply func(backendtest.Call) backendtest.Reply
+	// config has the lines of the panel beside its agents, turns the models in the order
+	// in which they answer.
+	config []string
+	agents int
+	turns  []string
+	// historyLimit makes the turn go on as new runs of its workflow.
+	historyLimit int
+	// check looks at the last result.
+	check func(t *testing.T, r coordinator.Result)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{name: "consensus", agents: 3, reply: agreeable, turns: []string{
+			"agent3 agent1 agent2 agent2 agent3 agent1", "agent1 agent2 agent3 agent3 agent2 agent1",
+		}, check: completed("agent2")},
+		{name: "improvement", agents: 3, reply: improving, turns: []string{
+			"agent2 agent1 agent3 agent1 agent3 agent2 agent3 agent2 agent1",
+		}, check: completed("agent1")},
+		{name: "idle talk", agents: 2, reply: talking, turns: []string{"agent1 agent1 agent2 agent1 agent2 agent1"}, check: completed("agent2")},
+		{name: "alone", agents: 1, reply: alone, turns: []string{"agent1", "agent1"}, check: completed("agent1")},
+		{name: "new runs", agents: 3, reply: improving, historyLimit: 20, turns: []string{
+			"agent2 agent1 agent3 agent1 agent3 agent2 agent3 agent2 agent1",
+		}, check: completed("agent1")},
+	}
+}
+
+func completed(winner string) func(*testing.T, coordinator.Result) {
+	return func(t *testing.T, r coordinator.Result) {
+		if r.Status != "completed" || r.Winner != winner {
+			t.Errorf("%s, %s has won", r.Status, r.Winner)
+		}
+	}
+}
+
+// improving has agent1 give a better answer in round 2.
+func improving(c backendtest.Call) backendtest.Reply {
+	switch {
+	case isBlind(c):
+		return act("new_answer", `{"content":"the answer of %s"}`, c.Model())
+	case c.Model() == "agent1" && !strings.Contains(c.User(), "a better answer"):
+		return act("new_answer", `{"content":"a better answer"}`)
+	}
+	return act("vote", `{"agent_id":"agent1","reason":"it is the clearest"}`)
+}
+
+// talking has agent1 write text where it should act, once.
+func talking(c backendtest.Call) backendtest.Reply {
+	if c.Model() == "agent1" && isBlind(c) && len(c.Messages()) < 4 {
+		return backendtest.Reply{Text: "I think about it."}
+	}
+	return agreeable(c)
+}
+
+func alone(c backendtest.Call) backendtest.Reply {
+	return backendtest.Reply{Text: fmt.Sprintf("It is %s, after %d messages.", c.User(), len(c.Messages()))}
+}
+
+// TestEnginesAndStoresDoTheSame plays each scenario here, on SQLite, and on Temporal with
+// two workers, on PostgreSQL. The services give their answers in the same order.
+func TestEnginesAndStoresDoTheSame(t *testing.T) {
+	w := newWorld(t)
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			w := w.of(t)
+			here, atHome := w.playHere(s)
+			there, byWorkers := w.playThere(s)
+			s.check(t, here)
+			if diff := cmp.Diff(atHome, byWorkers); diff != "" {
+				t.Errorf("the transcripts (-here +on Temporal):\n%s", diff)
+			}
+			if diff := cmp.Diff(timelessResult(here), timelessResult(there)); diff != "" {
+				t.Errorf("the results (-here +on Temporal):\n%s", diff)
+			}
+		})
+	}
+}
+
+// of is the world of a part of a test, with a database and a folder of its own.
+func (w *world) of(t *testing.T) *world {
+	t.Helper()
+	own := *w
+	own.t, own.dir, own.database = t, t.TempDir(), newDatabase(t)
+	return &own
+}
+
+func (w *world) playHere(s scenario) (coordinator.Result, []string) {
+	w.t.Helper()
+	folder := filepath.Join(w.dir, "state")
+	store, err := sqlite.Open(w.t.Context(), filepath.Join(folder, "sessions.db"))
+	ok(w.t, err)
+	r := w.playTurns(s, store, nil, "--engine", "local", "--state-dir", folder)
+	var b bytes.Buffer
+	ok(w.t, store.Export(w.t.Context(), "s", &b))
+	ok(w.t, store.Close())
+	return r, transcript(w.t, &b)
+}
+
+func (w *world) playThere(s scenario) (coordinator.Result, []string) {
+	w.t.Helper()
+	w.settings.HistoryLimit = s.historyLimit
+	store := w.store()
+	r := w.playTurns(s, store, func(config string) {
+		w.worker("worker1", config)
+		w.worker("worker2", config)
+	})
+	var b bytes.Buffer
+	ok(w.t, store.Export(w.t.Context(), "s", &b))
+	w.checkHistories(s.name)
+	return r, transcript(w.t, &b)
+}
+
+// playTurns plays the turns of a scenario and returns the last result.
+func (w *world) playTurns(s scenario, store journals, work func(config string), flags ...string) (r coordinator.Result) {
+	w.t.Helper()
+	o := &order{t: w.t}
+	server := newService(w.t, func(c backendtest.Call) backendtest.Reply {
+		o.wait(c.Model())
+		return s.reply(c)
+	})
+	config := w.config(server.agents(s.agents, s.config...)...)
+	if work != nil {
+		work(config)
+	}
+	for i, models := range s.turns {
+		o.begin(store, i+1, models)
+		r = w.result(w.ask(config, fmt.Sprintf("question %d", i+1), flags...))
+	}
+	return r
+}
+
+// transcript is what a session has come to, without its times.
+func transcript(t *testing.T, exported *bytes.Buffer) []string {
+	t.Helper()
+	dump, err := sessions.ReadDump(exported)
+	ok(t, err)
+	var lines []string
+	for i, journal := range dump.Journals {
+		kept := dump.Turns[i]
+		lines = append(lines, fmt.Sprintf("turn %d: %q, %s, %s by %s, %d calls", kept.Number, kept.Question, kept.Status, kept.Answer, kept.Winner, kept.Usage.Calls))
+		for _, ev := range journal {
+			lines = append(lines, timeless(t, ev))
+		}
+	}
+	return lines
+}
+
+// timeless is JSON without what only the clock has put there.
+func timeless(t *testing.T, data []byte) string {
+	t.Helper()
+	var v any
+	ok(t, json.Unmarshal(data, &v))
+	text, err := json.MarshalIndent(without(v, "at", "took", "started", "duration_ms"), "", "  ")
+	ok(t, err)
+	return string(text)
+}
+
+func without(v any, keys ...string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range keys {
+			delete(v, key)
+		}
+		for key := range v {
+			v[key] = without(v[key], keys...)
+		}
+	case []any:
+		for i := range v {
+			v[i] = without(v[i], keys...)
+		}
+	}
+	return v
+}
+
+func timelessResult(r coordinator.Result) coordinator.Result {
+	r.DurationMS = 0
+	return r
+}

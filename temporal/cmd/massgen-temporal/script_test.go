@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/backendtest"
+)
+
+// service is a fake service whose models are the agents' ids. It counts what it is asked,
+// and lets a test say when it answers.
+type service struct {
+	*backendtest.Server
+	// held says which calls are not answered before release.
+	held    func(backendtest.Call) bool
+	release chan struct{}
+	// free releases what is held, and holds nothing any more.
+	free func()
+
+	mu      sync.Mutex
+	holding int
+}
+
+func newService(t *testing.T, reply func(backendtest.Call) backendtest.Reply) *service {
+	s := &service{held: func(backendtest.Call) bool { return false }, release: make(chan struct{})}
+	s.free = sync.OnceFunc(func() { close(s.release) })
+	s.Server = backendtest.NewServer(t, func(c backendtest.Call) backendtest.Reply {
+		if s.held(c) {
+			s.mu.Lock()
+			s.holding++
+			s.mu.Unlock()
+			<-s.release
+		}
+		return reply(c)
+	})
+	t.Cleanup(s.free) // before the server waits for its calls
+	return s
+}
+
+// holds counts the calls that were held.
+func (s *service) holds() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holding
+}
+
+// agents are the lines of a config with n agents.
+func (s *service) agents(n int, more ...string) []string {
+	lines := append([]string{}, more...)
+	lines = append(lines, "agents:")
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("  - {id: agent%d, backend: {base_url: %q, model: agent%[1]d}}", i+1, s.BaseURL))
+	}
+	return lines
+}
+
+// asked counts the requests of each body.
+func (s *service) asked() map[string]int {
+	count := map[string]int{}
+	for _, body := range s.Bodies() {
+		count[string(body)]++
+	}
+	return count
+}
+
+func act(name, format string, args ...any) backendtest.Reply {
+	return backendtest.Reply{
+		ToolCalls: []backends.ToolCall{{ID: "call_1", Name: name, Arguments: fmt.Sprintf(format, args...)}},
+		Usage:     &backends.Usage{InputTokens: 100, OutputTokens: 10},
+	}
+}
+
+func isBlind(c backendtest.Call) bool {
+	return strings.Contains(c.User(), "(no answers available yet)")
+}
+
+// agreeable answers when nobody has, and then votes for agent2.
+func agreeable(c backendtest.Call) backendtest.Reply {
+	if isBlind(c) {
+		return act("new_answer", `{"content":"the answer of %s"}`, c.Model())
+	}
+	return act("vote", `{"agent_id":"agent2","reason":"it is the clearest"}`)
+}
+
+// journals has the events of turns.
+type journals interface {
+	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+}
+
+// replies counts the model calls that are in the journal of a turn of session s.
+func replies(t *testing.T, store journals, turn int) (n int) {
+	events, err := store.Journal(t.Context(), "s", turn)
+	if err != nil { // it has not begun
+		return 0
+	}
+	for _, ev := range events {
+		if bytes.HasPrefix(ev, []byte(`{"type":"model_done"`)) {
+			n++
+		}
+	}
+	return n
+}
+
+// order lets the answers of a service go in a scripted order: each when the one before it
+// is in the journal.
+type order struct {
+	t *testing.T
+
+	mu     sync.Mutex
+	store  journals
+	turn   int
+	models []string
+	// released counts the answers of the turn that were let go.
+	released int
+}
+
+// begin says in which order the models of a turn are to answer.
+func (o *order) begin(store journals, turn int, models string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.store, o.turn, o.models, o.released = store, turn, strings.Fields(models), 0
+}
+
+// wait returns when it is a model's turn.
+func (o *order) wait(model string) {
+	const patience, pause = time.Minute, 5 * time.Millisecond
+	for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(pause) {
+		if o.take(model) {
+			return
+		}
+	}
+	o.t.Errorf("it is never the turn of %s; what is left: %s", model, strings.Join(o.models, " "))
+}
+
+// take says that a model may answer now, and takes its place in the order.
+func (o *order) take(model string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.models) == 0 || o.models[0] != model || replies(o.t, o.store, o.turn) < o.released {
+		return false
+	}
+	o.models, o.released = o.models[1:], o.released+1
+	return true
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// start has a worker do an effect; its result comes to the inbox exactly once.
+func (p *player) start(e machine.Effect) {
+	p.out++
+	key := e.EffectKey()
+	limits := p.machine.Ledger().Limits
+	w := work{
+		Session: p.in.Session, Owner: p.in.Owner, Turn: p.machine.Turn(), Effect: effectOf(e), Heartbeat: p.in.Settings.Heartbeat,
+		Limited: !limits.None(), Priced: limits.USD != nil,
+	}
+	workflow.Go(p.contextOf(key.Agent), func(ctx workflow.Context) {
+		r := p.perform(ctx, w, key)
+		p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
+			p.out--
+			if r.Tool != nil {
+				return turn.ToolDone{At: at, Key: key, Reply: *r.Tool}
+			}
+			return turn.ModelDone{At: at, Key: key, Reply: *r.Model}
+		}))
+	})
+}
+
+// perform has an effect done until it comes to a result. One whose worker was lost, or had
+// no store to put the result in, is done again, sooner the first time than later.
+func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
+	const longest = 30 * time.Second
+	for wait := time.Second; ; wait = min(2*wait, longest) {
+		var r result
+		w.Homeless = p.homeless
+		err := workflow.ExecuteActivity(p.placed(ctx, w), performName, w).Get(ctx, &r)
+		if err == nil && (r.Model == nil) != (r.Tool == nil) {
+			return r
+		}
+		isBegun := !isUnstarted(err)
+		if ctx.Err() != nil {
+			return p.cancelled(w, isBegun)
+		}
+		if isTimeout(err) && p.isAtHome(w) {
+			p.homeless = true
+		}
+		if isBegun {
+			w.Again = true
+			p.noteLost(w.Effect, key)
+		}
+		if workflow.Sleep(ctx, wait) != nil {
+			return p.cancelled(w, isBegun)
+		}
+	}
+}
+
+// isAtHome says that an effect is for the worker that has the agents' tools.
+func (p *player) isAtHome(w work) bool { return w.Effect.Tool != nil && p.home != "" && !p.homeless }
+
+// homePatience is after how many heartbeats a worker that does not take an effect is lost.
+const homePatience = 3
+
+// placed says where an effect is done, and how long that may take.
+func (p *player) placed(ctx workflow.Context, w work) workflow.Context {
+	o := workflow.ActivityOptions{
+		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
+		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	}
+	if p.isAtHome(w) {
+		o.TaskQueue, o.ScheduleToStartTimeout = p.home, homePatience*p.in.Settings.Heartbeat
+	}
+	return workflow.WithActivityOptions(ctx, o)
+}
+
+func isTimeout(err error) bool {
+	var timeout *temporal.TimeoutError
+	return errors.As(err, &timeout)
+}
+
+// isUnstarted says that no worker has begun an activity.
+func isUnstarted(err error) bool {
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+	}
+	return temporal.IsCanceledError(err)
+}
+
+// noteLost books a model call that a worker had begun.
+func (p *player) noteLost(e effect, key machine.Key) {
+	if e.Model != nil {
+		p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }))
+	}
+}
+
+// cancelled is the result of an effect that was cancelled and of which no worker tells.
+func (p *player) cancelled(w work, isBegun bool) result {
+	message := "it was not begun"
+	if isBegun {
+		message = "its worker was lost when it was cancelled"
+	}
+	if w.Effect.Tool != nil {
+		return result{Tool: &machine.ToolReply{Index: w.Effect.Tool.Key.Index, Error: true, State: machine.ToolCancelled}}
+	}
+	return result{Model: &machine.ModelReply{Failure: &machine.Failure{
+		Kind: string(backends.KindCancelled), Message: message, Unsent: !isBegun,
+	}}}
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Engine reaches the turns that are played on a Temporal server. It is safe for concurrent
+// use.
+type Engine struct {
+	client   client.Client
+	address  string
+	queue    string
+	settings Settings
+}
+
+var _ coordinator.Engine = (*Engine)(nil)
+
+// Options say which server is meant.
+type Options struct {
+	// Address is HOST:PORT. Namespace is "default" if it is empty.
+	Address   string
+	Namespace string
+	// Queue is what workers and clients of one config have in common.
+	Queue    string
+	Settings Settings
+	// Log takes what the client of Temporal has to say; nil drops it.
+	Log *slog.Logger
+}
+
+// Dial connects to the server.
+func Dial(ctx context.Context, o Options) (*Engine, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c, err := client.DialContext(ctx, client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log)})
+	if err != nil {
+		return nil, fmt.Errorf("there is no Temporal server at %s: start one, as with temporal server start-dev, or name another: %w", o.Address, err)
+	}
+	return &Engine{client: c, address: o.Address, queue: o.Queue, settings: o.Settings}, nil
+}
+
+// Close ends the connection. What is played goes on.
+func (e *Engine) Close() error {
+	e.client.Close()
+	return nil
+}
+
+// id names the workflows of a session's turns.
+func (e *Engine) id(session string) string { return "massgen/" + e.queue + "/" + session }
+
+// workerPatience is how long a turn waits for a first worker before it is refused.
+const workerPatience = 15 * time.Second
+
+// Begin implements coordinator.Engine.
+func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref) (coordinator.Play, error) {
+	if err := e.findWorker(ctx); err != nil {
+		return nil, err
+	}
+	in := request{Session: session, Question: question, Owner: "temporal/" + rand.Text(), Settings: e.settings}
+	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: e.id(session), TaskQueue: e.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
+	}, workflowName, in)
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return nil, sessions.ErrBusy
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the workflow: %w", err)
+	}
+	return e.begun(ctx, run)
+}
+
+// Attach implements coordinator.Engine.
+func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Play, error) {
+	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(session), "")
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) || err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return nil, fmt.Errorf("no turn is played in session %q by the workers of the queue %s: %w", session, e.queue, sessions.ErrNoSession)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the workflow: %w", err)
+	}
+	return e.begun(ctx, e.client.GetWorkflow(ctx, e.id(session), ""))
+}
+
+// begun waits until a turn has begun.
+func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator.Play, error) {
+	p := &remote{engine: e, run: run}
+	handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, &p.number)
+	}
+	if err == nil {
+		return p, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, errors.Join(p.Wait(ctx), err)
+}
+
+// findWorker returns when a worker listens, or says that none does.
+func (e *Engine) findWorker(ctx context.Context) error {
+	const pause = 200 * time.Millisecond
+	for until := time.Now().Add(workerPatience); ; {
+		queue, err := e.client.DescribeTaskQueue(ctx, e.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		if err != nil {
+			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
+		}
+		if len(queue.Pollers) > 0 {
+			return nil
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// Progress tells how far the turn is that is played in a session.
+func (e *Engine) Progress(ctx context.Context, session string) (p Progress, err error) {
+	value, err := e.client.QueryWorkflow(ctx, e.id(session), "", progressQuery)
+	if err == nil {
+		err = value.Get(&p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("ask for the progress of session %s: %w", session, err)
+	}
+	return p, nil
+}
+
+// remote is a turn that is played by a workflow.
+type remote struct {
+	engine *Engine
+	run    client.WorkflowRun
+	number int
+}
+
+func (r *remote) Number() int { return r.number }
+
+func (r *remote) Interrupt(ctx context.Context) error {
+	err := r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", interruptSignal, nil)
+	var gone *serviceerror.NotFound
+	if err == nil || errors.As(err, &gone) { // it is over already
+		return nil
+	}
+	return fmt.Errorf("interrupt the turn: %w", err)
+}
+
+// Wait waits also while the server is away.
+func (r *remote) Wait(ctx context.Context) error {
+	err := r.run.Get(ctx, nil)
+	var failed *temporal.ApplicationError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	switch failed.Type() {
+	case busyKind:
+		return sessions.ErrBusy
+	case forgottenKind:
+		return fmt.Errorf("%w: %s", sessions.ErrNoText, failed.Message())
+	}
+	return errors.New(failed.Message())
+}

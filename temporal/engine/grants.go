@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/budget"
+)
+
+// grants is the budget of one call: its workflow, which has the ledger of the turn, is
+// asked before each attempt, wherever that is made.
+type grants struct {
+	client   client.Client
+	workflow string
+	run      string
+	key      machine.Key
+	// priced says that money is limited, not only tokens or calls.
+	priced bool
+}
+
+// Reserve implements backends.Budget.
+func (g grants) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
+	if most.USD == nil && g.priced {
+		return nil, unsent(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
+	}
+	var refused string
+	err := g.update(ctx, reserveUpdate, reservation{g.key, amountOf(most.Tokens, most.USD)}, &refused)
+	switch {
+	case ctx.Err() != nil:
+		g.Release() // it may have been granted meanwhile
+		return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+	case err != nil:
+		return nil, unsent(backends.KindBudget, err.Error(), err)
+	case refused != "":
+		return nil, unsent(backends.KindBudget, refused, nil)
+	}
+	return g, nil
+}
+
+// Release implements backends.Reservation.
+func (g grants) Release() { g.end(&budget.Amount{}) }
+
+// Settle implements backends.Reservation.
+func (g grants) Settle(usage *backends.Usage) {
+	if usage == nil || usage.CostUSD == nil && g.priced {
+		g.end(nil)
+		return
+	}
+	spent := amountOf(usage.InputTokens+usage.OutputTokens, usage.CostUSD)
+	g.end(&spent)
+}
+
+// settlePatience is how long a worker tries to have an attempt's end booked. The workflow
+// takes it for lost long before.
+const settlePatience = time.Minute
+
+func (g grants) end(spent *budget.Amount) {
+	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
+	defer cancel()
+	_ = g.update(ctx, settleUpdate, settlement{g.key, spent}, nil) // what is not booked stays held, and so spent
+}
+
+// update asks the workflow until it answers, also while the server is away.
+func (g grants) update(ctx context.Context, name string, arg, answer any) error {
+	const pause = time.Second
+	for {
+		err := g.updateOnce(ctx, name, arg, answer)
+		var gone *serviceerror.NotFound
+		if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func (g grants) updateOnce(ctx context.Context, name string, arg, answer any) error {
+	handle, err := g.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: g.workflow, RunID: g.run, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, answer)
+}
+
+// unsent is the error of an attempt that was not made.
+func unsent(kind backends.Kind, message string, cause error) error {
+	return &backends.Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
+}
+
+// amountOf is what one request costs.
+func amountOf(tokens int, usd *float64) budget.Amount {
+	a := budget.Amount{Tokens: tokens, Calls: 1}
+	if usd != nil {
+		a.USD = budget.Dollars(*usd)
+	}
+	return a
+}

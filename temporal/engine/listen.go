@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// listen takes what comes from outside: interrupts, attempts that want to be sent, and
+// questions about the progress.
+func (p *player) listen(ctx workflow.Context) error {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		ctx.Done().Receive(ctx, nil)
+		p.interrupt()
+	})
+	workflow.Go(p.root, func(ctx workflow.Context) {
+		workflow.GetSignalChannel(ctx, interruptSignal).Receive(ctx, nil)
+		p.interrupt()
+	})
+	return errors.Join(
+		workflow.SetQueryHandler(p.root, progressQuery, p.progress),
+		workflow.SetUpdateHandler(p.root, begunUpdate, func(ctx workflow.Context) (int, error) {
+			err := workflow.Await(ctx, func() bool { return p.number > 0 })
+			return p.number, err
+		}),
+		workflow.SetUpdateHandler(p.root, reserveUpdate, p.reserve),
+		workflow.SetUpdateHandler(p.root, settleUpdate, p.settle),
+	)
+}
+
+// interrupt ends the turn with the best so far, once.
+func (p *player) interrupt() {
+	if p.cut {
+		return
+	}
+	p.cut = true
+	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event { return turn.Interrupted{At: at} }))
+}
+
+func (p *player) progress() (Progress, error) {
+	g := Progress{Number: p.number, Events: p.events, Out: p.out, Repeated: p.machine.Repeated()}
+	for _, u := range p.machine.Usage() {
+		g.Calls += u.Calls
+	}
+	if p.number > 0 {
+		g.State = p.machine.Describe()
+	}
+	return g, nil
+}
+
+// reserve waits until an attempt may be sent, and returns why it may not, "" if it may.
+func (p *player) reserve(ctx workflow.Context, r reservation) (refused string, err error) {
+	w := &word{}
+	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
+		p.waiting[r.Key] = w
+		return turn.Reserving{At: at, Key: r.Key, Most: r.Most}
+	}))
+	if err := workflow.Await(ctx, func() bool { return w.said || p.isDone() }); err != nil {
+		return "", fmt.Errorf("wait for the budget: %w", err)
+	}
+	if !w.said {
+		return "the turn is over", nil
+	}
+	return w.refused, nil
+}
+
+// settle returns when the end of an attempt is booked.
+func (p *player) settle(ctx workflow.Context, s settlement) error {
+	booked := false
+	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
+		booked = true
+		p.say(s.Key, "it was given up")
+		return turn.Settled{At: at, Key: s.Key, Spent: s.Spent}
+	}))
+	return workflow.Await(ctx, func() bool { return booked || p.isDone() })
+}
+
+// isDone says that no event is taken any more.
+func (p *player) isDone() bool { return p.over && p.out == 0 }

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// mostPayload is above which Temporal warns; it refuses what is eight times as large.
+const mostPayload = 256 << 10
+
+// TestLargestWorkIsSmall: of 16 agents that have all answered, one is at the end of the
+// longest step that the default limits allow, with news of the others in each message.
+func TestLargestWorkIsSmall(t *testing.T) {
+	const agents = 16
+	ref := sessions.RefOf([]byte("a text"))
+	ref.Bytes = 10 << 20
+	w := work{Session: strings.Repeat("s", 200), Owner: "temporal/" + strings.Repeat("o", 26)}
+	call := machine.ModelCall{Key: machine.Key{Agent: agents - 1, Round: 5, Purpose: machine.Coordination, Index: 50}, OwnTools: true}
+	for i := range agents {
+		w.Turn.Agents = append(w.Turn.Agents, machine.Agent{ID: fmt.Sprintf("agent number %d", i), System: ref, Model: strings.Repeat("m", 100), Params: ref, Tools: ref})
+		call.Offer.Shown = append(call.Offer.Shown, kernel.Answer{Agent: i, Text: ref, Work: ref})
+	}
+	limits := coordinator.DefaultLimits()
+	for i := range limits.MaxTurns + limits.MaxAttempts {
+		call.Transcript = append(call.Transcript, machine.Entry{Kind: machine.Assistant, Text: ref})
+		for range limits.MaxToolCalls / limits.MaxTurns {
+			call.Transcript = append(call.Transcript, machine.Entry{
+				Kind: machine.Result, Text: ref, CallID: strings.Repeat("c", 60), Name: strings.Repeat("n", 64), Took: 120_000,
+			})
+		}
+		call.Transcript[len(call.Transcript)-1].Update = &kernel.Offer{Shown: call.Offer.Shown, Set: i}
+	}
+	w.Effect = effectOf(call)
+	data, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", len(data))
+	if len(data) > mostPayload {
+		t.Errorf("the largest work has %d bytes, more than %d", len(data), mostPayload)
+	}
+}
+
+// TestReplyWithTooManyCallsIsAFailure, whose usage is kept.
+func TestReplyWithTooManyCallsIsAFailure(t *testing.T) {
+	reply := machine.ModelReply{Usage: &machine.Usage{InputTokens: 1}}
+	for i := range 10_000 {
+		reply.Calls = append(reply.Calls, machine.Call{ID: fmt.Sprint("call_", i), Name: "search", Own: true})
+	}
+	got := bounded(reply)
+	if got.Failure == nil || len(got.Calls) > 0 || got.Usage == nil || !strings.Contains(got.Failure.Message, "10000 tool calls") {
+		t.Errorf("%+v", got.Failure)
+	}
+	small := machine.ModelReply{Calls: reply.Calls[:50]}
+	if got := bounded(small); got.Failure != nil || len(got.Calls) != 50 {
+		t.Errorf("50 calls: %+v", got.Failure)
+	}
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// The names under which workers and clients know the parts of a turn. A worker of another
+// version may be asked for any of them.
+const (
+	workflowName = "massgen.turn"
+
+	prepareName  = "massgen.prepare"
+	performName  = "massgen.perform"
+	journalName  = "massgen.journal"
+	concludeName = "massgen.conclude"
+	leaveName    = "massgen.leave"
+
+	begunUpdate     = "begun"
+	reserveUpdate   = "reserve"
+	settleUpdate    = "settle"
+	interruptSignal = "interrupt"
+	progressQuery   = "progress"
+)
+
+// request is what a turn is asked for with.
+type request struct {
+	Session  string     `json:"session"`
+	Question kernel.Ref `json:"question"`
+	// Owner is the name under which all workers hold the session.
+	Owner    string   `json:"owner"`
+	Settings Settings `json:"settings"`
+	// At is when the turn began, by the workflow's clock, which all of its times are from.
+	At kernel.Time `json:"at,omitempty"`
+	// Played is set for a turn that goes on as a new run.
+	Played *played `json:"played,omitempty"`
+}
+
+// Settings are the times by which a turn is played. The zero value means the defaults.
+type Settings struct {
+	// Heartbeat is after how long a worker of which nothing is heard counts as lost: 15 s
+	// by default.
+	Heartbeat time.Duration `json:"heartbeat,omitempty"`
+	// EffectLimit is how long one effect may take, a whole call with its repetitions: a day
+	// by default. The limits of calls and tools are those of the config.
+	EffectLimit time.Duration `json:"effect_limit,omitempty"`
+	// HistoryLimit is after how many events a run of the workflow goes on as a new one; 0
+	// leaves that to the server.
+	HistoryLimit int `json:"history_limit,omitempty"`
+}
+
+const (
+	defaultHeartbeat   = 15 * time.Second
+	defaultEffectLimit = 24 * time.Hour
+)
+
+func (s Settings) withDefaults() Settings {
+	if s.Heartbeat == 0 {
+		s.Heartbeat = defaultHeartbeat
+	}
+	if s.EffectLimit == 0 {
+		s.EffectLimit = defaultEffectLimit
+	}
+	return s
+}
+
+// played is a turn between two runs of its workflow, when no effect is out.
+type played struct {
+	Number int `json:"number"`
+	// Events counts those in the journal.
+	Events  int             `json:"events"`
+	Machine json.RawMessage `json:"machine"`
+	// Effects are those that are to begin.
+	Effects []effect `json:"effects"`
+	// Wake is when the machine wants to be woken, 0 for never.
+	Wake        kernel.Time `json:"wake,omitempty"`
+	Interrupted bool        `json:"interrupted,omitempty"`
+	Home        string      `json:"home,omitempty"`
+	Homeless    bool        `json:"homeless,omitempty"`
+}
+
+// effect is a machine.Effect in JSON: one of the two.
+type effect struct {
+	Model *machine.ModelCall `json:"model,omitempty"`
+	Tool  *machine.ToolCall  `json:"tool,omitempty"`
+}
+
+func effectOf(e machine.Effect) effect {
+	switch e := e.(type) {
+	case machine.ModelCall:
+		return effect{Model: &e}
+	case machine.ToolCall:
+		return effect{Tool: &e}
+	}
+	return effect{}
+}
+
+func (e effect) effect() (machine.Effect, error) {
+	switch {
+	case e.Model != nil:
+		return *e.Model, nil
+	case e.Tool != nil:
+		return *e.Tool, nil
+	}
+	return nil, fmt.Errorf("an effect that is neither a model call nor a tool call")
+}
+
+// begun is a turn whose journal has its first event.
+type begun struct {
+	Number   int    `json:"number"`
+	Accepted []byte `json:"accepted"` // as turn.Encode writes it
+	// Home is the queue of the worker on which the agents' tools run, empty without any.
+	Home string `json:"home,omitempty"`
+}
+
+// work is one effect for a worker.
+type work struct {
+	Session string       `json:"session"`
+	Owner   string       `json:"owner"`
+	Turn    machine.Turn `json:"turn"`
+	Effect  effect       `json:"effect"`
+	// Again says that a worker that was lost had begun it.
+	Again bool `json:"again,omitempty"`
+	// Homeless says that the worker was lost on which the agent's tools are.
+	Homeless bool `json:"homeless,omitempty"`
+	// Heartbeat is as in Settings.
+	Heartbeat time.Duration `json:"heartbeat"`
+	// Limited says that attempts need a grant, Priced that money is limited.
+	Limited bool `json:"limited,omitempty"`
+	Priced  bool `json:"priced,omitempty"`
+}
+
+// result is what an effect came to: one of the two.
+type result struct {
+	Model *machine.ModelReply `json:"model,omitempty"`
+	Tool  *machine.ToolReply  `json:"tool,omitempty"`
+}
+
+// entry is one event for the journal.
+type entry struct {
+	Session string `json:"session"`
+	Owner   string `json:"owner"`
+	Number  int    `json:"number"`
+	Place   int    `json:"place"`
+	Event   []byte `json:"event"`
+}
+
+// held names a turn that is held.
+type held struct {
+	Session string `json:"session"`
+	Owner   string `json:"owner"`
+	Number  int    `json:"number"`
+}
+
+// reservation asks for an attempt of a call.
+type reservation struct {
+	Key  machine.Key   `json:"key"`
+	Most budget.Amount `json:"most"`
+}
+
+// settlement tells of an attempt's end; Spent is nil where nobody knows.
+type settlement struct {
+	Key   machine.Key    `json:"key"`
+	Spent *budget.Amount `json:"spent,omitempty"`
+}
+
+// Progress is how far a turn is.
+type Progress struct {
+	Number int `json:"turn"`
+	// Events counts those in the journal, Out the effects that are out.
+	Events int `json:"events"`
+	Out    int `json:"out"`
+	// Calls counts the model calls that have ended, Repeated those that were made again.
+	Calls    int `json:"calls"`
+	Repeated int `json:"repeated"`
+	// State is the coordination's, as text.
+	State string `json:"state"`
+}

@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Store is what a worker needs of the store that all share, for one owner of its sessions;
+// temporal/postgres is one.
+type Store interface {
+	coordinator.Store
+	shared
+	turns
+}
+
+// shared is what is held for an owner who is at work in several processes.
+type shared interface {
+	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
+	AppendAt(ctx context.Context, session string, turn, place int, event []byte) error
+}
+
+type turns interface {
+	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
+}
+
+// hands do what a workflow asks for. They are safe for concurrent use.
+type hands struct {
+	panel  *coordinator.Panel
+	as     func(owner string) Store
+	client client.Client
+	// home is the queue of this worker alone.
+	home string
+}
+
+// mostCancelDelay is how long a call may go on that was cancelled: a worker learns of it
+// by its heartbeat.
+const mostCancelDelay = time.Second
+
+// Work takes part in the turns of all who use the engine's queue, until ctx is done, with
+// a panel of the same agents. As returns the store for an owner. It returns when what it
+// has begun has ended or was given back.
+func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(owner string) Store) error {
+	options := worker.Options{
+		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
+		WorkerStopTimeout: time.Second,
+	}
+	w := worker.New(e.client, e.queue, options)
+	h := &hands{panel: panel, as: as, client: e.client, home: e.queue + "/" + rand.Text()}
+	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
+	for name, run := range map[string]any{
+		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, leaveName: h.leave,
+	} {
+		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
+	}
+	options.DisableWorkflowWorker = true
+	home := worker.New(e.client, h.home, options)
+	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
+	for _, starts := range []worker.Worker{home, w} {
+		if err := starts.Start(); err != nil {
+			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
+		}
+		defer starts.Stop()
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// The kinds of refusals that a client knows, and that no retry changes.
+const (
+	busyKind      = "busy"
+	forgottenKind = "no_text"
+	refusedKind   = "refused"
+)
+
+func refusal(kind string, err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), kind, err)
+}
+
+// prepare holds the session and writes the turn down.
+func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
+	store := h.as(in.Owner)
+	b, isHeld, err := store.Held(ctx, in.Session)
+	if err != nil {
+		return begun{}, err
+	}
+	question, err := store.Get(ctx, in.Question)
+	if err != nil && !errors.Is(err, sessions.ErrNoText) {
+		return begun{}, err
+	}
+	switch {
+	case isHeld:
+		journal, journalErr := store.Journal(ctx, in.Session, b.Turn)
+		if journalErr == nil && len(journal) > 0 {
+			return h.begun(b.Turn, journal[0])
+		}
+	case err != nil:
+		return begun{}, refusal(forgottenKind, err)
+	default:
+		if b, err = store.Begin(ctx, in.Session, string(question)); errors.Is(err, sessions.ErrBusy) {
+			return begun{}, refusal(busyKind, err)
+		}
+	}
+	if err != nil {
+		return begun{}, err
+	}
+	accepted, err := h.accept(ctx, store, in, string(question), b)
+	if err != nil {
+		refused := sessions.Ended{Status: kernel.AllFailed}
+		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
+	}
+	return h.begun(b.Turn, accepted)
+}
+
+// begun is a turn whose agents have their tools on this worker, if they have any.
+func (h *hands) begun(number int, accepted []byte) (begun, error) {
+	b := begun{Number: number, Accepted: accepted}
+	ev, err := turn.Decode(accepted)
+	if err != nil {
+		return b, err
+	}
+	if first, ok := ev.(turn.Accepted); ok && slices.ContainsFunc(first.Turn.Agents, func(a machine.Agent) bool { return a.Tools != kernel.Ref{} || a.Workspace }) {
+		b.Home = h.home
+	}
+	return b, nil
+}
+
+// accept writes the first event.
+func (h *hands) accept(ctx context.Context, store Store, in request, question string, b sessions.Begun) ([]byte, error) {
+	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, question, b)
+	if err != nil {
+		return nil, err
+	}
+	accepted.At = in.At
+	data, err := turn.Encode(accepted)
+	if err != nil {
+		return nil, err
+	}
+	return data, store.AppendAt(ctx, in.Session, b.Turn, 0, data)
+}
+
+// journal writes one event.
+func (h *hands) journal(ctx context.Context, e entry) error {
+	return h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Event)
+}
+
+// mostReply is how many bytes an effect's result may have, without its texts: the server
+// takes no more than 2 MB at once, and the transcripts of calls name what is in it again.
+const mostReply = 256 << 10
+
+// perform does one effect.
+func (h *hands) perform(ctx context.Context, w work) (result, error) {
+	e, err := w.Effect.effect()
+	if err != nil {
+		return result{}, err
+	}
+	alive, die := context.WithCancel(ctx)
+	defer die()
+	go beat(alive, w.Heartbeat)
+	store := h.as(w.Owner)
+	if _, isHeld, err := store.Held(context.WithoutCancel(ctx), w.Session); err != nil || !isHeld {
+		return result{}, fmt.Errorf("turn %d of session %s is not held any more: %w", w.Turn.Turn, w.Session, err)
+	}
+	if w.Homeless && w.Effect.Tool != nil {
+		return h.homeless(ctx, store, w)
+	}
+	called := ctx
+	if w.Limited {
+		info := activity.GetInfo(ctx).WorkflowExecution
+		called = backends.WithBudget(ctx, grants{h.client, info.ID, info.RunID, e.EffectKey(), w.Priced})
+	}
+	ev, err := h.panel.On(store).Perform(called, w.Turn, e, w.Again)
+	if err != nil {
+		return result{}, err
+	}
+	return told(ctx, ev)
+}
+
+// homeless is the result of a tool call whose worker was lost, with what the agent's tools
+// have made there.
+func (h *hands) homeless(ctx context.Context, store Store, w work) (result, error) {
+	key := w.Effect.Tool.Key
+	text := fmt.Sprintf("Error: the worker on which the tools and files of %s were is lost. Go on without them.", w.Turn.Agents[key.Agent].ID)
+	ref, err := store.Put(ctx, []byte(text))
+	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
+}
+
+// told is what an effect came to. One that was cut because the worker ends has come to
+// nothing: another worker does it.
+func told(ctx context.Context, ev machine.Event) (result, error) {
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		if ctx.Err() != nil {
+			return result{}, errors.New("the worker ends")
+		}
+	default:
+	}
+	switch ev := ev.(type) {
+	case machine.ModelReply:
+		return result{Model: bounded(ev)}, nil
+	case machine.ToolReply:
+		return result{Tool: &ev}, nil
+	}
+	return result{}, fmt.Errorf("an effect ended with %T", ev)
+}
+
+// bounded is a reply that Temporal takes. Only a message with thousands of tool calls has
+// more.
+func bounded(reply machine.ModelReply) *machine.ModelReply {
+	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
+		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))
+		reply = machine.ModelReply{Usage: reply.Usage, Failure: &machine.Failure{Kind: string(backends.KindBadRequest), Message: message}}
+	}
+	return &reply
+}
+
+// beat tells the server that the worker is alive, and so learns of a cancellation.
+func beat(ctx context.Context, lost time.Duration) {
+	ticker := time.NewTicker(min(mostCancelDelay, lost/4))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			activity.RecordHeartbeat(ctx)
+		}
+	}
+}
+
+// conclude keeps what the turn has come to.
+func (h *hands) conclude(ctx context.Context, t held) error {
+	store := h.as(t.Owner)
+	if activity.GetInfo(ctx).Attempt > 1 {
+		last, err := store.Turns(ctx, t.Session, 1)
+		if err != nil {
+			return err
+		}
+		if len(last) > 0 && (last[0].Number > t.Number || last[0].Number == t.Number && last[0].Status != sessions.Running) {
+			return nil // it was done, and nobody heard of it
+		}
+	}
+	return h.panel.On(store).Conclude(ctx, t.Session, t.Number)
+}
+
+// leave lets go of a turn that cannot go on.
+func (h *hands) leave(ctx context.Context, t held) error {
+	store := h.as(t.Owner)
+	if _, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld {
+		return err
+	}
+	return store.Leave(ctx, t.Session, t.Number)
+}

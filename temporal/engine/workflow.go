@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// player plays one turn. All of it runs in the workflow: it is deterministic, and its
+// coroutines take turns.
+type player struct {
+	in      request
+	number  int // 0 before the turn is begun
+	events  int // in the journal
+	machine turn.Machine
+	over    bool
+	out     int
+
+	// root outlives the cancellation of the workflow, which is an interrupt of the turn.
+	root workflow.Context
+	// inbox has what happened, to be made an event when it is its turn.
+	inbox   workflow.Channel
+	ctx     map[int]workflow.Context // by agent
+	cancel  map[int]workflow.CancelFunc
+	wake    kernel.Time
+	unwake  workflow.CancelFunc
+	waiting map[machine.Key]*word
+	cut     bool // an interrupt was taken
+	// home is the queue of the worker that has the agents' tools, and what these have made;
+	// homeless says that it was lost.
+	home     string
+	homeless bool
+}
+
+// happening is what happened, as an event of a moment.
+type happening func(at kernel.Time) turn.Event
+
+// word is the machine's about an attempt, once it is said.
+type word struct {
+	said    bool
+	refused string
+}
+
+// play is the workflow of one turn.
+func play(ctx workflow.Context, in request) error {
+	in.Settings = in.Settings.withDefaults()
+	root, _ := workflow.NewDisconnectedContext(ctx)
+	p := &player{
+		in: in, root: root, inbox: workflow.NewBufferedChannel(root, 1<<16),
+		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, waiting: map[machine.Key]*word{},
+	}
+	if err := p.listen(ctx); err != nil {
+		return err
+	}
+	err := p.play()
+	if err == nil || workflow.IsContinueAsNewError(err) {
+		return err
+	}
+	if p.number > 0 { // the turn stays unfinished in the store, for whoever resumes it
+		leave := workflow.WithActivityOptions(root, p.bookkeeping())
+		err = errors.Join(err, workflow.ExecuteActivity(leave, leaveName, p.held()).Get(root, nil))
+	}
+	return err
+}
+
+func (p *player) play() error {
+	effects, err := p.begin()
+	if err != nil {
+		return err
+	}
+	for {
+		for _, e := range effects {
+			p.start(e)
+		}
+		if p.over && p.out == 0 {
+			break
+		}
+		var h happening
+		p.inbox.Receive(p.root, &h)
+		if effects, err = p.apply(h(now(p.root))); err != nil {
+			return err
+		}
+		if next, ok := p.next(effects); ok {
+			return workflow.NewContinueAsNewError(p.root, workflowName, next)
+		}
+	}
+	end := workflow.WithActivityOptions(p.root, p.bookkeeping())
+	if err := workflow.ExecuteActivity(end, concludeName, p.held()).Get(p.root, nil); err != nil {
+		return err
+	}
+	return workflow.Await(p.root, func() bool { return workflow.AllHandlersFinished(p.root) })
+}
+
+func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx).UnixMilli()) }
+
+func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.number} }
+
+// storePatience is how long a turn waits for a store that does not work, before it is left
+// unfinished.
+const storePatience = time.Hour
+
+// bookkeeping are the options of the activities that only need the store: they are tried
+// until it works.
+func (p *player) bookkeeping() workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 2 * time.Minute, ScheduleToCloseTimeout: storePatience,
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+	}
+}
+
+// begin begins the turn, or goes on with one that another run has begun, and returns the
+// effects that are to start.
+func (p *player) begin() ([]machine.Effect, error) {
+	if p.in.Played != nil {
+		return p.takeUp(*p.in.Played)
+	}
+	var b begun
+	p.in.At = now(p.root)
+	ctx := workflow.WithActivityOptions(p.root, p.bookkeeping())
+	if err := workflow.ExecuteActivity(ctx, prepareName, p.in).Get(p.root, &b); err != nil {
+		return nil, err
+	}
+	accepted, err := turn.Decode(b.Accepted)
+	if err != nil {
+		return nil, err
+	}
+	p.number, p.events, p.home = b.Number, 1, b.Home
+	return p.feed(accepted)
+}
+
+// apply journals an event and feeds it to the machine.
+func (p *player) apply(ev turn.Event) ([]machine.Effect, error) {
+	data, err := turn.Encode(ev)
+	if err != nil {
+		return nil, err
+	}
+	ctx := workflow.WithLocalActivityOptions(p.root, workflow.LocalActivityOptions{
+		StartToCloseTimeout: 30 * time.Second, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+	})
+	e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.events, Event: data}
+	if err := workflow.ExecuteLocalActivity(ctx, journalName, e).Get(p.root, nil); err != nil {
+		return nil, fmt.Errorf("write the journal: %w", err)
+	}
+	p.events++
+	return p.feed(ev)
+}
+
+// feed applies an event, and does what follows but for the effects, which it returns.
+func (p *player) feed(ev turn.Event) ([]machine.Effect, error) {
+	commands, err := p.machine.Apply(ev)
+	if err != nil {
+		return nil, err
+	}
+	var effects []machine.Effect
+	for _, c := range commands {
+		switch c := c.(type) {
+		case turn.Run:
+			effects = append(effects, c.Effect)
+		case turn.Cancel:
+			p.contextOf(c.Agent)
+			p.cancel[c.Agent]()
+		case turn.StepStarted:
+			p.ctx[c.Agent], p.cancel[c.Agent] = workflow.WithCancel(p.root)
+		case turn.StepEnded:
+			p.cancel[c.Agent]()
+		case turn.Wake:
+			p.wakeAt(c.At)
+		case turn.Finish:
+			p.over = true
+		case turn.Granted:
+			p.say(c.Key, "")
+		case turn.Refused:
+			p.say(c.Key, c.Why)
+		case turn.Ask:
+			p.refuse(c.Ask)
+		}
+	}
+	return effects, nil
+}
+
+// contextOf is that of an agent's effects, or of those that belong to none.
+func (p *player) contextOf(agent int) workflow.Context {
+	if p.ctx[agent] == nil {
+		p.ctx[agent], p.cancel[agent] = workflow.WithCancel(p.root)
+	}
+	return p.ctx[agent]
+}
+
+// wakeAt replaces the timer.
+func (p *player) wakeAt(at kernel.Time) {
+	if p.unwake != nil {
+		p.unwake()
+	}
+	p.wake = at
+	ctx, cancel := workflow.WithCancel(p.root)
+	p.unwake = cancel
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		rest := time.Duration(at-now(ctx)) * time.Millisecond
+		if err := workflow.Sleep(ctx, rest); err == nil {
+			p.wake = 0
+			p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event { return turn.Woke{At: at} }))
+		}
+	})
+}
+
+// refuse answers a question about a tool's call: nobody is there.
+func (p *player) refuse(ask machine.Ask) {
+	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
+		return turn.Decided{At: at, Key: ask.Key, Reason: "nobody is there to allow it"}
+	}))
+}
+
+// say tells an attempt that it may be sent, or why it is not.
+func (p *player) say(key machine.Key, refused string) {
+	if w := p.waiting[key]; w != nil {
+		w.said, w.refused = true, refused
+		delete(p.waiting, key)
+	}
+}
