@@ -79,7 +79,7 @@ func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (kernel.Ref
 	return d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
 }
 
-// longestEscape is how many bytes a character takes in JSON: two of the form \uXXXX.
+// longestEscape is how many bytes a character takes in JSON: two of \u and four digits.
 const longestEscape = 12
 
 // cutContent is the content of an answer that may be cut anywhere: the arguments of

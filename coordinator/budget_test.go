@@ -297,23 +297,7 @@ func TestSessionsBudgetCountsTurnsWithoutOne(t *testing.T) {
 func left(t *testing.T, journal [][]byte, texts *sessions.Memory) *sessions.Memory {
 	t.Helper()
 	ctx, store := t.Context(), sessions.NewMemory()
-	if _, err := store.Begin(ctx, "s", "energy"); err != nil {
-		t.Fatal(err)
-	}
-	for _, event := range journal {
-		for _, ref := range sessions.Refs(event) {
-			text, err := texts.Get(ctx, ref)
-			if err == nil {
-				_, err = store.Put(ctx, text)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := store.Append(ctx, "s", 1, event); err != nil {
-			t.Fatal(err)
-		}
-	}
+	begin(t, store, journal, texts)
 	if err := store.Leave(ctx, "s", 1); err != nil {
 		t.Fatal(err)
 	}

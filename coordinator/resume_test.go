@@ -126,14 +126,10 @@ func timeless(r Result) Result {
 // withoutLost takes calls of unknown cost out of a usage.
 func withoutLost(u *turn.Usage, n int) { u.Calls, u.UnknownCalls = u.Calls-n, u.UnknownCalls-n }
 
-// resumeAfter writes the beginning of a journal to a store on disk, as a process that
-// is killed then leaves it, and resumes the turn. It returns how often each call came
-// to its end, before and after.
-func resumeAfter(t *testing.T, script string, change func(*Options), journal [][]byte, texts *sessions.Memory) (Result, map[backends.Key]int) {
+// begin writes the beginning of a turn's journal to a store, with the texts that it names.
+func begin(t *testing.T, store Store, journal [][]byte, texts *sessions.Memory) {
 	t.Helper()
 	ctx := t.Context()
-	path := filepath.Join(t.TempDir(), "sessions.db")
-	store := opened(t, path)
 	if _, err := store.Begin(ctx, "s", "energy"); err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +147,17 @@ func resumeAfter(t *testing.T, script string, change func(*Options), journal [][
 			t.Fatal(err)
 		}
 	}
+}
+
+// resumeAfter writes the beginning of a journal to a store on disk, as a process that
+// is killed then leaves it, and resumes the turn. It returns how often each call came
+// to its end, before and after.
+func resumeAfter(t *testing.T, script string, change func(*Options), journal [][]byte, texts *sessions.Memory) (Result, map[backends.Key]int) {
+	t.Helper()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	store := opened(t, path)
+	begin(t, store, journal, texts)
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

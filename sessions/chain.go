@@ -85,3 +85,25 @@ func Refs(data []byte) []kernel.Ref {
 	}
 	return refs
 }
+
+// CheckHistory follows a session's history from head to its first turn, and reads the
+// questions and answers on the way. It must have so many turns as the store says have an
+// answer.
+func CheckHistory(ctx context.Context, texts Texts, session string, head kernel.Ref, answered int) error {
+	links := 0
+	for link, err := range Chain(ctx, texts, head) {
+		if err != nil {
+			return fmt.Errorf("check: session %s: %w", session, err)
+		}
+		links++
+		for _, ref := range []kernel.Ref{link.Question, link.Answer} {
+			if _, err := texts.Get(ctx, ref); err != nil {
+				return fmt.Errorf("check: turn %d of session %s: %w", link.Turn, session, err)
+			}
+		}
+	}
+	if links != answered {
+		return fmt.Errorf("check: the history of session %s has %d turns, and %d have an answer", session, links, answered)
+	}
+	return nil
+}

@@ -142,6 +142,15 @@ func ReadDump(r io.Reader) (*Dump, error) {
 	return in.dump, nil
 }
 
+// ReadDumpAs is ReadDump for a session that is to have another id, unless that is empty.
+func ReadDumpAs(r io.Reader, as string) (*Dump, error) {
+	d, err := ReadDump(r)
+	if err == nil && as != "" {
+		d.Session.ID = as
+	}
+	return d, err
+}
+
 type dumpReader struct {
 	dump  *Dump
 	hash  hash.Hash

@@ -42,12 +42,9 @@ func (m *Memory) dump(ctx context.Context, id string) (*Dump, error) {
 // empty, under that one. It takes all of it, or nothing and says why; a session
 // whose id is taken is refused.
 func (m *Memory) Import(ctx context.Context, r io.Reader, as string) (Session, error) {
-	d, err := ReadDump(r)
+	d, err := ReadDumpAs(r, as)
 	if err != nil {
 		return Session{}, err
-	}
-	if as != "" {
-		d.Session.ID = as
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -74,12 +74,8 @@ func all(metadata map[string]string, has func(key, value string) bool) bool {
 
 // Usage adds up the usage of the sessions that f chooses.
 func (m *Memory) Usage(ctx context.Context, f Filter) (Usage, error) {
-	var sum Usage
 	list, err := m.List(ctx, f)
-	for _, s := range list {
-		sum = sum.Plus(s.Usage)
-	}
-	return sum, err
+	return UsageOf(list), err
 }
 
 // Turns returns a session's last turns, oldest first: so many as last says, 0 for

@@ -143,6 +143,14 @@ type Usage struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
+// UsageOf adds up the usage of sessions.
+func UsageOf(list []Session) (sum Usage) {
+	for _, s := range list {
+		sum = sum.Plus(s.Usage)
+	}
+	return sum
+}
+
 // Plus returns the sum of two usages, whose cost is known if both are.
 func (u Usage) Plus(v Usage) Usage {
 	sum := Usage{

@@ -54,12 +54,9 @@ func (s *Store) dump(ctx context.Context, id string) (d *sessions.Dump, err erro
 // empty, under that one. It takes all of it, or nothing and says why; a session
 // whose id is taken is refused.
 func (s *Store) Import(ctx context.Context, r io.Reader, as string) (sessions.Session, error) {
-	d, err := sessions.ReadDump(r)
+	d, err := sessions.ReadDumpAs(r, as)
 	if err != nil {
 		return sessions.Session{}, err
-	}
-	if as != "" {
-		d.Session.ID = as
 	}
 	id := d.Session.ID
 	err = s.alone(ctx, id, func() error {

@@ -104,12 +104,8 @@ func (s *Store) session(ctx context.Context, db querier, id string) (sessions.Se
 
 // Usage adds up the usage of the sessions that f chooses.
 func (s *Store) Usage(ctx context.Context, f sessions.Filter) (sessions.Usage, error) {
-	var sum sessions.Usage
 	list, err := s.List(ctx, f)
-	for _, n := range list {
-		sum = sum.Plus(n.Usage)
-	}
-	return sum, err
+	return sessions.UsageOf(list), err
 }
 
 const turnsQuery = `

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -53,20 +52,8 @@ func (s *Store) checkHistories(ctx context.Context) error {
 		return err
 	}
 	for _, n := range list {
-		links := 0
-		for link, err := range sessions.Chain(ctx, s, n.head.ref()) {
-			if err != nil {
-				return fmt.Errorf("check: session %s: %w", n.id, err)
-			}
-			links++
-			for _, ref := range []kernel.Ref{link.Question, link.Answer} {
-				if _, err := s.Get(ctx, ref); err != nil {
-					return fmt.Errorf("check: turn %d of session %s: %w", link.Turn, n.id, err)
-				}
-			}
-		}
-		if links != n.answered {
-			return fmt.Errorf("check: the history of session %s has %d turns, and %d have an answer", n.id, links, n.answered)
+		if err := sessions.CheckHistory(ctx, s, n.id, n.head.ref(), n.answered); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -62,12 +62,9 @@ func (s *Store) dump(ctx context.Context, tx pgx.Tx, id string) (d *sessions.Dum
 // empty, under that one. It takes all of it, or nothing and says why; a session
 // whose id is taken is refused.
 func (s *Store) Import(ctx context.Context, r io.Reader, as string) (sessions.Session, error) {
-	d, err := sessions.ReadDump(r)
+	d, err := sessions.ReadDumpAs(r, as)
 	if err != nil {
 		return sessions.Session{}, err
-	}
-	if as != "" {
-		d.Session.ID = as
 	}
 	id := d.Session.ID
 	if err := s.alone(ctx, id, "import session "+id, s.change, func(w *writer, _ time.Time) { w.load(d) }); err != nil {
