@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -22,6 +23,7 @@ type grants struct {
 	key      machine.Key
 	// priced says that money is limited, not only tokens or calls.
 	priced bool
+	log    log.Logger
 }
 
 // Reserve implements backends.Budget.
@@ -63,7 +65,9 @@ const settlePatience = time.Minute
 func (g grants) end(spent *budget.Amount) {
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
-	_ = g.update(ctx, settleUpdate, settlement{g.key, spent}, nil) // what is not booked stays held, and so spent
+	if err := g.update(ctx, settleUpdate, settlement{g.key, spent}, nil); err != nil {
+		g.log.Warn("the end of an attempt was not booked: what was held for it stays spent", "call", g.key.String(), "error", err)
+	}
 }
 
 // update asks the workflow until it answers, also while the server is away.

@@ -175,8 +175,11 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	defer die()
 	go beat(alive, w.Heartbeat)
 	store := h.as(w.Owner)
-	if _, isHeld, err := store.Held(context.WithoutCancel(ctx), w.Session); err != nil || !isHeld {
-		return result{}, fmt.Errorf("turn %d of session %s is not held any more: %w", w.Turn.Turn, w.Session, err)
+	switch _, isHeld, err := store.Held(context.WithoutCancel(ctx), w.Session); {
+	case err != nil:
+		return result{}, fmt.Errorf("find out whether session %s is held: %w", w.Session, err)
+	case !isHeld:
+		return result{}, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session)
 	}
 	if w.Homeless && w.Effect.Tool != nil {
 		return h.homeless(ctx, store, w)
@@ -184,7 +187,7 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	called := ctx
 	if w.Limited {
 		info := activity.GetInfo(ctx).WorkflowExecution
-		called = backends.WithBudget(ctx, grants{h.client, info.ID, info.RunID, e.EffectKey(), w.Priced})
+		called = backends.WithBudget(ctx, grants{h.client, info.ID, info.RunID, e.EffectKey(), w.Priced, activity.GetLogger(ctx)})
 	}
 	ev, err := h.panel.On(store).Perform(called, w.Turn, e, w.Again)
 	if err != nil {
