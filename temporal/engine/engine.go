@@ -66,6 +66,10 @@ func (e *Engine) id(session string) string { return "massgen/" + e.queue + "/" +
 // workerPatience is how long a turn waits for a first worker before it is refused.
 const workerPatience = 15 * time.Second
 
+// mostTaskTime is after how long at most another worker takes up a turn whose worker was
+// lost while it played on. It is Temporal's default.
+const mostTaskTime = 10 * time.Second
+
 // Begin implements coordinator.Engine.
 func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref) (coordinator.Play, error) {
 	if err := e.findWorker(ctx); err != nil {
@@ -74,6 +78,7 @@ func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref)
 	in := request{Session: session, Question: question, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: e.id(session), TaskQueue: e.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
 	}, workflowName, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {
