@@ -126,11 +126,11 @@ func (e *Engine) findWorker(ctx context.Context) error {
 	const pause = 200 * time.Millisecond
 	for until := time.Now().Add(workerPatience); ; {
 		queue, err := e.client.DescribeTaskQueue(ctx, e.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-		if err != nil {
-			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
-		}
-		if len(queue.Pollers) > 0 {
+		if err == nil && len(queue.Pollers) > 0 {
 			return nil
+		}
+		if err != nil && (ctx.Err() != nil || time.Now().After(until)) {
+			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
 		}
 		if time.Now().After(until) {
 			return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)

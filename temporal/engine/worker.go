@@ -208,15 +208,11 @@ func (h *hands) homeless(ctx context.Context, store Store, w work) (result, erro
 	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
 }
 
-// told is what an effect came to. One that was cut because the worker ends has come to
-// nothing: another worker does it.
+// told is what an effect came to. One that was cut although nobody cancelled it, because
+// the worker ends, or the server has not heard of it, has come to nothing: it is done again.
 func told(ctx context.Context, ev machine.Event) (result, error) {
-	select {
-	case <-activity.GetWorkerStopChannel(ctx):
-		if ctx.Err() != nil {
-			return result{}, errors.New("the worker ends")
-		}
-	default:
+	if cause := context.Cause(ctx); cause != nil && !temporal.IsCanceledError(cause) && isCut(ev) {
+		return result{}, fmt.Errorf("the effect was cut: %w", cause)
 	}
 	switch ev := ev.(type) {
 	case machine.ModelReply:
@@ -225,6 +221,17 @@ func told(ctx context.Context, ev machine.Event) (result, error) {
 		return result{Tool: &ev}, nil
 	}
 	return result{}, fmt.Errorf("an effect ended with %T", ev)
+}
+
+// isCut says that an effect has failed in a way that its cancellation can be the reason of.
+func isCut(ev machine.Event) bool {
+	switch ev := ev.(type) {
+	case machine.ModelReply:
+		return ev.Failure != nil
+	case machine.ToolReply:
+		return ev.Error || ev.State == machine.ToolCancelled
+	}
+	return false
 }
 
 // bounded is a reply that Temporal takes. Only a message with thousands of tool calls has

@@ -110,8 +110,8 @@ func (w *world) finished() map[string]bool {
 // killed, and what was asked against the calls that were finished then.
 func (w *world) checkAgreed(s *service, r coordinator.Result, finished map[string]bool) {
 	w.t.Helper()
-	if r.Status != "completed" || r.Winner != "agent2" || r.Rounds != 2 || r.Answer != "the answer of agent2" {
-		w.t.Errorf("%s, %s has won after %d rounds with %q", r.Status, r.Winner, r.Rounds, r.Answer)
+	if r.Status != "completed" || r.Winner != "agent2" || r.Rounds != 2 || r.Answer != "the answer of agent2" || len(r.Failed) > 0 {
+		w.t.Errorf("%s, %s has won after %d rounds with %q; failed: %+v", r.Status, r.Winner, r.Rounds, r.Answer, r.Failed)
 	}
 	asked := map[string]int{}
 	for _, c := range s.Calls() {
@@ -120,12 +120,12 @@ func (w *world) checkAgreed(s *service, r coordinator.Result, finished map[strin
 	repeated := 0
 	for call, n := range asked {
 		repeated += n - 1
-		if n > 1 && finished[call] || n > 2 {
-			w.t.Errorf("%s was asked %d times", call, n)
+		if n > 1 && finished[call] {
+			w.t.Errorf("%s was asked %d times, although it was finished", call, n)
 		}
 	}
-	told := r.RepeatedCalls // with those that were not sent yet when their worker died
-	if len(asked) != 6 || repeated > told || told > 3 || r.Usage.Calls != 6+told || r.Usage.UnknownCalls != told {
+	told := r.RepeatedCalls // with those that were not sent yet when their worker was lost
+	if len(asked) != 6 || repeated > told || r.Usage.Calls != 6+told || r.Usage.UnknownCalls != told {
 		w.t.Errorf("%d calls, of which %d were made again; the result has %d, usage %+v", len(asked), repeated, r.RepeatedCalls, r.Usage)
 	}
 }
