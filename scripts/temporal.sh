@@ -48,4 +48,4 @@ if [ "${1:-}" = inner ]; then
 fi
 [ -x "$bin/temporal" ] || install
 [ $# -gt 0 ] || set -- ./...
-exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner go test -race -shuffle=on -count=1 "$@"
+exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner go test -race -shuffle=on -count=1 -parallel 4 "$@"

@@ -20,18 +20,20 @@ func (p *player) start(e machine.Effect) {
 	key := e.EffectKey()
 	limits := p.machine.Ledger().Limits
 	w := work{
-		Session: p.in.Session, Owner: p.in.Owner, Turn: p.machine.Turn(), Effect: effectOf(e), Heartbeat: p.in.Settings.Heartbeat,
+		Session: p.in.Session, Owner: p.in.Owner, Turn: p.machine.Turn(), Effect: effectOf(e),
 		Limited: !limits.None(), Priced: limits.USD != nil,
 	}
 	workflow.Go(p.contextOf(key.Agent), func(ctx workflow.Context) {
 		r := p.perform(ctx, w, key)
-		p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
-			p.out--
-			if r.Tool != nil {
-				return turn.ToolDone{At: at, Key: key, Reply: *r.Tool}
-			}
-			return turn.ModelDone{At: at, Key: key, Reply: *r.Model}
-		}))
+		p.happened(happening{
+			event: func(at kernel.Time) turn.Event {
+				if r.Tool != nil {
+					return turn.ToolDone{At: at, Key: key, Reply: *r.Tool}
+				}
+				return turn.ModelDone{At: at, Key: key, Reply: *r.Model}
+			},
+			stands: func() { p.out-- },
+		})
 	})
 }
 
@@ -54,7 +56,8 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 			p.homeless = true
 		}
 		if isBegun {
-			w.Again = true
+			w.Try++
+			p.tries[key] = w.Try
 			p.noteLost(w.Effect, key)
 		}
 		if workflow.Sleep(ctx, wait) != nil {
@@ -98,7 +101,7 @@ func isUnstarted(err error) bool {
 // noteLost books a model call that a worker had begun.
 func (p *player) noteLost(e effect, key machine.Key) {
 	if e.Model != nil {
-		p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }))
+		p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 	}
 }
 

@@ -66,6 +66,10 @@ func (e *Engine) id(session string) string { return "massgen/" + e.queue + "/" +
 // workerPatience is how long a turn waits for a first worker before it is refused.
 const workerPatience = 15 * time.Second
 
+// mostTaskTime is after how long at most another worker takes up a turn whose worker was
+// lost while it played on. It is Temporal's default.
+const mostTaskTime = 10 * time.Second
+
 // Begin implements coordinator.Engine.
 func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref) (coordinator.Play, error) {
 	if err := e.findWorker(ctx); err != nil {
@@ -74,6 +78,7 @@ func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref)
 	in := request{Session: session, Question: question, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: e.id(session), TaskQueue: e.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
 	}, workflowName, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {
@@ -121,11 +126,11 @@ func (e *Engine) findWorker(ctx context.Context) error {
 	const pause = 200 * time.Millisecond
 	for until := time.Now().Add(workerPatience); ; {
 		queue, err := e.client.DescribeTaskQueue(ctx, e.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-		if err != nil {
-			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
-		}
-		if len(queue.Pollers) > 0 {
+		if err == nil && len(queue.Pollers) > 0 {
 			return nil
+		}
+		if err != nil && (ctx.Err() != nil || time.Now().After(until)) {
+			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
 		}
 		if time.Now().After(until) {
 			return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -21,6 +22,7 @@ type grants struct {
 	workflow string
 	run      string
 	key      machine.Key
+	try      int
 	// priced says that money is limited, not only tokens or calls.
 	priced bool
 	log    log.Logger
@@ -32,7 +34,7 @@ func (g grants) Reserve(ctx context.Context, most backends.Cost) (backends.Reser
 		return nil, unsent(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	var refused string
-	err := g.update(ctx, reserveUpdate, reservation{g.key, amountOf(most.Tokens, most.USD)}, &refused)
+	err := g.update(ctx, reserveUpdate, reservation{g.key, g.try, amountOf(most.Tokens, most.USD)}, &refused)
 	switch {
 	case ctx.Err() != nil:
 		g.Release() // it may have been granted meanwhile
@@ -65,7 +67,7 @@ const settlePatience = time.Minute
 func (g grants) end(spent *budget.Amount) {
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
-	if err := g.update(ctx, settleUpdate, settlement{g.key, spent}, nil); err != nil {
+	if err := g.update(ctx, settleUpdate, settlement{g.key, g.try, spent}, nil); err != nil {
 		g.log.Warn("the end of an attempt was not booked: what was held for it stays spent", "call", g.key.String(), "error", err)
 	}
 }
@@ -73,8 +75,8 @@ func (g grants) end(spent *budget.Amount) {
 // update asks the workflow until it answers, also while the server is away.
 func (g grants) update(ctx context.Context, name string, arg, answer any) error {
 	const pause = time.Second
-	for {
-		err := g.updateOnce(ctx, name, arg, answer)
+	for id := rand.Text(); ; { // which the server takes once
+		err := g.updateOnce(ctx, id, name, arg, answer)
 		var gone *serviceerror.NotFound
 		if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
 			return err
@@ -89,9 +91,9 @@ func (g grants) update(ctx context.Context, name string, arg, answer any) error 
 	}
 }
 
-func (g grants) updateOnce(ctx context.Context, name string, arg, answer any) error {
+func (g grants) updateOnce(ctx context.Context, id, name string, arg, answer any) error {
 	handle, err := g.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: g.workflow, RunID: g.run, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: g.workflow, RunID: g.run, UpdateID: id, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err != nil {
 		return err

@@ -38,11 +38,11 @@ func (p *player) interrupt() {
 		return
 	}
 	p.cut = true
-	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event { return turn.Interrupted{At: at} }))
+	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Interrupted{At: at} }})
 }
 
 func (p *player) progress() (Progress, error) {
-	g := Progress{Number: p.number, Events: p.events, Out: p.out, Repeated: p.machine.Repeated()}
+	g := Progress{Number: p.number, Events: p.journal.events, Out: p.out, Repeated: p.machine.Repeated()}
 	for _, u := range p.machine.Usage() {
 		g.Calls += u.Calls
 	}
@@ -54,28 +54,39 @@ func (p *player) progress() (Progress, error) {
 
 // reserve waits until an attempt may be sent, and returns why it may not, "" if it may.
 func (p *player) reserve(ctx workflow.Context, r reservation) (refused string, err error) {
-	w := &word{}
-	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
-		p.waiting[r.Key] = w
-		return turn.Reserving{At: at, Key: r.Key, Most: r.Most}
-	}))
+	if r.Try < p.tries[r.Key] {
+		return "its worker is lost", nil
+	}
+	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Reserving{At: at, Key: r.Key, Most: r.Most} }})
+	w := p.word(r.Key)
 	if err := workflow.Await(ctx, func() bool { return w.said || p.isDone() }); err != nil {
 		return "", fmt.Errorf("wait for the budget: %w", err)
 	}
 	if !w.said {
 		return "the turn is over", nil
 	}
+	if p.words[r.Key] == w {
+		delete(p.words, r.Key)
+	}
 	return w.refused, nil
 }
 
-// settle returns when the end of an attempt is booked.
+// settle returns when the end of an attempt is booked. One that waits was given up.
 func (p *player) settle(ctx workflow.Context, s settlement) error {
+	if s.Try < p.tries[s.Key] {
+		return nil // it was booked when its worker was lost
+	}
 	booked := false
-	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
-		booked = true
-		p.say(s.Key, "it was given up")
-		return turn.Settled{At: at, Key: s.Key, Spent: s.Spent}
-	}))
+	p.happened(happening{
+		event: func(at kernel.Time) turn.Event { return turn.Settled{At: at, Key: s.Key, Spent: s.Spent} },
+		stands: func() {
+			booked = true
+			if p.words[s.Key] != nil {
+				p.say(s.Key, "it was given up")
+				delete(p.words, s.Key)
+			}
+		},
+	})
 	return workflow.Await(ctx, func() bool { return booked || p.isDone() })
 }
 

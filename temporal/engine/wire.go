@@ -124,12 +124,10 @@ type work struct {
 	Owner   string       `json:"owner"`
 	Turn    machine.Turn `json:"turn"`
 	Effect  effect       `json:"effect"`
-	// Again says that a worker that was lost had begun it.
-	Again bool `json:"again,omitempty"`
+	// Try counts the workers that had begun it and were lost.
+	Try int `json:"try,omitempty"`
 	// Homeless says that the worker was lost on which the agent's tools are.
 	Homeless bool `json:"homeless,omitempty"`
-	// Heartbeat is as in Settings.
-	Heartbeat time.Duration `json:"heartbeat"`
 	// Limited says that attempts need a grant, Priced that money is limited.
 	Limited bool `json:"limited,omitempty"`
 	Priced  bool `json:"priced,omitempty"`
@@ -160,12 +158,14 @@ type held struct {
 // reservation asks for an attempt of a call.
 type reservation struct {
 	Key  machine.Key   `json:"key"`
+	Try  int           `json:"try,omitempty"` // as in work
 	Most budget.Amount `json:"most"`
 }
 
 // settlement tells of an attempt's end; Spent is nil where nobody knows.
 type settlement struct {
 	Key   machine.Key    `json:"key"`
+	Try   int            `json:"try,omitempty"`
 	Spent *budget.Amount `json:"spent,omitempty"`
 }
 

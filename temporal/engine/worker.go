@@ -34,7 +34,7 @@ type Store interface {
 // shared is what is held for an owner who is at work in several processes.
 type shared interface {
 	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
-	AppendAt(ctx context.Context, session string, turn, place int, event []byte) error
+	AppendAt(ctx context.Context, session string, turn, place int, event []byte) (other []byte, err error)
 }
 
 type turns interface {
@@ -96,6 +96,7 @@ func refusal(kind string, err error) error {
 
 // prepare holds the session and writes the turn down.
 func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
+	defer beating(ctx)()
 	store := h.as(in.Owner)
 	b, isHeld, err := store.Held(ctx, in.Session)
 	if err != nil {
@@ -153,11 +154,15 @@ func (h *hands) accept(ctx context.Context, store Store, in request, question st
 	if err != nil {
 		return nil, err
 	}
-	return data, store.AppendAt(ctx, in.Session, b.Turn, 0, data)
+	other, err := store.AppendAt(ctx, in.Session, b.Turn, 0, data)
+	if other != nil {
+		data = other
+	}
+	return data, err
 }
 
-// journal writes one event.
-func (h *hands) journal(ctx context.Context, e entry) error {
+// journal writes one event, or returns the one that stands at its place.
+func (h *hands) journal(ctx context.Context, e entry) ([]byte, error) {
 	return h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Event)
 }
 
@@ -171,9 +176,7 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	alive, die := context.WithCancel(ctx)
-	defer die()
-	go beat(alive, w.Heartbeat)
+	defer beating(ctx)()
 	store := h.as(w.Owner)
 	switch _, isHeld, err := store.Held(context.WithoutCancel(ctx), w.Session); {
 	case err != nil:
@@ -187,9 +190,9 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	called := ctx
 	if w.Limited {
 		info := activity.GetInfo(ctx).WorkflowExecution
-		called = backends.WithBudget(ctx, grants{h.client, info.ID, info.RunID, e.EffectKey(), w.Priced, activity.GetLogger(ctx)})
+		called = backends.WithBudget(ctx, grants{h.client, info.ID, info.RunID, e.EffectKey(), w.Try, w.Priced, activity.GetLogger(ctx)})
 	}
-	ev, err := h.panel.On(store).Perform(called, w.Turn, e, w.Again)
+	ev, err := h.panel.On(store).Perform(called, w.Turn, e, w.Try > 0)
 	if err != nil {
 		return result{}, err
 	}
@@ -205,15 +208,11 @@ func (h *hands) homeless(ctx context.Context, store Store, w work) (result, erro
 	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
 }
 
-// told is what an effect came to. One that was cut because the worker ends has come to
-// nothing: another worker does it.
+// told is what an effect came to. One that was cut although nobody cancelled it, because
+// the worker ends, or the server has not heard of it, has come to nothing: it is done again.
 func told(ctx context.Context, ev machine.Event) (result, error) {
-	select {
-	case <-activity.GetWorkerStopChannel(ctx):
-		if ctx.Err() != nil {
-			return result{}, errors.New("the worker ends")
-		}
-	default:
+	if cause := context.Cause(ctx); cause != nil && !temporal.IsCanceledError(cause) && isCut(ev) {
+		return result{}, fmt.Errorf("the effect was cut: %w", cause)
 	}
 	switch ev := ev.(type) {
 	case machine.ModelReply:
@@ -222,6 +221,17 @@ func told(ctx context.Context, ev machine.Event) (result, error) {
 		return result{Tool: &ev}, nil
 	}
 	return result{}, fmt.Errorf("an effect ended with %T", ev)
+}
+
+// isCut says that an effect has failed in a way that its cancellation can be the reason of.
+func isCut(ev machine.Event) bool {
+	switch ev := ev.(type) {
+	case machine.ModelReply:
+		return ev.Failure != nil
+	case machine.ToolReply:
+		return ev.Error || ev.State == machine.ToolCancelled
+	}
+	return false
 }
 
 // bounded is a reply that Temporal takes. Only a message with thousands of tool calls has
@@ -234,22 +244,34 @@ func bounded(reply machine.ModelReply) *machine.ModelReply {
 	return &reply
 }
 
-// beat tells the server that the worker is alive, and so learns of a cancellation.
-func beat(ctx context.Context, lost time.Duration) {
-	ticker := time.NewTicker(min(mostCancelDelay, lost/4))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			activity.RecordHeartbeat(ctx)
+// beating tells the server that the worker is alive, and so learns of a cancellation,
+// until it is stopped.
+func beating(ctx context.Context) (stop func()) {
+	ticker := time.NewTicker(min(mostCancelDelay, activity.GetInfo(ctx).HeartbeatTimeout/4))
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
+			}
 		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
 	}
 }
 
 // conclude keeps what the turn has come to.
 func (h *hands) conclude(ctx context.Context, t held) error {
+	defer beating(ctx)()
 	store := h.as(t.Owner)
 	if activity.GetInfo(ctx).Attempt > 1 {
 		last, err := store.Turns(ctx, t.Session, 1)
@@ -265,6 +287,7 @@ func (h *hands) conclude(ctx context.Context, t held) error {
 
 // leave lets go of a turn that cannot go on.
 func (h *hands) leave(ctx context.Context, t held) error {
+	defer beating(ctx)()
 	store := h.as(t.Owner)
 	if _, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld {
 		return err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -18,29 +17,25 @@ import (
 type player struct {
 	in      request
 	number  int // 0 before the turn is begun
-	events  int // in the journal
 	machine turn.Machine
 	over    bool
 	out     int
 
 	// root outlives the cancellation of the workflow, which is an interrupt of the turn.
-	root workflow.Context
-	// inbox has what happened, to be made an event when it is its turn.
-	inbox   workflow.Channel
+	root    workflow.Context
+	journal journal
 	ctx     map[int]workflow.Context // by agent
 	cancel  map[int]workflow.CancelFunc
 	wake    kernel.Time
 	unwake  workflow.CancelFunc
-	waiting map[machine.Key]*word
-	cut     bool // an interrupt was taken
+	words   map[machine.Key]*word
+	tries   map[machine.Key]int // of calls whose worker was lost
+	cut     bool                // an interrupt was taken
 	// home is the queue of the worker that has the agents' tools, and what these have made;
 	// homeless says that it was lost.
 	home     string
 	homeless bool
 }
-
-// happening is what happened, as an event of a moment.
-type happening func(at kernel.Time) turn.Event
 
 // word is the machine's about an attempt, once it is said.
 type word struct {
@@ -53,8 +48,8 @@ func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	p := &player{
-		in: in, root: root, inbox: workflow.NewBufferedChannel(root, 1<<16),
-		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, waiting: map[machine.Key]*word{},
+		in: in, root: root,
+		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, words: map[machine.Key]*word{}, tries: map[machine.Key]int{},
 	}
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -82,9 +77,7 @@ func (p *player) play() error {
 		if p.over && p.out == 0 {
 			break
 		}
-		var h happening
-		p.inbox.Receive(p.root, &h)
-		if effects, err = p.apply(h(now(p.root))); err != nil {
+		if effects, err = p.take(); err != nil {
 			return err
 		}
 		if next, ok := p.next(effects); ok {
@@ -110,7 +103,7 @@ const storePatience = time.Hour
 // until it works.
 func (p *player) bookkeeping() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: 2 * time.Minute, ScheduleToCloseTimeout: storePatience,
+		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: p.in.Settings.Heartbeat, ScheduleToCloseTimeout: storePatience,
 		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
 	}
 }
@@ -131,25 +124,8 @@ func (p *player) begin() ([]machine.Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.number, p.events, p.home = b.Number, 1, b.Home
+	p.number, p.journal.events, p.home = b.Number, 1, b.Home
 	return p.feed(accepted)
-}
-
-// apply journals an event and feeds it to the machine.
-func (p *player) apply(ev turn.Event) ([]machine.Effect, error) {
-	data, err := turn.Encode(ev)
-	if err != nil {
-		return nil, err
-	}
-	ctx := workflow.WithLocalActivityOptions(p.root, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 30 * time.Second, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
-	})
-	e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.events, Event: data}
-	if err := workflow.ExecuteLocalActivity(ctx, journalName, e).Get(p.root, nil); err != nil {
-		return nil, fmt.Errorf("write the journal: %w", err)
-	}
-	p.events++
-	return p.feed(ev)
 }
 
 // feed applies an event, and does what follows but for the effects, which it returns.
@@ -157,6 +133,9 @@ func (p *player) feed(ev turn.Event) ([]machine.Effect, error) {
 	commands, err := p.machine.Apply(ev)
 	if err != nil {
 		return nil, err
+	}
+	if lost, ok := ev.(turn.Lost); ok {
+		p.forget(lost.Key)
 	}
 	var effects []machine.Effect
 	for _, c := range commands {
@@ -205,22 +184,27 @@ func (p *player) wakeAt(at kernel.Time) {
 		rest := time.Duration(at-now(ctx)) * time.Millisecond
 		if err := workflow.Sleep(ctx, rest); err == nil {
 			p.wake = 0
-			p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event { return turn.Woke{At: at} }))
+			p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Woke{At: at} }})
 		}
 	})
 }
 
 // refuse answers a question about a tool's call: nobody is there.
 func (p *player) refuse(ask machine.Ask) {
-	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
+	p.happened(happening{event: func(at kernel.Time) turn.Event {
 		return turn.Decided{At: at, Key: ask.Key, Reason: "nobody is there to allow it"}
-	}))
+	}})
+}
+
+// word is that of an attempt, which waits for it or is to come.
+func (p *player) word(key machine.Key) *word {
+	if p.words[key] == nil {
+		p.words[key] = &word{}
+	}
+	return p.words[key]
 }
 
 // say tells an attempt that it may be sent, or why it is not.
 func (p *player) say(key machine.Key, refused string) {
-	if w := p.waiting[key]; w != nil {
-		w.said, w.refused = true, refused
-		delete(p.waiting, key)
-	}
+	*p.word(key) = word{said: true, refused: refused}
 }

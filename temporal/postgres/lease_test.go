@@ -144,7 +144,7 @@ func TestOneAtATime(t *testing.T) {
 				}
 				for i := range 3 {
 					if err == nil {
-						err = owner.AppendAt(ctx, "s", b.Turn, i, fmt.Appendf(nil, "%s %d", name, i))
+						_, err = owner.AppendAt(ctx, "s", b.Turn, i, fmt.Appendf(nil, "%s %d", name, i))
 					}
 				}
 				if err == nil {
@@ -208,14 +208,24 @@ func TestOneOwnerInTwoPlaces(t *testing.T) {
 	ref, err := one.Put(ctx, []byte("put by one"))
 	ok(t, err)
 	named := fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes)
-	for _, s := range []*postgres.Store{two, one, two} {
-		ok(t, s.AppendAt(ctx, "s", 1, 0, named))
+	append := func(s *postgres.Store, place int, event, other string) {
+		t.Helper()
+		there, err := s.AppendAt(ctx, "s", 1, place, []byte(event))
+		if err != nil || string(there) != other {
+			t.Errorf("event %d %q: there is %q, %v", place, event, there, err)
+		}
 	}
-	ok(t, one.AppendAt(ctx, "s", 1, 1, []byte("second")))
-	ok(t, two.AppendAt(ctx, "s", 1, 0, named))
-	says(t, two.AppendAt(ctx, "s", 1, 1, []byte("other")), "event 1 of turn 1 of session s is another already")
-	says(t, two.AppendAt(ctx, "s", 1, 3, []byte("third")), "event 3 of turn 1 of session s cannot be written: the journal has 2 events")
-	says(t, two.AppendAt(ctx, "s", 1, -1, []byte("third")), "cannot be written")
+	for _, s := range []*postgres.Store{two, one, two} {
+		append(s, 0, string(named), "")
+	}
+	append(one, 1, "second", "")
+	append(two, 0, string(named), "")
+	append(two, 1, "other", "second")
+	append(two, 0, "other", string(named))
+	for _, place := range []int{3, -1} {
+		_, err = two.AppendAt(ctx, "s", 1, place, []byte("third"))
+		says(t, err, fmt.Sprintf("event %d of turn 1 of session s cannot be written: the journal has 2 events", place))
+	}
 	journal, err := local.Journal(ctx, "s", 1)
 	ok(t, err)
 	if fmt.Sprintf("%s", journal) != fmt.Sprintf("[%s second]", named) {
@@ -223,7 +233,7 @@ func TestOneOwnerInTwoPlaces(t *testing.T) {
 	}
 	ok(t, one.Close()) // which is for whoever opened what it uses
 	ok(t, two.Commit(ctx, "s", 1, answered))
-	ok(t, one.AppendAt(ctx, "s", 1, 2, []byte("after the answer")))
+	append(one, 2, "after the answer", "")
 	ok(t, one.End(ctx, "s", 1, sessions.Ended{}))
 	if _, held, err := two.Held(ctx, "s"); err != nil || held {
 		t.Errorf("the turn after its end: %v, %v", held, err)

@@ -109,20 +109,22 @@ func (last lastTurn) begun(turn int) sessions.Begun {
 // Append adds one event to the journal of a running turn. Every text that the
 // event names must have been put. When Append returns, the event is committed.
 func (s *Store) Append(ctx context.Context, id string, turn int, event []byte) error {
-	return s.append(ctx, id, turn, nil, event)
+	_, err := s.append(ctx, id, turn, nil, event)
+	return err
 }
 
 // AppendAt adds one event to the journal of a running turn as Append does, at a place
 // in it, from 0. If the same event is there already, it does nothing: so it can be done
-// again by whoever does not know whether it has been done. Another event there, or a gap
-// before the place, is an error.
-func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, event []byte) error {
+// again by whoever does not know whether it has been done. If there is another, it
+// returns that one: of several who play one turn, all learn what it came to. A gap before
+// the place is an error.
+func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, event []byte) (other []byte, err error) {
 	return s.append(ctx, id, turn, &place, event)
 }
 
 // append adds an event at a place, or if that is nil at the end.
-func (s *Store) append(ctx context.Context, id string, turn int, place *int, event []byte) error {
-	return s.change(ctx, "write the journal of session "+id, func(w *writer) {
+func (s *Store) append(ctx context.Context, id string, turn int, place *int, event []byte) (other []byte, err error) {
+	err = s.change(ctx, "write the journal of session "+id, func(w *writer) {
 		r := w.mine(s, id, turn)
 		if len(event) == 0 {
 			w.refuse(sessions.EmptyEvent(id, turn))
@@ -130,8 +132,11 @@ func (s *Store) append(ctx context.Context, id string, turn int, place *int, eve
 		row := w.keep(id, r)
 		var end int
 		w.row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{row.turn}, &end)
+		other = nil
 		if place != nil && *place != end {
-			w.repeated(id, row.turn, turn, *place, end, event)
+			if other = w.there(id, row.turn, turn, *place, end); bytes.Equal(other, event) {
+				other = nil
+			}
 			return
 		}
 		if refs := sessions.Refs(event); len(refs) > 0 {
@@ -139,17 +144,18 @@ func (s *Store) append(ctx context.Context, id string, turn int, place *int, eve
 		}
 		w.exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", row.turn, end, event)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return other, nil
 }
 
-// repeated refuses an event that is not the one that stands at its place already.
-func (w *writer) repeated(id string, row int64, turn, place, end int, event []byte) {
-	var there []byte
-	switch found := w.row("SELECT data FROM events WHERE turn = $1 AND place = $2", []any{row, place}, &there); {
-	case !found:
+// there returns the event that stands at a place.
+func (w *writer) there(id string, row int64, turn, place, end int) (event []byte) {
+	if !w.row("SELECT data FROM events WHERE turn = $1 AND place = $2", []any{row, place}, &event) {
 		w.refuse(fmt.Errorf("event %d of turn %d of session %s cannot be written: the journal has %d events, from 0", place, turn, id, end))
-	case !bytes.Equal(there, event):
-		w.refuse(fmt.Errorf("event %d of turn %d of session %s is another already: somebody else plays the same turn", place, turn, id))
 	}
+	return event
 }
 
 // keep returns where a running turn is kept, and begins to keep it.

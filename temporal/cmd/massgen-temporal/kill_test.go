@@ -124,8 +124,20 @@ func TestTheClientIsKilled(t *testing.T) {
 	client.kill()
 	again := w.start("client", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(),
 		"--session-id", "s", "--continue", "--json", "--automation")
+	w.until("the other client follows", func() bool { return w.followers() == 2 })
 	s.free()
 	w.checkUnrepeated(s, w.result(again), 0)
+}
+
+// followers counts the clients that have asked whether the turn has begun.
+func (w *world) followers() (n int) {
+	w.t.Helper()
+	for _, ev := range w.histories()[0].Events {
+		if ev.GetWorkflowExecutionUpdateCompletedEventAttributes() != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // TestInterruptEndsTheTurn with the best so far, and closes the connection of the call

@@ -46,14 +46,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+type programSettings struct {
+	engine.Settings
+	// DiesAt is after which event of a journal a worker dies.
+	DiesAt *int
+}
+
 // program is massgen-temporal with settings of a test.
 func program(settings string) int {
-	env, c := app.System(), &cluster{}
-	if err := json.Unmarshal([]byte(settings), &c.settings); err != nil {
+	var set programSettings
+	if err := json.Unmarshal([]byte(settings), &set); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return app.ExitUsage
 	}
+	env, c := app.System(), &cluster{settings: set.Settings}
 	env.Cluster = c
+	if set.DiesAt != nil {
+		env.Cluster = &mortal{c, *set.DiesAt}
+	}
 	return app.Main(os.Args, env)
 }
 
@@ -64,6 +74,7 @@ type world struct {
 	address  string
 	database string
 	settings engine.Settings
+	diesAt   *int // for the workers that are started from now on
 	server   *exec.Cmd
 }
 
@@ -165,7 +176,7 @@ type process struct {
 // start runs massgen-temporal in a folder of its own.
 func (w *world) start(folder string, args ...string) *process {
 	w.t.Helper()
-	settings, err := json.Marshal(w.settings)
+	settings, err := json.Marshal(programSettings{w.settings, w.diesAt})
 	ok(w.t, err)
 	dir := filepath.Join(w.dir, folder)
 	ok(w.t, os.MkdirAll(dir, 0o700))

@@ -27,7 +27,7 @@ func (s *masked) Append(ctx context.Context, id string, turn int, event []byte) 
 	return s.Store.Append(ctx, id, turn, []byte(s.redact(string(event))))
 }
 
-func (s *masked) AppendAt(ctx context.Context, id string, turn, place int, event []byte) error {
+func (s *masked) AppendAt(ctx context.Context, id string, turn, place int, event []byte) ([]byte, error) {
 	return s.Store.AppendAt(ctx, id, turn, place, []byte(s.redact(string(event))))
 }
 
