@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/sessions/topic"
 )
@@ -18,6 +19,9 @@ import (
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
 	OpenStore(ctx context.Context, address string) (Keeper, error)
+	// Limiter returns what keeps the limits of an account, which is no secret, for all
+	// processes that have the store open.
+	Limiter(account string, l retry.Limits) retry.Limiter
 	// Connect reaches the engine; who closes it leaves what is played.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Engine, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,

@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/temporal/engine"
@@ -41,6 +42,10 @@ func (c *cluster) OpenStore(ctx context.Context, address string) (app.Keeper, er
 	}
 	c.store = store
 	return store, nil
+}
+
+func (c *cluster) Limiter(account string, l retry.Limits) retry.Limiter {
+	return c.store.Limiter(account, l)
 }
 
 func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Engine, io.Closer, error) {
