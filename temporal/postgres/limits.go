@@ -84,10 +84,10 @@ func (l *limiter) Reserve(ctx context.Context, tokens int) (backends.Reservation
 // book books an attempt, or says after which time to ask again.
 func (l *limiter) book(ctx context.Context, attempt string, tokens int) (wait time.Duration, err error) {
 	err = l.persistently(ctx, func(ctx context.Context) error {
-		if err := l.writeEnds(ctx); err != nil {
+		if err := l.makeAccount(ctx); err != nil {
 			return err
 		}
-		if err := l.makeAccount(ctx); err != nil {
+		if err := l.writeEnds(ctx); err != nil {
 			return err
 		}
 		var seconds float64
@@ -95,6 +95,7 @@ func (l *limiter) book(ctx context.Context, attempt string, tokens int) (wait ti
 		wait = time.Duration(seconds * float64(time.Second))
 		return err
 	})
+	l.isMade = err == nil // it is made anew if somebody has deleted it
 	return wait, err
 }
 

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,9 +84,11 @@ func TestPlacesOfTheDead(t *testing.T) {
 			t.Fatal("nobody prolongs the lease of an attempt")
 		}
 	}
+	mayNot(t, living.Limiter("account", limits), 1)
 	r.Settle(nil)
-	if n := value(t, "SELECT count(*) FROM "+schemaOf(t, living)+".attempts"); n != int64(0) {
-		t.Errorf("%d attempts are left", n)
+	const left = "SELECT (SELECT count(*) FROM %[1]s.attempts) + (SELECT count(*) FROM %[1]s.accounts WHERE next <> '')"
+	if n := value(t, fmt.Sprintf(left, schemaOf(t, living))); n != int64(0) {
+		t.Errorf("%d attempts are left that run, or that nobody may overtake", n)
 	}
 }
 
@@ -92,6 +96,40 @@ func TestPlacesOfTheDead(t *testing.T) {
 func expireAttempts(t *testing.T, s *postgres.Store) {
 	t.Helper()
 	execute(t, "UPDATE "+schemaOf(t, s)+".attempts SET until = clock_timestamp() - interval '1 second'")
+}
+
+// TestManyTakeAtOnce all that there is, and no more.
+func TestManyTakeAtOnce(t *testing.T) {
+	const all = 100
+	for name, limits := range map[string]retry.Limits{"places": {Concurrent: all}, "requests": {RequestsPerMinute: 4 * all}} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, t.TempDir())
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var taken atomic.Int64
+			var wg sync.WaitGroup
+			for range 4 {
+				l := postgres.LimiterFor(s, "account", limits, 24*time.Hour)
+				wg.Go(func() {
+					for ctx.Err() == nil {
+						if _, err := l.Reserve(ctx, 1); err == nil {
+							taken.Add(1)
+						} else if !errors.Is(err, context.Canceled) {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			for value(t, "SELECT EXISTS (SELECT FROM "+schemaOf(t, s)+".accounts WHERE next <> '')") != true && !t.Failed() {
+				continue // until somebody waits
+			}
+			cancel()
+			wg.Wait()
+			if n := taken.Load(); n != all {
+				t.Errorf("%d were taken, and there are %d", n, all)
+			}
+		})
+	}
 }
 
 // TestAccountsAreApart: of other names, and of other limits. The database has no name as
@@ -155,6 +193,8 @@ func TestLimitsWhileTheDatabaseIsAway(t *testing.T) {
 	r.Settle(&backends.Usage{OutputTokens: 2})
 	mayNot(t, l, 1)
 	mayNot(t, postgres.LimiterFor(s, "account", limits, time.Hour), 1)
+	fresh := parted.Limiter("another", limits)
+	mayNot(t, fresh, 1)
 	passed := make(chan error, 1)
 	go func() {
 		_, err := l.Reserve(t.Context(), 28)
@@ -167,6 +207,8 @@ func TestLimitsWhileTheDatabaseIsAway(t *testing.T) {
 	way.open(t)
 	ok(t, <-passed)
 	mayNot(t, l, 2)
+	may(t, fresh, 30).Settle(nil)
+	mayNot(t, fresh, 1)
 }
 
 // way is one to the database that can be shut.

@@ -24,10 +24,13 @@ type calling struct {
 	gates    map[account]*retry.Gate
 	// shared keeps the limits of an account for other processes too; nil when they hold for
 	// this one alone.
-	shared func(account string, l retry.Limits) retry.Limiter
+	shared limiterOf
 
 	vocabularies *tokens.Vocabularies
 }
+
+// limiterOf returns what keeps the limits of an account.
+type limiterOf func(account string, l retry.Limits) retry.Limiter
 
 // account is what a provider's limits hold for.
 type account struct{ provider, baseURL, key string }

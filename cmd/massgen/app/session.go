@@ -103,9 +103,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if s.store, notice, err = p.storeToAsk(ctx); err != nil {
 		return nil, errors.Join(err, s.resolver.close())
 	}
-	if p.database() != "" {
-		s.resolver.shared = p.env.Cluster.Limiter
-	}
+	s.resolver.shared = s.store.limiter
 	if notice != "" {
 		s.notices = append(s.notices, notice)
 		s.console.warn(notice)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/temporal/engine"
@@ -42,10 +41,6 @@ func (c *cluster) OpenStore(ctx context.Context, address string) (app.Keeper, er
 	}
 	c.store = store
 	return store, nil
-}
-
-func (c *cluster) Limiter(account string, l retry.Limits) retry.Limiter {
-	return c.store.Limiter(account, l)
 }
 
 func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Engine, io.Closer, error) {
