@@ -111,7 +111,6 @@ func (l *limiter) makeAccount(ctx context.Context) error {
 		VALUES ($1, $2, $3, $4, $3, $5, $6, $5, clock_timestamp())
 		ON CONFLICT DO NOTHING`,
 		l.account, l.limits.Concurrent, requestBurst, requestInflow, tokenBurst, tokenInflow)
-	l.isMade = err == nil
 	return err
 }
 

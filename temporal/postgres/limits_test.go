@@ -46,7 +46,9 @@ func TestLimiters(t *testing.T) {
 // may returns an attempt that may run.
 func may(t *testing.T, l retry.Limiter, tokens int) backends.Reservation {
 	t.Helper()
-	r, err := l.Reserve(t.Context(), tokens)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := l.Reserve(ctx, tokens)
 	ok(t, err)
 	return r
 }
@@ -197,7 +199,9 @@ func TestLimitsWhileTheDatabaseIsAway(t *testing.T) {
 	mayNot(t, fresh, 1)
 	passed := make(chan error, 1)
 	go func() {
-		_, err := l.Reserve(t.Context(), 28)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := l.Reserve(ctx, 28)
 		passed <- err
 	}()
 	mayNot(t, l, 1)
