@@ -85,7 +85,7 @@ BEGIN
         CASE WHEN a.places > 0 AND (SELECT count(*) FROM attempts WHERE account = wanted AND until > a.filled) >= a.places
             THEN for_place ELSE 0 END);
     IF wait > 0 THEN
-        wait := least(longest, wait);
+        wait := least(longest, greatest(wait, 0.001)); -- one that rounds to 0 would say that it is booked
         UPDATE accounts SET next = attempt, next_until = a.filled + (wait + late) * interval '1 second' WHERE name = wanted;
         RETURN wait;
     END IF;
