@@ -97,7 +97,7 @@ func (unlimited) Settle(*backends.Usage) {}
 // enter waits at the gate, before a repetition no longer than time is left. last
 // is the failure of the attempt before, or nil.
 func (c *call) enter(last *backends.Error) (*pass, error) {
-	tokens := c.gate.count(c.req)
+	tokens := estimate(c.req)
 	if last == nil {
 		p, err := c.gate.enter(c.ctx, tokens)
 		c.until = time.Now().Add(c.options.MaxTime)

@@ -8,21 +8,28 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// perMinute is a limit on what is spent in a minute; nil is none. Providers count
+// Bucket returns how a limit on what is spent in a minute is kept: by a bucket that
+// holds burst, and into which inflow flows in the course of a minute. Providers count
 // in different ways: over a minute that slides, over one that begins anew, or with
 // a bucket that fills again. A bucket of a quarter of the limit, into which the
-// rest flows in the course of a minute, is within all of them. Only what is larger
-// than a quarter may go over, by the difference: it waits for a full bucket and
-// leaves a debt that the next ones wait for. It is safe for concurrent use.
+// rest flows, is within all of them. Only what is larger than a quarter may go over,
+// by the difference: it waits for a full bucket and leaves a debt that the next ones
+// wait for.
+func Bucket(limit int) (burst, inflow int) {
+	burst = max(limit/4, 1)
+	return burst, limit - burst + 1 // the last of them at the minute's end
+}
+
+// perMinute is a limit on what is spent in a minute; nil is none. It is safe for
+// concurrent use.
 type perMinute struct{ bucket *rate.Limiter }
 
 func newPerMinute(limit int) *perMinute {
 	if limit <= 0 {
 		return nil
 	}
-	burst := max(limit/4, 1)
-	inflow := float64(limit-burst+1) / time.Minute.Seconds() // the last of them at the minute's end
-	return &perMinute{rate.NewLimiter(rate.Limit(inflow), burst)}
+	burst, inflow := Bucket(limit)
+	return &perMinute{rate.NewLimiter(rate.Limit(float64(inflow)/time.Minute.Seconds()), burst)}
 }
 
 // delay returns how long it takes until n may be spent, if nobody spends anything.
@@ -48,16 +55,8 @@ func (p *perMinute) spend(now time.Time, n int) {
 	p.bucket.ReserveN(now, n)
 }
 
-// count returns the tokens that a request may take: an estimate of its input and
-// the most output that it asks for. Without a limit on tokens it returns 0.
-func (g *Gate) count(req backends.Request) int {
-	if g.tokens == nil {
-		return 0
-	}
-	return estimate(req)
-}
-
-// estimate is about how many tokens a request may take.
+// estimate is about how many tokens a request may take: its input, and the most output
+// that it asks for.
 func estimate(req backends.Request) int {
 	bytes, tokens := 0, 0
 	for _, m := range req.Messages {

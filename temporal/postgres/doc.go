@@ -22,4 +22,7 @@
 // Texts are shared from the moment they are put, so that one worker can name what
 // another has put. Transactions that name texts share a lock, and those that forget
 // texts take it alone, so that no text goes that is about to be named.
+//
+// The limits of use of a provider and key are kept here too (Store.Limiter), for all that
+// have the database open.
 package postgres

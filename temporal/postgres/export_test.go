@@ -3,6 +3,9 @@ package postgres
 import (
 	"context"
 	"time"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/retry"
 )
 
 // OpenFor opens a store whose leases last for so long.
@@ -15,3 +18,15 @@ func Part(s *Store) { s.stop() }
 
 // Vector is vector.
 func Vector(texts ...string) string { return vector(texts...) }
+
+// LimiterFor is Store.Limiter with a minute that lasts for so long.
+func LimiterFor(s *Store, account string, l retry.Limits, minute time.Duration) retry.Limiter {
+	return s.limiter(account, l, minute)
+}
+
+// BookedAt returns when an attempt was booked, by the server's clock.
+func BookedAt(ctx context.Context, r backends.Reservation) (at time.Time, err error) {
+	b := r.(booking)
+	err = b.pool.QueryRow(ctx, "SELECT booked FROM attempts WHERE id = $1", b.attempt).Scan(&at)
+	return at, err
+}

@@ -40,6 +40,7 @@ func (s *server) beat(every time.Duration) {
 			case <-ticker.C:
 				beat, end := context.WithTimeout(ctx, every)
 				_ = s.prolong(beat) // the next beat tries again, and who writes is told when a hold is lost
+				_ = s.prolongAttempts(beat)
 				end()
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
@@ -58,7 +59,7 @@ func TestAddressesThatLeadToNoStore(t *testing.T) {
 
 func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 	for name, c := range map[string]struct{ change, want string }{
-		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 1): update massgen"},
+		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 2): update massgen"},
 		"of version 0":      {"UPDATE massgen_store SET version = 0", "is damaged"},
 		"without a version": {"DELETE FROM massgen_store", "is damaged"},
 		"of another shape":  {"ALTER TABLE massgen_store RENAME version TO number", "is damaged"},
@@ -81,6 +82,24 @@ func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOldStoreIsBroughtUpToDate: one of version 1, with what is in it.
+func TestOldStoreIsBroughtUpToDate(t *testing.T) {
+	ctx := t.Context()
+	name := schema(t, t.TempDir())
+	first, err := os.ReadFile("schema/1.sql")
+	ok(t, err)
+	execute(t, "SET search_path = "+name+"; "+string(first)+`; INSERT INTO massgen_store VALUES (1);
+		INSERT INTO facts (owner, text, sha256, words, created) VALUES ('u', 'one fact', '', '', now())`)
+	s, err := postgres.Open(ctx, address(t, name))
+	ok(t, err)
+	defer func() { ok(t, s.Close()) }()
+	if facts, err := s.Facts(ctx, "u"); len(facts) != 1 || err != nil {
+		t.Errorf("%d facts, %v", len(facts), err)
+	}
+	may(t, s.Limiter("account", retry.Limits{Concurrent: 1}), 1).Settle(nil)
+	ok(t, s.Check(ctx))
 }
 
 // TestDamage has stores that open, and in which something is wrong.

@@ -35,8 +35,10 @@ type server struct {
 	// name is the database, where it is, and the schema, for people.
 	name string
 
-	mu    sync.Mutex
-	holds map[hold]time.Duration // whose leases are prolonged, by so much
+	mu sync.Mutex
+	// Whose leases are prolonged, by so much.
+	holds    map[hold]time.Duration
+	attempts map[string]time.Duration
 
 	stop   func() // ends the beats, and waits
 	closed sync.Once
@@ -73,7 +75,7 @@ func open(ctx context.Context, address string, lease time.Duration) (*Store, err
 	if err != nil {
 		return nil, fault(place(config), "open", err)
 	}
-	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}}
+	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}, attempts: map[string]time.Duration{}}
 	if err := s.prepare(ctx, schema); err != nil {
 		pool.Close()
 		return nil, fault(s.name, "open", err)

@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"cmd/massgen/app", "temporal/engine"},
 	{"coordinator", "agents/conversation", "agents/mcp"},
 	{"agents/workspace", "agents/permission"},
-	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres"},
+	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "backends/retry/limitertest"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",

@@ -1,6 +1,10 @@
 package app
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/prices"
 	"github.com/massgen/massgen/backends/retry"
@@ -18,12 +22,24 @@ type calling struct {
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
 	budget   configs.Budget
 	gates    map[account]*retry.Gate
+	// shared keeps the limits of an account for other processes too; nil when they hold for
+	// this one alone.
+	shared limiterOf
 
 	vocabularies *tokens.Vocabularies
 }
 
+// limiterOf returns what keeps the limits of an account.
+type limiterOf func(account string, l retry.Limits) retry.Limiter
+
 // account is what a provider's limits hold for.
 type account struct{ provider, baseURL, key string }
+
+// name tells accounts apart without telling what is secret of them.
+func (a account) name() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", a.provider, a.baseURL, a.key))
+	return hex.EncodeToString(sum[:])
+}
 
 func newCalling(config *configs.Config, record *debugbackend.Recorder) (calling, error) {
 	table, err := prices.New(config.Prices)
@@ -45,9 +61,14 @@ func (s calling) gate(c connection) *retry.Gate {
 	of := account{c.provider, c.baseURL, c.key}
 	if s.gates[of] == nil {
 		own := s.settings[c.provider]
-		s.gates[of] = retry.NewGate(c.provider, retry.Limits{
+		limits := retry.Limits{
 			Concurrent: own.MaxConcurrentCalls, RequestsPerMinute: own.RequestsPerMinute, TokensPerMinute: own.TokensPerMinute,
-		})
+		}
+		limiter := retry.NewLimiter(limits)
+		if s.shared != nil && limits.Any() {
+			limiter = s.shared(of.name(), limits)
+		}
+		s.gates[of] = retry.NewSharedGate(c.provider, limits, limiter)
 	}
 	return s.gates[of]
 }

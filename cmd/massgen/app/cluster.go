@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/sessions/topic"
 )
@@ -29,8 +30,16 @@ type Cluster interface {
 type Keeper interface {
 	keeper
 	io.Closer
+	common
+}
+
+// common is what a store has for all who have it open.
+type common interface {
 	// Place says where the store is, for people.
 	Place() string
+	// Limiter returns what keeps the limits of an account, whose name is no secret, for all
+	// of them together.
+	Limiter(account string, l retry.Limits) retry.Limiter
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
@@ -121,7 +130,7 @@ func (p *program) openDatabase(ctx context.Context, address string) (*maskedStor
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	return &maskedStore{store, store.Place(), store, p.console.secrets.Redact}, nil
+	return &maskedStore{store, store.Place(), store, p.console.secrets.Redact, store.Limiter}, nil
 }
 
 // connect reaches the engine that plays the session's turns, if they are not played here.

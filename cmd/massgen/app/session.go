@@ -103,6 +103,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if s.store, notice, err = p.storeToAsk(ctx); err != nil {
 		return nil, errors.Join(err, s.resolver.close())
 	}
+	s.resolver.shared = s.store.limiter
 	if notice != "" {
 		s.notices = append(s.notices, notice)
 		s.console.warn(notice)

@@ -77,6 +77,8 @@ type maskedStore struct {
 	path    string
 	lasting io.Closer
 	redact  func(string) string
+	// limiter is nil for a store in which no limits of use are kept.
+	limiter limiterOf
 }
 
 func (s *maskedStore) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
@@ -137,12 +139,12 @@ func (p *program) openStore(ctx context.Context) (*maskedStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &maskedStore{store, store.Path(), store, p.console.secrets.Redact}, nil
+	return &maskedStore{store, store.Path(), store, p.console.secrets.Redact, nil}, nil
 }
 
 // storeInMemory returns an empty store in the place of the one that a file would be.
 func (p *program) storeInMemory(path string) *maskedStore {
-	return &maskedStore{sessions.NewMemory(), path, nil, p.console.secrets.Redact}
+	return &maskedStore{sessions.NewMemory(), path, nil, p.console.secrets.Redact, nil}
 }
 
 // storeIfThere opens the store of sessions and makes none: if it is not there, it is
