@@ -30,6 +30,9 @@ type Play interface {
 	Number() int
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
+	// Note passes on what a person has added to the question, a text of the store. The
+	// journal tells whether it came before the end.
+	Note(ctx context.Context, note kernel.Ref) error
 	// Wait returns when the turn is over and its result is in the store.
 	Wait(ctx context.Context) error
 }
@@ -118,7 +121,7 @@ func (e *engine) watch(ctx context.Context, play Play) {
 	t.events.close()
 }
 
-// watchJournal follows the journal, and passes an interrupt on.
+// watchJournal follows the journal, and passes an interrupt and notes on.
 func (e *engine) watchJournal(ctx context.Context, play Play) error {
 	over := make(chan error, 1)
 	waiting, stop := context.WithCancel(e.base)
@@ -136,6 +139,8 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 			return errors.Join(err, readErr)
 		case <-ticker.C:
 			applied, err = e.catchUp(applied)
+		case n := <-e.turn.notes:
+			e.passNote(play, n)
 		case <-interrupted:
 			interrupted, cancelled = nil, nil
 			err = play.Interrupt(e.base)
