@@ -19,6 +19,10 @@ type lineSource interface {
 	// end.
 	begin(fresh bool) (<-chan inputLine, <-chan interrupt, error)
 	end() error
+	// typed returns the channel on which lines come that a person types while a turn runs
+	// and nobody has begun, and what ends that and returns those that were not taken. The
+	// channel is nil where there is no person, or no way.
+	typed() (<-chan inputLine, func() []inputLine, error)
 	close()
 }
 
@@ -29,6 +33,8 @@ type lineReader struct {
 	lines  <-chan inputLine
 	done   chan struct{}
 	prompt func()
+	// isTyped says that a person types the lines.
+	isTyped bool
 	// flush drops what the terminal holds, if it is one.
 	flush func() error
 }
@@ -76,6 +82,14 @@ func (in *lineReader) begin(fresh bool) (<-chan inputLine, <-chan interrupt, err
 }
 
 func (in *lineReader) end() error { return nil }
+
+func (in *lineReader) typed() (<-chan inputLine, func() []inputLine, error) {
+	nothing := func() []inputLine { return nil }
+	if !in.isTyped {
+		return nil, nothing, nil
+	}
+	return in.lines, nothing, nil
+}
 
 func (in *lineReader) close() { close(in.done) }
 
