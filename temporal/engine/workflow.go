@@ -33,13 +33,14 @@ type player struct {
 	unwake  workflow.CancelFunc
 	waiting map[machine.Key]*word
 	cut     bool // an interrupt was taken
+	hearing bool // a note is looked for in the store
 	// home is the queue of the worker that has the agents' tools, and what these have made;
 	// homeless says that it was lost.
 	home     string
 	homeless bool
 }
 
-// happening is what happened, as an event of a moment.
+// happening is what happened, as an event of a moment, or nil if it came too late.
 type happening func(at kernel.Time) turn.Event
 
 // word is the machine's about an attempt, once it is said.
@@ -84,7 +85,12 @@ func (p *player) play() error {
 		}
 		var h happening
 		p.inbox.Receive(p.root, &h)
-		if effects, err = p.apply(h(now(p.root))); err != nil {
+		ev := h(now(p.root))
+		if ev == nil {
+			effects = nil
+			continue
+		}
+		if effects, err = p.apply(ev); err != nil {
 			return err
 		}
 		if next, ok := p.next(effects); ok {
