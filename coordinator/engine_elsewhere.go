@@ -28,13 +28,18 @@ type Engine interface {
 type Play interface {
 	// Number is the turn's place in its session.
 	Number() int
-	// Interrupt ends the turn with the best answer so far.
-	Interrupt(ctx context.Context) error
-	// Note passes on what a person has added to the question, a text of the store. The
-	// journal tells whether it came before the end.
-	Note(ctx context.Context, note kernel.Ref) error
+	Signals
 	// Wait returns when the turn is over and its result is in the store.
 	Wait(ctx context.Context) error
+}
+
+// Signals are what a person has to say to a turn that an Engine plays.
+type Signals interface {
+	// Interrupt ends the turn with the best answer so far.
+	Interrupt(ctx context.Context) error
+	// Note passes on what is added to the question, a text of the store. The journal tells
+	// whether it came before the end, which is ErrOver if that is known at once.
+	Note(ctx context.Context, note kernel.Ref) error
 }
 
 // watchEvery is how often the journal of a turn that is played elsewhere is read.

@@ -87,14 +87,23 @@ func (e *engine) tookNote(n note) error {
 		n.word <- ErrOver
 		return nil
 	}
+	ref, ok := e.putNote(n)
+	if !ok {
+		return nil
+	}
+	err := e.apply(turn.Noted{At: e.now(), Note: ref})
+	n.word <- err
+	return err
+}
+
+// putNote stores a note. If that fails, which costs the turn nothing, it says so to who
+// wrote it.
+func (e *engine) putNote(n note) (ref kernel.Ref, ok bool) {
 	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
 	if err != nil {
 		n.word <- err
-		return nil
 	}
-	err = e.apply(turn.Noted{At: e.now(), Note: ref})
-	n.word <- err
-	return err
+	return ref, err == nil
 }
 
 // tellNote tells of a note that was taken, also to whom it was passed on for. One that

@@ -19,11 +19,11 @@ type passedNote struct {
 // passNote passes a note on to who plays the turn. Its word is said when the journal has
 // it.
 func (e *engine) passNote(play Play, n note) {
-	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
-	if err == nil {
-		err = play.Note(e.base, ref)
+	ref, ok := e.putNote(n)
+	if !ok {
+		return
 	}
-	if err != nil {
+	if err := play.Note(e.base, ref); err != nil {
 		n.word <- err
 		return
 	}
