@@ -149,6 +149,7 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in.History = b.shown
 	b.decode(b.turn.Conversation, &in.Conversation)
 	b.decode(b.turn.Sections, &in.Sections)
+	in.Notes = b.notes(call.Notes)
 	for _, a := range call.Offer.Shown {
 		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
 	}
@@ -174,7 +175,7 @@ func (b *inputBuilder) noteLeftOut(first []backends.Message, left machine.LeftOu
 		return first
 	}
 	line := contextbuild.StepLeftOut(left.Messages, left.Results)
-	return contextbuild.AddWord(first, b.withWord(line, machine.Entry{Update: left.Update, Final: left.Final}))
+	return contextbuild.AddWord(first, b.withWord(line, machine.Entry{Update: left.Update, Notes: left.Notes, Final: left.Final}))
 }
 
 // shownForPeople says what the reader is not sent of the conversation and of its step.
@@ -291,7 +292,7 @@ func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
 	} else {
 		r.Content = b.text(e.Text)
 	}
-	r.Content = b.withWord(r.Content, e)
+	r.Content = b.withWord(contextbuild.EscapeNotes(r.Content), e)
 	return r
 }
 
@@ -305,6 +306,9 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 		}
 		words = append(words, contextbuild.Update(b.names.ids, answers))
 	}
+	if len(e.Notes) > 0 {
+		words = append(words, contextbuild.Notes(b.notes(e.Notes)))
+	}
 	switch {
 	case e.Final && b.coordinates:
 		words = append(words, contextbuild.FinalTurn())
@@ -312,6 +316,15 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 		words = append(words, contextbuild.FinalReply())
 	}
 	return strings.Join(words, "\n\n")
+}
+
+// notes reads what a person has added to the question.
+func (b *inputBuilder) notes(refs []kernel.Ref) []string {
+	var texts []string
+	for _, ref := range refs {
+		texts = append(texts, b.text(ref))
+	}
+	return texts
 }
 
 func (b *inputBuilder) text(ref kernel.Ref) string { return string(b.get(ref)) }

@@ -48,6 +48,9 @@ func (w *world) drawStep(t *rapid.T) []machine.Entry {
 		} else if rapid.IntRange(0, 3).Draw(t, "update") == 0 {
 			last.Update = &kernel.Offer{Set: unit + 2, Shown: w.answers(researcher, analyst), MayAnswer: true}
 		}
+		if rapid.IntRange(0, 3).Draw(t, "noted") == 0 {
+			entries[len(entries)-1].Notes = []kernel.Ref{w.put(fmt.Sprint("note ", unit))}
+		}
 	}
 	return entries
 }
@@ -116,7 +119,9 @@ func mustTranscript(t *rapid.T, w *world, c machine.ModelCall) []backends.Messag
 // checkNote looks at what the message before the gap says: which messages are missing,
 // and what is still to be known of them.
 func checkNote(t *rapid.T, whole, sent string, left machine.LeftOut, missing []backends.Message) {
+	const added = "\n\nThe user has added to what was asked. Take this into account:\n\n"
 	messages, results, update := 0, 0, ""
+	var notes []string
 	for _, m := range missing {
 		if m.Role != backends.RoleTool {
 			messages++
@@ -128,6 +133,10 @@ func checkNote(t *rapid.T, whole, sent string, left machine.LeftOut, missing []b
 			if r, ok := p.(backends.ToolResult); ok {
 				text = r.Content
 			}
+			text, note, ok := strings.Cut(text, added)
+			if ok {
+				notes = append(notes, note)
+			}
 			if _, told, ok := strings.Cut(text, "\n\nThe CURRENT ANSWERS have changed"); ok {
 				update = "\n\nThe CURRENT ANSWERS have changed" + told
 			}
@@ -136,6 +145,9 @@ func checkNote(t *rapid.T, whole, sent string, left machine.LeftOut, missing []b
 	want := whole
 	if messages > 0 {
 		want += "\n\n" + contextbuild.StepLeftOut(messages, results) + update
+		if len(notes) > 0 {
+			want += added + strings.Join(notes, "\n")
+		}
 	}
 	if diff := cmp.Diff(want, sent); diff != "" || messages != left.Messages || results != left.Results {
 		t.Fatalf("%d messages and %d results are missing, said to be %+v; the word about it (-want +got):\n%s", messages, results, left, diff)

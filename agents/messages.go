@@ -40,9 +40,10 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 }
 
 // settle makes of an entry what is to be kept: a notice is kept with its words of
-// today, and the word that a turn is the last one was said for that turn alone.
+// today; the word that a turn is the last one, and the notes of a person, were said for
+// that turn alone.
 func (b *inputBuilder) settle(e *machine.Entry) {
-	e.Final = false
+	e.Final, e.Notes = false, nil
 	if e.Notice == nil || b.err != nil {
 		return
 	}

@@ -102,6 +102,7 @@ type stepStart struct {
 	turn     machine.Turn
 	offer    kernel.Offer
 	votes    []kernel.Vote
+	notes    []kernel.Ref
 	messages []backends.Message
 }
 
@@ -119,13 +120,14 @@ func (k *builtInputs) first(turn machine.Turn, call machine.ModelCall) ([]backen
 		return nil, false
 	}
 	s, ok := k.steps[stepKey(call)]
-	same := ok && reflect.DeepEqual(s.offer, call.Offer) && reflect.DeepEqual(s.votes, call.Votes) && reflect.DeepEqual(s.turn, turn)
+	same := ok && reflect.DeepEqual(s.offer, call.Offer) && reflect.DeepEqual(s.votes, call.Votes) &&
+		slices.Equal(s.notes, call.Notes) && reflect.DeepEqual(s.turn, turn)
 	return s.messages, same
 }
 
 func (k *builtInputs) keepFirst(turn machine.Turn, call machine.ModelCall, messages []backends.Message) {
 	if k != nil && !call.JSON {
-		k.steps[stepKey(call)] = stepStart{turn, call.Offer, call.Votes, messages}
+		k.steps[stepKey(call)] = stepStart{turn, call.Offer, call.Votes, call.Notes, messages}
 	}
 }
 

@@ -57,6 +57,8 @@ type Input struct {
 	// are sent as they are.
 	Conversation []backends.Message
 	Question     string
+	// Notes are what the user has added to the question, oldest first.
+	Notes []string
 	// Participants holds the config ids of the whole panel, in any order.
 	Participants []string
 	// Answers holds the current answers in the order to show, which is that of the
@@ -85,8 +87,8 @@ func Build(in Input) Messages {
 // the sections, if there are any, the history or conversation, and the question,
 // which may be empty after a conversation. A summary stands as the answer to a
 // request for it, and a history that would begin with an answer begins with a word
-// about that, since some providers want the roles to alternate. Participants and
-// Answers are not used.
+// about that, since some providers want the roles to alternate; so notes stand at the end
+// of the last message. Participants and Answers are not used.
 func Solo(in Input) []backends.Message {
 	var messages []backends.Message
 	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
@@ -94,10 +96,10 @@ func Solo(in Input) []backends.Message {
 	}
 	messages = append(messages, soloHistory(in.History)...)
 	messages = append(messages, in.Conversation...)
-	if in.Question == "" && len(in.Conversation) > 0 {
-		return messages
+	if in.Question != "" || len(in.Conversation) == 0 {
+		messages = append(messages, backends.User(Clean(in.Question)))
 	}
-	return append(messages, backends.User(Clean(in.Question)))
+	return withNotes(messages, in.Notes)
 }
 
 func soloHistory(history []Exchange) []backends.Message {
@@ -177,6 +179,8 @@ const (
 	answersClose  = "<END OF CURRENT ANSWERS>"
 	votesOpen     = "<VOTES of the agents>"
 	votesClose    = "<END OF VOTES>"
+	noteOpen      = "<NOTE from the user>"
+	noteClose     = "<END OF NOTE>"
 )
 
 // What begins the lines of the history.
@@ -186,11 +190,12 @@ const (
 )
 
 // questionSections returns the history, which is empty in the first turn, the
-// question and the current answers.
+// question with its notes, which may be none, and the current answers.
 func questionSections(in Input) []string {
 	return []string{
 		HistorySection(in.History),
 		questionOpen + " " + escape(in.Question) + " " + questionClose,
+		noteLines(in.Notes),
 		answersSection(newPanel(in.Participants), in.Answers),
 	}
 }

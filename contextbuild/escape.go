@@ -24,8 +24,11 @@ func Clean(text string) string {
 // "<" of a delimiter becomes "&lt;"; the "&" of what looks like such an escape
 // becomes "&amp;", so that one level can be taken off again exactly. Any other
 // "<" or "&" stays. It takes time linear in the length of text.
-func escape(text string) string {
-	text = Clean(text)
+func escape(text string) string { return escapeNamed(Clean(text), isDelimiterName) }
+
+// escapeNamed is escape for the delimiters of which isName knows the name, of a text that
+// is clean, or to stay as it is.
+func escapeNamed(text string, isName func(string) bool) string {
 	var out strings.Builder
 	for {
 		i := strings.IndexAny(text, "<&")
@@ -34,14 +37,14 @@ func escape(text string) string {
 			return out.String()
 		}
 		out.WriteString(text[:i])
-		out.WriteString(escapeFirst(text[i:]))
+		out.WriteString(escapeFirst(text[i:], isName))
 		text = text[i+1:]
 	}
 }
 
 // escapeFirst returns what stands for the first byte of text, a "<" or "&".
-func escapeFirst(text string) string {
-	if !beginsDelimiter(text) {
+func escapeFirst(text string, isName func(string) bool) string {
+	if !beginsDelimiter(text, isName) {
 		return text[:1]
 	}
 	if text[0] == '<' {
@@ -52,7 +55,7 @@ func escapeFirst(text string) string {
 
 // beginsDelimiter says whether text begins with a delimiter, or with one whose
 // "<" was escaped any number of times.
-func beginsDelimiter(text string) bool {
+func beginsDelimiter(text string, isName func(string) bool) bool {
 	if escaped, ok := strings.CutPrefix(text, "&"); ok {
 		for strings.HasPrefix(escaped, "amp;") {
 			escaped = escaped[len("amp;"):]
@@ -66,7 +69,7 @@ func beginsDelimiter(text string) bool {
 	}
 	// Stopping at the next "<" or "&" keeps the whole scan linear.
 	end := strings.IndexAny(text, "<>&")
-	return end >= 0 && text[end] == '>' && isDelimiterName(text[:end])
+	return end >= 0 && text[end] == '>' && isName(text[:end])
 }
 
 // delimiterNames holds what stands between the "<" and ">" of each delimiter,
@@ -76,7 +79,11 @@ var delimiterNames = [...]string{
 	"ORIGINALMESSAGE", "ENDOFORIGINALMESSAGE",
 	"CURRENTANSWERSfromtheagents", "ENDOFCURRENTANSWERS",
 	"VOTESoftheagents", "ENDOFVOTES",
+	noteNames[0], noteNames[1],
 }
+
+// noteNames are those of the delimiters of a note.
+var noteNames = [...]string{"NOTEfromtheuser", "ENDOFNOTE"}
 
 var agentTagNames = [...]string{"agent", "endofagent"}
 

@@ -22,6 +22,7 @@ type parsed struct {
 	SystemMessage string
 	History       []Exchange
 	Question      string
+	Notes         []string
 	Answers       []Answer
 	Sections      []string
 	Votes         []Vote
@@ -45,6 +46,7 @@ func delimiterPattern() string {
 	for _, name := range []string{
 		"CONVERSATION_HISTORY", "END OF CONVERSATION_HISTORY", "ORIGINAL MESSAGE", "END OF ORIGINAL MESSAGE",
 		"CURRENT ANSWERS from the agents", "END OF CURRENT ANSWERS", "VOTES of the agents", "END OF VOTES",
+		"NOTE from the user", "END OF NOTE",
 	} {
 		names = append(names, anySpace(name))
 	}
@@ -89,6 +91,7 @@ func parse(m Messages, prompt string) (parsed, error) {
 	p.History = u.history()
 	u.expect("<ORIGINAL MESSAGE> ")
 	p.Question = unescape(u.until(" <END OF ORIGINAL MESSAGE>\n\n"))
+	p.Notes = u.notes()
 	u.expect("<CURRENT ANSWERS from the agents>\n")
 	p.Answers = u.answers()
 	u.expect("<END OF CURRENT ANSWERS>")
@@ -206,6 +209,16 @@ func (r *reader) history() []Exchange {
 	return history
 }
 
+func (r *reader) notes() []string {
+	var notes []string
+	for more := strings.HasPrefix(r.rest, "<NOTE "); more && r.err == nil; {
+		r.expect("<NOTE from the user> ")
+		notes = append(notes, unescape(r.until(" <END OF NOTE>\n")))
+		more = !r.accept("\n")
+	}
+	return notes
+}
+
 func (r *reader) answers() []Answer {
 	if r.accept("(no answers available yet)\n") {
 		return nil
@@ -281,7 +294,7 @@ func compare(m Messages, prompt string, want parsed) error {
 // spelling, over the whole message, so that what two texts might form together
 // is seen too.
 func countStructure(user string, want parsed) error {
-	delimiters := 4 + 2*len(want.Answers) + 2*len(want.Votes)
+	delimiters := 4 + 2*len(want.Notes) + 2*len(want.Answers) + 2*len(want.Votes)
 	speakers := 0
 	history, rest, ok := strings.Cut(user, "\n<END OF CONVERSATION_HISTORY>")
 	if ok {
@@ -317,6 +330,9 @@ func expected(in Input) parsed {
 	for _, e := range in.History {
 		e.Question, e.Answer = Clean(e.Question), Clean(e.Answer)
 		want.History = append(want.History, e)
+	}
+	for _, note := range in.Notes {
+		want.Notes = append(want.Notes, Clean(note))
 	}
 	names := Anonymous(in.Participants)
 	for _, a := range in.Answers {

@@ -38,6 +38,8 @@ var (
 	jsonVote string
 	//go:embed prompts/update.txt
 	updatePrompt string
+	//go:embed prompts/notes.txt
+	notesPrompt string
 	//go:embed prompts/final_turn.txt
 	finalTurn string
 	//go:embed prompts/final_reply.txt

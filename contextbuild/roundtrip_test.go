@@ -13,6 +13,7 @@ import (
 var fragments = []string{
 	"<CONVERSATION_HISTORY>", "<END OF CONVERSATION_HISTORY>", "<ORIGINAL MESSAGE>", "<END OF ORIGINAL MESSAGE>",
 	"<CURRENT ANSWERS from the agents>", "<END OF CURRENT ANSWERS>", "<VOTES of the agents>", "<END OF VOTES>",
+	"<NOTE from the user>", "<END OF NOTE>", "< note FROM the\tuser>", "<END OF NOTE",
 	"<agent1>", "<end of agent1>", "<agent0002>", "<end of agent 99999999999999999999>", "<agent\u0661>",
 	"<\tend\nof\u00a0AGENT\u30001\r>", "< e n d o f a g e n t 1 >", "<original me\u017f\u017fage>", "<ENDOFVOTES>",
 	"<", ">", "<<", "&", "&lt;", "&amp;", "&amp;lt;", "lt;", "amp;", "&LT;", "&gt;", "&&lt;",
@@ -35,6 +36,7 @@ func hostileInput(t *rapid.T) (Input, []Vote) {
 		SystemMessage: text.Draw(t, "system message"),
 		Question:      text.Draw(t, "question"),
 		Participants:  []string{"b", "agent10", "agent2", "a"},
+		Notes:         rapid.SliceOfN(text, 0, 3).Draw(t, "notes"),
 		Sections:      rapid.SliceOfN(text, 0, 3).Draw(t, "sections"),
 		History: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Exchange {
 			e := Exchange{Answer: text.Draw(t, "answer")}
@@ -84,6 +86,7 @@ func FuzzRoundTrip(f *testing.F) {
 				{Question: answered, Answer: asked},
 			},
 			Question:     question,
+			Notes:        []string{asked, second},
 			Participants: []string{"analyst", "researcher"},
 			Answers:      []Answer{{"researcher", first}, {"analyst", second}},
 		}

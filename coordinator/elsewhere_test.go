@@ -18,6 +18,9 @@ type plain struct {
 	t     *testing.T
 	panel *Panel
 	store *sessions.Memory
+	// waits says that a turn goes on behind its first event when there is a note.
+	waits    bool
+	attached *plainPlay
 }
 
 // plainPlay is one turn of it; done is closed at its end.
@@ -25,16 +28,36 @@ type plainPlay struct {
 	number int
 	done   chan struct{}
 	err    error
+	// noted takes the one note that the turn waits for, if it does.
+	noted chan kernel.Ref
 }
 
 func (p *plainPlay) Number() int                     { return p.number }
 func (p *plainPlay) Interrupt(context.Context) error { return nil }
-func (p *plainPlay) Wait(context.Context) error {
-	<-p.done
-	return p.err
+func (p *plainPlay) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-func (e *plain) Attach(context.Context, string) (Play, error) { return nil, sessions.ErrNoSession }
+func (p *plainPlay) Note(_ context.Context, note kernel.Ref) error {
+	select {
+	case p.noted <- note:
+		return nil
+	case <-p.done:
+		return nil
+	}
+}
+
+func (e *plain) Attach(context.Context, string) (Play, error) {
+	if e.attached == nil {
+		return nil, sessions.ErrNoSession
+	}
+	return e.attached, nil
+}
 
 func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref) (Play, error) {
 	text, err := e.store.Get(ctx, question)
@@ -49,24 +72,31 @@ func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref) 
 	if err != nil {
 		return nil, err
 	}
-	play := &plainPlay{number: begun.Turn, done: make(chan struct{})}
+	play := &plainPlay{number: begun.Turn, done: make(chan struct{}), noted: make(chan kernel.Ref)}
+	if e.waits {
+		e.attached = play
+	}
 	go func() {
 		defer close(play.done)
 		ctx := context.WithoutCancel(ctx)
-		play.err = errors.Join(e.play(ctx, session, begun.Turn, accepted), e.panel.Conclude(ctx, session, begun.Turn))
+		play.err = errors.Join(e.play(ctx, session, play, accepted), e.panel.Conclude(ctx, session, begun.Turn))
 	}()
 	return play, nil
 }
 
-func (e *plain) play(ctx context.Context, session string, number int, first turn.Event) error {
+func (e *plain) play(ctx context.Context, session string, play *plainPlay, first turn.Event) error {
 	var m turn.Machine
 	events := []turn.Event{first}
 	for len(events) > 0 {
 		ev := events[0]
 		events = events[1:]
+		if _, isReply := ev.(turn.ModelDone); e.waits && isReply {
+			e.waits = false
+			ev, events = turn.Noted{At: turn.When(ev), Note: <-play.noted}, append([]turn.Event{ev}, events...)
+		}
 		data, err := turn.Encode(ev)
 		if err == nil {
-			err = e.store.Append(ctx, session, number, data)
+			err = e.store.Append(ctx, session, play.number, data)
 		}
 		if err != nil {
 			return err

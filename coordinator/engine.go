@@ -48,6 +48,9 @@ type engine struct {
 	purse *purse
 	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
+	// passed are the notes that another engine was given, and of which the journal does not
+	// tell yet.
+	passed []passedNote
 	// slept is how long a turn that was resumed had nobody at work on it: that time
 	// is none of the turn's (DESIGN §6).
 	slept time.Duration
@@ -177,6 +180,8 @@ func (e *engine) carry(c turn.Command) {
 	case turn.StepEnded:
 		e.noteSaid(c)
 		e.tellEnd(c)
+	case turn.NoteTaken:
+		e.tellNote(c.Text)
 	case turn.AsideStarted:
 		e.turn.events.add(Event{Kind: AsideStarted, Label: string(c.Aside.Purpose)})
 	case turn.AsideEnded:

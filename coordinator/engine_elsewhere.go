@@ -28,10 +28,18 @@ type Engine interface {
 type Play interface {
 	// Number is the turn's place in its session.
 	Number() int
-	// Interrupt ends the turn with the best answer so far.
-	Interrupt(ctx context.Context) error
+	Signals
 	// Wait returns when the turn is over and its result is in the store.
 	Wait(ctx context.Context) error
+}
+
+// Signals are what a person has to say to a turn that an Engine plays.
+type Signals interface {
+	// Interrupt ends the turn with the best answer so far.
+	Interrupt(ctx context.Context) error
+	// Note passes on what is added to the question, a text of the store. The journal tells
+	// whether it came before the end, which is ErrOver if that is known at once.
+	Note(ctx context.Context, note kernel.Ref) error
 }
 
 // watchEvery is how often the journal of a turn that is played elsewhere is read.
@@ -118,7 +126,7 @@ func (e *engine) watch(ctx context.Context, play Play) {
 	t.events.close()
 }
 
-// watchJournal follows the journal, and passes an interrupt on.
+// watchJournal follows the journal, and passes an interrupt and notes on.
 func (e *engine) watchJournal(ctx context.Context, play Play) error {
 	over := make(chan error, 1)
 	waiting, stop := context.WithCancel(e.base)
@@ -136,6 +144,8 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 			return errors.Join(err, readErr)
 		case <-ticker.C:
 			applied, err = e.catchUp(applied)
+		case n := <-e.turn.notes:
+			e.passNote(play, n)
 		case <-interrupted:
 			interrupted, cancelled = nil, nil
 			err = play.Interrupt(e.base)

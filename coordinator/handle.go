@@ -28,6 +28,7 @@ type Turn struct {
 	events    eventLog
 	interrupt chan struct{} // closed by Cancel
 	cancelled sync.Once
+	notes     chan note     // taken by who plays the turn, until done
 	done      chan struct{} // closed when the fields below are final
 
 	ended  time.Time
@@ -38,7 +39,7 @@ type Turn struct {
 func newTurn(session string, number int, question string) *Turn {
 	return &Turn{
 		session: session, number: number, question: question, started: time.Now(),
-		interrupt: make(chan struct{}), done: make(chan struct{}),
+		interrupt: make(chan struct{}), notes: make(chan note), done: make(chan struct{}),
 		events: eventLog{changed: make(chan struct{})},
 	}
 }

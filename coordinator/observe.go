@@ -130,7 +130,9 @@ const (
 	AsideStarted EventKind = "aside_started"
 	AsideEnded   EventKind = "aside_ended"
 	AsideFailed  EventKind = "aside_failed"
-	Ended        EventKind = "ended"
+	// Noted has the Text that a person has added to the question.
+	Noted EventKind = "noted"
+	Ended EventKind = "ended"
 )
 
 // eventLog keeps a turn's events for whoever comes, early or late.

@@ -27,6 +27,7 @@ var replays = map[string]struct {
 	script  string
 	change  func(*Options)
 	cancels time.Duration
+	notes   []time.Duration // when a person adds them
 }{
 	"consensus": {script: agree},
 	"improvement and tool errors": {script: `
@@ -87,11 +88,32 @@ rules:
 			o.Agents[i].ToolMode = machine.ToolsAuto
 		}
 	}},
+	"a note": {script: notable, notes: []time.Duration{500 * time.Millisecond}},
+	"notes": {script: notable, notes: []time.Duration{1500 * time.Millisecond, 1600 * time.Millisecond, 2500 * time.Millisecond}, change: func(o *Options) {
+		o.Rules.Final = kernel.WinnerPresent
+	}},
+	"notes to the eager": {script: `
+rules:
+  - {when: {round: 1, agent: agent1}, reply: {delay: 1s, new_answer: "first"}}
+  - {when: {round: 1, agent: agent2, index: 0}, reply: {delay: 1700ms, text: "I talk."}}
+  - {when: {round: 1, agent: agent2}, reply: {delay: 1300ms, new_answer: "second"}}
+  - {when: {round: 1, agent: agent3}, reply: {delay: 9s, new_answer: "third"}}
+  - {when: {}, reply: {delay: 2500ms, vote: {agent: agent1, reason: "good"}}}
+`, notes: []time.Duration{1500 * time.Millisecond, 5 * time.Second}, change: func(o *Options) { o.Rules.Pace = kernel.PaceEager }},
 	"failed": {script: `
 rules:
   - {when: {}, reply: {delay: 1s, error: {kind: auth, message: "wrong key"}}}
 `},
 }
+
+// notable has steps of two calls, between which a note is told.
+const notable = `
+rules:
+  - {when: {round: 1, index: 0}, reply: {delay: 1s, text: "I talk."}}
+  - {when: {round: 1}, reply: {delay: 1s, new_answer: "{{.Agent}}"}}
+  - {when: {purpose: presentation}, reply: {delay: 1s, text: "presented"}}
+  - {when: {}, reply: {delay: 1s, vote: {agent: agent1, reason: "good"}}}
+`
 
 func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 	for name, run := range replays {
@@ -112,7 +134,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 						}
 					}
 				})
-				live := runTurn(t, p, run.cancels)
+				live := runTurn(t, p, run.cancels, run.notes...)
 				fresh, inputs := replay(t, store, "s", live.turn.number)
 				if diff := cmp.Diff(stateOf(t, &live.machine), stateOf(t, fresh)); diff != "" {
 					t.Errorf("the state after the replay differs (-live +replayed):\n%s", diff)
@@ -127,7 +149,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 }
 
 // runTurn runs a turn on an engine that the test can look into afterwards.
-func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
+func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Duration) *engine {
 	t.Helper()
 	if _, err := p.opts.Store.Begin(t.Context(), "s", "hello"); err != nil {
 		t.Fatal(err)
@@ -152,11 +174,23 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration) *engine {
 	if cancelAfter > 0 {
 		time.AfterFunc(cancelAfter, handle.Cancel)
 	}
+	addNotes(t, handle, notes...)
 	e.run(t.Context())
 	if _, err := handle.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return e
+}
+
+// addNotes adds notes to a turn at these times from now.
+func addNotes(t *testing.T, turn *Turn, after ...time.Duration) {
+	for i, d := range after {
+		time.AfterFunc(d, func() {
+			if err := turn.Note(t.Context(), fmt.Sprintf("note %d", i+1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // journaled is a store that can be replayed from.

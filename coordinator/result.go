@@ -39,7 +39,9 @@ type Result struct {
 	// Partials are what had come of messages whose calls were cancelled, cut or timed
 	// out, in the order in which the calls ended. None of them is an answer.
 	Partials []PartialText `json:"partials"`
-	Warnings []string      `json:"warnings"`
+	// Notes are what a person has added to the question, in the order in which they came.
+	Notes    []ResultNote `json:"notes"`
+	Warnings []string     `json:"warnings"`
 	// ContextWarnings are those that the turn began with, in the order of the agents,
 	// none that were told before the turn was resumed; then those of its steps, in the
 	// order in which they came.
@@ -148,6 +150,9 @@ func (e *engine) result() (Result, error) {
 	if r.Partials, err = e.partials(); err != nil {
 		return r, err
 	}
+	if r.Notes, err = e.notes(); err != nil {
+		return r, err
+	}
 	return r, e.resultTexts(k, &r)
 }
 
@@ -172,6 +177,7 @@ func (e *engine) warnings(k kernel.Result) []string {
 	for _, agent := range e.machine.Abandoned() {
 		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
 	}
+	list = append(list, unseen(e.machine.Notes())...)
 	list = append(list, e.leftOut()...)
 	list = append(list, e.leftOutOfSteps()...)
 	list = append(list, e.unkeptWork()...)

@@ -65,7 +65,9 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 		}
 		whole := func(t *testing.T) (Result, [][]byte, *sessions.Memory) {
 			p, store := panelOf(t, 3, r.script, nil, change)
-			result := wait(t, start(t, p, "energy"))
+			turn := start(t, p, "energy")
+			addNotes(t, turn, r.notes...)
+			result := wait(t, turn)
 			journal, err := store.Journal(t.Context(), "s", 1)
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +76,7 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			want, journal, texts := whole(t)
-			for n := 1; n <= len(journal) && !isCommitted(t, journal[n-1]); n++ {
+			for n := firstWithNotes(t, journal, len(r.notes)); n <= len(journal) && !isCommitted(t, journal[n-1]); n++ {
 				got, calls := resumeAfter(t, r.script, change, journal[:n], texts)
 				for key, times := range calls {
 					if times > 1 {
@@ -87,6 +89,24 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// firstWithNotes is after how many events a journal has so many notes: 1 for none.
+func firstWithNotes(t *testing.T, journal [][]byte, notes int) int {
+	for n := 1; n <= len(journal); n++ {
+		ev, err := turn.Decode(journal[n-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := ev.(turn.Noted); ok {
+			notes--
+		}
+		if notes == 0 {
+			return n
+		}
+	}
+	t.Fatalf("the journal lacks %d notes", notes)
+	return 0
 }
 
 // timeless is a result without what depends on which of two calls was the quicker, and

@@ -60,6 +60,8 @@ func (goroutines) loop(ctx context.Context, e *engine) error {
 			err = e.tookAsk(a)
 		case s := <-ends:
 			err = e.tookSpendEnd(s)
+		case n := <-e.turn.notes:
+			err = e.tookNote(n)
 		case <-e.timer.C:
 			err = e.apply(turn.Woke{At: e.now()})
 		case <-interrupted:

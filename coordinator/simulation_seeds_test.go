@@ -42,6 +42,7 @@ func (s *simulation) check(ctx context.Context, r Result) {
 		s.fail("%v", err)
 	}
 	var m turn.Machine
+	var events []turn.Event
 	for i, data := range journal {
 		fmt.Fprintf(&s.log, "%s\n", data)
 		ev, err := turn.Decode(data)
@@ -52,8 +53,10 @@ func (s *simulation) check(ctx context.Context, r Result) {
 			s.fail("event %d of the journal: %v", i+1, err)
 			return
 		}
+		events = append(events, ev)
 	}
 	fmt.Fprintf(&s.log, "%s\n", said)
+	s.checkNotes(events, r)
 	k := m.Result()
 	switch {
 	case !m.Over():

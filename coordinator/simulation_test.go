@@ -36,6 +36,7 @@ type simulation struct {
 	failure string
 	steps   int
 	calls   int
+	noted   notedInSimulation
 
 	mu     sync.Mutex
 	parked []*parked
@@ -244,6 +245,8 @@ func (s *simulation) news(e *engine, interrupted *chan struct{}) (list []message
 			list = append(list, message{"3 " + a.key.String(), func() error { return e.tookAsk(a) }, func() { a.word <- spendWord{"the turn is over"} }})
 		case d := <-ends:
 			list = append(list, message{"2 " + d.key.String(), func() error { return e.tookSpendEnd(d) }, func() { close(d.booked) }})
+		case n := <-e.turn.notes:
+			list = append(list, message{"0 " + n.text, func() error { return e.tookNote(n) }, nil})
 		case <-e.timer.C:
 			list = append(list, message{"1", func() error { return e.apply(turn.Woke{At: e.now()}) }, nil})
 		case <-*interrupted:
@@ -267,6 +270,10 @@ func orderOf(r result) string {
 func (s *simulation) next(e *engine) {
 	if s.rarely(60) {
 		e.turn.Cancel()
+		return
+	}
+	if s.rarely(25) {
+		s.note(e.turn)
 		return
 	}
 	if s.rarely(5) || !s.release(s.choices) {

@@ -158,8 +158,11 @@ type ModelCall struct {
 	// a newer one stands in the transcript.
 	Offer kernel.Offer `json:"offer"`
 	// Votes are what a presentation is told of (rule 9).
-	Votes      []kernel.Vote `json:"votes,omitempty"`
-	Transcript []Entry       `json:"transcript,omitempty"`
+	Votes []kernel.Vote `json:"votes,omitempty"`
+	// Notes are those that were there when the step began, oldest first; later ones stand
+	// in the transcript (rule 11).
+	Notes      []kernel.Ref `json:"notes,omitempty"`
+	Transcript []Entry      `json:"transcript,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
 	// JSON asks for the act as a JSON object, and offers no tools.
@@ -175,6 +178,16 @@ func (c ModelCall) Current() kernel.Offer {
 		}
 	}
 	return c.Offer
+}
+
+// NotesTold counts the notes that are in the call's input. They are the turn's first ones.
+func (c ModelCall) NotesTold() int { return len(c.Notes) + notesIn(c.Transcript) }
+
+func notesIn(entries []Entry) (n int) {
+	for _, e := range entries {
+		n += len(e.Notes)
+	}
+	return n
 }
 
 // ToolCall asks for one tool's result: that of call number Call of an assistant
@@ -214,6 +227,8 @@ type Entry struct {
 	Notice *Notice `json:"notice,omitempty"`
 	// Update is a newer set of answers, told at the end of this result (rule 8).
 	Update *kernel.Offer `json:"update,omitempty"`
+	// Notes are told at the end of this result or reminder (rule 11).
+	Notes []kernel.Ref `json:"notes,omitempty"`
 	// Final adds the word that this is the last turn.
 	Final bool `json:"final,omitempty"`
 	// JSON says that the act was asked for as a JSON object: a result stands in a

@@ -3,7 +3,7 @@ package machine
 import "github.com/massgen/massgen/coordinator/kernel"
 
 // Event is something that happened to a step. The set is closed: ModelReply,
-// ToolReply, Approval, Restrict, Update, Cancel.
+// ToolReply, Approval, Restrict, Update, Note, Cancel.
 type Event interface{ event() }
 
 // ModelReply is the result of a ModelCall.
@@ -112,6 +112,9 @@ type Restrict struct{}
 // Update tells the step of a newer set of answers.
 type Update struct{ Offer kernel.Offer }
 
+// Note tells the step of what a person has added to the question.
+type Note struct{ Text kernel.Ref }
+
 // Cancel ends the step once its effects have come back.
 type Cancel struct{}
 
@@ -119,6 +122,7 @@ func (ModelReply) event() {}
 func (ToolReply) event()  {}
 func (Restrict) event()   {}
 func (Update) event()     {}
+func (Note) event()       {}
 func (Cancel) event()     {}
 
 // Outcome is how a step ended. The zero value is that of a step that goes on.

@@ -13,9 +13,10 @@ type LeftOut struct {
 	// NoRoom says that they would not fit.
 	NoRoom bool
 	// Update is the newest set of answers that they told of, nil if they told of none,
-	// and Final that they had the word that this is the last turn: these are told where
-	// the entries stood.
+	// Notes all that they told of, and Final that they had the word that this is the last
+	// turn: these are told where the entries stood.
 	Update *kernel.Offer
+	Notes  []kernel.Ref
 	Final  bool
 	// AllMessages counts all messages of the step, and Bytes is about how much of it is
 	// sent, with the answers in its first input.
@@ -26,7 +27,7 @@ type LeftOut struct {
 // whenever it is asked, and an assistant's message is never parted from what came back
 // to it. Without limits nothing is left out.
 func (c ModelCall) LeftOut(limits *policy.StepLimits) LeftOut {
-	taken := answerBytes(c.Offer)
+	taken := answerBytes(c.Offer) + noteBytes(c.Notes)
 	for _, v := range c.Votes {
 		taken += len(v.Reason)
 	}
@@ -56,6 +57,7 @@ func (l *LeftOut) add(e Entry) {
 	if e.Update != nil {
 		l.Update = e.Update
 	}
+	l.Notes = append(l.Notes, e.Notes...)
 	l.Final = l.Final || e.Final
 }
 
@@ -65,6 +67,7 @@ const wordBytes = 300
 // stepUnits parts a transcript before each message of the assistant, and says with
 // which entry each unit begins. The results of a message stand in one message.
 func stepUnits(entries []Entry) (units []policy.StepUnit, starts []int) {
+	var update, notes int // of what is told again when it is left out
 	for i, e := range entries {
 		if e.Kind == Assistant || len(units) == 0 {
 			units, starts = append(units, policy.StepUnit{}), append(starts, i)
@@ -79,8 +82,15 @@ func stepUnits(entries []Entry) (units []policy.StepUnit, starts []int) {
 			u.Messages++
 		}
 		if e.Update != nil {
-			u.Carried = wordBytes + answerBytes(*e.Update)
-			u.Bytes += u.Carried
+			update = wordBytes + answerBytes(*e.Update)
+			u.Bytes += update
+		}
+		if len(e.Notes) > 0 {
+			told := noteBytes(e.Notes)
+			notes, u.Bytes = notes+told, u.Bytes+told
+		}
+		if e.Update != nil || len(e.Notes) > 0 {
+			u.Carried = update + notes
 		}
 	}
 	return units, starts
@@ -93,3 +103,15 @@ func answerBytes(o kernel.Offer) int {
 	}
 	return sum
 }
+
+// noteBytes is about how much notes are where they are told.
+func noteBytes(notes []kernel.Ref) int {
+	sum := 0
+	for _, n := range notes {
+		sum += n.Bytes + noteBlock
+	}
+	return sum
+}
+
+// noteBlock is about how long what stands around a note is.
+const noteBlock = 60

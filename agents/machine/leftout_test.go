@@ -52,6 +52,34 @@ func TestLeftOutCountsWhatIsSent(t *testing.T) {
 	}
 }
 
+// TestNotesAreNeverLeftOut: those of all entries that are left out are told in their place,
+// and reckoned with, beside the newest answers.
+func TestNotesAreNeverLeftOut(t *testing.T) {
+	one, two, three := sized(10), sized(20), sized(30)
+	update := kernel.Offer{Shown: []kernel.Answer{{Text: sized(700)}}}
+	call := machine.ModelCall{
+		Notes: []kernel.Ref{sized(5)},
+		Transcript: []machine.Entry{
+			{Kind: machine.Assistant, Text: sized(100)},
+			{Kind: machine.Result, Text: sized(200), Notes: []kernel.Ref{one, two}, Update: &update},
+			{Kind: machine.Assistant, Text: sized(100)},
+			{Kind: machine.Reminder, Notes: []kernel.Ref{three}},
+			{Kind: machine.Assistant, Text: sized(100)},
+			{Kind: machine.Result, Text: sized(200)},
+		},
+	}
+	if got := call.NotesTold(); got != 4 {
+		t.Errorf("%d notes are told", got)
+	}
+	want := machine.LeftOut{
+		Entries: 4, Messages: 3, Results: 1, Update: &update, Notes: []kernel.Ref{one, two, three}, AllMessages: 6,
+		Bytes: 65 + 1000 + 70 + 80 + 90 + 300,
+	}
+	if diff := cmp.Diff(want, call.LeftOut(&policy.StepLimits{Kind: policy.Prune, Messages: 3, Keep: 2})); diff != "" {
+		t.Errorf("what is left out (-want +got):\n%s", diff)
+	}
+}
+
 // TestSummaryChangesTheLimits: with another history beside it a step has other room.
 func TestSummaryChangesTheLimits(t *testing.T) {
 	before, after := &policy.StepLimits{Bytes: 1}, &policy.StepLimits{Bytes: 2}

@@ -24,6 +24,7 @@ type run struct {
 	// offer is what the model was last told of, next what waits to be told.
 	offer     kernel.Offer
 	next      *kernel.Offer
+	notes     []kernel.Ref // that have not been told
 	cancelled bool
 	replies   map[string]machine.ModelReply
 	calls     []machine.ModelCall
@@ -93,6 +94,10 @@ func (r *run) drawEvent() machine.Event {
 	case 1, 2:
 		r.next = new(drawOffer(r.t, r.task.Offer.MayAnswer))
 		return machine.Update{Offer: *r.next}
+	case 4:
+		note := ref(fmt.Sprint("note ", len(r.calls), " ", len(r.notes)))
+		r.notes = append(r.notes, note)
+		return machine.Note{Text: note}
 	case 3:
 		r.cancelled = true
 		return machine.Cancel{}
@@ -245,6 +250,15 @@ func (r *run) checkAddition(entries []machine.Entry) {
 		r.t.Fatalf("%d calls led to %+v", len(reply.Calls), entries)
 	}
 	last := entries[len(entries)-1]
+	if diff := cmp.Diff(r.notes, last.Notes, cmpopts.EquateEmpty()); diff != "" {
+		r.t.Fatalf("the notes that are told (-want +got):\n%s", diff)
+	}
+	r.notes = nil
+	for _, e := range entries[:len(entries)-1] {
+		if len(e.Notes) > 0 {
+			r.t.Fatal("a note stands before the last result")
+		}
+	}
 	if len(reply.Calls) == 0 {
 		if last.Kind != machine.Reminder || last.Update != nil {
 			r.t.Fatalf("a message without calls is followed by %+v", last)

@@ -16,14 +16,14 @@ import (
 
 // TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
-//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= overlap= snapshot
+//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= overlap= snapshot notes=(a,b)
 //	reply      with a line for each part of the message:
 //	             text WORDS | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
 //	fail       with the error as input
 //	result N [error]   with the result as input; 0 is that of a snapshot that is out, too
 //	approve N | refuse N [reason]
-//	restrict | cancel | update set= shown= no_answer vote=
+//	restrict | cancel | update set= shown= no_answer vote= | note WORD
 //	waits PURPOSE INDEX [round=]
 //
 // The answer of agent 1 has the hash h1 unless shown=1:hash says another. After
@@ -87,6 +87,8 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) machine.Event {
 		return machine.Cancel{}
 	case "update":
 		return machine.Update{Offer: offer(t, d)}
+	case "note":
+		return machine.Note{Text: ref(d.CmdArgs[0].Key)}
 	}
 	d.Fatalf(t, "unknown command")
 	return nil
@@ -163,6 +165,11 @@ func task(t *testing.T, d *datadriven.TestData) machine.Task {
 	d.MaybeScanArgs(t, "max_attempts", &task.Limits.MaxAttempts)
 	d.MaybeScanArgs(t, "max_tool_calls", &task.Limits.MaxToolCalls)
 	d.MaybeScanArgs(t, "overlap", &task.Limits.MaxOverlap)
+	if notes, ok := d.Arg("notes"); ok {
+		for _, note := range notes.Vals {
+			task.Notes = append(task.Notes, ref(note))
+		}
+	}
 	task.Snapshot = d.HasArg("snapshot")
 	task.JSON, task.MayUseJSON = d.HasArg("json"), d.HasArg("may_use_json")
 	if d.HasArg("votes") {
@@ -225,6 +232,9 @@ func (s *script) told(effects []machine.Effect, err error) string {
 			if agents := shown(e.Current().Shown); !slices.Equal(agents, shown(e.Offer.Shown)) {
 				fmt.Fprintf(&b, " now=%v", agents)
 			}
+			if len(e.Notes) > 0 {
+				fmt.Fprintf(&b, " notes=%v", texts(e.Notes))
+			}
 			if e.JSON {
 				b.WriteString(" json")
 			}
@@ -270,6 +280,14 @@ func shown(answers []kernel.Answer) []int {
 	return agents
 }
 
+func texts(refs []kernel.Ref) []string {
+	list := make([]string, len(refs))
+	for i, r := range refs {
+		list[i] = r.SHA256
+	}
+	return list
+}
+
 func describeEntry(e machine.Entry) string {
 	words := []string{string(e.Kind)}
 	if e.CallID != "" {
@@ -292,6 +310,9 @@ func describeEntry(e machine.Entry) string {
 	}
 	if e.Update != nil {
 		words = append(words, "+ update "+describeOffer(*e.Update))
+	}
+	if len(e.Notes) > 0 {
+		words = append(words, fmt.Sprintf("+ notes %v", texts(e.Notes)))
 	}
 	if e.Final {
 		words = append(words, "+ final turn")

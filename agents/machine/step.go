@@ -17,7 +17,9 @@ type Task struct {
 	Purpose Purpose       `json:"purpose"`
 	Offer   kernel.Offer  `json:"offer"`
 	Votes   []kernel.Vote `json:"votes,omitempty"`
-	Limits  Limits        `json:"limits"`
+	// Notes are those that were there before the step.
+	Notes  []kernel.Ref `json:"notes,omitempty"`
+	Limits Limits       `json:"limits"`
 	// JSON begins the step in JSON mode, MayUseJSON lets it go over to it (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
@@ -32,9 +34,11 @@ type state struct {
 	Task Task `json:"task"`
 	// Offer is the one in the input of the last call; Next is a newer one that the
 	// model has not been told of.
-	Offer      kernel.Offer  `json:"offer"`
-	Next       *kernel.Offer `json:"next,omitempty"`
-	Transcript []Entry       `json:"transcript,omitempty"`
+	Offer kernel.Offer  `json:"offer"`
+	Next  *kernel.Offer `json:"next,omitempty"`
+	// Notes are those that the model has not been told of.
+	Notes      []kernel.Ref `json:"notes,omitempty"`
+	Transcript []Entry      `json:"transcript,omitempty"`
 	// Calls and Tools count the model calls and tool calls so far, of the latter those too
 	// that were refused, Attempts the messages that came to nothing.
 	Calls    int `json:"calls"`
@@ -124,6 +128,9 @@ func (s *Step) Waits(k Key) bool {
 // Calling returns the key of the model call that is out, if one is.
 func (s *Step) Calling() (key Key, ok bool) { return s.modelKey(s.s.Calls - 1), s.s.Waiting }
 
+// NotesTold counts the notes that are in the input of the model call that is out.
+func (s *Step) NotesTold() int { return len(s.s.Task.Notes) + notesIn(s.s.Transcript) }
+
 // Cancelled says that the step ends when its effects have come back.
 func (s *Step) Cancelled() bool { return s.s.Cancelled }
 
@@ -159,6 +166,8 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 		s.s.Restricted = true
 	case Update:
 		s.s.Next = &ev.Offer
+	case Note:
+		s.s.Notes = append(s.s.Notes, ev.Text)
 	case Cancel:
 		s.s.Cancelled = true
 	}
@@ -177,6 +186,7 @@ func (s *Step) callModel() Effect {
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
 		Votes:      s.s.Task.Votes,
+		Notes:      s.s.Task.Notes,
 		Transcript: slices.Clone(s.s.Transcript),
 		OwnTools:   s.s.OwnTools,
 		JSON:       s.s.JSON,
@@ -327,7 +337,8 @@ func (s *Step) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON && !s
 
 // tell adds what the model must know before its next call: after a message
 // without any call the reminder (rule 7), else at the end of the last result a
-// newer set of answers (rule 8); and the word that this is the last turn.
+// newer set of answers (rule 8); at the end of either the notes of a person (rule 11);
+// and the word that this is the last turn.
 func (s *Step) tell() {
 	if s.s.Transcript[len(s.s.Transcript)-1].Kind == Assistant {
 		s.s.Transcript = append(s.s.Transcript, Entry{
@@ -335,6 +346,7 @@ func (s *Step) tell() {
 		})
 	}
 	last := &s.s.Transcript[len(s.s.Transcript)-1]
+	last.Notes, s.s.Notes = s.s.Notes, nil
 	last.Final = !s.s.JSON && s.s.Calls == s.s.Task.Limits.MaxTurns-1
 	if last.Kind == Result && s.s.Next != nil {
 		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil

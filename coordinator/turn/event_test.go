@@ -43,6 +43,7 @@ var wholeEvents = []turn.Event{
 	turn.Reserving{At: 6, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 8},
+	turn.Noted{At: 10, Note: ref("n")},
 	turn.Resumed{At: 9, Branched: true, Budget: budget.Limits{Calls: new(1)}},
 }
 

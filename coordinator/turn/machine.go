@@ -38,6 +38,7 @@ type state struct {
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	Unkept    []Unkept   `json:"unkept,omitempty"`
 	Partials  []Partial  `json:"partials,omitempty"`
+	Notes     notes      `json:"notes,omitzero"`
 	// Asks are the questions that wait for a person; IsAsking says that the first of
 	// them was asked.
 	Asks     []machine.Ask `json:"asks,omitempty"`
@@ -168,6 +169,8 @@ func (m *Machine) take(ev Event) error {
 		return m.resumed(ev)
 	case Lost:
 		return m.lost(ev)
+	case Noted:
+		return m.noted(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }
@@ -202,6 +205,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	}
 	agent := ev.Key.Agent
 	m.notePartial(ev)
+	m.noteSeen(ev)
 	m.book(agent, UsageOf(ev.Reply))
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
 		once(&m.s.Abandoned, agent)
@@ -354,7 +358,7 @@ func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 }
 
 func (m *Machine) begin(at kernel.Time, task machine.Task) {
-	task.Limits = m.s.Turn.Limits
+	task.Limits, task.Notes = m.s.Turn.Limits, m.notesSoFar()
 	mode := m.s.Turn.Agents[task.Agent].ToolMode
 	task.JSON = mode == machine.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
 	task.MayUseJSON = mode == machine.ToolsAuto

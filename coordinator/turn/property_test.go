@@ -46,6 +46,8 @@ type play struct {
 	// again.
 	cancelled map[int]bool
 	repeated  int
+	// notes counts those of the person.
+	notes int
 }
 
 func playTurn(t *rapid.T, twins bool) *play {
@@ -103,6 +105,10 @@ func (p *play) drawEvent() turn.Event {
 	if p.wakeAt > 0 && p.now >= p.wakeAt {
 		p.wakeAt = 0
 		return turn.Woke{At: p.now}
+	}
+	if !p.finished && rapid.IntRange(0, 19).Draw(p.t, "note") == 0 {
+		p.notes++
+		return turn.Noted{At: p.now, Note: ref(fmt.Sprint("note ", p.notes))}
 	}
 	if rapid.IntRange(0, 39).Draw(p.t, "interrupt") == 0 {
 		return turn.Interrupted{At: p.now}
@@ -229,6 +235,9 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("%s runs beside agents", key)
 		}
 		p.keys[key] = true
+		if call, ok := c.Effect.(machine.ModelCall); ok && key.Agent != machine.NoAgent && call.NotesTold() != p.notes {
+			p.t.Fatalf("%s is told %d notes of %d", key, call.NotesTold(), p.notes)
+		}
 		if call, isTool := c.Effect.(machine.ToolCall); isTool && !call.IsSnapshot() {
 			p.countTool(key.Agent)
 		}
@@ -341,6 +350,11 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 			t.Fatalf("the result is %+v", r)
 		}
 		p.checkWork(r)
+		for i, n := range p.m.Notes() {
+			if n.Text != ref(fmt.Sprint("note ", i+1)) || n.SeenBy > len(p.m.Usage()) || len(p.m.Notes()) != p.notes {
+				t.Fatalf("of %d notes number %d is %+v", p.notes, i+1, n)
+			}
+		}
 		if abandoned := slices.Clone(p.m.Abandoned()); len(slices.Compact(abandoned)) != len(p.m.Abandoned()) {
 			t.Fatalf("abandoned are %v", p.m.Abandoned())
 		}
@@ -382,7 +396,7 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		_, isInterrupt := ev.(turn.Interrupted)
 		ignored := false // of what nobody waits for they are nothing
 		switch ev.(type) {
-		case turn.Reserving, turn.Settled, turn.Resumed:
+		case turn.Reserving, turn.Settled, turn.Resumed, turn.Noted:
 			ignored = true
 		}
 		switch rapid.IntRange(0, 3).Draw(t, "damage") {

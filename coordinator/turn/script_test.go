@@ -29,7 +29,7 @@ import (
 //	decide AGENT N yes | no
 //	reserve AGENT usd= tokens=             for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
-//	woke | interrupt | resume [branched]
+//	woke | interrupt | resume [branched] | note WORD
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
 //
@@ -107,6 +107,8 @@ func (s *script) event() turn.Event {
 		return turn.Interrupted{At: s.at}
 	case "resume":
 		return turn.Resumed{At: s.at, Branched: s.d.HasArg("branched")}
+	case "note":
+		return turn.Noted{At: s.at, Note: ref(s.d.CmdArgs[0].Key)}
 	case "reserve":
 		return turn.Reserving{At: s.at, Key: s.key(), Most: *s.amount()}
 	case "settle":
@@ -321,6 +323,8 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "hold up %s: %s\n", s.who(c.Key), c.Why)
 		case turn.Refused:
 			fmt.Fprintf(&b, "refuse %s: %s\n", s.who(c.Key), c.Why)
+		case turn.NoteTaken:
+			fmt.Fprintf(&b, "take note %s\n", c.Text.SHA256)
 		case turn.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:
@@ -355,8 +359,12 @@ func describeEffect(e machine.Effect) string {
 				updates++
 			}
 		}
-		return fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d",
+		text := fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d",
 			e.Key.Purpose, e.Key.Index, len(e.Offer.Shown), e.Offer.MayAnswer, e.OwnTools, len(e.Votes), len(e.Transcript), updates)
+		if n := e.NotesTold(); n > 0 {
+			text += fmt.Sprintf(" notes=%d (%d from the start)", n, len(e.Notes))
+		}
+		return text
 	case machine.ToolCall:
 		return strings.TrimSpace(fmt.Sprintf("%s.%d %s", e.Key.Purpose, e.Key.Index, e.Name))
 	}
@@ -413,6 +421,9 @@ func (s *script) outcome() string {
 	if l := s.m.Ledger(); l.Asked > 0 {
 		fmt.Fprintf(&b, "budget: used %s %d tokens %d calls, of these unknown %s %d %d, over %s %d\n", l.Used().USD, l.Used().Tokens, l.Used().Calls,
 			l.Used().USD-l.Spent.USD, l.Used().Tokens-l.Spent.Tokens, l.Used().Calls-l.Spent.Calls, l.Over.USD, l.Over.Tokens)
+	}
+	for _, n := range s.m.Notes() {
+		fmt.Fprintf(&b, "note %s seen by %d\n", n.Text.SHA256, n.SeenBy)
 	}
 	if n := s.m.Repeated(); n > 0 {
 		fmt.Fprintf(&b, "repeated: %d\n", n)

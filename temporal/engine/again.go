@@ -15,7 +15,7 @@ const mostState = 1 << 20
 // next is the request of the run that is to go on from here; ok is false while this one
 // goes on. It can end when nothing is out and nobody waits.
 func (p *player) next(effects []machine.Effect) (next request, ok bool) {
-	if p.out > 0 || p.over || len(p.journal.inbox) > 0 || !workflow.AllHandlersFinished(p.root) {
+	if p.out > 0 || p.over || len(p.journal.inbox) > 0 || p.hasNotes() || !workflow.AllHandlersFinished(p.root) {
 		return next, false
 	}
 	info := workflow.GetInfo(p.root)

@@ -28,6 +28,7 @@ type journal struct {
 
 // happening is what happened, as an event of a moment.
 type happening struct {
+	// event is nil if it came too late.
 	event func(at kernel.Time) turn.Event
 	// stands, if there is one, is called when the journal has the event.
 	stands func()
@@ -70,7 +71,7 @@ func (p *player) take() ([]machine.Effect, error) {
 	}
 	h := j.inbox[0]
 	ev := h.event(now(p.root))
-	if j.catchUp(ev) {
+	if ev == nil || j.catchUp(ev) {
 		h.taken(j)
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
-// listen takes what comes from outside: interrupts, attempts that want to be sent, and
+// listen takes what comes from outside: interrupts, notes, attempts that want to be sent, and
 // questions about the progress.
 func (p *player) listen(ctx workflow.Context) error {
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -21,6 +21,7 @@ func (p *player) listen(ctx workflow.Context) error {
 		workflow.GetSignalChannel(ctx, interruptSignal).Receive(ctx, nil)
 		p.interrupt()
 	})
+	p.hearNotes()
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),
 		workflow.SetUpdateHandler(p.root, begunUpdate, func(ctx workflow.Context) (int, error) {

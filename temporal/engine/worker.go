@@ -67,6 +67,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, leaveName: h.leave,
+		findNoteName: h.findNote,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}

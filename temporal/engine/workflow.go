@@ -31,6 +31,7 @@ type player struct {
 	words   map[machine.Key]*word
 	tries   map[machine.Key]int // of calls whose worker was lost
 	cut     bool                // an interrupt was taken
+	hearing bool                // a note is looked for in the store
 	// home is the queue of the worker that has the agents' tools, and what these have made;
 	// homeless says that it was lost.
 	home     string

@@ -57,6 +57,7 @@ func functions(s *source) []*ast.FuncDecl {
 var tables = []string{
 	"contextbuild.delimiterNames",
 	"contextbuild.agentTagNames",
+	"contextbuild.noteNames",
 }
 
 // checkState finds init functions and package-level variables. Errors, regular

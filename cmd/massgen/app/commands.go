@@ -29,6 +29,7 @@ func commands() []command {
 		{[]string{"/usage"}, "show what the last turns of this session have cost", (*session).showUsage},
 		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*session).answers},
 		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last input in full", (*session).inputs},
+		{[]string{noteCommand}, "while a turn runs, /note TEXT adds to the question", (*session).note},
 		{[]string{"/topic"}, "show what the conversation is about; /topic NAME holds it to that", (*session).setTopic},
 		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*session).remember},
 		{[]string{"/sessions"}, "list the sessions that were used last", (*session).listSessions},

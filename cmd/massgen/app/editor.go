@@ -21,6 +21,8 @@ type editor struct {
 	keys     *keys
 	terminal *term.Terminal
 	screen   *maskingWriter
+	// watch reads lines while the terminal is not raw, nil where it cannot.
+	watch func() (<-chan inputLine, func() []inputLine, error)
 	// raw makes the terminal raw and tells its width. With fresh it drops what was typed
 	// and not read yet.
 	raw func(fresh bool) (width int, restore func() error, err error)
@@ -76,7 +78,7 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 	if !isFile || !isScreen || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
 		return nil, false
 	}
-	return newEditor(in, env.Stderr, masking, func(fresh bool) (int, func() error, error) {
+	e := newEditor(in, env.Stderr, masking, func(fresh bool) (int, func() error, error) {
 		if fresh {
 			if err := flushTyped(in); err != nil {
 				return 0, nil, fmt.Errorf("drop what was typed before: %w", err)
@@ -91,7 +93,9 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 			width = 0 // unknown
 		}
 		return width, func() error { return term.Restore(int(in.Fd()), state) }, nil
-	}), true
+	})
+	e.watch = func() (<-chan inputLine, func() []inputLine, error) { return typedLines(in) }
+	return e, true
 }
 
 // begin shows the prompt and reads a line, which comes on the first channel. What was
@@ -154,6 +158,14 @@ func (e *editor) end() error {
 		}
 	}
 	return nil
+}
+
+// typed reads nothing while a line goes on being read: that would be parted between two.
+func (e *editor) typed() (<-chan inputLine, func() []inputLine, error) {
+	if e.watch == nil || e.reading.goesOn() {
+		return nil, func() []inputLine { return nil }, nil
+	}
+	return e.watch()
 }
 
 func (e *editor) close() {}

@@ -161,7 +161,7 @@ func (p *program) cliApp() *cli.App {
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.replayCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()}
 	if p.env.Cluster != nil {
-		list = append(list, p.workerCommand())
+		list = append(list, p.workerCommand(), p.noteCommand())
 	}
 	return list
 }

@@ -75,7 +75,7 @@ func (s *session) lines() lineSource {
 	}
 	in := readLines(s.env.Stdin)
 	if isTerminal(s.env.Stdin) {
-		in.prompt = func() { s.console.write(prompt) }
+		in.isTyped, in.prompt = true, func() { s.console.write(prompt) }
 		in.flush = func() error { return flushTyped(s.env.Stdin.(*os.File)) }
 	}
 	return in
@@ -87,6 +87,9 @@ const hurry = time.Second
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
 // one is errQuit.
 func (s *session) nextLine(in lineSource, signals <-chan os.Signal) (text string, err error) {
+	if l, ok := s.nextAhead(); ok {
+		return l.text, l.err
+	}
 	lines, interrupts, err := in.begin(false)
 	if err != nil {
 		return "", err

@@ -13,13 +13,27 @@ import (
 
 // lineSource is where questions come from: a pipe, or a person at a terminal.
 type lineSource interface {
+	promptSource
+	typedSource
+	close()
+}
+
+// promptSource is where a line is waited for.
+type promptSource interface {
 	// begin returns the channel on which the next line comes, and one that tells of
 	// Ctrl+C where it is a key and not a signal. With fresh, what a person has typed
 	// before is dropped, but for a line that was read already. After each begin comes an
 	// end.
 	begin(fresh bool) (<-chan inputLine, <-chan interrupt, error)
 	end() error
-	close()
+}
+
+// typedSource is where a person types while a turn runs.
+type typedSource interface {
+	// typed returns the channel on which lines come between an end and a begin, and what
+	// ends that and returns those that were not taken. The channel is nil where there is no
+	// person, or no way.
+	typed() (<-chan inputLine, func() []inputLine, error)
 }
 
 // lineReader reads lines in a goroutine of its own, so that an interrupt is seen
@@ -29,6 +43,8 @@ type lineReader struct {
 	lines  <-chan inputLine
 	done   chan struct{}
 	prompt func()
+	// isTyped says that a person types the lines.
+	isTyped bool
 	// flush drops what the terminal holds, if it is one.
 	flush func() error
 }
@@ -76,6 +92,14 @@ func (in *lineReader) begin(fresh bool) (<-chan inputLine, <-chan interrupt, err
 }
 
 func (in *lineReader) end() error { return nil }
+
+func (in *lineReader) typed() (<-chan inputLine, func() []inputLine, error) {
+	nothing := func() []inputLine { return nil }
+	if !in.isTyped {
+		return nil, nothing, nil
+	}
+	return in.lines, nothing, nil
+}
 
 func (in *lineReader) close() { close(in.done) }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -121,6 +122,13 @@ type desk struct {
 	gone       <-chan struct{}
 	lines      <-chan inputLine
 	interrupts <-chan interrupt
+	// turn is the one that is watched, in ctx. While nothing is asked, what is typed comes
+	// on typed, until stopTyping; notes are those that were typed.
+	ctx        context.Context
+	turn       *coordinator.Turn
+	typed      <-chan inputLine
+	stopTyping func() []inputLine
+	notes      sync.WaitGroup
 }
 
 // questions are those that may be put now: one at a time.
@@ -133,6 +141,8 @@ func (d *desk) questions() <-chan question {
 
 // put asks a person. What they have typed before they see the question is no answer.
 func (d *desk) put(q question) error {
+	d.quiet()
+	d.s.ahead = nil
 	arguments := oneLine(middleCut(d.s.console.secrets.Redact(legible(q.call.Arguments)), mostAsked))
 	d.s.console.write(questionText(oneLine(q.call.Agent), oneLine(q.call.Tool), arguments, because(q.call.Why)))
 	d.s.console.say("allow it? y: yes; anything else: no")
@@ -147,7 +157,7 @@ func (d *desk) listen() error {
 	if err != nil {
 		d.asked.answer <- word{err: err}
 		d.asked, d.gone = nil, nil
-		return fmt.Errorf("ask about a tool call: %w", err)
+		return errors.Join(fmt.Errorf("ask about a tool call: %w", err), d.attend())
 	}
 	d.lines, d.interrupts = lines, interrupts
 	return nil
@@ -227,7 +237,7 @@ func (d *desk) leave() error {
 		return nil
 	}
 	d.asked, d.gone, d.lines, d.interrupts = nil, nil, nil, nil
-	return d.s.keyboard().end()
+	return errors.Join(d.s.keyboard().end(), d.attend())
 }
 
 // keyboard is where the session's lines come from. A question alone on the command line

@@ -143,6 +143,8 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call waits for what others give back: %s", ev.Agent, ev.Text)))
 	case coordinator.FellBack:
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
+	case coordinator.Noted:
+		c.say("  %s", c.paint(faint, "note: "+shortened(oneLine(ev.Text), 100)))
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
 	case coordinator.ToolProgress:

@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus, "asked": cmdAsked, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
+			"status": cmdStatus, "asked": cmdAsked, "noted": cmdNoted, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
 			"calls": cmdCalls, "holds": cmdHolds, "journaled": cmdJournaled, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
 		},
 		RequireUniqueNames: true,

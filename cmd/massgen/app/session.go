@@ -42,6 +42,7 @@ type session struct {
 	// type, nil before it is needed.
 	questions chan question
 	in        lineSource
+	ahead     []inputLine // typed while a turn ran
 	// turn is the last one, as long as something may follow its answer, next a question
 	// that a command asks, and confirmed one whose topic is known.
 	turn       *coordinator.Turn
@@ -305,25 +306,32 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		cut <- struct{}{}
 		t.Cancel()
 	}
-	person := desk{s: s}
+	person := desk{s: s, ctx: ctx, turn: t}
+	askErr := person.attend()
 	for {
-		var askErr error
+		if askErr != nil {
+			s.console.warn(askErr.Error())
+			askErr = nil
+		}
 		select {
 		case q := <-person.questions():
 			askErr = person.put(q)
 		case l := <-person.lines:
 			askErr = person.take(l)
+		case l := <-person.typed:
+			person.hear(l)
 		case <-person.gone:
 			askErr = person.leave()
 		case <-person.interrupts:
 			if interrupted {
-				return coordinator.Result{}, errors.Join(errQuit, person.leave())
+				return coordinator.Result{}, errors.Join(errQuit, person.close())
 			}
 			cutShort()
 		case <-shown:
-			if err := person.leave(); err != nil {
+			if err := person.close(); err != nil {
 				s.console.warn(err.Error())
 			}
+			person.notes.Wait()
 			r, err := t.Wait(ctx)
 			s.cut = time.Time{}
 			if interrupted {
@@ -336,13 +344,10 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			return r, err
 		case signal := <-signals:
 			if interrupted {
-				return coordinator.Result{}, errors.Join(errQuit, person.leave())
+				return coordinator.Result{}, errors.Join(errQuit, person.close())
 			}
 			s.terminated = signal == syscall.SIGTERM
 			cutShort()
-		}
-		if askErr != nil {
-			s.console.warn(askErr.Error())
 		}
 	}
 }

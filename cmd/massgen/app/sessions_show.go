@@ -68,9 +68,11 @@ type shownTurn struct {
 	ToolCalls []coordinator.ResultToolCall `json:"tool_calls"`
 	// Partials are as in the result of --json; a turn of a branch has none.
 	Partials []coordinator.PartialText `json:"partials"`
+	// Notes are as in the result of --json; a turn of a branch has none.
+	Notes []coordinator.ResultNote `json:"notes"`
 }
 
-// shownTurn is a turn with its tool calls, its partial texts and its work. That these cannot be read costs no
+// shownTurn is a turn with its tool calls, its partial texts, its notes and its work. That these cannot be read costs no
 // more than them.
 func (p *program) shownTurn(ctx context.Context, store *maskedStore, session string, t sessions.Turn) shownTurn {
 	calls, err := coordinator.KeptToolCalls(ctx, store, session, t.Number)
@@ -81,6 +83,10 @@ func (p *program) shownTurn(ctx context.Context, store *maskedStore, session str
 	if err != nil {
 		p.console.warn(err.Error())
 	}
+	notes, err := coordinator.KeptNotes(ctx, store, session, t.Number)
+	if err != nil {
+		p.console.warn(err.Error())
+	}
 	work, err := coordinator.ReadWork(ctx, store, session, t.Number)
 	if err != nil {
 		p.console.warn(err.Error())
@@ -88,6 +94,7 @@ func (p *program) shownTurn(ctx context.Context, store *maskedStore, session str
 	return shownTurn{
 		t.Number, t.Question, t.Answer, t.Winner, t.Status, work.Final.Dir,
 		append([]coordinator.ResultToolCall{}, calls...), append([]coordinator.PartialText{}, partials...),
+		append([]coordinator.ResultNote{}, notes...),
 	}
 }
 
@@ -192,6 +199,7 @@ func (p *program) showSession(ctx context.Context, store *maskedStore, words []s
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
 		b.WriteString(withNewline(printable(t.Question)))
+		b.WriteString(noteLines(t.Notes))
 		b.WriteString(toolLines(t.ToolCalls))
 		b.WriteString(partialTexts(t.Partials))
 		if t.Answer != "" {

@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/coordinator"
+)
+
+// noteCommand adds to the question of a turn that workers play.
+func (p *program) noteCommand() *cli.Command {
+	return &cli.Command{
+		Name: "note", Usage: "add TEXT to the question of the turn that runs in a session", UsageText: "massgen-temporal note SESSION TEXT",
+		HideHelpCommand: true, Flags: p.clusterFlags(),
+		Action: func(c *cli.Context) error { return p.note(c.Context) },
+	}
+}
+
+func (p *program) note(ctx context.Context) (err error) {
+	switch {
+	case len(p.words) != 2:
+		return errors.New("note: its form is: massgen-temporal note SESSION TEXT; a text of several words is put in quotes")
+	case p.options.cluster.engine == localEngine:
+		return errors.New("note: --engine local plays turns within one process: type /note TEXT there")
+	case p.database() == "":
+		return fmt.Errorf("note: it needs --database URL, or %s: the store that all workers share", databaseVariable)
+	}
+	if err := p.hideEnvironment(); err != nil {
+		return err
+	}
+	store, err := p.openStore(ctx)
+	if err != nil {
+		return fmt.Errorf("note: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	engine, connection, err := p.env.Cluster.Connect(ctx, p.options.cluster.at)
+	if err != nil {
+		return fmt.Errorf("note: --temporal-address: %w", err)
+	}
+	defer func() { err = errors.Join(err, connection.Close()) }()
+	if err := coordinator.NoteElsewhere(ctx, engine, store, p.words[0], p.words[1]); err != nil {
+		return err
+	}
+	p.console.say("massgen: noted: each agent is told before its next call")
+	return nil
+}

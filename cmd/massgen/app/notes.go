@@ -1,0 +1,110 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/coordinator"
+)
+
+// noteCommand is what a line begins with that adds to the question while a turn runs.
+const noteCommand = "/note"
+
+// cutLines returns the lines of what was typed, and the beginning of the next.
+func cutLines(typed []byte) (lines []inputLine, rest []byte) {
+	for {
+		line, after, found := bytes.Cut(typed, []byte("\n"))
+		if !found {
+			return lines, typed
+		}
+		lines = append(lines, inputLine{text: strings.TrimRight(string(line), "\r"), at: time.Now()})
+		typed = after
+	}
+}
+
+// asNote returns the text of a line that is a note.
+func asNote(line string) (text string, isNote bool) {
+	name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+	return strings.TrimSpace(text), strings.EqualFold(name, noteCommand)
+}
+
+// attend begins to take what a person types while the turn runs. A question alone on the
+// command line has no keyboard: what is typed then is for whatever comes after massgen.
+func (d *desk) attend() error {
+	if d.s.in == nil || d.s.given {
+		return nil
+	}
+	var err error
+	d.typed, d.stopTyping, err = d.s.in.typed()
+	return err
+}
+
+// quiet ends what attend began. What nobody has taken yet is heard.
+func (d *desk) quiet() {
+	if d.stopTyping == nil {
+		return
+	}
+	stop := d.stopTyping
+	d.typed, d.stopTyping = nil, nil
+	for _, l := range stop() {
+		d.hear(l)
+	}
+}
+
+// hear takes a line that was typed while the turn runs: a note, or what is for the prompt.
+// An error, and the end, come again there.
+func (d *desk) hear(l inputLine) {
+	if l.err != nil && !errors.Is(l.err, errTooLong) {
+		d.typed = nil
+		return
+	}
+	text, isNote := asNote(l.text)
+	if !isNote || l.err != nil {
+		d.s.ahead = append(d.s.ahead, l)
+		return
+	}
+	d.notes.Go(func() {
+		if err := d.turn.Note(d.ctx, text); err != nil {
+			d.s.console.warn(fmt.Sprintf("%s: %v", noteCommand, err))
+		}
+	})
+}
+
+// close ends the desk. Notes may still be on their way.
+func (d *desk) close() error {
+	err := d.leave()
+	d.quiet()
+	return err
+}
+
+// nextAhead returns a line that was typed before the prompt was there.
+func (s *session) nextAhead() (l inputLine, ok bool) {
+	if len(s.ahead) == 0 {
+		return l, false
+	}
+	l, s.ahead = s.ahead[0], s.ahead[1:]
+	if l.err == nil {
+		s.console.say("%s%s", prompt, oneLine(l.text))
+	}
+	return l, true
+}
+
+// note is the command at the prompt, where no turn runs.
+func (s *session) note(string) error {
+	return fmt.Errorf("%s: no turn is running: type it while one is", noteCommand)
+}
+
+// noteLines are the notes of a turn, for people.
+func noteLines(notes []coordinator.ResultNote) string {
+	var b strings.Builder
+	for _, n := range notes {
+		fmt.Fprintf(&b, "\nnote, seen by %s:\n", count(n.SeenBy, "agent"))
+		for line := range strings.Lines(withNewline(printable(n.Text))) {
+			b.WriteString("  | " + line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,65 @@
+package app_test
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/massgen/massgen/backends/backendtest"
+)
+
+// noted ARGS… holds a conversation at a terminal: in the first turn two notes are typed and
+// three lines that are none, the last of which is begun only. The server, in PANEL_URL,
+// answers when the notes are shown. What the terminal shows is the standard error; the
+// questions that agent1 was asked, and the notes with them, are the standard output.
+func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
+	keyboard, tty, err := openTerminal()
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(keyboard.Close()) })
+	typed := func(keys string) {
+		_, err := io.WriteString(keyboard, keys)
+		ts.Check(err)
+	}
+	called, release := make(chan struct{}, 10), make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	ts.Defer(free)
+	server := backendtest.NewServer(nil, func(c backendtest.Call) backendtest.Reply {
+		called <- struct{}{}
+		<-release
+		if isBlind(c) {
+			return calls("new_answer", `{"content":"the answer of `+c.Model()+`"}`)
+		}
+		return voteFor("agent1")
+	})
+	ts.Defer(server.Close)
+	massgen := exec.Command(binary(ts), args...)
+	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR"} {
+		massgen.Env = append(massgen.Env, name+"="+ts.Getenv(name))
+	}
+	massgen.Env = append(massgen.Env, "TERM=xterm", "PANEL_URL="+server.BaseURL)
+	massgen.Dir, massgen.Stdin, massgen.Stdout, massgen.Stderr = ts.MkAbs("."), tty, io.Discard, tty
+	ts.Check(massgen.Start())
+	ts.Check(tty.Close())
+	screen := screenOf(keyboard)
+	screen.until("> ")
+	typed("first\r")
+	<-called
+	typed("/note In French\rsecond\r/Note Be brief\r/quit\rhalf a line")
+	shown := screen.until("note: In French", "note: Be brief")
+	free()
+	err = massgen.Wait()
+	_, writeErr := io.WriteString(ts.Stderr(), shown+screen.rest())
+	ts.Check(writeErr)
+	ts.Check(err)
+	for _, c := range server.Calls() {
+		if c.Model() == "agent1" {
+			question, _, _ := strings.Cut(c.User()[strings.Index(c.User(), "<ORIGINAL"):], "\n\n<CURRENT ANSWERS")
+			_, err = fmt.Fprintf(ts.Stdout(), "blind=%t: %q\n", isBlind(c), question)
+			ts.Check(err)
+		}
+	}
+}

@@ -1,0 +1,10 @@
+//go:build !linux && !darwin && !dragonfly && !freebsd && !netbsd && !openbsd
+
+package app
+
+import "os"
+
+// typedLines has no way here to know whether a line was typed without taking it.
+func typedLines(*os.File) (lines <-chan inputLine, stop func() []inputLine, err error) {
+	return nil, func() []inputLine { return nil }, nil
+}

@@ -1,0 +1,112 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// passedNote is a note that was passed on to another engine.
+type passedNote struct {
+	ref  kernel.Ref
+	word chan<- error
+}
+
+// passNote passes a note on to who plays the turn. Its word is said when the journal has
+// it.
+func (e *engine) passNote(play Play, n note) {
+	ref, ok := e.putNote(n)
+	if !ok {
+		return
+	}
+	if err := play.Note(e.base, ref); err != nil {
+		n.word <- err
+		return
+	}
+	e.passed = append(e.passed, passedNote{ref, n.word})
+}
+
+// NotedStore is what NoteElsewhere needs of the store that an engine's turns are in.
+type NotedStore interface {
+	agents.Blobs
+	journalReader
+}
+
+// NoteElsewhere is Turn.Note for who does not watch the turn: the one that an engine plays
+// in a session. The error is sessions.ErrNoSession if it plays none there.
+func NoteElsewhere(ctx context.Context, engine Engine, store NotedStore, session, text string) error {
+	text = contextbuild.Clean(text)
+	if err := CheckNote(text); err != nil {
+		return err
+	}
+	play, err := engine.Attach(ctx, session)
+	if err != nil {
+		return fmt.Errorf("note to session %s: %w", session, err)
+	}
+	if err := noteTo(ctx, play, store, session, text); err != nil {
+		return fmt.Errorf("note to turn %d of session %s: %w", play.Number(), session, err)
+	}
+	return nil
+}
+
+// noteTo returns when the journal has a note that it had not before, or the turn is over.
+func noteTo(ctx context.Context, play Play, store NotedStore, session, text string) error {
+	ref, err := store.Put(ctx, []byte(text))
+	if err != nil {
+		return err
+	}
+	taken := func() (int, error) {
+		events, err := readJournal(ctx, store, session, play.Number())
+		return countNotes(events, &ref), err
+	}
+	before, err := taken()
+	if err == nil {
+		err = play.Note(ctx, ref)
+	}
+	if err != nil {
+		return err
+	}
+	over := make(chan error, 1)
+	waiting, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(over)
+		over <- play.Wait(waiting)
+	}()
+	err = awaitNote(over, func() (bool, error) {
+		now, err := taken()
+		return now > before, err
+	})
+	stop()
+	for range over { // until who waits has left
+		continue
+	}
+	return err
+}
+
+// awaitNote asks now and then whether a note was taken, until it was or the turn is over.
+func awaitNote(over <-chan error, isTaken func() (bool, error)) error {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		var overErr error
+		isOver := false
+		select {
+		case overErr = <-over:
+			isOver = true
+		case <-ticker.C:
+		}
+		ok, err := isTaken()
+		switch {
+		case ok || err != nil:
+			return err
+		case overErr != nil:
+			return overErr
+		case isOver:
+			return ErrOver
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// TestNotesReachTheAgents: a note that comes while a step runs is in its next input, all
+// are in the first inputs of later steps, and the result says by whom each was seen.
+func TestNotesReachTheAgents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := debugbackend.NewRecorder(debugbackend.Options{})
+		p, store := panelOf(t, 2, notable, nil, func(o *Options) {
+			for i := range o.Agents {
+				o.Agents[i].Backend = recorder.Wrap(o.Agents[i].Backend)
+			}
+		})
+		turn := start(t, p, "energy")
+		addNotes(t, turn, 500*time.Millisecond, 1500*time.Millisecond, 2500*time.Millisecond)
+		r := wait(t, turn)
+		want := []ResultNote{{"note 1", 2}, {"note 2", 2}, {"note 3", 0}}
+		if diff := cmp.Diff(want, r.Notes); diff != "" || r.Status != kernel.Completed {
+			t.Errorf("%s, the notes (-want +got):\n%s", r.Status, diff)
+		}
+		if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "a note was seen by no agent") {
+			t.Errorf("warnings %q", r.Warnings)
+		}
+		inputs := map[string][]string{} // by place in the turn, what of the notes is in it
+		for _, call := range recorder.Calls() {
+			if call.Request.Key.Agent != "agent1" {
+				continue
+			}
+			all := recordedText(call)
+			place := call.Request.Key.String()
+			for _, note := range []string{"note 1", "note 2", "note 3"} {
+				if strings.Contains(all, "<NOTE from the user> "+note+" <END OF NOTE>") {
+					inputs[place] = append(inputs[place], note)
+				}
+			}
+		}
+		wantInputs := map[string][]string{
+			"turn 1, agent1, round 1, coordination 1": {"note 1"}, "turn 1, agent1, round 2, coordination 0": {"note 1", "note 2"},
+		}
+		if diff := cmp.Diff(wantInputs, inputs); diff != "" {
+			t.Errorf("the notes in agent1's inputs (-want +got):\n%s", diff)
+		}
+		var told []string
+		for _, ev := range eventsOf(t, turn, Noted) {
+			told = append(told, ev.Text)
+		}
+		if diff := cmp.Diff([]string{"note 1", "note 2", "note 3"}, told); diff != "" {
+			t.Errorf("what is told of (-want +got):\n%s", diff)
+		}
+		kept, err := KeptNotes(t.Context(), store, "s", 1)
+		if diff := cmp.Diff(want, kept); diff != "" || err != nil {
+			t.Errorf("kept are %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func recordedText(call debugbackend.Call) string {
+	var b strings.Builder
+	for _, m := range call.Request.Messages {
+		b.WriteString(m.Text() + "\n")
+	}
+	return b.String()
+}
+
+// TestNotesAreRefused: what is none, what is too long, and any after the end.
+func TestNotesAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 2, notable, nil, nil)
+		turn := start(t, p, "energy")
+		for text, want := range map[string]string{
+			" \n": "the note is empty", strings.Repeat("x", MaxNote+1): "has 16385 bytes, and the most is 16384",
+		} {
+			if err := turn.Note(t.Context(), text); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%.20q: %v", text, err)
+			}
+		}
+		if err := turn.Note(t.Context(), strings.Repeat("y", MaxNote)); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		// The engine may be the quicker of the two.
+		if err := turn.Note(ctx, "hello"); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("after its context: %v", err)
+		}
+		r := wait(t, turn)
+		if len(r.Notes) == 0 || len(r.Notes[0].Text) != MaxNote || r.Notes[0].SeenBy != 2 {
+			t.Errorf("notes %d", len(r.Notes))
+		}
+		if err := turn.Note(t.Context(), "hello"); !errors.Is(err, ErrOver) {
+			t.Errorf("after the end: %v", err)
+		}
+		if kept, err := KeptNotes(t.Context(), store, "s", 1); err != nil || len(kept) != len(r.Notes) {
+			t.Errorf("kept are %d, %v", len(kept), err)
+		}
+	})
+}
+
+// TestNoteWhileCallsEnd: after the end calls that were cancelled may still be out; a note
+// is refused then, and does not break the turn.
+func TestNoteWhileCallsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := backend(func(ctx context.Context, _ backends.Request) error {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			return ctx.Err()
+		})
+		p, _ := panelOf(t, 1, notable, map[int]backends.Backend{0: slow}, nil)
+		turn := start(t, p, "energy")
+		time.Sleep(time.Second)
+		turn.Cancel()
+		synctest.Wait()
+		if err := turn.Note(t.Context(), "too late"); !errors.Is(err, ErrOver) {
+			t.Errorf("after the cancel: %v", err)
+		}
+		if r := wait(t, turn); r.Status != kernel.Cut || len(r.Notes) != 0 {
+			t.Errorf("%s, notes %v", r.Status, r.Notes)
+		}
+	})
+}
+
+// TestNoteElsewhere: who watches a turn that is played elsewhere can add to it, and so can
+// who does not.
+func TestNoteElsewhere(t *testing.T) {
+	for name, add := range map[string]func(*plain, *Turn) error{
+		"who watches": func(_ *plain, turn *Turn) error { return turn.Note(context.Background(), "in French") },
+		"who does not": func(e *plain, _ *Turn) error {
+			return NoteElsewhere(context.Background(), e, e.store, "s", "in French")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				engine := &plain{t: t, waits: true}
+				p, store := panelOf(t, 2, notable, nil, func(o *Options) { o.Engine = engine })
+				engine.panel, engine.store = p.On(p.opts.Store), store
+				if err := NoteElsewhere(t.Context(), engine, store, "s", "in French"); !errors.Is(err, sessions.ErrNoSession) {
+					t.Errorf("before the turn: %v", err)
+				}
+				turn := start(t, p, "energy")
+				if err := add(engine, turn); err != nil {
+					t.Fatal(err)
+				}
+				r := wait(t, turn)
+				if diff := cmp.Diff([]ResultNote{{"in French", 2}}, r.Notes); diff != "" {
+					t.Errorf("the notes (-want +got):\n%s", diff)
+				}
+				if told := eventsOf(t, turn, Noted); len(told) != 1 || told[0].Text != "in French" {
+					t.Errorf("told is %v", told)
+				}
+				p.Wait()
+				if err := add(engine, turn); !errors.Is(err, ErrOver) {
+					t.Errorf("after the end: %v", err)
+				}
+				if err := NoteElsewhere(t.Context(), engine, store, "s", " "); err == nil || errors.Is(err, ErrOver) {
+					t.Errorf("an empty one: %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing/synctest"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// notedInSimulation are the notes of the person: how many were tried, and those of which
+// the turn has said that it took them.
+type notedInSimulation struct {
+	tried int
+
+	mu    sync.Mutex
+	taken []string
+}
+
+// note has the person add a note, whose word comes when it comes.
+func (s *simulation) note(t *Turn) {
+	s.noted.tried++
+	text := fmt.Sprintf("note %03d", s.noted.tried)
+	go func() {
+		err := t.Note(context.Background(), text)
+		s.noted.mu.Lock()
+		defer s.noted.mu.Unlock()
+		switch {
+		case err == nil:
+			s.noted.taken = append(s.noted.taken, text)
+		case !errors.Is(err, ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull):
+			s.fail("a note was refused: %v", err)
+		}
+	}()
+	synctest.Wait()
+}
+
+// checkNotes: each note that was taken is in the result, and in the input of each call of
+// an agent that began after it.
+func (s *simulation) checkNotes(events []turn.Event, r Result) {
+	var m turn.Machine
+	taken := 0
+	for _, ev := range events {
+		commands, err := m.Apply(ev)
+		if err != nil {
+			s.fail("%v", err)
+			return
+		}
+		if _, ok := ev.(turn.Noted); ok {
+			taken++
+		}
+		for _, c := range commands {
+			run, ok := c.(turn.Run)
+			if !ok {
+				continue
+			}
+			call, ok := run.Effect.(machine.ModelCall)
+			if ok && call.Aside == nil && call.NotesTold() != taken {
+				s.fail("%s is told of %d notes, of %d", call.Key, call.NotesTold(), taken)
+			}
+		}
+	}
+	if r.Format == 0 { // it was killed after the end, and its result is not told any more
+		return
+	}
+	for _, text := range s.noted.taken {
+		if !slices.ContainsFunc(r.Notes, func(n ResultNote) bool { return n.Text == text }) {
+			s.fail("%s was taken, and the result has %v", text, r.Notes)
+		}
+	}
+	for _, n := range r.Notes {
+		if n.SeenBy > s.plan.agents {
+			s.fail("%+v, of %d agents", n, s.plan.agents)
+		}
+	}
+}
