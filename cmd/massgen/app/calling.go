@@ -6,6 +6,7 @@ import (
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/debugbackend"
 )
 
@@ -16,7 +17,7 @@ type calling struct {
 	settings map[string]configs.Provider
 	prices   *prices.Table
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
-	budget   configs.Budget
+	budget   budget.Budget
 	gates    map[account]*retry.Gate
 
 	vocabularies *tokens.Vocabularies
