@@ -52,15 +52,21 @@ type Sessions interface {
 	Turns
 	Unfinished
 	Notes
+	Copies
 }
 
-// Notes are what is known of sessions. Session tells what one has come to,
-// SetMetadata changes what is noted of it, and Branch copies it up to a turn that is
-// over, under another id.
+// Notes are what is known of sessions. Session tells what one has come to, and
+// SetMetadata changes what is noted of it.
 type Notes interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
+}
+
+// Copies are of whole sessions. Branch copies one up to a turn that is over, under another
+// id, and Delete removes one.
+type Copies interface {
 	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
+	Delete(ctx context.Context, id string) error
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
