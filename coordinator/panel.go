@@ -49,10 +49,15 @@ type Unfinished interface {
 
 // Sessions keeps the conversations.
 type Sessions interface {
-	Turns
-	Unfinished
+	AllTurns
 	Notes
 	Copies
+}
+
+// AllTurns are those that run, have ended or were left.
+type AllTurns interface {
+	Turns
+	Unfinished
 }
 
 // Notes are what is known of sessions. Session tells what one has come to, and
