@@ -18,8 +18,8 @@ func (b Budget) Tighter(c Budget) Budget {
 	return Budget{b.Turn.tighter(c.Turn), b.Session.tighter(c.Session)}
 }
 
-// Allowance is what one turn may spend. In JSON its Limits stand beside the session's:
-// there was a time when those of the session had been taken into account there.
+// Allowance is what one turn may spend. In JSON the turn's limits stand for themselves, as
+// in journals that have no Session: there, what it had left was taken into account in them.
 type Allowance struct {
 	// Limits are the turn's own.
 	Limits
