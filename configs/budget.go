@@ -9,36 +9,12 @@ import (
 	"github.com/massgen/massgen/coordinator/budget"
 )
 
-// Budget is the most that may be spent: for each turn, and for all turns of a session
-// together.
-type Budget struct{ Turn, Session budget.Limits }
-
-// None says that there are no limits.
-func (b Budget) None() bool { return b.Turn.None() && b.Session.None() }
-
-// Over returns b with the limits of c where b has none.
-func (b Budget) Over(c Budget) Budget {
-	over := func(l, m budget.Limits) budget.Limits {
-		if l.USD == nil {
-			l.USD = m.USD
-		}
-		if l.Tokens == nil {
-			l.Tokens = m.Tokens
-		}
-		if l.Calls == nil {
-			l.Calls = m.Calls
-		}
-		return l
-	}
-	return Budget{over(b.Turn, c.Turn), over(b.Session, c.Session)}
-}
-
-func budgetSection() section[Budget] {
-	s := section[Budget]{keys: []key[Budget]{
-		{"session", mapping(limitsSection, func(b *Budget) *budget.Limits { return &b.Session })},
+func budgetSection() section[budget.Budget] {
+	s := section[budget.Budget]{keys: []key[budget.Budget]{
+		{"session", mapping(limitsSection, func(b *budget.Budget) *budget.Limits { return &b.Session })},
 	}}
 	for _, k := range limitsSection().keys {
-		s.keys = append(s.keys, key[Budget]{k.name, of(k.set, func(b *Budget) *budget.Limits { return &b.Turn })})
+		s.keys = append(s.keys, key[budget.Budget]{k.name, of(k.set, func(b *budget.Budget) *budget.Limits { return &b.Turn })})
 	}
 	return s
 }
@@ -66,7 +42,7 @@ func dollars() parser[budget.USD] {
 	}}
 }
 
-func (d *description) budget(b Budget) {
+func (d *description) budget(b budget.Budget) {
 	if b.None() {
 		return
 	}

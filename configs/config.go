@@ -6,6 +6,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/prices"
 	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -31,7 +32,8 @@ type Config struct {
 	Summary Backend
 	Topic   Topic
 	Memory  Memory
-	Budget  Budget
+	// Budget is the most that may be spent.
+	Budget budget.Budget
 	// Permissions are those of all agents' tools.
 	Permissions Permissions
 	// Servers are the MCP servers that all agents have in common.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/backends/prices"
 	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -39,7 +40,7 @@ func topSection() section[Config] {
 			{"agent", (*reader).agent},
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
-			{"budget", mapping(budgetSection, func(c *Config) *Budget { return &c.Budget })},
+			{"budget", mapping(budgetSection, func(c *Config) *budget.Budget { return &c.Budget })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
 			{"topic", mapping(topicSection, func(c *Config) *Topic { return &c.Topic })},

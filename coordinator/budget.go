@@ -15,21 +15,9 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Budget is the most that a panel may spend (DESIGN §6). Before an attempt of a call is
-// sent, the most that it may cost is held; what does not fit waits until other attempts
-// have given back what they did not need, and ends the turn, with the best so far, when
-// nothing else goes on.
-type Budget struct {
-	// Turn holds for each turn, Session for all turns of a session together.
-	Turn, Session budget.Limits
-}
-
-// none says that there are no limits.
-func (b Budget) none() bool { return b.Turn.None() && b.Session.None() }
-
-// check says of the first backend that would not keep to a budget.
-func (b Budget) check(opts Options) error {
-	if b.none() {
+// checkBudget says of the first backend that would not keep to a budget.
+func checkBudget(opts Options) error {
+	if opts.Budget.None() && opts.Override.None() {
 		return nil
 	}
 	keeps := func(name string, backend backends.Backend) error {
@@ -83,9 +71,9 @@ type spendEnd struct {
 	booked chan<- struct{}
 }
 
-func newPurse(limits budget.Limits) *purse {
+func newPurse(limits budget.Allowance) *purse {
 	return &purse{
-		priced: limits.USD != nil,
+		priced: limits.Priced(),
 		asks:   make(chan spendAsk), ends: make(chan spendEnd), closed: make(chan struct{}),
 		waiting: map[machine.Key]chan<- spendWord{},
 	}
@@ -225,36 +213,35 @@ type spentBySession struct {
 	Spent  budget.Amount `json:"spent"`
 }
 
-// limits are those of the session's next turn: its own, and what is left of the session's.
-func (p *Panel) limits(ctx context.Context, session string, number int) (budget.Limits, error) {
-	b := p.opts.Budget
+// allowance is what a turn of a session may spend under a budget.
+func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, number int) (budget.Allowance, error) {
+	a := budget.Allowance{Limits: b.Turn, Session: b.Session}
 	if b.Session.None() {
-		return b.Turn, nil
+		return a, nil
 	}
-	spent, err := p.spent(ctx, session, number)
-	if err != nil {
-		return budget.Limits{}, err
-	}
-	return b.Turn.Tighter(b.Session.Left(spent)), nil
+	var err error
+	a.Before, err = p.spent(ctx, session, number, b.Session.USD != nil)
+	return a, err
 }
 
-// limitsNow are those of a turn that is gone on with: its own, and the panel's where these
-// are tighter. out is what was under way.
-func (p *Panel) limitsNow(ctx context.Context, e *engine, out []asked, branched bool) (budget.Limits, error) {
-	now, err := p.limits(ctx, e.turn.session, e.turn.number)
+// allowanceNow is that of a turn that is gone on with: its own, or the panel's where that
+// is tighter, or what a person says now. out is what was under way.
+func (p *Panel) allowanceNow(ctx context.Context, e *engine, out []asked, branched bool) (budget.Allowance, error) {
+	had := e.machine.Ledger().Limits
+	now, err := p.allowance(ctx, p.opts.Override.Over(had.Budget().Tighter(p.opts.Budget)), e.turn.session, e.turn.number)
 	if err != nil {
 		return now, err
 	}
-	ledger := e.machine.Ledger()
-	lost := slices.ContainsFunc(out, func(a asked) bool { _, ok := a.effect.(machine.ModelCall); return ok && !branched })
-	if u := e.machine.AllUsage(); now.USD != nil && ledger.Limits.None() && (lost || u.Calls > 0 && u.CostUSD == nil) {
+	lost := had.None() && slices.ContainsFunc(out, func(a asked) bool { _, ok := a.effect.(machine.ModelCall); return ok && !branched })
+	if u := e.machine.AllUsage(); now.Priced() && !had.Priced() && (lost || u.Calls > 0 && u.CostUSD == nil) {
 		return now, errors.New("what its calls have cost so far is not known, so that max_usd cannot hold: leave it out, or start the turn over")
 	}
-	return ledger.Limits.Tighter(now), nil
+	return now, nil
 }
 
-// spent is what the turns of a session before a turn have spent.
-func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount, error) {
+// spent is what the turns of a session before a turn have spent. Priced says that the money
+// must be known.
+func (p *Panel) spent(ctx context.Context, id string, number int, priced bool) (budget.Amount, error) {
 	session, err := p.opts.Store.Session(ctx, id)
 	if errors.Is(err, sessions.ErrNoSession) { // it begins with the turn's first event
 		return budget.Amount{}, nil
@@ -271,7 +258,7 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	}
 	spent := noted.Spent
 	for n := noted.Turn + 1; n < number; n++ {
-		further, err := p.spentOfCut(ctx, id, n)
+		further, err := p.spentOfCut(ctx, id, n, priced)
 		if err != nil {
 			return spent, fmt.Errorf("find out what turn %d of session %s has spent: %w", n, id, err)
 		}
@@ -280,13 +267,13 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (budget.Amount
 	if noted.Turn > 0 {
 		return spent, nil
 	}
-	told, err := p.unbudgeted(id, session.Usage) // of turns that were imported without their journals, too
+	told, err := unbudgeted(id, session.Usage, priced) // of turns that were imported without their journals, too
 	return spent.AtLeast(told), err
 }
 
 // spentOfCut is what a turn has spent that did not note it: its process was lost before it
 // could, or the turn had no budget.
-func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (budget.Amount, error) {
+func (p *Panel) spentOfCut(ctx context.Context, session string, number int, priced bool) (budget.Amount, error) {
 	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
 		return budget.Amount{}, err
@@ -298,12 +285,12 @@ func (p *Panel) spentOfCut(ctx context.Context, session string, number int) (bud
 	if ledger := m.Ledger(); !ledger.Limits.None() {
 		return ledger.Used(), nil
 	}
-	return p.unbudgeted(session, sessions.Usage(m.AllUsage()))
+	return unbudgeted(session, sessions.Usage(m.AllUsage()), priced)
 }
 
 // unbudgeted is what calls without a budget have cost.
-func (p *Panel) unbudgeted(session string, u sessions.Usage) (budget.Amount, error) {
-	if u.Calls > 0 && u.CostUSD == nil && p.opts.Budget.Session.USD != nil {
+func unbudgeted(session string, u sessions.Usage, priced bool) (budget.Amount, error) {
+	if u.Calls > 0 && u.CostUSD == nil && priced {
 		return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", session)
 	}
 	a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
@@ -325,14 +312,11 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 // noteSpent adds to the session what the turn has spent. It comes before the turn's end,
 // so that a kill in between loses nothing, and counts nothing twice.
 func (e *engine) noteSpent() error {
-	if e.purse == nil || e.panel.opts.Budget.Session.None() {
+	ledger := e.machine.Ledger()
+	if ledger.Limits.Session.None() {
 		return nil
 	}
-	before, err := e.panel.spent(e.base, e.turn.session, e.turn.number)
-	if err != nil {
-		return err
-	}
-	ledger := e.machine.Ledger()
+	before := ledger.Limits.Before
 	noted, err := json.Marshal(spentBySession{Session: e.turn.session, Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used())})
 	if err == nil {
 		err = e.panel.opts.Store.SetMetadata(e.base, e.turn.session, map[string]string{MetaSpent: string(noted)})
@@ -341,51 +325,4 @@ func (e *engine) noteSpent() error {
 		return fmt.Errorf("note what turn %s has spent: %w", e.turn.ID(), err)
 	}
 	return nil
-}
-
-// BudgetReport is what a turn has spent of its budget, for people.
-type BudgetReport struct {
-	MaxUSD    *float64 `json:"max_usd"`
-	MaxTokens *int     `json:"max_tokens"`
-	MaxCalls  *int     `json:"max_calls"`
-	// SpentUSD, SpentTokens and SpentCalls are all that counts against them. The Unknown
-	// parts of these are what was held for attempts of which nothing was told.
-	SpentUSD      float64 `json:"spent_usd"`
-	SpentTokens   int     `json:"spent_tokens"`
-	SpentCalls    int     `json:"spent_calls"`
-	UnknownUSD    float64 `json:"unknown_usd"`
-	UnknownTokens int     `json:"unknown_tokens"`
-	UnknownCalls  int     `json:"unknown_calls"`
-	// OverUSD and OverTokens are by how much calls have cost more than could be reckoned
-	// before they were sent.
-	OverUSD    float64 `json:"over_usd"`
-	OverTokens int     `json:"over_tokens"`
-}
-
-// budgetReport is nil without a budget.
-func budgetReport(l budget.Ledger) *BudgetReport {
-	if l.Limits.None() {
-		return nil
-	}
-	used, over := l.Used(), l.Over
-	r := BudgetReport{
-		MaxTokens: l.Limits.Tokens, MaxCalls: l.Limits.Calls,
-		SpentUSD: used.USD.Float(), SpentTokens: used.Tokens, SpentCalls: used.Calls,
-		UnknownUSD: (used.USD - l.Spent.USD).Float(), UnknownTokens: used.Tokens - l.Spent.Tokens, UnknownCalls: used.Calls - l.Spent.Calls,
-		OverUSD: over.USD.Float(), OverTokens: over.Tokens,
-	}
-	if l.Limits.USD != nil {
-		most := l.Limits.USD.Float()
-		r.MaxUSD = &most
-	}
-	return &r
-}
-
-// overshoot says by how much calls have cost more than was held for them, "" if they have
-// not.
-func (r *BudgetReport) overshoot() string {
-	if r == nil || r.OverUSD == 0 && r.OverTokens == 0 {
-		return ""
-	}
-	return fmt.Sprintf("calls have cost %s and %d tokens more than could be reckoned before they were sent", budget.Dollars(r.OverUSD), r.OverTokens)
 }

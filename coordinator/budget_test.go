@@ -427,7 +427,7 @@ func TestUnknownPriceIsNoPrice(t *testing.T) {
 func TestBudgetNeedsBackendsThatKeepToIt(t *testing.T) {
 	s := service(rand.New(rand.NewPCG(1, 5)))
 	_, err := New(Options{
-		Store: sessions.NewMemory(), Agents: []Agent{{ID: "a", Backend: &orderly{s}}}, Budget: Budget{Turn: usdLimit(1)},
+		Store: sessions.NewMemory(), Agents: []Agent{{ID: "a", Backend: &orderly{s}}}, Budget: budget.Budget{Turn: usdLimit(1)},
 	})
 	if err == nil || err.Error() != "agent a: its backend does not keep to a budget: wrap it with retry.New" {
 		t.Errorf("error %v", err)

@@ -110,7 +110,7 @@ func (e *engine) now() kernel.Time { return kernel.Time(time.Now().Add(-e.slept)
 func (e *engine) clock(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
 
 // accept writes the turn down before anything is called.
-func (e *engine) accept(rules kernel.Config, described machine.Turn, limits budget.Limits) error {
+func (e *engine) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
 	if !limits.None() {
 		e.purse = newPurse(limits)
 	}

@@ -73,6 +73,9 @@ func (p *Panel) startElsewhere(ctx context.Context, session, question string) (*
 
 // attach watches the turn that is played in a session already.
 func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
+	if !p.opts.Override.None() {
+		return nil, fmt.Errorf("resume session %s: the budget of a turn that is played elsewhere cannot be changed: leave the limits out", session)
+	}
 	play, err := p.opts.Engine.Attach(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("resume session %s: %w", session, err)

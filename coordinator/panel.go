@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -48,18 +49,29 @@ type Unfinished interface {
 
 // Sessions keeps the conversations.
 type Sessions interface {
-	Turns
-	Unfinished
+	AllTurns
 	Notes
+	Copies
 }
 
-// Notes are what is known of sessions. Session tells what one has come to,
-// SetMetadata changes what is noted of it, and Branch copies it up to a turn that is
-// over, under another id.
+// AllTurns are those that run, have ended or were left.
+type AllTurns interface {
+	Turns
+	Unfinished
+}
+
+// Notes are what is known of sessions. Session tells what one has come to, and
+// SetMetadata changes what is noted of it.
 type Notes interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
+}
+
+// Copies are of whole sessions. Branch copies one up to a turn that is over, under another
+// id, and Delete removes one.
+type Copies interface {
 	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
+	Delete(ctx context.Context, id string) error
 }
 
 // Store is all that a panel keeps. Stores are safe for concurrent use;
@@ -114,9 +126,16 @@ type Options struct {
 	Rules kernel.Config
 	// Limits bound a step; the zero value means DefaultLimits.
 	Limits machine.Limits
-	// Budget is the most that may be spent; the zero value is no limit.
-	Budget Budget
-	Store  Store
+	// Budget is the most that may be spent (DESIGN §6); the zero value is no limit. Before an
+	// attempt of a call is sent, the most that it may cost is held; what does not fit waits
+	// until other attempts have given back what they did not need, and ends the turn, with
+	// the best so far, when nothing else goes on.
+	Budget budget.Budget
+	// Override is what a person says of the budget of a turn that is gone on with, by Resume
+	// or Rerun: its limits take the place of those with which the turn was begun, of which
+	// else the tighter ones hold, its own or Budget's. What was spent stays spent.
+	Override budget.Budget
+	Store    Store
 	// Engine plays the turns of the panel in other processes, which this one watches by
 	// the journal. Nil plays them here.
 	Engine Engine
@@ -185,7 +204,7 @@ func New(opts Options) (*Panel, error) {
 	if err := cmp.Or(opts.Topic.check("topic"), opts.Facts.check("facts"), opts.Summarizer.check()); err != nil {
 		return nil, err
 	}
-	if err := opts.Budget.check(opts); err != nil {
+	if err := checkBudget(opts); err != nil {
 		return nil, err
 	}
 	opts.Agents = slices.Clone(opts.Agents)
@@ -294,7 +313,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 	if err != nil {
 		return err
 	}
-	limits, err := p.limits(ctx, t.session, t.number)
+	limits, err := p.allowance(ctx, p.opts.Budget, t.session, t.number)
 	if err != nil {
 		return err
 	}

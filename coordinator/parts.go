@@ -33,7 +33,7 @@ func (p *Panel) Prepare(ctx context.Context, session, question string, begun ses
 	if err != nil {
 		return turn.Accepted{}, err
 	}
-	limits, err := p.limits(ctx, session, begun.Turn)
+	limits, err := p.allowance(ctx, p.opts.Budget, session, begun.Turn)
 	if err != nil {
 		return turn.Accepted{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
@@ -168,7 +169,7 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Du
 		t.Fatal(err)
 	}
 	e := newEngine(t.Context(), p, handle)
-	if err := e.accept(p.opts.Rules, described, p.opts.Budget.Turn); err != nil {
+	if err := e.accept(p.opts.Rules, described, budget.Allowance{Limits: p.opts.Budget.Turn}); err != nil {
 		t.Fatal(err)
 	}
 	if cancelAfter > 0 {

@@ -20,7 +20,7 @@ type Point struct {
 // Rerun branches off a session within a turn: a new session, whose id is not taken yet,
 // gets the turns before that one, and of its journal what came before the point. From
 // there on the turn goes on, with the panel as it is, as after Resume. The session that
-// it comes from stays as it is.
+// it comes from stays as it is. With an error there is no new session.
 func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error) {
 	t, err := p.rerun(ctx, from, to)
 	if err != nil {
@@ -53,25 +53,43 @@ func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error)
 		return nil, err
 	}
 	begun, err := store.Begin(ctx, to, string(question))
-	if err != nil {
+	if err != nil && from.Turn > 1 {
+		return nil, errors.Join(err, p.unbranch(ctx, to))
+	}
+	if err != nil { // there is none, or it is another's
 		return nil, err
 	}
 	accepted.Turn.Session = to
 	events[0] = accepted
+	t, err := p.goOnIn(ctx, to, begun.Turn, events)
+	if err != nil {
+		return nil, errors.Join(err, store.Leave(context.WithoutCancel(ctx), to, begun.Turn), p.unbranch(ctx, to))
+	}
+	return t, nil
+}
+
+// goOnIn writes the journal of a turn, as far as it is to be taken over, and goes on from
+// there.
+func (p *Panel) goOnIn(ctx context.Context, session string, number int, events []turn.Event) (*Turn, error) {
 	for _, ev := range events {
 		data, err := turn.Encode(ev)
 		if err == nil {
-			err = store.Append(ctx, to, begun.Turn, data)
+			err = p.opts.Store.Append(ctx, session, number, data)
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("write the journal: %w", err), store.Leave(context.WithoutCancel(ctx), to, begun.Turn))
+			return nil, fmt.Errorf("write the journal: %w", err)
 		}
 	}
-	t, err := p.goOn(ctx, to, begun.Turn, events, true)
-	if err != nil {
-		return nil, errors.Join(err, store.Leave(context.WithoutCancel(ctx), to, begun.Turn))
+	return p.goOn(ctx, session, number, events, true)
+}
+
+// unbranch removes a session in which nothing came of a turn.
+func (p *Panel) unbranch(ctx context.Context, id string) error {
+	err := p.opts.Store.Delete(context.WithoutCancel(ctx), id)
+	if errors.Is(err, sessions.ErrNoSession) { // nothing of it was written
+		return nil
 	}
-	return t, nil
+	return err
 }
 
 // branch makes the new session with the turns before the point. Without any there is

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -276,4 +277,57 @@ rules:
 			t.Errorf("the tool that is: %+v", calls[1])
 		}
 	})
+}
+
+// TestRerunThatFailsLeavesNoSession: at each write of it, and when the turn cannot go on.
+func TestRerunThatFailsLeavesNoSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, number := range []int{1, 2} {
+			p, store := panelOf(t, 3, agree, nil, nil)
+			ask(t, p, weather[:2])
+			for writes := 0; ; writes++ {
+				p.opts.Store = &failing{store, writes}
+				running, err := p.Rerun(t.Context(), Point{"s", number, 2}, "other")
+				if err == nil {
+					if writes < 4 {
+						t.Errorf("a turn went on after %d writes", writes)
+					}
+					if _, err := running.Wait(t.Context()); err == nil {
+						t.Errorf("a turn ended after %d writes", writes)
+					}
+					break
+				}
+				if _, noSession := store.Session(t.Context(), "other"); !errors.Is(noSession, sessions.ErrNoSession) || !strings.Contains(err.Error(), "no room") {
+					t.Fatalf("turn %d after %d writes: %v, and of the session %v", number, writes, err, noSession)
+				}
+			}
+		}
+	})
+}
+
+// failing is a store that takes so many writes.
+type failing struct {
+	*sessions.Memory
+	writes int
+}
+
+func (f *failing) take() error {
+	if f.writes--; f.writes < 0 {
+		return errors.New("no room")
+	}
+	return nil
+}
+
+func (f *failing) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
+	if err := f.take(); err != nil {
+		return sessions.Begun{}, err
+	}
+	return f.Memory.Begin(ctx, id, question)
+}
+
+func (f *failing) Append(ctx context.Context, id string, number int, event []byte) error {
+	if err := f.take(); err != nil {
+		return err
+	}
+	return f.Memory.Append(ctx, id, number, event)
 }

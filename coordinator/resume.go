@@ -21,7 +21,8 @@ import (
 // same agents in the same order, and gives them their backends and tools. For the
 // rest it is as Start. A call of a tool that was under way is made again if the tool says
 // that it is idempotent; of any other the model is told that it was interrupted. Where
-// Options.Budget is tighter than that with which the turn was begun, it holds from now on.
+// Options.Budget is tighter than that with which the turn was begun, it holds from now on,
+// and Options.Override in any case.
 //
 // The error is a *Difference if the input of a call that has its result is not the one
 // that was sent, as after a change of the prompts: Abandon leaves such a turn.
@@ -76,7 +77,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	if err != nil {
 		return nil, err
 	}
-	limits, err := p.limitsNow(ctx, e, out, branched)
+	limits, err := p.allowanceNow(ctx, e, out, branched)
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,12 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 )
 
-// In the environment of a process that is no test: what it is, when it dies, the file in
-// which one that lives counts its writes, and that in which a tool notes its calls.
+// In the environment of a process that is no test: what it is, when it dies, how large a
+// file it may write, the file in which one that lives counts its writes, and that in which a
+// tool notes its calls.
 const (
 	killedRole   = "KILLED_ROLE"
+	killedLimit  = "KILLED_LIMIT"
 	killedAt     = "KILLED_AT"
 	killedWrites = "KILLED_WRITES"
 	killedEchoes = "KILLED_ECHOES"
@@ -38,7 +40,14 @@ func mortal() int {
 	if err := d.await(); err != nil {
 		panic(err)
 	}
+	lift, err := limitFiles(os.Getenv(killedLimit))
+	if err != nil {
+		panic(err)
+	}
 	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), app.System())
+	if err := lift(); err != nil {
+		panic(err)
+	}
 	if err := os.WriteFile(os.Getenv(killedWrites), fmt.Append(nil, d.writes), 0o600); err != nil {
 		panic(err)
 	}

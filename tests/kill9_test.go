@@ -188,6 +188,8 @@ type killRun struct {
 	panel  killPanel
 	dir    string
 	server *backendtest.Server
+	// limit is how many bytes a file may have that a process writes, "" for any number.
+	limit string
 	// stdout and stderr are those of the last process, code is its exit status.
 	stdout, stderr string
 	code           int
@@ -243,7 +245,7 @@ func (r *killRun) run(at string, args ...string) (killed bool) {
 	cmd := exec.CommandContext(r.t.Context(), self, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &stdout, &stderr
-	cmd.Env = append(os.Environ(), killedRole+"="+roleProgram, killedAt+"="+at, killedWrites+"="+filepath.Join(r.dir, "writes"), "HOME="+r.dir, "TMPDIR="+r.dir)
+	cmd.Env = append(os.Environ(), killedRole+"="+roleProgram, killedAt+"="+at, killedLimit+"="+r.limit, killedWrites+"="+filepath.Join(r.dir, "writes"), "HOME="+r.dir, "TMPDIR="+r.dir)
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -199,6 +199,8 @@ type runCommandResult struct {
 	Error    string `json:"error,omitempty"`
 }
 
+func (r runCommandResult) failed() bool { return !r.Success }
+
 func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 	p, err := v.find(orAll(a.Dir))
 	if err != nil {

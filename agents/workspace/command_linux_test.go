@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,8 @@ func (s scene) runs(argv ...string) runCommandResult {
 	out, err := toolCalled(s.t, s.Tools(), "run_command").Call(agents.WithCallInfo(s.t.Context(), s.info), string(text))
 	var r runCommandResult
 	must(s.t, json.Unmarshal([]byte(out), &r))
-	if err != nil && r.Error == "" {
+	var told agents.ErrorResult
+	if (err != nil) == r.Success || (r.Error == "") != r.Success || errors.As(err, &told) && string(told) != out {
 		s.t.Errorf("%v gives %v and %s", argv, err, out)
 	}
 	return r

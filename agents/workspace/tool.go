@@ -63,8 +63,15 @@ func (t *tool[A]) Call(ctx context.Context, arguments string) (string, error) {
 	if err = errors.Join(err, v.close()); err != nil {
 		return failed(err)
 	}
-	return encode(result)
+	text, err := encode(result)
+	if f, ok := result.(fallible); ok && f.failed() && err == nil {
+		return text, agents.ErrorResult(text)
+	}
+	return text, err
 }
+
+// fallible is implemented by results of tools that may have run in vain.
+type fallible interface{ failed() bool }
 
 // Idempotent says that the tool only looks.
 func (t *tool[A]) Idempotent() bool { return t.idempotent }

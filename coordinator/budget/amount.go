@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -77,27 +78,32 @@ type Limits struct {
 // None says that there is no limit.
 func (l Limits) None() bool { return l == Limits{} }
 
-// Left is what of the limits is left after an amount was spent, nothing at least.
-func (l Limits) Left(spent Amount) Limits {
+// left is what of the limits is left after an amount was spent, nothing at least.
+func (l Limits) left(spent Amount) Limits {
 	return Limits{left(l.USD, spent.USD), left(l.Tokens, spent.Tokens), left(l.Calls, spent.Calls)}
 }
 
-// Tighter returns the smaller limit of each part.
-func (l Limits) Tighter(m Limits) Limits {
+// tighter returns the smaller limit of each part.
+func (l Limits) tighter(m Limits) Limits {
 	return Limits{tighter(l.USD, m.USD), tighter(l.Tokens, m.Tokens), tighter(l.Calls, m.Calls)}
 }
 
+// over returns l with the limits of m where l has none.
+func (l Limits) over(m Limits) Limits {
+	return Limits{cmp.Or(l.USD, m.USD), cmp.Or(l.Tokens, m.Tokens), cmp.Or(l.Calls, m.Calls)}
+}
+
 // lacks says which limit is too low for what may be spent beside what is used, and by how
-// much, "" if none is.
-func (l Limits) lacks(used, most Amount) string {
-	sum, rest := used.Plus(most), l.Left(used)
+// much, "" if none is. Whose it is stands before its name.
+func (l Limits) lacks(whose string, used, most Amount) string {
+	sum, rest := used.Plus(most), l.left(used)
 	switch {
 	case l.USD != nil && sum.USD > *l.USD:
-		return fmt.Sprintf("it may cost %s, and %s of max_usd %s is left", most.USD, *rest.USD, *l.USD)
+		return fmt.Sprintf("it may cost %s, and %s of %smax_usd %s is left", most.USD, *rest.USD, whose, *l.USD)
 	case l.Tokens != nil && sum.Tokens > *l.Tokens:
-		return fmt.Sprintf("it may take %d tokens, and %d of max_tokens %d are left", most.Tokens, *rest.Tokens, *l.Tokens)
+		return fmt.Sprintf("it may take %d tokens, and %d of %smax_tokens %d are left", most.Tokens, *rest.Tokens, whose, *l.Tokens)
 	case l.Calls != nil && sum.Calls > *l.Calls:
-		return fmt.Sprintf("%d of max_calls %d are left", *rest.Calls, *l.Calls)
+		return fmt.Sprintf("%d of %smax_calls %d are left", *rest.Calls, whose, *l.Calls)
 	}
 	return ""
 }

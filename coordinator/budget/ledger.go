@@ -5,7 +5,7 @@ import "slices"
 // Ledger is the account of one turn. Its zero value has no limits. It is not safe for
 // concurrent use: one goroutine owns it.
 type Ledger struct {
-	Limits Limits `json:"limits,omitzero"`
+	Limits Allowance `json:"limits,omitzero"`
 	// Spent is what was told of attempts that ended, Kept what is held for good: of those
 	// of which nothing was told.
 	Spent Amount `json:"spent,omitzero"`

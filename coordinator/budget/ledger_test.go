@@ -14,7 +14,7 @@ import (
 func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		usd, tokens, calls := USD(rapid.Int64Range(0, 100).Draw(t, "usd")), rapid.IntRange(0, 100).Draw(t, "tokens"), rapid.IntRange(0, 20).Draw(t, "calls")
-		l := Ledger{Limits: Limits{&usd, &tokens, &calls}}
+		l := Ledger{Limits: Allowance{Limits: Limits{&usd, &tokens, &calls}}}
 		amount := func(most Amount) Amount {
 			return Amount{
 				USD(rapid.Int64Range(0, int64(most.USD)).Draw(t, "usd")), rapid.IntRange(0, most.Tokens).Draw(t, "tokens"), rapid.IntRange(0, most.Calls).Draw(t, "calls"),
@@ -86,7 +86,7 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 
 func TestOvershootIsBooked(t *testing.T) {
 	limit := Dollars(0.10)
-	l := Ledger{Limits: Limits{USD: &limit}}
+	l := Ledger{Limits: Allowance{Limits: Limits{USD: &limit}}}
 	attempt, granted := l.Ask(Amount{USD: Dollars(0.02), Tokens: 100, Calls: 1})
 	if !granted {
 		t.Fatal("an attempt that fits was not granted")
@@ -108,7 +108,7 @@ func TestNoSumWrapsAround(t *testing.T) {
 		{USD: Dollars(1e300)}:       {USD: &limit},
 		{Tokens: math.MaxInt/4 + 1}: {Tokens: new(100)},
 	} {
-		l := Ledger{Limits: limits}
+		l := Ledger{Limits: Allowance{Limits: limits}}
 		for range 6 {
 			if _, granted := l.Ask(Amount{Calls: 1}); !granted {
 				t.Fatal("an attempt that fits was not granted")
@@ -128,7 +128,7 @@ func TestNoSumWrapsAround(t *testing.T) {
 
 func TestSmallerOnesPass(t *testing.T) {
 	calls := 10
-	l := Ledger{Limits: Limits{Calls: &calls}}
+	l := Ledger{Limits: Allowance{Limits: Limits{Calls: &calls}}}
 	first, _ := l.Ask(Amount{Calls: 8})
 	big, _ := l.Ask(Amount{Calls: 9})
 	small, _ := l.Ask(Amount{Calls: 3})

@@ -35,7 +35,7 @@ type Resumed struct {
 	Branched bool `json:"branched,omitempty"`
 	// Budget is the most that the turn may spend from now on, with what it has spent; none
 	// leaves it as it was.
-	Budget budget.Limits `json:"budget,omitzero"`
+	Budget budget.Allowance `json:"budget,omitzero"`
 }
 
 // Lost is a model call whose worker was lost while the turn went on: the call is made

@@ -35,6 +35,22 @@ func drawLimits(t *rapid.T) budget.Limits {
 	return budget.Limits{USD: &usd, Calls: &calls}
 }
 
+// drawAllowance says which of the limits are the turn's own, and which are what is left of
+// its session's.
+func drawAllowance(t *rapid.T, limits budget.Limits) budget.Allowance {
+	if limits.None() || rapid.Bool().Draw(t, "all its own") {
+		return budget.Allowance{Limits: limits}
+	}
+	before := budget.Amount{USD: 7, Tokens: 5, Calls: 3}
+	a := budget.Allowance{Before: before, Session: budget.Limits{Calls: new(*limits.Calls + before.Calls)}}
+	if rapid.Bool().Draw(t, "some its own") {
+		a.USD = limits.USD
+		return a
+	}
+	a.Session.USD = new(*limits.USD + before.USD)
+	return a
+}
+
 // drawAttempt returns what comes next of the attempts of a call, nil if its result does.
 func (p *play) drawAttempt(key machine.Key) turn.Event {
 	s := &p.spending

@@ -23,7 +23,7 @@ type Accepted struct {
 	Rules kernel.Config `json:"rules"`
 	Turn  machine.Turn  `json:"turn"`
 	// Budget is the most that the turn may spend.
-	Budget budget.Limits `json:"budget,omitzero"`
+	Budget budget.Allowance `json:"budget,omitzero"`
 }
 
 // ModelDone is the result of a ModelCall.

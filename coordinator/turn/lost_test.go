@@ -23,7 +23,7 @@ func TestLostCallIsPaidForAndAsksAgain(t *testing.T) {
 		}
 		return commands
 	}
-	apply(turn.Accepted{Rules: rules, Turn: machine.Turn{Agents: make([]machine.Agent, 2), Limits: machine.DefaultLimits()}, Budget: budget.Limits{Calls: &calls}})
+	apply(turn.Accepted{Rules: rules, Turn: machine.Turn{Agents: make([]machine.Agent, 2), Limits: machine.DefaultLimits()}, Budget: budget.Allowance{Limits: budget.Limits{Calls: &calls}}})
 	key := func(agent int) machine.Key {
 		return machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}
 	}

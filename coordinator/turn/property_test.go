@@ -59,7 +59,7 @@ func playTurn(t *rapid.T, twins bool) *play {
 		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
 	}
 	accepted := drawAccepted(t)
-	accepted.Budget = p.spending.limits
+	accepted.Budget = drawAllowance(t, p.spending.limits)
 	p.apply(accepted)
 	for len(p.out) > 0 || !p.finished {
 		p.apply(p.drawEvent())

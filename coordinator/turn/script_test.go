@@ -19,7 +19,8 @@ import (
 
 // TestScripts plays the turns of testdata/scripts, one topic a file. The commands:
 //
-//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) max_usd= max_tokens= max_calls= workspaces=(ada)
+//	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) max_usd= max_tokens= max_calls=
+//	       session_max_usd= session_max_tokens= session_max_calls= before_usd= before_tokens= before_calls= workspaces=(ada)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
 //	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
 //	       The purpose of an aside stands in the agent's place.
@@ -151,19 +152,29 @@ func (s *script) accepted() turn.Accepted {
 	if s.d.HasArg("agents_missing") {
 		described.Agents = nil
 	}
-	return turn.Accepted{At: s.at, Rules: rules, Turn: described, Budget: s.limits()}
+	return turn.Accepted{At: s.at, Rules: rules, Turn: described, Budget: s.allowance()}
 }
 
-// limits are the budget's.
-func (s *script) limits() (l budget.Limits) {
+// allowance is the budget's.
+func (s *script) allowance() budget.Allowance {
+	a := budget.Allowance{Limits: s.limits(""), Session: s.limits("session_")}
 	var usd float64
-	if s.d.MaybeScanArgs(s.t, "max_usd", &usd) {
+	s.d.MaybeScanArgs(s.t, "before_usd", &usd)
+	s.d.MaybeScanArgs(s.t, "before_tokens", &a.Before.Tokens)
+	s.d.MaybeScanArgs(s.t, "before_calls", &a.Before.Calls)
+	a.Before.USD = budget.Dollars(usd)
+	return a
+}
+
+func (s *script) limits(of string) (l budget.Limits) {
+	var usd float64
+	if s.d.MaybeScanArgs(s.t, of+"max_usd", &usd) {
 		most := budget.Dollars(usd)
 		l.USD = &most
 	}
 	for name, limit := range map[string]**int{"max_tokens": &l.Tokens, "max_calls": &l.Calls} {
 		var n int
-		if s.d.MaybeScanArgs(s.t, name, &n) {
+		if s.d.MaybeScanArgs(s.t, of+name, &n) {
 			*limit = &n
 		}
 	}

@@ -27,6 +27,8 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("%s: the store %s %w", doing, path, err)
 	case code == codes.SQLITE_CORRUPT:
 		return fmt.Errorf("%s: the store %s %w (%w)", doing, path, errDamaged, err)
+	case code == codes.SQLITE_IOERR:
+		return ioFault(path, doing, err)
 	case code == codes.SQLITE_FULL:
 		return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
 	case code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED:
@@ -35,6 +37,14 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("%s: the store %s is to be in a file that is no folder: name another folder (%w)", doing, path, err)
 	case errors.Is(err, syscall.EROFS) || code == codes.SQLITE_READONLY || code == codes.SQLITE_CANTOPEN || code == codes.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: the store %s cannot be written: make the file and its folder writable, or name another file (%w)", doing, path, err)
+	}
+	return fmt.Errorf("%s: the store %s: %w", doing, path, err)
+}
+
+// ioFault is the fault of a file that could not be read or written.
+func ioFault(path, doing string, err error) error {
+	if most, ok := mostBytes(path); ok {
+		return fmt.Errorf("%s: the store %s has no room below the file size limit of this process (%d bytes): raise it with ulimit -f (%w)", doing, path, most, err)
 	}
 	return fmt.Errorf("%s: the store %s: %w", doing, path, err)
 }

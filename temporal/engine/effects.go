@@ -21,7 +21,7 @@ func (p *player) start(e machine.Effect) {
 	limits := p.machine.Ledger().Limits
 	w := work{
 		Session: p.in.Session, Owner: p.in.Owner, Turn: p.machine.Turn(), Effect: effectOf(e),
-		Limited: !limits.None(), Priced: limits.USD != nil,
+		Limited: !limits.None(), Priced: limits.Priced(),
 	}
 	workflow.Go(p.contextOf(key.Agent), func(ctx workflow.Context) {
 		r := p.perform(ctx, w, key)

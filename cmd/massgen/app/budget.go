@@ -12,20 +12,20 @@ import (
 )
 
 // budgetFlags are the limits of a turn and those of a session, which take the place of
-// the config's.
-func (o *options) budgetFlags() []cli.Flag {
+// the config's. Their usage begins with when they mean something, if it is not always.
+func (o *options) budgetFlags(category, when string) []cli.Flag {
 	var flags []cli.Flag
 	for _, of := range []struct {
 		prefix, what string
 		limits       *budget.Limits
 	}{{"", "a turn", &o.budget.Turn}, {"session-", "all turns of a session together", &o.budget.Session}} {
 		flags = append(flags,
-			&cli.StringFlag{Name: of.prefix + "max-usd", Category: asking, Action: readUSD(of.prefix+"max-usd", &of.limits.USD),
-				Usage: "let " + of.what + " cost no more than so many US `DOLLARS`"},
-			&cli.StringFlag{Name: of.prefix + "max-tokens", Category: asking, Action: readCount(of.prefix+"max-tokens", &of.limits.Tokens),
-				Usage: "let " + of.what + " take no more than `N` tokens, of input and output"},
-			&cli.StringFlag{Name: of.prefix + "max-calls", Category: asking, Action: readCount(of.prefix+"max-calls", &of.limits.Calls),
-				Usage: "let " + of.what + " make no more than `N` requests to models"},
+			&cli.StringFlag{Name: of.prefix + "max-usd", Category: category, Action: readUSD(of.prefix+"max-usd", &of.limits.USD),
+				Usage: when + "let " + of.what + " cost no more than so many US `DOLLARS`"},
+			&cli.StringFlag{Name: of.prefix + "max-tokens", Category: category, Action: readCount(of.prefix+"max-tokens", &of.limits.Tokens),
+				Usage: when + "let " + of.what + " take no more than `N` tokens, of input and output"},
+			&cli.StringFlag{Name: of.prefix + "max-calls", Category: category, Action: readCount(of.prefix+"max-calls", &of.limits.Calls),
+				Usage: when + "let " + of.what + " make no more than `N` requests to models"},
 		)
 	}
 	return flags
@@ -74,7 +74,7 @@ func (r *resolver) bounded(m reached, p backends.Params) backends.Params {
 
 // checkPrice refuses a model of unknown price where money is limited.
 func (r *resolver) checkPrice(provider, model string) error {
-	if r.budget.Turn.USD == nil && r.budget.Session.USD == nil {
+	if !r.budget.Priced() {
 		return nil
 	}
 	if known, _ := r.prices.Lookup(provider, model); len(known.Rates) == 0 {

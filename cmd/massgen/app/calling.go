@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/debugbackend"
 )
 
@@ -20,7 +21,7 @@ type calling struct {
 	settings map[string]configs.Provider
 	prices   *prices.Table
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
-	budget   configs.Budget
+	budget   budget.Budget
 	gates    map[account]*retry.Gate
 	// shared keeps the limits of an account for other processes too; nil when they hold for
 	// this one alone.

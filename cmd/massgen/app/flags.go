@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator/budget"
 )
 
 // options are the flags of the program.
@@ -22,7 +22,7 @@ type options struct {
 	json, noDisplay, automation, debug bool
 	outputFile, dumpInputs             string
 	turnLimit                          time.Duration
-	budget                             configs.Budget
+	budget                             budget.Budget
 	cluster                            clusterOptions
 	worker                             bool // it answers no question of its own
 
@@ -119,7 +119,7 @@ func (o *options) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "list-backends", Destination: &o.listBackends, DisableDefaultText: true, Category: reference,
 			Usage: "list the types of backends, and what of them is here; with a TYPE after it, all about one"},
 	}
-	return append(flags, o.budgetFlags()...)
+	return append(flags, o.budgetFlags(asking, "")...)
 }
 
 const usageText = `massgen [flags] "question"     answer one question

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -30,16 +31,16 @@ func (p *program) replayCommand() *cli.Command {
 massgen replay FILE.jsonl [--turn N]    those of a file that sessions export wrote
 massgen replay ID --from ROUND          in a new session: the turn as recorded up to the
                                         start of that round, and live from there on`,
-		Flags: append(p.keptFlags(),
+		Flags: slices.Concat(p.keptFlags(), []cli.Flag{
 			&cli.IntFlag{Name: "turn", Destination: &o.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
 			&cli.IntFlag{Name: "from", Destination: &o.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
 			&cli.StringFlag{Name: "as", Destination: &o.as, Usage: "--from: the `ID` of the new session"},
 			&cli.StringFlag{Name: "config", Usage: "--from: the panel, in YAML: `FILE`",
 				Action: func(_ *cli.Context, file string) error { p.options.config = file; return nil }},
-		),
+		}, p.options.budgetFlags("", "--from: ")),
 		HideHelpCommand: true,
 		Action: func(c *cli.Context) error {
-			if err := o.check(c, p.words); err != nil {
+			if err := o.check(c, p.words, !p.options.budget.None()); err != nil {
 				return fmt.Errorf("replay: %w", err)
 			}
 			if o.from > 0 {
@@ -50,7 +51,7 @@ massgen replay ID --from ROUND          in a new session: the turn as recorded u
 	}
 }
 
-func (o replayOptions) check(c *cli.Context, words []string) error {
+func (o replayOptions) check(c *cli.Context, words []string, budgeted bool) error {
 	switch {
 	case len(words) != 1:
 		return errors.New("it takes one session: massgen replay ID")
@@ -58,8 +59,8 @@ func (o replayOptions) check(c *cli.Context, words []string) error {
 		return errors.New("--turn: turns count from 1")
 	case c.IsSet("from") && o.from < 1:
 		return errors.New("--from: rounds count from 1")
-	case o.from == 0 && (o.as != "" || c.IsSet("config")):
-		return errors.New("--as and --config mean something with --from only: a replay calls nothing")
+	case o.from == 0 && (o.as != "" || c.IsSet("config") || budgeted):
+		return errors.New("--as, --config and a budget mean something with --from only: a replay calls nothing")
 	case o.from > 0 && isRecording(words[0]):
 		return fmt.Errorf("--from goes on in a store: massgen sessions import %s first", shellWord(words[0]))
 	}

@@ -119,21 +119,31 @@ func (s *session) explain(r coordinator.Result) {
 
 // outOfBudget says what was spent of each limit, and why that may be little.
 func outOfBudget(b *coordinator.BudgetReport) string {
-	var parts []string
-	if b.MaxUSD != nil {
-		parts = append(parts, fmt.Sprintf("%s of max_usd %s", budget.Dollars(b.SpentUSD), budget.Dollars(*b.MaxUSD)))
-	}
-	if b.MaxTokens != nil {
-		parts = append(parts, fmt.Sprintf("%s of max_tokens %s", thousands(b.SpentTokens), thousands(*b.MaxTokens)))
-	}
-	if b.MaxCalls != nil {
-		parts = append(parts, fmt.Sprintf("%s of max_calls %s", thousands(b.SpentCalls), thousands(*b.MaxCalls)))
+	parts := spentOf("", b.BudgetLimits, b.SpentUSD, b.SpentTokens, b.SpentCalls)
+	reckoned := b.MaxUSD != nil || b.MaxTokens != nil
+	if s := b.Session; s != nil {
+		parts = append(parts, spentOf("the session's ", s.BudgetLimits, s.SpentUSD, s.SpentTokens, s.SpentCalls)...)
+		reckoned = reckoned || s.MaxUSD != nil || s.MaxTokens != nil
 	}
 	text := "out of budget: " + strings.Join(parts, ", ") + " spent"
-	if b.MaxUSD != nil || b.MaxTokens != nil {
+	if reckoned {
 		text += ", which has to have room for all that a call may take (a backend's max_tokens limits its output)"
 	}
 	return text
+}
+
+// spentOf says what was spent of each of somebody's limits.
+func spentOf(whose string, most coordinator.BudgetLimits, usd float64, tokens, calls int) (parts []string) {
+	if most.MaxUSD != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_usd %s", budget.Dollars(usd), whose, budget.Dollars(*most.MaxUSD)))
+	}
+	if most.MaxTokens != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_tokens %s", thousands(tokens), whose, thousands(*most.MaxTokens)))
+	}
+	if most.MaxCalls != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", thousands(calls), whose, thousands(*most.MaxCalls)))
+	}
+	return parts
 }
 
 // reasons names why agents failed, each reason once.

@@ -1,0 +1,79 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/coordinator/budget"
+)
+
+// BudgetReport is what a turn has spent of its budget, for people.
+type BudgetReport struct {
+	// BudgetLimits are the turn's own.
+	BudgetLimits
+	// SpentUSD, SpentTokens and SpentCalls are all that counts against them. The Unknown
+	// parts of these are what was held for attempts of which nothing was told.
+	SpentUSD      float64 `json:"spent_usd"`
+	SpentTokens   int     `json:"spent_tokens"`
+	SpentCalls    int     `json:"spent_calls"`
+	UnknownUSD    float64 `json:"unknown_usd"`
+	UnknownTokens int     `json:"unknown_tokens"`
+	UnknownCalls  int     `json:"unknown_calls"`
+	// OverUSD and OverTokens are by how much calls have cost more than could be reckoned
+	// before they were sent.
+	OverUSD    float64 `json:"over_usd"`
+	OverTokens int     `json:"over_tokens"`
+	// Session is nil where the session has no limits.
+	Session *SessionBudgetReport `json:"session"`
+}
+
+// BudgetLimits are the limits of a turn or of a session; nil is none.
+type BudgetLimits struct {
+	MaxUSD    *float64 `json:"max_usd"`
+	MaxTokens *int     `json:"max_tokens"`
+	MaxCalls  *int     `json:"max_calls"`
+}
+
+// SessionBudgetReport is what all turns of a session have spent of its limits, up to the
+// end of one turn.
+type SessionBudgetReport struct {
+	BudgetLimits
+	SpentUSD    float64 `json:"spent_usd"`
+	SpentTokens int     `json:"spent_tokens"`
+	SpentCalls  int     `json:"spent_calls"`
+}
+
+// budgetReport is nil without a budget.
+func budgetReport(l budget.Ledger) *BudgetReport {
+	if l.Limits.None() {
+		return nil
+	}
+	used, over := l.Used(), l.Over
+	r := BudgetReport{
+		BudgetLimits: budgetLimits(l.Limits.Limits),
+		SpentUSD:     used.USD.Float(), SpentTokens: used.Tokens, SpentCalls: used.Calls,
+		UnknownUSD: (used.USD - l.Spent.USD).Float(), UnknownTokens: used.Tokens - l.Spent.Tokens, UnknownCalls: used.Calls - l.Spent.Calls,
+		OverUSD: over.USD.Float(), OverTokens: over.Tokens,
+	}
+	if !l.Limits.Session.None() {
+		all := l.Limits.Before.Plus(used)
+		r.Session = &SessionBudgetReport{budgetLimits(l.Limits.Session), all.USD.Float(), all.Tokens, all.Calls}
+	}
+	return &r
+}
+
+func budgetLimits(l budget.Limits) BudgetLimits {
+	b := BudgetLimits{MaxTokens: l.Tokens, MaxCalls: l.Calls}
+	if l.USD != nil {
+		b.MaxUSD = new(l.USD.Float())
+	}
+	return b
+}
+
+// overshoot says by how much calls have cost more than was held for them, "" if they have
+// not.
+func (r *BudgetReport) overshoot() string {
+	if r == nil || r.OverUSD == 0 && r.OverTokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf("calls have cost %s and %d tokens more than could be reckoned before they were sent", budget.Dollars(r.OverUSD), r.OverTokens)
+}
