@@ -120,6 +120,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[Resumed](head.Event)
 	case Lost{}.kind():
 		return decode[Lost](head.Event)
+	case ToolsChanged{}.kind():
+		return decode[ToolsChanged](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }

@@ -44,6 +44,8 @@ var wholeEvents = []turn.Event{
 	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 8},
 	turn.Resumed{At: 9, Branched: true, Budget: budget.Limits{Calls: new(1)}},
+	turn.ToolsChanged{At: 10, Agent: 1, Tools: ref("t")},
+	turn.ToolsChanged{At: 11},
 }
 
 func TestEventsReadBackEqual(t *testing.T) {

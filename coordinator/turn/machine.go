@@ -30,6 +30,9 @@ type state struct {
 	Abandoned []int   `json:"abandoned,omitempty"`
 	// JSON has the agents whose models were found to use no tools (ToolsAuto).
 	JSON []int `json:"json,omitempty"`
+	// Tools refers to the own tools of each agent whose tools have changed, nil for the
+	// others.
+	Tools []*kernel.Ref `json:"tools,omitempty"`
 	// Truncated has the agents of which a message was cut at its most tokens.
 	Truncated []int      `json:"truncated,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
@@ -168,6 +171,8 @@ func (m *Machine) take(ev Event) error {
 		return m.resumed(ev)
 	case Lost:
 		return m.lost(ev)
+	case ToolsChanged:
+		return m.toolsChanged(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }

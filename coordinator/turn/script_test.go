@@ -21,7 +21,7 @@ import (
 //
 //	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) max_usd= max_tokens= max_calls= workspaces=(ada)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
-//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
+//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | stray NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
 //	       The purpose of an aside stands in the agent's place.
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
@@ -30,6 +30,7 @@ import (
 //	reserve AGENT usd= tokens=             for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
 //	woke | interrupt | resume [branched]
+//	tools AGENT [WORD]                     with other tools from now on, or with none
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
 //
@@ -115,6 +116,8 @@ func (s *script) event() turn.Event {
 		key := s.key()
 		key.Index, key.Purpose = s.number(s.d.CmdArgs[1].Key), "tool"
 		return turn.Decided{At: s.at, Key: key, Allow: s.d.CmdArgs[2].Key == "yes"}
+	case "tools":
+		return s.toolsChanged()
 	case "commit":
 		return turn.Committed{At: s.at, Asides: s.asides()}
 	}
@@ -229,6 +232,8 @@ func (s *script) reply() machine.ModelReply {
 			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: slices.Index(s.ids, first), Reason: words})
 		case "tool":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
+		case "stray":
+			r.Calls = append(r.Calls, machine.Call{Name: rest})
 		case "asked":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true, Permission: machine.Asked})
 		case "denied":
@@ -321,6 +326,8 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "hold up %s: %s\n", s.who(c.Key), c.Why)
 		case turn.Refused:
 			fmt.Fprintf(&b, "refuse %s: %s\n", s.who(c.Key), c.Why)
+		case turn.NewTools:
+			fmt.Fprintf(&b, "tools %s: %q -> %q\n", s.ids[c.Agent], c.Before.SHA256, c.After.SHA256)
 		case turn.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:
@@ -355,8 +362,8 @@ func describeEffect(e machine.Effect) string {
 				updates++
 			}
 		}
-		return fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d",
-			e.Key.Purpose, e.Key.Index, len(e.Offer.Shown), e.Offer.MayAnswer, e.OwnTools, len(e.Votes), len(e.Transcript), updates)
+		return fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d%s",
+			e.Key.Purpose, e.Key.Index, len(e.Offer.Shown), e.Offer.MayAnswer, e.OwnTools, len(e.Votes), len(e.Transcript), updates, describeTools(e))
 	case machine.ToolCall:
 		return strings.TrimSpace(fmt.Sprintf("%s.%d %s", e.Key.Purpose, e.Key.Index, e.Name))
 	}

@@ -129,7 +129,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		if err := s.permits(opts.Agents); err != nil {
 			return nil, nil, err
 		}
-		opts.Approve, opts.Tools = s.approve, s.currentTools
+		opts.Approve, opts.Tools, opts.ToolsVersion = s.approve, s.currentTools, s.toolbox.version
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
