@@ -21,12 +21,13 @@ type ToolsChange struct {
 	Described []string `json:"described_anew,omitempty"`
 }
 
-// toolListing is what the agents' tools are at a version, or why that is not known.
+// toolListing is what the agents' tools are at a version.
 type toolListing struct {
 	version uint64
 	tools   [][]agents.Tool
 	refs    []kernel.Ref
-	fault   error
+	// fault is why they could not be listed, empty if they were.
+	fault string
 }
 
 // giveTools gives a turn that begins or goes on its tools.
@@ -42,23 +43,25 @@ func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
 // where an effect runs, so that the loop does not wait for servers. The error is that of a
 // store that does not work.
 func (e *engine) listTools(ctx context.Context, known uint64) (*toolListing, error) {
-	if e.panel.opts.ToolsVersion == nil || ctx.Err() != nil {
+	cancelled := func() bool { return ctx.Err() != nil } // nobody waits for them any more
+	if e.panel.opts.ToolsVersion == nil || cancelled() {
 		return nil, nil
 	}
 	l := &toolListing{version: e.panel.opts.ToolsVersion()}
 	if l.version == known {
 		return nil, nil
 	}
-	l.fault = guarded("who lists the tools", func() (err error) {
+	err := guarded("who lists the tools", func() (err error) {
 		l.tools, err = e.panel.tools(ctx)
 		return err
 	})
 	switch {
-	case l.fault == nil:
+	case err == nil:
 		return l, e.describeTools(l)
-	case ctx.Err() != nil:
-		return nil, nil // nobody waits for them any more
+	case cancelled():
+		return nil, nil
 	}
+	l.fault = contextbuild.Clean(err.Error())
 	return l, nil
 }
 
@@ -89,8 +92,8 @@ func (e *engine) takeTools(l *toolListing) error {
 		return nil
 	}
 	e.toolsVersion = l.version
-	if l.fault != nil {
-		e.turn.events.add(Event{Kind: ToolsKept, Text: contextbuild.Clean(l.fault.Error())})
+	if l.fault != "" {
+		e.turn.events.add(Event{Kind: ToolsKept, Text: l.fault})
 		return nil
 	}
 	return e.changeTools(l)

@@ -211,7 +211,7 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 		for _, l := range []*toolListing{
 			{version: 3, tools: [][]agents.Tool{{sayer("newer")}}},
 			{version: 2, tools: [][]agents.Tool{{sayer("older")}}},
-			{version: 3, fault: errors.New("no list")},
+			{version: 3, fault: "no list"},
 			nil,
 		} {
 			if l != nil {
