@@ -41,8 +41,8 @@ func (s *simulation) check(ctx context.Context, r Result) {
 	if err != nil {
 		s.fail("%v", err)
 	}
-	var m turn.Machine
 	tools := sentTools{s: s, asked: map[machine.Key][]string{}}
+	var m turn.Machine
 	for i, data := range journal {
 		fmt.Fprintf(&s.log, "%s\n", data)
 		var commands []turn.Command

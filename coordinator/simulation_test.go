@@ -273,12 +273,12 @@ func orderOf(r result) string {
 
 // next draws what happens when nothing is under way.
 func (s *simulation) next(e *engine) {
+	if s.plan.changes && s.rarely(6) {
+		s.changeTools()
+	}
 	if s.rarely(60) {
 		e.turn.Cancel()
 		return
-	}
-	if s.plan.changes && s.rarely(6) {
-		s.changeTools()
 	}
 	if s.rarely(5) || !s.release(s.choices) {
 		time.Sleep(pick(s.choices, time.Second, 100*time.Millisecond, 15*time.Second, 90*time.Second))

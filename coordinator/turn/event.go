@@ -104,6 +104,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[ModelDone](head.Event)
 	case ToolDone{}.kind():
 		return decode[ToolDone](head.Event)
+	case ToolsChanged{}.kind():
+		return decode[ToolsChanged](head.Event)
 	case Woke{}.kind():
 		return decode[Woke](head.Event)
 	case Interrupted{}.kind():
@@ -120,8 +122,6 @@ func Decode(data []byte) (Event, error) {
 		return decode[Resumed](head.Event)
 	case Lost{}.kind():
 		return decode[Lost](head.Event)
-	case ToolsChanged{}.kind():
-		return decode[ToolsChanged](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }

@@ -155,6 +155,8 @@ func (m *Machine) take(ev Event) error {
 		return m.modelDone(ev)
 	case ToolDone:
 		return m.toolDone(ev)
+	case ToolsChanged:
+		return m.toolsChanged(ev)
 	case Woke:
 		return m.decide(kernel.Woke{At: ev.At})
 	case Interrupted:
@@ -171,8 +173,6 @@ func (m *Machine) take(ev Event) error {
 		return m.resumed(ev)
 	case Lost:
 		return m.lost(ev)
-	case ToolsChanged:
-		return m.toolsChanged(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }

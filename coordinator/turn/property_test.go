@@ -226,6 +226,7 @@ func usageOf(r machine.ModelReply) turn.Usage {
 func (p *play) took(c turn.Command) {
 	switch c := c.(type) {
 	case turn.Run:
+		p.checkTools(c.Effect)
 		key := c.Effect.EffectKey()
 		if p.keys[key] {
 			p.t.Fatalf("two effects have the key %s", key)
@@ -237,13 +238,8 @@ func (p *play) took(c turn.Command) {
 			p.t.Fatalf("%s runs beside agents", key)
 		}
 		p.keys[key] = true
-		switch call := c.Effect.(type) {
-		case machine.ToolCall:
-			if !call.IsSnapshot() {
-				p.countTool(key.Agent)
-			}
-		case machine.ModelCall:
-			p.checkTools(call)
+		if call, isTool := c.Effect.(machine.ToolCall); isTool && !call.IsSnapshot() {
+			p.countTool(key.Agent)
 		}
 		p.out = append(p.out, c.Effect)
 	case turn.Ask:
@@ -400,9 +396,9 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		ev := journal[i]
 		_, isWoke := ev.(turn.Woke)
 		_, isInterrupt := ev.(turn.Interrupted)
-		ignored := false // of what nobody waits for they are nothing
+		_, ignored := ev.(turn.ToolsChanged) // of what nobody waits for they are nothing
 		switch ev.(type) {
-		case turn.Reserving, turn.Settled, turn.Resumed, turn.ToolsChanged:
+		case turn.Reserving, turn.Settled, turn.Resumed:
 			ignored = true
 		}
 		switch rapid.IntRange(0, 3).Draw(t, "damage") {

@@ -26,11 +26,11 @@ import (
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
 //	kept AGENT [final error]               with the snapshot's result as input
+//	tools AGENT [WORD]                     with other tools from now on, or with none
 //	decide AGENT N yes | no
 //	reserve AGENT usd= tokens=             for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
 //	woke | interrupt | resume [branched]
-//	tools AGENT [WORD]                     with other tools from now on, or with none
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
 //
@@ -306,13 +306,15 @@ func (s *script) told(commands []turn.Command) string {
 			if _, isModel := c.Effect.(machine.ModelCall); isModel {
 				s.out[key.Agent] = key
 			}
-			fmt.Fprintf(&b, "run %s %s round=%d\n", s.ids[key.Agent], describeEffect(c.Effect), key.Round)
+			fmt.Fprintf(&b, "run %s %s round=%d%s\n", s.ids[key.Agent], describeEffect(c.Effect), key.Round, describeTools(c.Effect))
 		case turn.Cancel:
 			who := "asides"
 			if c.Agent != machine.NoAgent {
 				who = s.ids[c.Agent]
 			}
 			fmt.Fprintf(&b, "cancel %s\n", who)
+		case turn.NewTools:
+			fmt.Fprintf(&b, "tools %s: %q -> %q\n", s.ids[c.Agent], c.Before.SHA256, c.After.SHA256)
 		case turn.Wake:
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
 		case turn.Ask:
@@ -326,8 +328,6 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "hold up %s: %s\n", s.who(c.Key), c.Why)
 		case turn.Refused:
 			fmt.Fprintf(&b, "refuse %s: %s\n", s.who(c.Key), c.Why)
-		case turn.NewTools:
-			fmt.Fprintf(&b, "tools %s: %q -> %q\n", s.ids[c.Agent], c.Before.SHA256, c.After.SHA256)
 		case turn.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:
@@ -362,8 +362,8 @@ func describeEffect(e machine.Effect) string {
 				updates++
 			}
 		}
-		return fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d%s",
-			e.Key.Purpose, e.Key.Index, len(e.Offer.Shown), e.Offer.MayAnswer, e.OwnTools, len(e.Votes), len(e.Transcript), updates, describeTools(e))
+		return fmt.Sprintf("%s.%d answers=%d may_answer=%t own_tools=%t votes=%d entries=%d updates=%d",
+			e.Key.Purpose, e.Key.Index, len(e.Offer.Shown), e.Offer.MayAnswer, e.OwnTools, len(e.Votes), len(e.Transcript), updates)
 	case machine.ToolCall:
 		return strings.TrimSpace(fmt.Sprintf("%s.%d %s", e.Key.Purpose, e.Key.Index, e.Name))
 	}

@@ -21,11 +21,12 @@ func (s *script) toolsChanged() turn.Event {
 }
 
 // describeTools names the tools of a call that are not those of the accepted turn.
-func describeTools(c machine.ModelCall) string {
-	if c.Tools == nil {
+func describeTools(e machine.Effect) string {
+	call, ok := e.(machine.ModelCall)
+	if !ok || call.Tools == nil {
 		return ""
 	}
-	return fmt.Sprintf(" tools=%q", c.Tools.SHA256)
+	return fmt.Sprintf(" tools=%q", call.Tools.SHA256)
 }
 
 // changeTools draws other tools for an agent, or none.
@@ -37,8 +38,9 @@ func (p *play) changeTools() turn.Event {
 }
 
 // checkTools: a model call is sent the tools that its agent has when it is asked for.
-func (p *play) checkTools(call machine.ModelCall) {
-	if call.Aside != nil {
+func (p *play) checkTools(e machine.Effect) {
+	call, ok := e.(machine.ModelCall)
+	if !ok || call.Aside != nil {
 		return
 	}
 	want, changed := p.list[call.Key.Agent]

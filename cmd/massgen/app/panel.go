@@ -123,13 +123,14 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	}
 	asides.addAsides(&opts, s)
 	if s != nil && s.engine == nil && s.toolbox != nil {
+		opts.ToolsVersion = s.toolbox.version
 		if err := s.openTools(ctx, opts.Agents); err != nil {
 			return nil, nil, err
 		}
 		if err := s.permits(opts.Agents); err != nil {
 			return nil, nil, err
 		}
-		opts.Approve, opts.Tools, opts.ToolsVersion = s.approve, s.currentTools, s.toolbox.version
+		opts.Approve, opts.Tools = s.approve, s.currentTools
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
