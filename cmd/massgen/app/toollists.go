@@ -131,16 +131,20 @@ func (b *toolbox) clash(agent, name string) []string {
 }
 
 // refresh has the servers list what has changed, all at once, and says what that is. A
-// server that does not answer keeps the tools that it had.
+// server that does not answer keeps the tools that it had. When ctx has ended nothing is
+// said, and what has changed is said the next time.
 func (b *toolbox) refresh(ctx context.Context) (notices []string) {
-	ctx, cancel := context.WithTimeout(ctx, refreshLimit)
+	limited, cancel := context.WithTimeout(ctx, refreshLimit)
 	defer cancel()
 	errs := make([]error, len(b.servers))
 	var group sync.WaitGroup
 	for i, s := range b.servers {
-		group.Go(func() { errs[i] = s.client.Refresh(ctx) })
+		group.Go(func() { errs[i] = s.client.Refresh(limited) })
 	}
 	group.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
 	for i, s := range b.servers {
 		switch err := errs[i]; {
 		case errors.Is(err, context.DeadlineExceeded):
