@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -55,7 +56,8 @@ type Member struct {
 // Doer runs effects. It is safe for concurrent use.
 type Doer struct {
 	Blobs Blobs
-	// Members stand in the config's order.
+	// Members stand in the config's order. While effects are under way only SetTools
+	// changes them.
 	Members []Member
 	// Asides are those to whom the calls go that belong to no agent.
 	Asides map[machine.Purpose]Aside
@@ -66,6 +68,21 @@ type Doer struct {
 
 	history lastHistory
 	sent    sentNotes
+	members sync.RWMutex // guards Members
+}
+
+// SetTools gives an agent other tools for the effects that begin from now on; those under
+// way keep theirs.
+func (d *Doer) SetTools(agent int, tools []Tool) {
+	d.members.Lock()
+	defer d.members.Unlock()
+	d.Members[agent].Tools = tools
+}
+
+func (d *Doer) member(agent int) Member {
+	d.members.RLock()
+	defer d.members.RUnlock()
+	return d.Members[agent]
 }
 
 // Do runs one effect to its one result. What goes wrong is in the result; the
@@ -106,15 +123,17 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil {
 		return nil, err
 	}
-	resp, reply, err := d.send(ctx, d.Members[call.Key.Agent], call.Key, req, h)
+	resp, reply, err := d.send(ctx, d.member(call.Key.Agent), call.Key, req, h)
 	reply.Sent = sent
 	if err != nil || reply.Failure != nil {
 		return reply, err
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
-	reader := d.reader(stored, turn, names, call)
-	err = reader.read(resp, &reply)
+	reader, err := d.reader(stored, turn, names, call)
+	if err == nil {
+		err = reader.read(resp, &reply)
+	}
 	return reply, err
 }
 
@@ -140,16 +159,17 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 // Read returns what Do would if the model replied to the call with message.
 func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
-	reader := d.reader(context.WithoutCancel(ctx), turn, namesOf(turn), call)
-	err := reader.read(backends.Response{Message: message}, &reply)
+	reader, err := d.reader(context.WithoutCancel(ctx), turn, namesOf(turn), call)
+	if err == nil {
+		err = reader.read(backends.Response{Message: message}, &reply)
+	}
 	return reply, err
 }
 
-func (d *Doer) reader(ctx context.Context, turn machine.Turn, names panelNames, call machine.ModelCall) replyReader {
-	return replyReader{
-		ctx: ctx, blobs: d.Blobs, turn: turn, call: call,
-		own: definitions(d.Members[call.Key.Agent].Tools), permit: d.Members[call.Key.Agent].Permit, names: names,
-	}
+func (d *Doer) reader(ctx context.Context, turn machine.Turn, names panelNames, call machine.ModelCall) (replyReader, error) {
+	r := replyReader{ctx: ctx, blobs: d.Blobs, turn: turn, call: call, permit: d.member(call.Key.Agent).Permit, names: names}
+	err := r.readTools()
+	return r, err
 }
 
 // failure cleans the text, which may be a provider's: it is shown on terminals, and
@@ -187,10 +207,17 @@ func Describe(ctx context.Context, blobs Blobs, id, system, model string, params
 	if agent.Params, err = PutJSON(ctx, blobs, params); err != nil {
 		return agent, err
 	}
-	if len(tools) > 0 {
-		agent.Tools, err = PutJSON(ctx, blobs, definitions(tools))
-	}
+	agent.Tools, err = DescribeTools(ctx, blobs, tools)
 	return agent, err
+}
+
+// DescribeTools stores what models are told of an agent's own tools, and returns it as a
+// turn refers to it: the zero reference for none.
+func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (kernel.Ref, error) {
+	if len(tools) == 0 {
+		return kernel.Ref{}, nil
+	}
+	return PutJSON(ctx, blobs, definitions(tools))
 }
 
 // PutJSON stores v as JSON.

@@ -107,7 +107,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	}
 	if call.OwnTools {
 		var own []backends.Tool
-		b.decode(self.Tools, &own)
+		b.decode(b.turn.ToolsOf(call), &own)
 		req.Tools = append(req.Tools, own...)
 	}
 	return req

@@ -24,7 +24,7 @@ func (d *Doer) MayRepeat(ctx context.Context, call machine.ToolCall) (bool, erro
 	if call.Key.Purpose != machine.Tool && call.Key.Purpose != machine.FinalTool {
 		return true, nil
 	}
-	member := d.Members[call.Key.Agent]
+	member := d.member(call.Key.Agent)
 	if tool := member.tool(call.Name); tool != nil && IsIdempotent(tool) {
 		return true, nil
 	}

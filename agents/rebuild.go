@@ -74,9 +74,8 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	reader := replyReader{ctx: ctx, blobs: r.texts, turn: turn, call: call}
 	if call.Aside == nil {
 		reader.names = r.namesOf(turn)
-		b := inputBuilder{ctx: ctx, blobs: r.texts}
-		if b.decode(turn.Agents[call.Key.Agent].Tools, &reader.own); b.err != nil {
-			return recorded, fmt.Errorf("read the tools of %s: %w", call.Key, b.err)
+		if err := reader.readTools(); err != nil {
+			return recorded, err
 		}
 	}
 	again := recorded

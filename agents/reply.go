@@ -31,6 +31,15 @@ type replyReader struct {
 	names  panelNames
 }
 
+// readTools reads which tools of its own the call's agent had when the call was asked for.
+func (r *replyReader) readTools() error {
+	b := inputBuilder{ctx: r.ctx, blobs: r.blobs}
+	if b.decode(r.turn.ToolsOf(r.call), &r.own); b.err != nil {
+		return fmt.Errorf("read the tools of %s: %w", r.call.Key, b.err)
+	}
+	return nil
+}
+
 // read fills in what the response says.
 func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
 	reply.Truncated = truncated(resp.Finish)

@@ -31,7 +31,7 @@ func (d *Doer) takeSnapshot(ctx context.Context, turn machine.Turn, e machine.To
 		return nil, err
 	}
 	reply := machine.ToolReply{Index: e.Key.Index}
-	taken, err := d.Members[e.Key.Agent].snapshot(ctx, info)
+	taken, err := d.member(e.Key.Agent).snapshot(ctx, info)
 	if err != nil {
 		reply.Error = true
 		reply.Result, err = d.Blobs.Put(stored, []byte(contextbuild.Clean(err.Error())))

@@ -23,7 +23,7 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	if err != nil {
 		return nil, err
 	}
-	member := d.Members[e.Key.Agent]
+	member := d.member(e.Key.Agent)
 	reply := machine.ToolReply{Index: e.Key.Index}
 	info, err := d.callInfo(stored, turn, e)
 	if err != nil {
@@ -35,10 +35,14 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	} else {
 		limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
 		begun := time.Now()
-		o := runTool(WithCallInfo(ctx, info), member.tool(e.Name), e.Name, arguments, limit)
+		tool := member.tool(e.Name)
+		o := runTool(WithCallInfo(ctx, info), tool, e.Name, arguments, limit)
 		reply.Took = time.Since(begun).Milliseconds()
 		reply.Error, reply.Abandoned = o.err != nil, o.abandoned
-		if o.err != nil && ctx.Err() != nil {
+		switch {
+		case tool == nil:
+			reply.State = machine.ToolRefused
+		case o.err != nil && ctx.Err() != nil:
 			reply.State = machine.ToolCancelled
 		}
 		result = told(o, reply.State)
@@ -214,7 +218,8 @@ func (m Member) shownResult(name, result string, limit int) string {
 }
 
 // ReadResult returns the result of a tool call as the model was sent it, empty while there
-// is none. That of a call that was refused was never stored.
+// is none. That of a call that was not run was never stored; of one that was not on offer,
+// or one too many, it is only the reason.
 func ReadResult(ctx context.Context, blobs Blobs, result kernel.Ref, state machine.ToolState, why string) (string, error) {
 	switch {
 	case state == machine.ToolDenied:
@@ -222,6 +227,8 @@ func ReadResult(ctx context.Context, blobs Blobs, result kernel.Ref, state machi
 	case result != (kernel.Ref{}):
 		data, err := blobs.Get(ctx, result)
 		return string(data), err
+	case state == machine.ToolRefused:
+		return "Error: " + why, nil
 	case state == machine.ToolCancelled:
 		return cancelledResult, nil
 	}

@@ -26,10 +26,14 @@ type Approval struct {
 // ask has a person decide about a tool call; the answer comes to the loop exactly once.
 func (e *engine) ask(a machine.Ask) {
 	e.out++
-	ctx := e.ctx[a.Key.Agent]
+	ctx, known := e.ctx[a.Key.Agent], e.toolsVersion
 	e.panel.scheduler.launch(e, func() error {
 		allow, reason, err := e.approve(ctx, a)
-		e.results <- result{decided: &turn.Decided{Key: a.Key, Allow: allow, Reason: reason}, err: err}
+		r := result{decided: &turn.Decided{Key: a.Key, Allow: allow, Reason: reason}, err: err}
+		if err == nil {
+			r.listed, r.err = e.listTools(ctx, known)
+		}
+		e.results <- r
 		return nil
 	})
 }

@@ -46,6 +46,8 @@ type engine struct {
 	over   bool
 	// purse is nil in a turn without a budget.
 	purse *purse
+	// toolsVersion is that of the agents' tools that were taken last.
+	toolsVersion uint64
 	// said is the transcript of the step of a panel of one.
 	said []machine.Entry
 	// passed are the notes that another engine was given, and of which the journal does not
@@ -62,7 +64,9 @@ type result struct {
 	event  machine.Event
 	// decided is set, in place of effect and event, for a person's word.
 	decided *turn.Decided
-	err     error
+	// listed is set if the agents' tools may have changed.
+	listed *toolListing
+	err    error
 }
 
 // work is what the loop starts, and what comes back to it once: an effect, or a question
@@ -97,7 +101,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 		panel: p, turn: t, results: make(chan result), base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
 		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
-		leftOutMost: make([]machine.LeftOut, n),
+		leftOutMost: make([]machine.LeftOut, n), toolsVersion: t.toolsVersion,
 	}
 	e.timer.Stop()
 	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
@@ -177,6 +181,8 @@ func (e *engine) carry(c turn.Command) {
 		e.turn.events.add(Event{Kind: HeldUp, Agent: e.who(c.Key), Round: c.Key.Round, Text: c.Why})
 	case turn.ToolEnded:
 		e.tellToolEnd(c.Call)
+	case turn.NewTools:
+		e.tellNewTools(c)
 	case turn.StepEnded:
 		e.noteSaid(c)
 		e.tellEnd(c)
@@ -212,11 +218,15 @@ func (e *engine) start(effect machine.Effect) {
 	ctx = e.spending(backends.WithTrace(ctx, e.trace(key)), key)
 	e.tellStart(effect)
 	ctx, over := e.withProgress(ctx, effect)
-	described := e.machine.Turn()
+	described, known := e.machine.Turn(), e.toolsVersion
 	e.panel.scheduler.launch(e, func() error {
-		ev, err := e.doer.Perform(ctx, described, effect)
+		r := result{effect: effect}
+		r.event, r.err = e.doer.Perform(ctx, described, effect)
 		over()
-		e.results <- result{effect: effect, event: ev, err: err}
+		if r.err == nil && key.Agent != machine.NoAgent {
+			r.listed, r.err = e.listTools(ctx, known)
+		}
+		e.results <- r
 		return nil
 	})
 }
@@ -237,6 +247,9 @@ func (e *engine) run(ctx context.Context) {
 
 // took books the result of an effect.
 func (e *engine) took(r result) error {
+	if err := e.takeTools(r.listed); err != nil {
+		return err
+	}
 	if r.decided != nil {
 		if r.err != nil {
 			return fmt.Errorf("%s, approval: %w", e.id(r.decided.Key.Agent), r.err)

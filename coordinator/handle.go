@@ -23,6 +23,7 @@ type Turn struct {
 	started  time.Time
 
 	tools           [][]agents.Tool // by agent
+	toolsVersion    uint64          // of Options, when they were listed
 	contextWarnings []AgentContextWarning
 
 	events    eventLog

@@ -43,6 +43,8 @@ type Event struct {
 	Fraction  float64    `json:"fraction,omitempty"`
 	Call      *ModelCall `json:"call,omitempty"`
 	ToolCalls int        `json:"tool_calls,omitempty"`
+	// Tools is there with ToolsChanged.
+	Tools *ToolsChange `json:"tools,omitempty"`
 	// Partial is there with Cancelled, Failed and Abstained if the step ended with a call
 	// that failed, and text of its message had come: all of that.
 	Partial string `json:"partial,omitempty"`
@@ -112,6 +114,11 @@ const (
 	Cancelled    EventKind = "cancelled"
 	Presented    EventKind = "presented"
 	WentToJSON   EventKind = "went_to_json"
+	// ToolsChanged tells that an agent has other tools from its next model call on,
+	// ToolsKept that those of all agents stay as they are, since they could not be listed
+	// anew, and in its Text why.
+	ToolsChanged EventKind = "tools_changed"
+	ToolsKept    EventKind = "tools_kept"
 	// Retrying and FellBack tell that an attempt has failed, and why: the call is
 	// made again, after the time in Elapsed, or goes to the model in Label.
 	Retrying EventKind = "retrying"

@@ -117,9 +117,17 @@ type Options struct {
 	Agents []Agent
 	// Tools returns the agents' tools in the order of Agents, in place of Agent.Tools,
 	// whenever a turn is begun or resumed, or previewed: within the turn they stay as they
-	// are then. Its error refuses the turn. Nil means Agent.Tools. It is called for turns
-	// of several sessions at once.
+	// are then, unless ToolsVersion has grown. Its error refuses the turn. Nil means
+	// Agent.Tools. It is called for turns of several sessions at once, and ends when ctx
+	// does.
 	Tools func(ctx context.Context) ([][]agents.Tool, error)
+	// ToolsVersion is a number that grows when Tools may return something else. It is asked
+	// for when a call of a model or of a tool has come back, and answers at once. If it has
+	// grown, Tools is called, and what it returns is what the next model calls of the turn
+	// are sent; those that are under way, and the coordination tools, stay as they are. An
+	// error of Tools is told (ToolsKept) and changes nothing. Nil: the tools do not change
+	// within a turn, nor do they where an Engine plays it.
+	ToolsVersion func() uint64
 	// Rules are those of coordination: start from kernel.Defaults() and change what
 	// is to differ, or leave all of it zero for the defaults. The list of agents in
 	// it is filled in from Agents.
@@ -360,7 +368,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (mach
 	if d.Sections, err = p.sections(ctx, t.session); err != nil {
 		return d, err
 	}
-	if t.tools, err = p.tools(ctx); err != nil {
+	if err := p.giveTools(ctx, t); err != nil {
 		return d, err
 	}
 	for i, a := range p.opts.Agents {

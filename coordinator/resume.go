@@ -18,8 +18,9 @@ import (
 // Resume goes on with the last turn of a session, which a process began and did not
 // end: calls whose results are in the journal are not made again, those that were
 // under way are. The rules and the inputs are the journal's; the panel must have the
-// same agents in the same order, and gives them their backends and tools. For the
-// rest it is as Start. A call of a tool that was under way is made again if the tool says
+// same agents in the same order, and gives them their backends and tools. Tools that are
+// not those of the journal are those of the calls that come from now on. For the rest it is
+// as Start. A call of a tool that was under way is made again if the tool says
 // that it is idempotent; of any other the model is told that it was interrupted. Where
 // Options.Budget is tighter than that with which the turn was begun, it holds from now on,
 // and Options.Override in any case.
@@ -64,7 +65,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		return nil, err
 	}
 	t := newTurn(session, number, string(question))
-	if t.tools, err = p.tools(ctx); err != nil {
+	if err := p.giveTools(ctx, t); err != nil {
 		return nil, err
 	}
 	e := newEngine(ctx, p, t)
@@ -85,6 +86,9 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		e.purse = newPurse(limits)
 	}
 	if err := e.apply(turn.Resumed{At: e.now(), Branched: branched, Budget: limits}); err != nil {
+		return nil, err
+	}
+	if err := e.takeTurnTools(); err != nil {
 		return nil, err
 	}
 	for _, a := range out {

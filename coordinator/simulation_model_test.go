@@ -189,6 +189,7 @@ func (s *simulation) checkRequest(req backends.Request) {
 	if _, notes := backends.RepairNoting(req.Messages); len(notes) > 0 {
 		s.fail("an invalid list of messages was sent for %s: %s", req.Key, strings.Join(notes, "; "))
 	}
+	s.checkTools(req)
 	key := machine.Key{Agent: machine.NoAgent, Purpose: machine.Purpose(req.Key.Purpose)}
 	if req.Key.Agent != "" {
 		key = machine.Key{Agent: slices.Index(s.ids(), req.Key.Agent), Round: req.Key.Round, Purpose: machine.Purpose(req.Key.Purpose), Index: req.Key.Index}

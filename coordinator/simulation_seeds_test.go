@@ -41,13 +41,18 @@ func (s *simulation) check(ctx context.Context, r Result) {
 	if err != nil {
 		s.fail("%v", err)
 	}
+	tools := sentTools{s: s, asked: map[machine.Key][]string{}}
 	var m turn.Machine
 	var events []turn.Event
 	for i, data := range journal {
 		fmt.Fprintf(&s.log, "%s\n", data)
+		var commands []turn.Command
 		ev, err := turn.Decode(data)
 		if err == nil {
-			_, err = m.Apply(ev)
+			commands, err = m.Apply(ev)
+		}
+		if err == nil {
+			err = tools.follow(ctx, ev, commands)
 		}
 		if err != nil {
 			s.fail("event %d of the journal: %v", i+1, err)
@@ -68,6 +73,7 @@ func (s *simulation) check(ctx context.Context, r Result) {
 	case s.plan.budget > 0 && (r.Budget == nil || r.Budget.SpentUSD > s.plan.budget+1e-6 || r.Budget.SpentUSD < s.spent-1e-6):
 		s.fail("%.3f may have been billed of %.3f, and the result says %+v", s.spent, s.plan.budget, r.Budget)
 	}
+	s.checkReplay(ctx, r)
 	if open, err := s.store.Interrupted(ctx, "s"); err != nil || len(open) > 0 {
 		s.fail("after the end: %v, %v", open, err)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/retry"
@@ -43,6 +42,7 @@ type simulation struct {
 	// spent is what the service has billed, open what it may still bill for requests that
 	// have come to it.
 	spent, open float64
+	tools       simTools
 }
 
 // plan is what stands before the turn begins.
@@ -58,6 +58,8 @@ type plan struct {
 	full   int
 	// workspaces are kept with the answers.
 	workspaces bool
+	// changes lets the agents' tools change in mid-turn.
+	changes bool
 }
 
 // parked is somebody who waits for the simulation.
@@ -123,6 +125,7 @@ func drawPlan(c *choices) plan {
 	if c.rarely(8) {
 		p.fullAt, p.full = 1+c.below(30), 1+c.below(3)
 	}
+	p.changes = c.rarely(3)
 	return p
 }
 
@@ -131,7 +134,7 @@ func (s *simulation) panel() (*Panel, error) {
 	model := simModel{s}
 	backend := retry.New(model, retry.NewGate("sim", retry.Limits{}), retry.Options{Most: model.reckon, MaxAttempts: 2, Random: func() float64 { return 0.5 }})
 	for _, id := range s.ids() {
-		a := Agent{ID: id, Backend: backend, Model: "m", Tools: []agents.Tool{lookingTool{simTool{s, "look"}}, simTool{s, "change"}}}
+		a := Agent{ID: id, Backend: backend, Model: "m", Tools: s.toolsNamed(firstTools)}
 		if s.plan.workspaces {
 			a.Snapshot = s.snapshot
 		}
@@ -151,6 +154,9 @@ func (s *simulation) panel() (*Panel, error) {
 	if s.plan.budget > 0 {
 		usd := budget.Dollars(s.plan.budget)
 		opts.Budget.Turn = budget.Limits{USD: &usd}
+	}
+	if s.plan.changes {
+		opts.Tools, opts.ToolsVersion = s.listTools, s.toolsVersion
 	}
 	p, err := New(opts)
 	if err == nil {
@@ -174,6 +180,8 @@ const mostSteps = 5000
 
 func (s *simulation) loop(_ context.Context, e *engine) error {
 	interrupted := e.turn.interrupt
+	s.listsWait(true)
+	defer s.listsWait(false)
 	for !e.over || e.out > 0 {
 		if s.steps++; s.steps > mostSteps {
 			return fmt.Errorf("the turn does not end:\n%s", e.machine.Describe())
@@ -268,6 +276,9 @@ func orderOf(r result) string {
 
 // next draws what happens when nothing is under way.
 func (s *simulation) next(e *engine) {
+	if s.plan.changes && s.rarely(6) {
+		s.changeTools()
+	}
 	if s.rarely(60) {
 		e.turn.Cancel()
 		return
@@ -323,6 +334,8 @@ func (s *simulation) let(p *parked, ended bool) {
 		r = s.modelReply(p)
 	case kind == "tool":
 		r = s.toolReply(p)
+	case kind == "list":
+		r.err = s.listingFault(p)
 	case kind == "snapshot":
 		if s.rarely(4) {
 			r.err = errors.New("no room")

@@ -115,11 +115,13 @@ func keptToolCalls(ctx context.Context, store Store, session string, number int)
 	return describeCalls(ctx, store, ids, m.ToolCalls())
 }
 
-// callsTools says that an event is a message with calls of the agent's own tools: most
-// turns have none, and need not be played again.
+// callsTools says that an event is a message with calls of tools that are none of the
+// coordination: most turns have none, and need not be played again.
 func callsTools(ev turn.Event) bool {
 	done, ok := ev.(turn.ModelDone)
-	return ok && slices.ContainsFunc(done.Reply.Calls, func(c machine.Call) bool { return c.Own })
+	return ok && slices.ContainsFunc(done.Reply.Calls, func(c machine.Call) bool {
+		return done.Key.Purpose != machine.Coordination || c.Name != machine.NewAnswer && c.Name != machine.Vote
+	})
 }
 
 // tellStart tells of an agent's effect that begins.

@@ -43,15 +43,15 @@ rules:
 		tools[0] = sayer("two") // the turn keeps its own
 		results := func(r Result) (list []string) {
 			for _, c := range r.ToolCalls {
-				list = append(list, c.Result)
+				list = append(list, string(c.State)+" "+c.Name+": "+c.Result)
 			}
 			return list
 		}
-		if diff := cmp.Diff([]string{"I am one"}, results(wait(t, first))); diff != "" {
+		if diff := cmp.Diff([]string{"refused two: Error: there is no such tool on offer", "ran one: I am one"}, results(wait(t, first))); diff != "" {
 			t.Errorf("the first turn (-want +got):\n%s", diff)
 		}
 		second := start(t, p, "energy")
-		if diff := cmp.Diff([]string{"I am two"}, results(wait(t, second))); diff != "" {
+		if diff := cmp.Diff([]string{"refused one: Error: there is no such tool on offer", "ran two: I am two"}, results(wait(t, second))); diff != "" {
 			t.Errorf("the second turn (-want +got):\n%s", diff)
 		}
 		if sent := eventsOf(t, second, CallStarted)[0].Call.Tools; len(sent) != 1 || sent[0] != "two" {

@@ -165,8 +165,20 @@ type ModelCall struct {
 	Transcript []Entry      `json:"transcript,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
+	// Tools are those tools if they are not the ones that the turn was accepted with: the
+	// reference of Agent.Tools, zero for none. It is nil while nothing has changed them.
+	Tools *kernel.Ref `json:"tools,omitempty"`
 	// JSON asks for the act as a JSON object, and offers no tools.
 	JSON bool `json:"json,omitempty"`
+}
+
+// ToolsOf refers to the list of an agent's own tools by which a call of it is sent and its
+// reply is read, whatever has become of the tools since.
+func (t Turn) ToolsOf(call ModelCall) kernel.Ref {
+	if call.Tools != nil {
+		return *call.Tools
+	}
+	return t.Agents[call.Key.Agent].Tools
 }
 
 // Current is the offer that stands by the call's input: that of its last update,

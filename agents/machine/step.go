@@ -252,6 +252,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			entry.Notice = refused[i]
 		case c.Own && s.s.OwnTools && s.exceeds():
 			s.s.Exceeded = true
+			s.turnDown(c, r.Message, i, fmt.Sprintf("the limit of tool calls is %d", s.s.Task.Limits.MaxToolCalls))
 			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
 		case c.Own && s.s.OwnTools && c.Permission == Denied:
 			entry.Notice = s.refuse(s.newCall(c, r.Message, i), c.Why)
@@ -262,6 +263,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: len(s.s.Transcript)})
 			effects = append(effects, call)
 		default:
+			s.turnDown(c, r.Message, i, "there is no such tool on offer")
 			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}
 		}
 		s.s.Transcript = append(s.s.Transcript, entry)

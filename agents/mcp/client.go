@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,6 +49,9 @@ type Client struct {
 
 	mu    sync.Mutex
 	tools []agents.Tool
+	// stale says that the server's list of tools is not what it was; version is Version's.
+	stale   atomic.Bool
+	version atomic.Uint64
 }
 
 // Start starts a server, or connects to it, and lists its tools. The server lives
@@ -84,23 +88,36 @@ func (c *Client) Tools() []agents.Tool {
 	return c.tools
 }
 
+// Version is a number that grows when the server says that its tools have changed, and
+// when they were listed again.
+func (c *Client) Version() uint64 { return c.version.Load() }
+
+// listChanged is told by a session that the server has changed its tools.
+func (c *Client) listChanged() {
+	c.stale.Store(true)
+	c.version.Add(1)
+}
+
 // Refresh lists the tools again if the server says that they have changed. After an
 // error, Tools returns what it did before. A server that has ended is not started
 // for this.
 func (c *Client) Refresh(ctx context.Context) error {
+	if !c.stale.Load() {
+		return nil // also while the server is started anew, which takes its time
+	}
 	release, err := c.hold(ctx)
 	if err != nil {
 		return c.named(err)
 	}
 	defer release()
 	s := c.session
-	if s == nil || s.isOver() || !s.stale.Swap(false) {
+	if s == nil || s.isOver() || !c.stale.Swap(false) {
 		return nil
 	}
 	ctx, cancel := c.startLimit(ctx)
 	defer cancel()
 	if err := c.list(ctx, s); err != nil {
-		s.stale.Store(true)
+		c.stale.Store(true)
 		return c.named(s.explain(ctx, "list of its tools", err))
 	}
 	return nil
@@ -236,6 +253,7 @@ func (c *Client) open(ctx context.Context) error {
 		}
 	}
 	if err == nil {
+		c.stale.Store(false)
 		err = c.list(ctx, c.session)
 	}
 	if err != nil {
@@ -247,7 +265,7 @@ func (c *Client) open(ctx context.Context) error {
 
 // greet opens a session in a version of the protocol.
 func (c *Client) greet(ctx context.Context, version string) error {
-	c.session = newSession(c.server, c.options)
+	c.session = newSession(c.server, c.options, c.listChanged)
 	return c.session.open(ctx, version)
 }
 
@@ -275,6 +293,7 @@ func (c *Client) list(ctx context.Context, s *session) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tools = tools
+	c.version.Add(1)
 	return nil
 }
 

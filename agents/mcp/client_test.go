@@ -133,7 +133,7 @@ func TestProgress(t *testing.T) {
 func TestListChanges(t *testing.T) {
 	t.Parallel()
 	c, _ := start(t, self("honest"), mcp.Options{})
-	before := names(c)
+	before, version := names(c), c.Version()
 	call(t, c, "grow", "")
 	if got := names(c); !slices.Equal(got, before) {
 		t.Errorf("the list changed without being asked for: %v", got)
@@ -148,6 +148,13 @@ func TestListChanges(t *testing.T) {
 	}
 	if got := call(t, c, "grown", ""); got != "big" {
 		t.Errorf("the new tool returned %q", got)
+	}
+	if grown := c.Version(); grown <= version {
+		t.Errorf("the version is %d, and was %d", grown, version)
+	}
+	version = c.Version()
+	if err := c.Refresh(t.Context()); err != nil || c.Version() != version {
+		t.Errorf("without a change: %v, and the version is %d and was %d", err, c.Version(), version)
 	}
 }
 

@@ -33,7 +33,7 @@ type session struct {
 	conn     *sdk.ClientSession
 	process  *process    // nil over HTTP
 	sever    func()      // ends all requests over HTTP
-	stale    atomic.Bool // the server's list of tools is not what it was
+	changed  func()      // told that the server's list of tools is not what it was
 	suspect  atomic.Bool // a call was given up, and nothing came since
 	lost     atomic.Bool // the server does not know it any more (HTTP)
 	calls    sync.Map    // of the progress token of a call: func(agents.Progress)
@@ -47,9 +47,9 @@ type session struct {
 	closed  chan struct{} // closed when nothing of it is left
 }
 
-func newSession(server Server, options Options) *session {
+func newSession(server Server, options Options, changed func()) *session {
 	s := &session{
-		server: server, options: options, sever: func() {},
+		server: server, options: options, changed: changed, sever: func() {},
 		over: make(chan struct{}), closed: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -65,7 +65,7 @@ func (s *session) open(ctx context.Context, version string) error {
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "massgen", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{},
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { s.stale.Store(true) },
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
 		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
 			s.progressed(req.Params)
 		},
@@ -107,7 +107,7 @@ func (s *session) note(line string) {
 func (s *session) notified(method string, params json.RawMessage) {
 	switch method {
 	case "notifications/tools/list_changed":
-		s.stale.Store(true)
+		s.changed()
 	case "notifications/progress":
 		var p sdk.ProgressNotificationParams
 		if json.Unmarshal(params, &p) == nil {

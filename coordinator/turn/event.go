@@ -104,6 +104,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[ModelDone](head.Event)
 	case ToolDone{}.kind():
 		return decode[ToolDone](head.Event)
+	case ToolsChanged{}.kind():
+		return decode[ToolsChanged](head.Event)
 	case Woke{}.kind():
 		return decode[Woke](head.Event)
 	case Interrupted{}.kind():

@@ -38,6 +38,8 @@ var wholeEvents = []turn.Event{
 	turn.ModelDone{},
 	turn.ToolDone{At: 3, Key: machine.Key{Agent: 1, Round: 2, Purpose: "tool", Index: 3},
 		Reply: machine.ToolReply{Index: 3, Result: ref("r"), Error: true, Abandoned: true}},
+	turn.ToolsChanged{At: 10, Agent: 1, Tools: ref("t")},
+	turn.ToolsChanged{At: 11},
 	turn.Woke{At: 4},
 	turn.Interrupted{At: 5},
 	turn.Reserving{At: 6, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}},

@@ -30,6 +30,9 @@ type state struct {
 	Abandoned []int   `json:"abandoned,omitempty"`
 	// JSON has the agents whose models were found to use no tools (ToolsAuto).
 	JSON []int `json:"json,omitempty"`
+	// Tools refers to the own tools of each agent whose tools have changed, nil for the
+	// others.
+	Tools []*kernel.Ref `json:"tools,omitempty"`
 	// Truncated has the agents of which a message was cut at its most tokens.
 	Truncated []int      `json:"truncated,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
@@ -153,6 +156,8 @@ func (m *Machine) take(ev Event) error {
 		return m.modelDone(ev)
 	case ToolDone:
 		return m.toolDone(ev)
+	case ToolsChanged:
+		return m.toolsChanged(ev)
 	case Woke:
 		return m.decide(kernel.Woke{At: ev.At})
 	case Interrupted:

@@ -37,9 +37,13 @@ type play struct {
 	steps     map[int]turn.StepStarted
 	usage     map[int]turn.Usage
 	finished  bool
-	// tools counts the calls of each step under way, ended those that have been told of.
-	tools map[int]int
-	ended map[machine.Key]bool
+	// tools counts the calls of each step under way, ended those that have been told of;
+	// refused counts those that were not on offer.
+	tools   map[int]int
+	ended   map[machine.Key]bool
+	refused int
+	// list has the tools of each agent whose tools have changed.
+	list map[int]kernel.Ref
 
 	spending spending
 	// cancelled are the agents whose calls were to end, repeated the calls that were made
@@ -54,7 +58,7 @@ func playTurn(t *rapid.T, twins bool) *play {
 	p := &play{
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]turn.Usage{},
-		tools: map[int]int{}, ended: map[machine.Key]bool{},
+		tools: map[int]int{}, ended: map[machine.Key]bool{}, list: map[int]kernel.Ref{},
 		cancelled: map[int]bool{},
 		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
 	}
@@ -92,6 +96,7 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	list := make([]machine.Agent, len(ids))
 	for i := range list {
 		list[i].Workspace = rapid.Bool().Draw(t, "workspace")
+		list[i].Tools = ref("first")
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
 		Session: "s", Turn: 1, Agents: list,
@@ -128,6 +133,9 @@ func (p *play) drawEvent() turn.Event {
 	}
 	if rapid.IntRange(0, 39).Draw(p.t, "resume") == 0 {
 		return p.resume()
+	}
+	if rapid.IntRange(0, 19).Draw(p.t, "tools change") == 0 {
+		return p.changeTools()
 	}
 	i := p.pick()
 	effect := p.out[i]
@@ -224,6 +232,7 @@ func usageOf(r machine.ModelReply) turn.Usage {
 func (p *play) took(c turn.Command) {
 	switch c := c.(type) {
 	case turn.Run:
+		p.checkTools(c.Effect)
 		key := c.Effect.EffectKey()
 		if p.keys[key] {
 			p.t.Fatalf("two effects have the key %s", key)
@@ -290,6 +299,13 @@ func (p *play) countTool(agent int) {
 // if it began.
 func (p *play) tookTool(c turn.ToolCall) {
 	key := c.Call.Key
+	if c.State == machine.ToolRefused {
+		if key.Index != machine.NoIndex || c.Why == "" {
+			p.t.Fatalf("%s ended as %+v", key, c)
+		}
+		p.refused++
+		return
+	}
 	refused := c.State == machine.ToolDenied || c.State == machine.ToolCancelled
 	if p.ended[key] || refused == p.keys[key] {
 		p.t.Fatalf("%s ended as %q, begun=%t, told before=%t", key, c.State, p.keys[key], p.ended[key])
@@ -335,12 +351,12 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
 		}
 		for _, c := range p.m.ToolCalls() {
-			if !p.ended[c.Call.Key] || c.State == "" || c.Ended < c.Started {
+			if p.ended[c.Call.Key] == (c.State == machine.ToolRefused) || c.State == "" || c.Ended < c.Started {
 				t.Fatalf("told is %t of %+v", p.ended[c.Call.Key], c)
 			}
 		}
-		if len(p.m.ToolCalls()) != len(p.ended) {
-			t.Fatalf("%d tool calls, and %d were told of", len(p.m.ToolCalls()), len(p.ended))
+		if told := len(p.ended) + p.refused; len(p.m.ToolCalls()) != told {
+			t.Fatalf("%d tool calls, and %d were told of", len(p.m.ToolCalls()), told)
 		}
 		if !p.budgetIsTold() || p.m.Repeated() != p.repeated {
 			t.Fatalf("%+v may be billed, and %d calls were repeated: the ledger says %+v, and %d", p.spending.billed, p.repeated, p.m.Ledger(), p.m.Repeated())
@@ -394,7 +410,7 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		ev := journal[i]
 		_, isWoke := ev.(turn.Woke)
 		_, isInterrupt := ev.(turn.Interrupted)
-		ignored := false // of what nobody waits for they are nothing
+		_, ignored := ev.(turn.ToolsChanged) // of what nobody waits for they are nothing
 		switch ev.(type) {
 		case turn.Reserving, turn.Settled, turn.Resumed, turn.Noted:
 			ignored = true

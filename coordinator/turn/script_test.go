@@ -22,11 +22,12 @@ import (
 //	accept agents=(ada,bob) pace= final= no_self_vote max_rounds= first_limit= grace= turn_limit= max_turns= max_attempts= asides=(topic,summary) max_usd= max_tokens= max_calls=
 //	       session_max_usd= session_max_tokens= session_max_calls= before_usd= before_tokens= before_calls= workspaces=(ada)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
-//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
+//	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | stray NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
 //	       The purpose of an aside stands in the agent's place.
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
 //	kept AGENT [final error]               with the snapshot's result as input
+//	tools AGENT [WORD]                     with other tools from now on, or with none
 //	decide AGENT N yes | no
 //	reserve AGENT usd= tokens=             for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
@@ -118,6 +119,8 @@ func (s *script) event() turn.Event {
 		key := s.key()
 		key.Index, key.Purpose = s.number(s.d.CmdArgs[1].Key), "tool"
 		return turn.Decided{At: s.at, Key: key, Allow: s.d.CmdArgs[2].Key == "yes"}
+	case "tools":
+		return s.toolsChanged()
 	case "commit":
 		return turn.Committed{At: s.at, Asides: s.asides()}
 	}
@@ -242,6 +245,8 @@ func (s *script) reply() machine.ModelReply {
 			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: slices.Index(s.ids, first), Reason: words})
 		case "tool":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
+		case "stray":
+			r.Calls = append(r.Calls, machine.Call{Name: rest})
 		case "asked":
 			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true, Permission: machine.Asked})
 		case "denied":
@@ -314,13 +319,15 @@ func (s *script) told(commands []turn.Command) string {
 			if _, isModel := c.Effect.(machine.ModelCall); isModel {
 				s.out[key.Agent] = key
 			}
-			fmt.Fprintf(&b, "run %s %s round=%d\n", s.ids[key.Agent], describeEffect(c.Effect), key.Round)
+			fmt.Fprintf(&b, "run %s %s round=%d%s\n", s.ids[key.Agent], describeEffect(c.Effect), key.Round, describeTools(c.Effect))
 		case turn.Cancel:
 			who := "asides"
 			if c.Agent != machine.NoAgent {
 				who = s.ids[c.Agent]
 			}
 			fmt.Fprintf(&b, "cancel %s\n", who)
+		case turn.NewTools:
+			fmt.Fprintf(&b, "tools %s: %q -> %q\n", s.ids[c.Agent], c.Before.SHA256, c.After.SHA256)
 		case turn.Wake:
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
 		case turn.Ask:

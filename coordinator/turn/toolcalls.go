@@ -14,8 +14,13 @@ func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
 
 func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
 	for _, e := range effects {
-		if call, ok := e.(machine.ToolCall); ok && !call.IsSnapshot() {
-			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
+		switch call := e.(type) {
+		case machine.ToolCall:
+			if !call.IsSnapshot() {
+				m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
+			}
+		case machine.ModelCall:
+			e = m.withTools(call)
 		}
 		m.out = append(m.out, Run{e})
 	}

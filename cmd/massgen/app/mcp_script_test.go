@@ -240,6 +240,15 @@ func mcpBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return calls(name, `{}`)
 		},
+		"outgrows": working(func(results []string) backendtest.Reply {
+			switch len(results) {
+			case 0:
+				return calls("mcp__liar__grow", `{}`)
+			case 1: // the second is gone
+				return calls("mcp__liar__grown", `{}`, "mcp__liar__hang", `{}`)
+			}
+			return backendtest.Reply{Text: strings.Join(results, "\n")}
+		}),
 		"kills": working(func(results []string) backendtest.Reply {
 			switch len(results) {
 			case 0:

@@ -123,6 +123,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 	}
 	asides.addAsides(&opts, s)
 	if s != nil && s.engine == nil && s.toolbox != nil {
+		opts.ToolsVersion = s.toolbox.version
 		if err := s.openTools(ctx, opts.Agents); err != nil {
 			return nil, nil, err
 		}

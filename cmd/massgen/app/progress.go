@@ -147,6 +147,10 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, "note: "+shortened(oneLine(ev.Text), 100)))
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
+	case coordinator.ToolsChanged:
+		c.say("  %s", c.paint(faint, newToolsLine(ev)))
+	case coordinator.ToolsKept:
+		c.say("  %s", c.paint(yellow, "the tools stay as they were: "+oneLine(ev.Text)))
 	case coordinator.ToolProgress:
 		c.say("  %s", c.paint(faint, toolProgress(ev)))
 	case coordinator.ToolEnded:

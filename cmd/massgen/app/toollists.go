@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
 )
 
 // toolServer is an MCP server that was started, and what of its tools the user knows.
@@ -108,6 +109,14 @@ func (s *session) currentTools(ctx context.Context) ([][]agents.Tool, error) {
 	return tools, nil
 }
 
+// version is coordinator.Options.ToolsVersion.
+func (b *toolbox) version() (sum uint64) {
+	for _, s := range b.servers {
+		sum += s.client.Version()
+	}
+	return sum
+}
+
 // clash tells of a name that two of an agent's tools have, once.
 func (b *toolbox) clash(agent, name string) []string {
 	notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", agent, name)
@@ -122,16 +131,20 @@ func (b *toolbox) clash(agent, name string) []string {
 }
 
 // refresh has the servers list what has changed, all at once, and says what that is. A
-// server that does not answer keeps the tools that it had.
+// server that does not answer keeps the tools that it had. When ctx has ended nothing is
+// said, and what has changed is said the next time.
 func (b *toolbox) refresh(ctx context.Context) (notices []string) {
-	ctx, cancel := context.WithTimeout(ctx, refreshLimit)
+	limited, cancel := context.WithTimeout(ctx, refreshLimit)
 	defer cancel()
 	errs := make([]error, len(b.servers))
 	var group sync.WaitGroup
 	for i, s := range b.servers {
-		group.Go(func() { errs[i] = s.client.Refresh(ctx) })
+		group.Go(func() { errs[i] = s.client.Refresh(limited) })
 	}
 	group.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
 	for i, s := range b.servers {
 		switch err := errs[i]; {
 		case errors.Is(err, context.DeadlineExceeded):
@@ -150,33 +163,39 @@ func (b *toolbox) refresh(ctx context.Context) (notices []string) {
 // for known.
 func (s *toolServer) changes() string {
 	now := definitions(s.client)
-	var added, changed, removed []string
+	var c coordinator.ToolsChange
 	for name, definition := range now {
 		switch old, known := s.told[name]; {
 		case !known:
-			added = append(added, name)
+			c.Added = append(c.Added, name)
 		case old != definition:
-			changed = append(changed, name)
+			c.Described = append(c.Described, name)
 		}
 	}
 	for name := range s.told {
 		if _, there := now[name]; !there {
-			removed = append(removed, name)
+			c.Removed = append(c.Removed, name)
 		}
 	}
 	s.told = now
+	changed := changeText(c)
+	if changed == "" {
+		return ""
+	}
+	return fmt.Sprintf("MCP server %q has changed its tools; %s", s.client.Name(), changed)
+}
+
+// changeText names what has changed, "" for nothing.
+func changeText(c coordinator.ToolsChange) string {
 	var parts []string
 	for _, p := range []struct {
 		what  string
 		names []string
-	}{{"added", added}, {"removed", removed}, {"described anew", changed}} {
+	}{{"added", c.Added}, {"removed", c.Removed}, {"described anew", c.Described}} {
 		if len(p.names) > 0 {
 			slices.Sort(p.names)
 			parts = append(parts, p.what+": "+list(p.names))
 		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("MCP server %q has changed its tools; %s", s.client.Name(), strings.Join(parts, "; "))
+	return strings.Join(parts, "; ")
 }

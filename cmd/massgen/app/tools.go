@@ -20,6 +20,8 @@ func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
 		return fmt.Sprintf("%s planned %s", agent, call)
 	case machine.ToolDenied:
 		return fmt.Sprintf("%s was denied %s: %s", agent, call, reason)
+	case machine.ToolRefused:
+		return fmt.Sprintf("%s called %s, which was not run: %s", agent, call, reason)
 	case machine.ToolCancelled:
 		return fmt.Sprintf("%s's %s was cancelled · %s", agent, call, duration(took))
 	case machine.ToolInterrupted:
@@ -31,6 +33,15 @@ func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
 		call += ", which failed: " + reason
 	}
 	return fmt.Sprintf("%s ran %s · %s", agent, call, duration(took))
+}
+
+// newToolsLine tells that an agent works with other tools from here on.
+func newToolsLine(ev coordinator.Event) string {
+	line := ev.Agent + " has other tools from now on"
+	if changed := changeText(*ev.Tools); changed != "" {
+		line += "; " + changed
+	}
+	return line
 }
 
 // toolProgress tells how far a tool is.
@@ -78,6 +89,8 @@ func (s *session) logTools(ev coordinator.Event) bool {
 			log.Debug("System prompt being sent")
 		}
 		log.Debug("Tools being sent", "tools", ev.Call.Tools)
+	case coordinator.ToolsChanged:
+		log.Debug("Tools changed", "added", ev.Tools.Added, "removed", ev.Tools.Removed, "described_anew", ev.Tools.Described, "replayed", ev.Replayed)
 	case coordinator.ToolStarted:
 		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
 	case coordinator.ToolProgress:

@@ -17,6 +17,7 @@ func TestToolLines(t *testing.T) {
 		{coordinator.ToolCall{State: machine.ToolRan, Error: true, Result: "Error: no disk"}, "a ran cut {}, which failed: no disk · 1.5 s"},
 		{coordinator.ToolCall{State: machine.ToolRan, Error: true, Result: `{"success":false,"error":"no file"}`}, "a ran cut {}, which failed: no file · 1.5 s"},
 		{coordinator.ToolCall{State: machine.ToolPlanned, Result: "x"}, "a planned cut {}"},
+		{coordinator.ToolCall{State: machine.ToolRefused, Error: true, Result: "Error: there is no such tool on offer"}, "a called cut {}, which was not run: there is no such tool on offer"},
 		{coordinator.ToolCall{State: machine.ToolDenied, Error: true, Result: "Error: not\npermitted"}, "a was denied cut {}: not permitted"},
 		{coordinator.ToolCall{State: machine.ToolCancelled, Error: true, Result: "Error: x"}, "a's cut {} was cancelled · 1.5 s"},
 		{coordinator.ToolCall{State: coordinator.ToolRunning}, "a's cut {} did not end"},

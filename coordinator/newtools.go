@@ -1,0 +1,175 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// ToolsChange names the tools in which an agent's list differs from the one before it, each
+// list sorted.
+type ToolsChange struct {
+	Added     []string `json:"added,omitempty"`
+	Removed   []string `json:"removed,omitempty"`
+	Described []string `json:"described_anew,omitempty"`
+}
+
+// toolListing is what the agents' tools are at a version.
+type toolListing struct {
+	version uint64
+	tools   [][]agents.Tool
+	refs    []kernel.Ref
+	// fault is why they could not be listed, empty if they were.
+	fault string
+}
+
+// giveTools gives a turn that begins or goes on its tools.
+func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
+	if p.opts.ToolsVersion != nil {
+		t.toolsVersion = p.opts.ToolsVersion()
+	}
+	t.tools, err = p.tools(ctx)
+	return err
+}
+
+// listTools lists the tools if they may be others than those of a version. It is called
+// where an effect runs, so that the loop does not wait for servers. The error is that of a
+// store that does not work.
+func (e *engine) listTools(ctx context.Context, known uint64) (*toolListing, error) {
+	cancelled := func() bool { return ctx.Err() != nil } // nobody waits for them any more
+	if e.panel.opts.ToolsVersion == nil || cancelled() {
+		return nil, nil
+	}
+	l := &toolListing{version: e.panel.opts.ToolsVersion()}
+	if l.version == known {
+		return nil, nil
+	}
+	err := guarded("who lists the tools", func() (err error) {
+		l.tools, err = e.panel.tools(ctx)
+		return err
+	})
+	switch {
+	case err == nil:
+		return l, e.describeTools(l)
+	case cancelled():
+		return nil, nil
+	}
+	l.fault = contextbuild.Clean(err.Error())
+	return l, nil
+}
+
+// describeTools stores what models are told of the tools.
+func (e *engine) describeTools(l *toolListing) error {
+	l.refs = make([]kernel.Ref, len(l.tools))
+	for i, tools := range l.tools {
+		var err error
+		if l.refs[i], err = agents.DescribeTools(e.base, e.panel.opts.Store, tools); err != nil {
+			return fmt.Errorf("store the tools of %s: %w", e.id(i), err)
+		}
+	}
+	return nil
+}
+
+// takeTurnTools takes the tools of a turn that is resumed, whose journal may have others.
+func (e *engine) takeTurnTools() error {
+	l := &toolListing{version: e.toolsVersion, tools: e.turn.tools}
+	if err := e.describeTools(l); err != nil {
+		return err
+	}
+	return e.changeTools(l)
+}
+
+// takeTools takes tools that were listed, if none were since.
+func (e *engine) takeTools(l *toolListing) error {
+	if l == nil || l.version <= e.toolsVersion {
+		return nil
+	}
+	e.toolsVersion = l.version
+	if l.fault != "" {
+		e.turn.events.add(Event{Kind: ToolsKept, Text: l.fault})
+		return nil
+	}
+	return e.changeTools(l)
+}
+
+// changeTools gives the agents their tools, and writes down which of them have others than
+// before.
+func (e *engine) changeTools(l *toolListing) error {
+	if e.over {
+		return nil
+	}
+	for i, tools := range l.tools {
+		if l.refs[i] != e.machine.Tools(i) {
+			if err := e.apply(turn.ToolsChanged{At: e.now(), Agent: i, Tools: l.refs[i]}); err != nil {
+				return err
+			}
+		}
+		e.doer.SetTools(i, tools) // whose definitions are the same may differ in what they do
+	}
+	return nil
+}
+
+// tellNewTools tells of an agent's tools. What cannot be read is told without names: the
+// loop finds out itself that the store does not work.
+func (e *engine) tellNewTools(c turn.NewTools) {
+	change, err := e.compareTools(c.Before, c.After)
+	if err != nil {
+		change = ToolsChange{}
+	}
+	e.turn.events.add(Event{Kind: ToolsChanged, Agent: e.id(c.Agent), Tools: &change})
+}
+
+func (e *engine) compareTools(before, after kernel.Ref) (c ToolsChange, err error) {
+	old, err := e.readTools(before)
+	if err != nil {
+		return c, err
+	}
+	now, err := e.readTools(after)
+	if err != nil {
+		return c, err
+	}
+	for name, tool := range now {
+		switch was, known := old[name]; {
+		case !known:
+			c.Added = append(c.Added, name)
+		case was.Description != tool.Description || string(was.Schema) != string(tool.Schema):
+			c.Described = append(c.Described, name)
+		}
+	}
+	for name := range old {
+		if _, there := now[name]; !there {
+			c.Removed = append(c.Removed, name)
+		}
+	}
+	for _, names := range [][]string{c.Added, c.Removed, c.Described} {
+		slices.Sort(names)
+	}
+	return c, nil
+}
+
+// readTools reads a list of tools, by name.
+func (e *engine) readTools(ref kernel.Ref) (map[string]backends.Tool, error) {
+	if ref == (kernel.Ref{}) {
+		return nil, nil
+	}
+	data, err := e.panel.opts.Store.Get(e.base, ref)
+	if err != nil {
+		return nil, err
+	}
+	var list []backends.Tool
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("read a list of tools: %w", err)
+	}
+	tools := map[string]backends.Tool{}
+	for _, tool := range list {
+		tools[tool.Name] = tool
+	}
+	return tools, nil
+}
