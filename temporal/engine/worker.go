@@ -35,6 +35,8 @@ type Store interface {
 type shared interface {
 	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
 	AppendAt(ctx context.Context, session string, turn, place int, event []byte) error
+	// AtWork keeps a session that is held from being taken by others until rest is called.
+	AtWork(session string) (rest func())
 }
 
 type turns interface {
@@ -121,6 +123,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	if err != nil {
 		return begun{}, err
 	}
+	defer store.AtWork(in.Session)()
 	accepted, err := h.accept(ctx, store, in, string(question), b)
 	if err != nil {
 		refused := sessions.Ended{Status: kernel.AllFailed}
@@ -181,6 +184,7 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	case !isHeld:
 		return result{}, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session)
 	}
+	defer store.AtWork(w.Session)()
 	if w.Homeless && w.Effect.Tool != nil {
 		return h.homeless(ctx, store, w)
 	}

@@ -37,6 +37,8 @@ type server struct {
 
 	mu    sync.Mutex
 	holds map[hold]time.Duration // whose leases are prolonged, by so much
+	// atWork counts who is at work on a hold of an owner who is so in several processes.
+	atWork map[hold]int
 
 	stop   func() // ends the beats, and waits
 	closed sync.Once
@@ -73,7 +75,7 @@ func open(ctx context.Context, address string, lease time.Duration) (*Store, err
 	if err != nil {
 		return nil, fault(place(config), "open", err)
 	}
-	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}}
+	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}, atWork: map[hold]int{}}
 	if err := s.prepare(ctx, schema); err != nil {
 		pool.Close()
 		return nil, fault(s.name, "open", err)
