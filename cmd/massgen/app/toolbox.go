@@ -132,7 +132,7 @@ func (s *session) openWorkspaces() error {
 		}
 		folders[a.ID] = w.Dir()
 		b.own[i] = w.Tools()
-		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w, s.store.path)
+		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w, s.store.files())
 	}
 	return errors.Join(errs...)
 }
