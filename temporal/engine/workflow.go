@@ -33,10 +33,9 @@ type player struct {
 	unwake  workflow.CancelFunc
 	waiting map[machine.Key]*word
 	cut     bool // an interrupt was taken
-	// home is the queue of the worker that has the agents' tools, and what these have made;
-	// homeless says that it was lost.
-	home     string
-	homeless bool
+	// home has the agents' tools; moving says that another is looked for.
+	home   home
+	moving bool
 }
 
 // happening is what happened, as an event of a moment.
@@ -60,8 +59,12 @@ func play(ctx workflow.Context, in request) error {
 		return err
 	}
 	err := p.play()
-	if err == nil || workflow.IsContinueAsNewError(err) {
+	if workflow.IsContinueAsNewError(err) {
 		return err
+	}
+	p.unmark()
+	if err == nil {
+		return nil
 	}
 	if p.number > 0 { // the turn stays unfinished in the store, for whoever resumes it
 		leave := workflow.WithActivityOptions(root, p.bookkeeping())
@@ -131,7 +134,7 @@ func (p *player) begin() ([]machine.Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.number, p.events, p.home = b.Number, 1, b.Home
+	p.number, p.events, p.home = b.Number, 1, home{Queue: b.Home, Token: b.Token}
 	return p.feed(accepted)
 }
 

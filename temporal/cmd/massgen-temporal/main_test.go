@@ -36,6 +36,9 @@ const programVariable = "MASSGEN_TEST_SETTINGS"
 
 func TestMain(m *testing.M) {
 	app.Launcher()
+	if address := os.Getenv(deskVariable); address != "" {
+		os.Exit(serveTools(address))
+	}
 	if text := os.Getenv(programVariable); text != "" {
 		os.Exit(program(text))
 	}
@@ -46,14 +49,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// settingsOfTest are what a test changes.
+type settingsOfTest struct {
+	engine.Settings
+	Lease time.Duration `json:"lease"`
+}
+
 // program is massgen-temporal with settings of a test.
 func program(settings string) int {
-	env, c := app.System(), &cluster{}
-	if err := json.Unmarshal([]byte(settings), &c.settings); err != nil {
+	var s settingsOfTest
+	if err := json.Unmarshal([]byte(settings), &s); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return app.ExitUsage
 	}
-	env.Cluster = c
+	env := app.System()
+	env.Cluster = &cluster{settings: s.Settings, lease: s.Lease}
 	return app.Main(os.Args, env)
 }
 
@@ -63,14 +73,15 @@ type world struct {
 	dir      string
 	address  string
 	database string
-	settings engine.Settings
+	settings settingsOfTest
 	server   *exec.Cmd
 }
 
 // newWorld starts a server. A worker of which nothing is heard for two seconds is lost.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t), database: newDatabase(t), settings: engine.Settings{Heartbeat: 2 * time.Second}}
+	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t), database: newDatabase(t)}
+	w.settings = settingsOfTest{engine.Settings{Heartbeat: 2 * time.Second}, lease}
 	w.startServer()
 	t.Cleanup(w.killServer)
 	return w
