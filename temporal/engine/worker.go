@@ -202,15 +202,11 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	return told(ctx, ev)
 }
 
-// told is what an effect came to. One that was cut because the worker ends has come to
-// nothing: another worker does it.
+// told is what an effect came to. One that was not cut by the workflow, but because the worker
+// ends, or the server has lost sight of it, has come to nothing: it is done again.
 func told(ctx context.Context, ev machine.Event) (result, error) {
-	select {
-	case <-activity.GetWorkerStopChannel(ctx):
-		if ctx.Err() != nil {
-			return result{}, errors.New("the worker ends")
-		}
-	default:
+	if ctx.Err() != nil && !temporal.IsCanceledError(context.Cause(ctx)) {
+		return result{}, fmt.Errorf("the effect was cut: %w", context.Cause(ctx))
 	}
 	switch ev := ev.(type) {
 	case machine.ModelReply:
