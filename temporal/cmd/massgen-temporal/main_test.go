@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -17,6 +19,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
@@ -134,9 +139,15 @@ func (w *world) startServer() {
 	w.server = exec.Command(os.Getenv(temporalTest), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port,
 		"--db-filename", filepath.Join(w.dir, "temporal.db"), "--log-level", "never")
 	ok(w.t, w.server.Start())
-	w.until("the server listens", func() bool {
-		e, err := engine.Dial(w.t.Context(), engine.Options{Address: w.address})
-		return err == nil && e.Close() == nil
+	w.until("the server knows its namespace", func() bool {
+		c, err := client.Dial(client.Options{HostPort: w.address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		_, err = c.DescribeWorkflowExecution(w.t.Context(), "none", "")
+		var none *serviceerror.NotFound
+		return errors.As(err, &none)
 	})
 }
 
