@@ -237,12 +237,22 @@ func (w *world) result(p *process) (r coordinator.Result) {
 	case <-time.After(2 * time.Minute):
 		ok(w.t, p.Process.Signal(syscall.SIGQUIT))
 		<-p.ended
-		w.t.Fatal("the client does not end")
+		w.t.Fatalf("the client does not end: %s", w.pending())
 	}
 	if err := json.Unmarshal(p.stdout.Bytes(), &r); err != nil {
 		w.t.Fatalf("exit status %d, %v: %s\n%s", p.ProcessState.ExitCode(), err, p.stdout.String(), p.stderr.String())
 	}
 	return r
+}
+
+// pending tells what a turn waits for.
+func (w *world) pending() string {
+	w.t.Helper()
+	found, err := w.dial().DescribeWorkflowExecution(w.t.Context(), w.workflow(), "")
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(found.WorkflowExecutionInfo.Status, found.PendingActivities, found.PendingWorkflowTask)
 }
 
 // store opens the store that all share.

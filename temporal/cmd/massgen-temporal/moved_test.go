@@ -189,7 +189,11 @@ func TestToolCallUnderWayIsNotMadeAgain(t *testing.T) {
 		}
 	}
 	client := m.ask(m.config, "energy?")
-	m.until("agent1 is in its call", func() bool { return slices.Contains(m.desk.asked(), "of agent1") })
+	store := m.store()
+	m.until("agent1 is in its call, and agent2 has answered", func() bool {
+		replies, tools := progress(t, store, 1)
+		return replies == 5 && tools == 1 && slices.Contains(m.desk.asked(), "of agent1")
+	})
 	m.home().kill()
 	r := m.result(client)
 	var states []machine.ToolState
