@@ -25,7 +25,6 @@ type links struct {
 	dir  string // where it is, without symbolic links
 	own  bool   // close removes it
 	mu   sync.Mutex
-	now  map[string]string
 }
 
 func openLinks(dir string) (l *links, err error) {
@@ -57,15 +56,8 @@ func openLinks(dir string) (l *links, err error) {
 func (l *links) show(want map[string]string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now != nil && maps.Equal(l.now, want) {
-		return nil
-	}
 	if err := l.change(want); err != nil {
 		return fmt.Errorf("show the answers to commands in %s: %w", l.dir, err)
-	}
-	l.now = maps.Clone(want)
-	if l.now == nil {
-		l.now = map[string]string{}
 	}
 	return nil
 }
@@ -84,6 +76,10 @@ func (l *links) change(want map[string]string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
+		// Another process that has the same folder may have changed it meanwhile.
+		if now, err := l.root.Readlink(name); err == nil && now == want[name] {
+			continue
+		}
 		beside := ".massgen-" + rand.Text()
 		if err := l.root.Symlink(want[name], beside); err != nil {
 			return err

@@ -15,7 +15,7 @@ const mostState = 1 << 20
 // next is the request of the run that is to go on from here; ok is false while this one
 // goes on. It can end when nothing is out and nobody waits.
 func (p *player) next(effects []machine.Effect) (next request, ok bool) {
-	if p.out > 0 || p.over || len(p.journal.inbox) > 0 || p.hasNotes() || !workflow.AllHandlersFinished(p.root) {
+	if p.out > 0 || p.over || p.moving || len(p.journal.inbox) > 0 || p.hasNotes() || !workflow.AllHandlersFinished(p.root) {
 		return next, false
 	}
 	info := workflow.GetInfo(p.root)
@@ -28,7 +28,7 @@ func (p *player) next(effects []machine.Effect) (next request, ok bool) {
 		return next, false
 	}
 	next = p.in
-	next.Played = &played{Number: p.number, Events: p.journal.events, Machine: state, Wake: p.wake, Interrupted: p.cut, Home: p.home, Homeless: p.homeless}
+	next.Played = &played{Number: p.number, Events: p.journal.events, Machine: state, Wake: p.wake, Interrupted: p.cut, Tools: p.home}
 	for _, e := range effects {
 		next.Played.Effects = append(next.Played.Effects, effectOf(e))
 	}
@@ -40,8 +40,7 @@ func (p *player) takeUp(last played) ([]machine.Effect, error) {
 	if err := json.Unmarshal(last.Machine, &p.machine); err != nil {
 		return nil, err
 	}
-	p.number, p.journal.events, p.cut = last.Number, last.Events, last.Interrupted
-	p.home, p.homeless = last.Home, last.Homeless
+	p.number, p.journal.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
 	if last.Wake > 0 {
 		p.wakeAt(last.Wake)
 	}

@@ -10,6 +10,11 @@
 // local activity at its place (postgres.Store.AppendAt), so that doing that again changes
 // nothing.
 //
+// The tools of agents are called on one worker, the home, since what they make is there. It
+// marks their folders (workspace.Mark). When it is lost, others are asked whether they see
+// the marks, and one that does is the new home; agents whose folders nobody sees are told so
+// in place of results.
+//
 // An activity is tried once. A worker that is lost is known by its heartbeat, and the
 // workflow has the effect done again, by whoever takes it: a model call that was under way
 // is counted as one that may be paid for twice, and a tool that may do twice what it does

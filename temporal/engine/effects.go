@@ -43,8 +43,12 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 	const longest = 30 * time.Second
 	for wait := time.Second; ; wait = min(2*wait, longest) {
 		var r result
-		w.Homeless = p.homeless
-		err := workflow.ExecuteActivity(p.placed(ctx, w), performName, w).Get(ctx, &r)
+		if w.Effect.Tool != nil {
+			p.awaitHome(ctx)
+		}
+		var queue string
+		queue, w.Lost = p.home.of(w.Effect)
+		err := workflow.ExecuteActivity(p.placed(ctx, queue), performName, w).Get(ctx, &r)
 		if err == nil && (r.Model == nil) != (r.Tool == nil) {
 			return r
 		}
@@ -52,8 +56,8 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 		if ctx.Err() != nil {
 			return p.cancelled(w, isBegun)
 		}
-		if isTimeout(err) && p.isAtHome(w) {
-			p.homeless = true
+		if isTimeout(err) && queue != "" {
+			p.leaveHome(ctx, queue)
 		}
 		if isBegun {
 			w.Try++
@@ -66,20 +70,15 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 	}
 }
 
-// isAtHome says that an effect is for the worker that has the agents' tools.
-func (p *player) isAtHome(w work) bool { return w.Effect.Tool != nil && p.home != "" && !p.homeless }
-
-// homePatience is after how many heartbeats a worker that does not take an effect is lost.
-const homePatience = 3
-
-// placed says where an effect is done, and how long that may take.
-func (p *player) placed(ctx workflow.Context, w work) workflow.Context {
+// placed says on which queue an effect is done, "" for any worker's, and how long that may
+// take.
+func (p *player) placed(ctx workflow.Context, queue string) workflow.Context {
 	o := workflow.ActivityOptions{
 		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	}
-	if p.isAtHome(w) {
-		o.TaskQueue, o.ScheduleToStartTimeout = p.home, homePatience*p.in.Settings.Heartbeat
+	if queue != "" {
+		o.TaskQueue, o.ScheduleToStartTimeout = queue, homePatience*p.in.Settings.Heartbeat
 	}
 	return workflow.WithActivityOptions(ctx, o)
 }

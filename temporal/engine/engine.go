@@ -95,7 +95,7 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Play, 
 	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(session), "")
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) || err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return nil, fmt.Errorf("no turn is played in session %q by the workers of the queue %s: %w", session, e.queue, sessions.ErrNoSession)
+		return nil, fmt.Errorf("no turn is played in session %q by the workers of the queue %s; one that they have left can be finished with --engine local: %w", session, e.queue, sessions.ErrNoSession)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for the workflow: %w", err)

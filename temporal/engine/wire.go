@@ -20,6 +20,8 @@ const (
 	journalName  = "massgen.journal"
 	concludeName = "massgen.conclude"
 	leaveName    = "massgen.leave"
+	adoptName    = "massgen.adopt"
+	unmarkName   = "massgen.unmark"
 
 	begunUpdate     = "begun"
 	reserveUpdate   = "reserve"
@@ -80,8 +82,7 @@ type played struct {
 	// Wake is when the machine wants to be woken, 0 for never.
 	Wake        kernel.Time `json:"wake,omitempty"`
 	Interrupted bool        `json:"interrupted,omitempty"`
-	Home        string      `json:"home,omitempty"`
-	Homeless    bool        `json:"homeless,omitempty"`
+	Tools       home        `json:"tools"`
 }
 
 // effect is a machine.Effect in JSON: one of the two.
@@ -114,8 +115,18 @@ func (e effect) effect() (machine.Effect, error) {
 type begun struct {
 	Number   int    `json:"number"`
 	Accepted []byte `json:"accepted"` // as turn.Encode writes it
-	// Home is the queue of the worker on which the agents' tools run, empty without any.
-	Home string `json:"home,omitempty"`
+	// Home is the queue of the worker on which the agents' tools run, empty without any, and
+	// Token that of the markers in its folders.
+	Home  string `json:"home,omitempty"`
+	Token string `json:"token,omitempty"`
+}
+
+// adopted is what a worker can take over from the home of a turn's tools.
+type adopted struct {
+	// Queue is the worker's own.
+	Queue string `json:"queue"`
+	// Lost says of the agents, by their places, whose tools it cannot take over, why.
+	Lost map[int]string `json:"lost,omitempty"`
 }
 
 // work is one effect for a worker.
@@ -126,8 +137,8 @@ type work struct {
 	Effect  effect       `json:"effect"`
 	// Try counts the workers that had begun it and were lost.
 	Try int `json:"try,omitempty"`
-	// Homeless says that the worker was lost on which the agent's tools are.
-	Homeless bool `json:"homeless,omitempty"`
+	// Lost says why the agent's tools are not to be had any more, empty if they are.
+	Lost string `json:"lost,omitempty"`
 	// Limited says that attempts need a grant, Priced that money is limited.
 	Limited bool `json:"limited,omitempty"`
 	Priced  bool `json:"priced,omitempty"`

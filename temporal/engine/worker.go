@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -35,6 +34,8 @@ type Store interface {
 type shared interface {
 	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
 	AppendAt(ctx context.Context, session string, turn, place int, event []byte) (other []byte, err error)
+	// AtWork keeps a session that is held from being taken by others until rest is called.
+	AtWork(session string) (rest func())
 }
 
 type turns interface {
@@ -68,12 +69,14 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, leaveName: h.leave,
 		findNoteName: h.findNote,
+		adoptName:    h.adopt,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
 	options.DisableWorkflowWorker = true
 	home := worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
+	home.RegisterActivityWithOptions(h.unmark, activity.RegisterOptions{Name: unmarkName})
 	for _, starts := range []worker.Worker{home, w} {
 		if err := starts.Start(); err != nil {
 			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
@@ -111,7 +114,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	case isHeld:
 		journal, journalErr := store.Journal(ctx, in.Session, b.Turn)
 		if journalErr == nil && len(journal) > 0 {
-			return h.begun(b.Turn, journal[0])
+			return h.begun(ctx, b.Turn, journal[0])
 		}
 	case err != nil:
 		return begun{}, refusal(forgottenKind, err)
@@ -123,23 +126,25 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	if err != nil {
 		return begun{}, err
 	}
+	defer store.AtWork(in.Session)()
 	accepted, err := h.accept(ctx, store, in, string(question), b)
 	if err != nil {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
-	return h.begun(b.Turn, accepted)
+	return h.begun(ctx, b.Turn, accepted)
 }
 
 // begun is a turn whose agents have their tools on this worker, if they have any.
-func (h *hands) begun(number int, accepted []byte) (begun, error) {
+func (h *hands) begun(ctx context.Context, number int, accepted []byte) (begun, error) {
 	b := begun{Number: number, Accepted: accepted}
 	ev, err := turn.Decode(accepted)
 	if err != nil {
 		return b, err
 	}
-	if first, ok := ev.(turn.Accepted); ok && slices.ContainsFunc(first.Turn.Agents, func(a machine.Agent) bool { return a.Tools != kernel.Ref{} || a.Workspace }) {
-		b.Home = h.home
+	if first, ok := ev.(turn.Accepted); ok && needsHome(first.Turn.Agents) {
+		at := h.makeHome(ctx)
+		b.Home, b.Token = at.Queue, at.Token
 	}
 	return b, nil
 }
@@ -185,8 +190,9 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	case !isHeld:
 		return result{}, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session)
 	}
-	if w.Homeless && w.Effect.Tool != nil {
-		return h.homeless(ctx, store, w)
+	defer store.AtWork(w.Session)()
+	if w.Lost != "" {
+		return h.lostTools(ctx, store, w)
 	}
 	called := ctx
 	if w.Limited {
@@ -198,15 +204,6 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 		return result{}, err
 	}
 	return told(ctx, ev)
-}
-
-// homeless is the result of a tool call whose worker was lost, with what the agent's tools
-// have made there.
-func (h *hands) homeless(ctx context.Context, store Store, w work) (result, error) {
-	key := w.Effect.Tool.Key
-	text := fmt.Sprintf("Error: the worker on which the tools and files of %s were is lost. Go on without them.", w.Turn.Agents[key.Agent].ID)
-	ref, err := store.Put(ctx, []byte(text))
-	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
 }
 
 // told is what an effect came to. One that was cut although nobody cancelled it, because

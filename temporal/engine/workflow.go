@@ -32,10 +32,9 @@ type player struct {
 	tries   map[machine.Key]int // of calls whose worker was lost
 	cut     bool                // an interrupt was taken
 	hearing bool                // a note is looked for in the store
-	// home is the queue of the worker that has the agents' tools, and what these have made;
-	// homeless says that it was lost.
-	home     string
-	homeless bool
+	// home has the agents' tools; moving says that another is looked for.
+	home   home
+	moving bool
 }
 
 // word is the machine's about an attempt, once it is said.
@@ -56,8 +55,12 @@ func play(ctx workflow.Context, in request) error {
 		return err
 	}
 	err := p.play()
-	if err == nil || workflow.IsContinueAsNewError(err) {
+	if workflow.IsContinueAsNewError(err) {
 		return err
+	}
+	p.unmark()
+	if err == nil {
+		return nil
 	}
 	if p.number > 0 { // the turn stays unfinished in the store, for whoever resumes it
 		leave := workflow.WithActivityOptions(root, p.bookkeeping())
@@ -125,7 +128,7 @@ func (p *player) begin() ([]machine.Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.number, p.journal.events, p.home = b.Number, 1, b.Home
+	p.number, p.journal.events, p.home = b.Number, 1, home{Queue: b.Home, Token: b.Token}
 	return p.feed(accepted)
 }
 

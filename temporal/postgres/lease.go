@@ -83,11 +83,34 @@ func (s *server) prolong(ctx context.Context) error {
 	return nil
 }
 
-// keepUp has the lease of a session prolonged from now on.
+// keepUp has the lease of a session prolonged from now on, if this process alone is its
+// owner.
 func (s *Store) keepUp(id string) {
+	if s.shared {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds[hold{id, s.owner}] = s.lease
+}
+
+// AtWork has the lease of a session prolonged until rest is called, once, for an owner who
+// is at work in several processes: what one of them holds is not kept up by another that
+// has nothing to do with it any more.
+func (s *Store) AtWork(id string) (rest func()) {
+	h := hold{id, s.owner}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds[h] = s.lease
+	s.atWork[h]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.atWork[h]--; s.atWork[h] == 0 {
+			delete(s.atWork, h)
+			delete(s.holds, h)
+		}
+	}
 }
 
 // giveUp has it prolonged no more.

@@ -104,8 +104,10 @@ func TestLeasesAreProlonged(t *testing.T) {
 	s := another(t, schemaOf(t, other), lease)
 	_, err := s.Begin(ctx, "s", "q")
 	ok(t, err)
-	_, err = s.As("a workflow", lease).Begin(ctx, "t", "q")
+	shared := s.As("a workflow", lease)
+	_, err = shared.Begin(ctx, "t", "q")
 	ok(t, err)
+	shared.AtWork("t")
 	until := "SELECT min(until) FROM " + schemaOf(t, other) + ".holds"
 	first := value(t, until).(time.Time)
 	for end := time.Now().Add(time.Minute); value(t, until).(time.Time).Sub(first) < 2*lease; {
@@ -124,6 +126,34 @@ func TestLeasesAreProlonged(t *testing.T) {
 	if _, err := other.Begin(ctx, "t", "q"); !errors.Is(err, sessions.ErrBusy) {
 		t.Errorf("a session whose owner may be at work elsewhere: %v", err)
 	}
+}
+
+// TestNobodyAtWork: what an owner holds who is at work in several processes is kept up while
+// somebody is, and free a lease later: its turn may have been given up.
+func TestNobodyAtWork(t *testing.T) {
+	ctx := t.Context()
+	other := open(t, t.TempDir())
+	const lease = time.Second
+	s := another(t, schemaOf(t, other), lease).As("a workflow", lease)
+	_, err := s.Begin(ctx, "s", "q")
+	ok(t, err)
+	rests := []func(){s.AtWork("s"), s.AtWork("s")}
+	until := "SELECT min(until) FROM " + schemaOf(t, other) + ".holds"
+	for i, rest := range rests {
+		first := value(t, until).(time.Time)
+		for end := time.Now().Add(time.Minute); value(t, until).(time.Time).Sub(first) < 2*lease; {
+			if time.Now().After(end) {
+				t.Fatalf("nobody prolongs the lease while %d are at work", len(rests)-i)
+			}
+		}
+		rest()
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		if _, err = other.Begin(ctx, "s", "q"); !errors.Is(err, sessions.ErrBusy) || time.Now().After(end) {
+			break
+		}
+	}
+	ok(t, err)
 }
 
 // TestOneAtATime has owners who are never heard of and whose leases are over at once,

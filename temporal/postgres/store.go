@@ -39,6 +39,8 @@ type server struct {
 	// Whose leases are prolonged, by so much.
 	holds    map[hold]time.Duration
 	attempts map[string]time.Duration
+	// atWork counts who is at work on a hold of an owner who is so in several processes.
+	atWork map[hold]int
 
 	stop   func() // ends the beats, and waits
 	closed sync.Once
@@ -75,7 +77,7 @@ func open(ctx context.Context, address string, lease time.Duration) (*Store, err
 	if err != nil {
 		return nil, fault(place(config), "open", err)
 	}
-	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}, attempts: map[string]time.Duration{}}
+	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
 	if err := s.prepare(ctx, schema); err != nil {
 		pool.Close()
 		return nil, fault(s.name, "open", err)

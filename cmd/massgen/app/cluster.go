@@ -130,7 +130,11 @@ func (p *program) openDatabase(ctx context.Context, address string) (*maskedStor
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	return &maskedStore{store, store.Place(), store, p.console.secrets.Redact, store.Limiter}, nil
+	s := &maskedStore{keeper: store, path: store.Place(), lasting: store, redact: p.console.secrets.Redact, limiter: store.Limiter}
+	if file, err := p.statePath(); err == nil { // without a home folder there is only the temporary one
+		s.snapshots = besideStore(file)
+	}
+	return s, nil
 }
 
 // connect reaches the engine that plays the session's turns, if they are not played here.

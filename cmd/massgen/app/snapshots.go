@@ -19,16 +19,16 @@ import (
 )
 
 // snapshotStorage is where agents' workspaces are kept with their answers: the config's
-// folder, or one beside the sessions. Those of a session that is only in memory stay in a
-// temporary folder: the result names it.
+// folder, or one beside the sessions, or where they would be if no database had them. Those
+// of a session that is only in memory stay in a temporary folder: the result names it.
 func (s *session) snapshotStorage() (snapshot.Storage, error) {
 	switch dir := s.config.Orchestrator.SnapshotStorage; {
 	case dir != "":
 		return snapshot.NewStorage(dir)
-	case s.store.lasting == nil:
+	case s.store.lasting == nil, s.store.snapshots == "":
 		return snapshot.NewStorage(filepath.Join(os.TempDir(), "massgen-snapshots-"+sessions.NewID()))
 	}
-	return snapshot.NewStorage(besideStore(s.store.path))
+	return snapshot.NewStorage(s.store.snapshots)
 }
 
 // outside refuses a snapshot_storage that an agent could write to. The default one may be in
@@ -48,13 +48,10 @@ func besideStore(file string) string {
 	return file + ".snapshots"
 }
 
-// keepsSnapshots keeps a workspace in a folder with each of its agent's answers.
-func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, store string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
-	without := []string{}
-	if store != "" {
-		without = append(without, store, store+"-wal", store+"-shm", besideStore(store))
-	}
-	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers})
+// keepsSnapshots keeps a workspace, without some files, in a folder with each of its agent's
+// answers.
+func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, without []string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers, Skip: workspace.IsMarker})
 	return func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
 		if err := w.Check(); err != nil {
 			return agents.Snapshot{}, err
@@ -82,8 +79,8 @@ func notForPeers(name string) string {
 // journals tell of. A journal that cannot be read is warned of: what it belongs to can be
 // forgotten all the same.
 func storages(ctx context.Context, store *maskedStore, id string, console console) (list []snapshot.Storage, err error) {
-	if store.path != "" {
-		beside, err := snapshot.NewStorage(besideStore(store.path))
+	if store.snapshots != "" {
+		beside, err := snapshot.NewStorage(store.snapshots)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func TestNoSnapshotOfAnotherFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keep := keepsSnapshots(storage, w, "")
+	keep := keepsSnapshots(storage, w, nil)
 	of := agents.CallInfo{Session: "s", Turn: 1, Agent: "a", Round: 1}
 	taken, err := keep(t.Context(), of)
 	if err != nil {

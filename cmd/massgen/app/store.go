@@ -79,6 +79,8 @@ type maskedStore struct {
 	redact  func(string) string
 	// limiter is nil for a store in which no limits of use are kept.
 	limiter limiterOf
+	// snapshots is where those of workspaces are by default, empty for no lasting place.
+	snapshots string
 }
 
 func (s *maskedStore) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
@@ -118,6 +120,18 @@ func (s *maskedStore) Append(ctx context.Context, id string, turn int, event []b
 // Path returns the file's path.
 func (s *maskedStore) Path() string { return s.path }
 
+// files are those of the store and the default folder of snapshots, which are no agent's
+// work.
+func (s *maskedStore) files() (list []string) {
+	if s.path != "" {
+		list = append(list, s.path, s.path+"-wal", s.path+"-shm")
+	}
+	if s.snapshots != "" {
+		list = append(list, s.snapshots)
+	}
+	return list
+}
+
 // Close closes the file, if there is one.
 func (s *maskedStore) Close() error {
 	if s.lasting == nil {
@@ -139,12 +153,16 @@ func (p *program) openStore(ctx context.Context) (*maskedStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &maskedStore{store, store.Path(), store, p.console.secrets.Redact, nil}, nil
+	return &maskedStore{keeper: store, path: store.Path(), lasting: store, redact: p.console.secrets.Redact, snapshots: besideStore(store.Path())}, nil
 }
 
 // storeInMemory returns an empty store in the place of the one that a file would be.
 func (p *program) storeInMemory(path string) *maskedStore {
-	return &maskedStore{sessions.NewMemory(), path, nil, p.console.secrets.Redact, nil}
+	s := &maskedStore{keeper: sessions.NewMemory(), path: path, redact: p.console.secrets.Redact}
+	if path != "" {
+		s.snapshots = besideStore(path)
+	}
+	return s
 }
 
 // storeIfThere opens the store of sessions and makes none: if it is not there, it is

@@ -29,7 +29,7 @@ func (m *mortal) Work(ctx context.Context, at app.ClusterAddress, panel *coordin
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, func(owner string) engine.Store {
-		return &mortalStore{&masked{m.store.As(owner, lease), redact}, m.diesAt}
+		return &mortalStore{&masked{m.store.As(owner, m.lease), redact}, m.diesAt}
 	})
 }
 
@@ -74,9 +74,9 @@ func (w *world) killAfter(at int, line string) bool {
 	w.t.Helper()
 	s := newService(w.t, agreeable)
 	config := w.config(s.agents(3, line)...)
-	w.diesAt = &at
+	w.settings.DiesAt = &at // for the worker that is started next
 	first := w.worker("first", config)
-	w.diesAt = nil
+	w.settings.DiesAt = nil
 	client := w.ask(config, "energy?")
 	select {
 	case <-first.ended:

@@ -20,7 +20,7 @@ import (
 func main() {
 	app.Launcher()
 	env := app.System()
-	env.Cluster = &cluster{settings: engine.Settings{}}
+	env.Cluster = &cluster{lease: lease}
 	os.Exit(app.Main(os.Args, env))
 }
 
@@ -31,6 +31,7 @@ const lease = time.Minute
 // cluster is app.Cluster on Temporal and PostgreSQL.
 type cluster struct {
 	settings engine.Settings
+	lease    time.Duration
 	store    *postgres.Store
 }
 
@@ -58,7 +59,7 @@ func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, func(owner string) engine.Store {
-		return &masked{c.store.As(owner, lease), redact}
+		return &masked{c.store.As(owner, c.lease), redact}
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -17,6 +19,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
@@ -36,6 +41,9 @@ const programVariable = "MASSGEN_TEST_SETTINGS"
 
 func TestMain(m *testing.M) {
 	app.Launcher()
+	if address := os.Getenv(deskVariable); address != "" {
+		os.Exit(serveTools(address))
+	}
 	if text := os.Getenv(programVariable); text != "" {
 		os.Exit(program(text))
 	}
@@ -46,23 +54,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-type programSettings struct {
+// settingsOfTest are what a test changes.
+type settingsOfTest struct {
 	engine.Settings
+	Lease time.Duration `json:"lease"`
 	// DiesAt is after which event of a journal a worker dies.
 	DiesAt *int
 }
 
 // program is massgen-temporal with settings of a test.
 func program(settings string) int {
-	var set programSettings
-	if err := json.Unmarshal([]byte(settings), &set); err != nil {
+	var s settingsOfTest
+	if err := json.Unmarshal([]byte(settings), &s); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return app.ExitUsage
 	}
-	env, c := app.System(), &cluster{settings: set.Settings}
+	env, c := app.System(), &cluster{settings: s.Settings, lease: s.Lease}
 	env.Cluster = c
-	if set.DiesAt != nil {
-		env.Cluster = &mortal{c, *set.DiesAt}
+	if s.DiesAt != nil {
+		env.Cluster = &mortal{c, *s.DiesAt}
 	}
 	return app.Main(os.Args, env)
 }
@@ -73,15 +83,15 @@ type world struct {
 	dir      string
 	address  string
 	database string
-	settings engine.Settings
-	diesAt   *int // for the workers that are started from now on
+	settings settingsOfTest
 	server   *exec.Cmd
 }
 
 // newWorld starts a server. A worker of which nothing is heard for two seconds is lost.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t), database: newDatabase(t), settings: engine.Settings{Heartbeat: 2 * time.Second}}
+	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t), database: newDatabase(t)}
+	w.settings = settingsOfTest{Settings: engine.Settings{Heartbeat: 2 * time.Second}, Lease: lease}
 	w.startServer()
 	t.Cleanup(w.killServer)
 	return w
@@ -134,9 +144,15 @@ func (w *world) startServer() {
 	w.server = exec.Command(os.Getenv(temporalTest), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port,
 		"--db-filename", filepath.Join(w.dir, "temporal.db"), "--log-level", "never")
 	ok(w.t, w.server.Start())
-	w.until("the server listens", func() bool {
-		e, err := engine.Dial(w.t.Context(), engine.Options{Address: w.address})
-		return err == nil && e.Close() == nil
+	w.until("the server knows its namespace", func() bool {
+		c, err := client.Dial(client.Options{HostPort: w.address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		_, err = c.DescribeWorkflowExecution(w.t.Context(), "none", "")
+		var none *serviceerror.NotFound
+		return errors.As(err, &none)
 	})
 }
 
@@ -176,7 +192,7 @@ type process struct {
 // start runs massgen-temporal in a folder of its own.
 func (w *world) start(folder string, args ...string) *process {
 	w.t.Helper()
-	settings, err := json.Marshal(programSettings{w.settings, w.diesAt})
+	settings, err := json.Marshal(w.settings)
 	ok(w.t, err)
 	dir := filepath.Join(w.dir, folder)
 	ok(w.t, os.MkdirAll(dir, 0o700))
@@ -226,12 +242,22 @@ func (w *world) result(p *process) (r coordinator.Result) {
 	case <-time.After(2 * time.Minute):
 		ok(w.t, p.Process.Signal(syscall.SIGQUIT))
 		<-p.ended
-		w.t.Fatal("the client does not end")
+		w.t.Fatalf("the client does not end: %s", w.pending())
 	}
 	if err := json.Unmarshal(p.stdout.Bytes(), &r); err != nil {
 		w.t.Fatalf("exit status %d, %v: %s\n%s", p.ProcessState.ExitCode(), err, p.stdout.String(), p.stderr.String())
 	}
 	return r
+}
+
+// pending tells what a turn waits for.
+func (w *world) pending() string {
+	w.t.Helper()
+	found, err := w.dial().DescribeWorkflowExecution(w.t.Context(), w.workflow(), "")
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(found.WorkflowExecutionInfo.Status, found.PendingActivities, found.PendingWorkflowTask)
 }
 
 // store opens the store that all share.

@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +29,8 @@ type scenario struct {
 	config []string
 	agents int
 	turns  []string
+	// backend is what each agent's backend has beside its model (see toolScenarios).
+	backend string
 	// historyLimit makes the turn go on as new runs of its workflow.
 	historyLimit int
 	// check looks at the last result.
@@ -82,7 +88,7 @@ func alone(c backendtest.Call) backendtest.Reply {
 // two workers, on PostgreSQL. The services give their answers in the same order.
 func TestEnginesAndStoresDoTheSame(t *testing.T) {
 	w := newWorld(t)
-	for _, s := range scenarios() {
+	for _, s := range append(scenarios(), toolScenarios()...) {
 		t.Run(s.name, func(t *testing.T) {
 			w := w.of(t)
 			here, atHome := w.playHere(s)
@@ -140,7 +146,22 @@ func (w *world) playTurns(s scenario, store journals, work func(config string), 
 		o.wait(c.Model())
 		return s.reply(c)
 	})
-	config := w.config(server.agents(s.agents, s.config...)...)
+	d := newDesk(w.t)
+	d.before = func(what string) {
+		if what == waits {
+			w.until("the others are done", func() bool { return o.tools() == 1 })
+		}
+	}
+	shared := w.share()
+	places := strings.NewReplacer("SHARED", shared, "DESK", d.server())
+	var lines []string
+	for i, line := range server.agents(s.agents, s.config...) {
+		if id := fmt.Sprintf("agent%d", i-len(s.config)); s.backend != "" {
+			line = strings.Replace(line, "model: "+id, "model: "+id+", "+strings.ReplaceAll(s.backend, "AGENT", id), 1)
+		}
+		lines = append(lines, places.Replace(line))
+	}
+	config := w.config(lines...)
 	if work != nil {
 		work(config)
 	}
@@ -149,6 +170,29 @@ func (w *world) playTurns(s scenario, store journals, work func(config string), 
 		r = w.result(w.ask(config, fmt.Sprintf("question %d", i+1), flags...))
 	}
 	return r
+}
+
+// share makes a folder that all workers see, at the same path for all engines: what was left
+// there goes.
+func (w *world) share() string {
+	w.t.Helper()
+	dir := filepath.Join(w.dir, "shared")
+	remove := func() {
+		// Snapshots are for reading only.
+		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				err = os.Chmod(name, 0o700)
+			}
+			return err
+		})
+		if !errors.Is(err, fs.ErrNotExist) {
+			ok(w.t, errors.Join(err, os.RemoveAll(dir)))
+		}
+	}
+	remove()
+	ok(w.t, os.Mkdir(dir, 0o700))
+	w.t.Cleanup(remove)
+	return dir
 }
 
 // transcript is what a session has come to, without its times.
@@ -160,11 +204,29 @@ func transcript(t *testing.T, exported *bytes.Buffer) []string {
 	for i, journal := range dump.Journals {
 		kept := dump.Turns[i]
 		lines = append(lines, fmt.Sprintf("turn %d: %q, %s, %s by %s, %d calls", kept.Number, kept.Question, kept.Status, kept.Answer, kept.Winner, kept.Usage.Calls))
-		for _, ev := range journal {
+		for _, ev := range inOrder(journal) {
 			lines = append(lines, timeless(t, ev))
 		}
 	}
 	return lines
+}
+
+// inOrder is a journal in which the agents that begin a round at once reserve their calls in
+// one order: it is left to chance which one comes first.
+func inOrder(journal [][]byte) [][]byte {
+	isReserving := func(ev []byte) bool { return bytes.HasPrefix(ev, []byte(`{"type":"reserving"`)) }
+	journal = slices.Clone(journal)
+	for from := 0; from < len(journal); from++ {
+		to := from
+		for to < len(journal) && isReserving(journal[to]) {
+			to++
+		}
+		slices.SortFunc(journal[from:to], func(a, b []byte) int {
+			return bytes.Compare(a[bytes.Index(a, []byte(`"key"`)):], b[bytes.Index(b, []byte(`"key"`)):])
+		})
+		from = max(from, to-1)
+	}
+	return journal
 }
 
 // timeless is JSON without what only the clock has put there.
@@ -196,5 +258,8 @@ func without(v any, keys ...string) any {
 
 func timelessResult(r coordinator.Result) coordinator.Result {
 	r.DurationMS = 0
+	for i := range r.ToolCalls {
+		r.ToolCalls[i].DurationMS = 0
+	}
 	return r
 }

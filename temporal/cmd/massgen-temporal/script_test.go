@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/coordinator/turn"
 )
 
 // service is a fake service whose models are the agents' ids. It counts what it is asked,
@@ -138,11 +140,53 @@ func (o *order) wait(model string) {
 	o.t.Errorf("it is never the turn of %s; what is left: %s", model, strings.Join(o.models, " "))
 }
 
+// tools counts the tool calls of the turn that are under way.
+func (o *order) tools() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, tools := progress(o.t, o.store, o.turn)
+	return tools
+}
+
+// progress counts the model calls that are in the journal of a turn of session s, and the
+// tool calls that are under way by then.
+func progress(t *testing.T, store journals, number int) (replies, tools int) {
+	events, err := store.Journal(t.Context(), "s", number)
+	if err != nil { // it has not begun
+		return 0, 0
+	}
+	var m turn.Machine
+	for _, data := range events {
+		ev, err := turn.Decode(data)
+		ok(t, err)
+		switch ev.(type) {
+		case turn.ModelDone:
+			replies++
+		case turn.ToolDone:
+			tools--
+		}
+		commands, err := m.Apply(ev)
+		ok(t, err)
+		for _, c := range commands {
+			if run, isRun := c.(turn.Run); isRun {
+				if _, isTool := run.Effect.(machine.ToolCall); isTool {
+					tools++
+				}
+			}
+		}
+	}
+	return replies, tools
+}
+
 // take says that a model may answer now, and takes its place in the order.
 func (o *order) take(model string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.models) == 0 || o.models[0] != model || replies(o.t, o.store, o.turn) < o.released {
+	if len(o.models) == 0 || o.models[0] != model {
+		return false
+	}
+	replies, tools := progress(o.t, o.store, o.turn)
+	if replies < o.released || tools > 0 {
 		return false
 	}
 	o.models, o.released = o.models[1:], o.released+1

@@ -64,6 +64,9 @@ func (w *world) playWriting(kill bool) (told []string) {
 	if r.Status != "completed" {
 		w.t.Errorf("%s, failed: %+v", r.Status, r.Failed)
 	}
+	if kept := r.Answers[0].Snapshot; !kill && !strings.Contains(kept, filepath.Join(".local", "state", "massgen", "snapshots")) {
+		w.t.Errorf("the work of %s is kept in %q", r.Answers[0].Agent, kept)
+	}
 	for _, c := range r.ToolCalls {
 		told = append(told, fmt.Sprintf("%s %s %v: %.120s", c.Name, c.State, c.Error, c.Result))
 	}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLocalEngineFinishesWhatWasTerminated: somebody ends the workflow of a turn, and not
+// its worker. The program goes on with the turn by itself when nobody is at work on it any
+// more, and makes no finished call again, of a model or of a tool.
+func TestLocalEngineFinishesWhatWasTerminated(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Lease = 5 * time.Second
+	m := newMovable(t, w, isBetween, "SHARED/snapshots", "SHARED/agent1")
+	client := m.ask(m.config, "energy?")
+	m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })
+	ok(t, m.dial().TerminateWorkflow(t.Context(), m.workflow(), "", "by the test"))
+	<-client.ended
+	if client.ProcessState.ExitCode() == 0 || !strings.Contains(client.stderr.String(), "terminated") {
+		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), client.stderr.String())
+	}
+	elsewhere := m.start("client", "--config", m.config, "--temporal-address", m.address, "--temporal-queue", m.queue(),
+		"--session-id", "s", "--continue", "--json", "--automation")
+	<-elsewhere.ended
+	if elsewhere.ProcessState.ExitCode() == 0 || !strings.Contains(elsewhere.stderr.String(), "--engine local") {
+		t.Errorf("exit status %d: %s", elsewhere.ProcessState.ExitCode(), elsewhere.stderr.String())
+	}
+	store := m.store()
+	m.until("the session is free", func() bool {
+		left, err := store.Interrupted(t.Context(), "s")
+		ok(t, err)
+		return len(left) == 1
+	})
+	m.service.free()
+	r := m.result(m.start("client", "--config", m.config, "--engine", "local", "--session-id", "s", "--continue", "--json", "--automation"))
+	asked := m.desk.asked()
+	slices.Sort(asked)
+	if r.Status != "completed" || r.Winner != "agent1" || !slices.Equal(asked, []string{"of agent1", "of agent1 again", "of agent2", "of agent2 again"}) {
+		t.Errorf("%s, %s has won; the MCP servers were asked %q", r.Status, r.Winner, asked)
+	}
+	if told := strings.Join(calls(r), "\n"); len(r.ToolCalls) != 6 || !strings.Contains(told, `"content":"the note"`) || strings.Contains(told, "interrupted") {
+		t.Errorf("the tool calls are\n%s", told)
+	}
+	m.checkRequests(r)
+}
