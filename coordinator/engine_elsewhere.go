@@ -127,15 +127,19 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	interrupted, cancelled := e.turn.interrupt, ctx.Done()
+	asking := newAttendant(e, play)
 	applied := 0
 	for {
 		var err error
 		select {
 		case err = <-over:
 			_, readErr := e.catchUp(applied)
-			return errors.Join(err, readErr)
+			return errors.Join(err, readErr, asking.stop())
 		case <-ticker.C:
 			applied, err = e.catchUp(applied)
+			asking.attend()
+		case err = <-asking.done:
+			asking.ended()
 		case <-interrupted:
 			interrupted, cancelled = nil, nil
 			err = play.Interrupt(e.base)
@@ -145,7 +149,7 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 		}
 		if err != nil {
 			stop()
-			return errors.Join(err, <-over)
+			return errors.Join(err, <-over, asking.stop())
 		}
 	}
 }

@@ -122,6 +122,9 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		opts.Engine, opts.Sections = s.engine, s.sectionsOf
 	}
 	asides.addAsides(&opts, s)
+	if s != nil {
+		s.addApproval(&opts)
+	}
 	if s != nil && s.engine == nil && s.toolbox != nil {
 		if err := s.openTools(ctx, opts.Agents); err != nil {
 			return nil, nil, err
@@ -129,7 +132,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		if err := s.permits(opts.Agents); err != nil {
 			return nil, nil, err
 		}
-		opts.Approve, opts.Tools = s.approve, s.currentTools
+		opts.Tools = s.currentTools
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err
