@@ -28,7 +28,7 @@ func (p *player) next(effects []machine.Effect) (next request, ok bool) {
 		return next, false
 	}
 	next = p.in
-	next.Played = &played{Number: p.number, Events: p.events, Machine: state, Wake: p.wake, Interrupted: p.cut, Home: p.home, Homeless: p.homeless}
+	next.Played = &played{Number: p.number, Events: p.events, Machine: state, Wake: p.wake, Interrupted: p.cut, Home: p.home, Homeless: p.homeless, Unattended: p.unattended}
 	for _, e := range effects {
 		next.Played.Effects = append(next.Played.Effects, effectOf(e))
 	}
@@ -41,7 +41,7 @@ func (p *player) takeUp(last played) ([]machine.Effect, error) {
 		return nil, err
 	}
 	p.number, p.events, p.cut = last.Number, last.Events, last.Interrupted
-	p.home, p.homeless = last.Home, last.Homeless
+	p.home, p.homeless, p.unattended = last.Home, last.Homeless, last.Unattended
 	if last.Wake > 0 {
 		p.wakeAt(last.Wake)
 	}

@@ -28,7 +28,10 @@ type Engine struct {
 	settings Settings
 }
 
-var _ coordinator.Engine = (*Engine)(nil)
+var (
+	_ coordinator.Engine  = (*Engine)(nil)
+	_ coordinator.Decider = (*remote)(nil)
+)
 
 // Options say which server is meant.
 type Options struct {

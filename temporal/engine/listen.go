@@ -21,6 +21,7 @@ func (p *player) listen(ctx workflow.Context) error {
 		workflow.GetSignalChannel(ctx, interruptSignal).Receive(ctx, nil)
 		p.interrupt()
 	})
+	p.listenForWords()
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),
 		workflow.SetUpdateHandler(p.root, begunUpdate, func(ctx workflow.Context) (int, error) {

@@ -25,6 +25,8 @@ const (
 	reserveUpdate   = "reserve"
 	settleUpdate    = "settle"
 	interruptSignal = "interrupt"
+	attendSignal    = "attend"
+	decideSignal    = "decide"
 	progressQuery   = "progress"
 )
 
@@ -52,11 +54,15 @@ type Settings struct {
 	// HistoryLimit is after how many events a run of the workflow goes on as a new one; 0
 	// leaves that to the server.
 	HistoryLimit int `json:"history_limit,omitempty"`
+	// AskPatience is after how long a question about a tool call is decided without a
+	// person, if no client asks one, or is heard of no more: a minute by default.
+	AskPatience time.Duration `json:"ask_patience,omitempty"`
 }
 
 const (
 	defaultHeartbeat   = 15 * time.Second
 	defaultEffectLimit = 24 * time.Hour
+	defaultAskPatience = time.Minute
 )
 
 func (s Settings) withDefaults() Settings {
@@ -65,6 +71,9 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.EffectLimit == 0 {
 		s.EffectLimit = defaultEffectLimit
+	}
+	if s.AskPatience == 0 {
+		s.AskPatience = defaultAskPatience
 	}
 	return s
 }
@@ -82,6 +91,7 @@ type played struct {
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Home        string      `json:"home,omitempty"`
 	Homeless    bool        `json:"homeless,omitempty"`
+	Unattended  bool        `json:"unattended,omitempty"`
 }
 
 // effect is a machine.Effect in JSON: one of the two.
@@ -116,6 +126,8 @@ type begun struct {
 	Accepted []byte `json:"accepted"` // as turn.Encode writes it
 	// Home is the queue of the worker on which the agents' tools run, empty without any.
 	Home string `json:"home,omitempty"`
+	// Unattended says that a tool call may run which nobody can be asked about.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // work is one effect for a worker.
@@ -172,7 +184,7 @@ type settlement struct {
 // Progress is how far a turn is.
 type Progress struct {
 	Number int `json:"turn"`
-	// Events counts those in the journal, Out the effects that are out.
+	// Events counts those in the journal, Out the effects that are out, and the question.
 	Events int `json:"events"`
 	Out    int `json:"out"`
 	// Calls counts the model calls that have ended, Repeated those that were made again.

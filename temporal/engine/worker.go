@@ -131,7 +131,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 
 // begun is a turn whose agents have their tools on this worker, if they have any.
 func (h *hands) begun(number int, accepted []byte) (begun, error) {
-	b := begun{Number: number, Accepted: accepted}
+	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
 	ev, err := turn.Decode(accepted)
 	if err != nil {
 		return b, err

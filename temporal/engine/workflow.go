@@ -37,6 +37,10 @@ type player struct {
 	// homeless says that it was lost.
 	home     string
 	homeless bool
+	// questions are those about tool calls; unattended says that a call may run which nobody
+	// can be asked about.
+	questions  map[machine.Key]*question
+	unattended bool
 }
 
 // happening is what happened, as an event of a moment.
@@ -55,6 +59,7 @@ func play(ctx workflow.Context, in request) error {
 	p := &player{
 		in: in, root: root, inbox: workflow.NewBufferedChannel(root, 1<<16),
 		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, waiting: map[machine.Key]*word{},
+		questions: map[machine.Key]*question{},
 	}
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -132,6 +137,7 @@ func (p *player) begin() ([]machine.Effect, error) {
 		return nil, err
 	}
 	p.number, p.events, p.home = b.Number, 1, b.Home
+	p.unattended = b.Unattended
 	return p.feed(accepted)
 }
 
@@ -179,7 +185,7 @@ func (p *player) feed(ev turn.Event) ([]machine.Effect, error) {
 		case turn.Refused:
 			p.say(c.Key, c.Why)
 		case turn.Ask:
-			p.refuse(c.Ask)
+			p.ask(c.Ask)
 		}
 	}
 	return effects, nil
@@ -208,13 +214,6 @@ func (p *player) wakeAt(at kernel.Time) {
 			p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event { return turn.Woke{At: at} }))
 		}
 	})
-}
-
-// refuse answers a question about a tool's call: nobody is there.
-func (p *player) refuse(ask machine.Ask) {
-	p.inbox.SendAsync(happening(func(at kernel.Time) turn.Event {
-		return turn.Decided{At: at, Key: ask.Key, Reason: "nobody is there to allow it"}
-	}))
 }
 
 // say tells an attempt that it may be sent, or why it is not.
