@@ -56,7 +56,7 @@ func (e *recordedEngine) Begin(ctx context.Context, session string, _ kernel.Ref
 				return
 			}
 		}
-		play.err = e.panel.Conclude(ctx, session, begun.Turn)
+		_, play.err = e.panel.Conclude(ctx, session, begun.Turn)
 	}()
 	return play, nil
 }

@@ -98,10 +98,28 @@ func (p *Panel) watch(ctx context.Context, t *Turn, play Play) {
 	}()
 }
 
-// watch tells of a turn that is played elsewhere, from its journal, until it is over.
+// watch tells of a turn that is played elsewhere, from its journal, until it is over. What
+// goes wrong after its answer is told as an event.
 func (e *engine) watch(ctx context.Context, play Play) {
 	t := e.turn
 	err := e.watchJournal(ctx, play)
+	if t.Status() == Running {
+		e.deliver(err)
+	} else {
+		if err == nil {
+			_, err = e.tellSession()
+		}
+		if err != nil {
+			t.events.add(Event{Kind: AsideFailed, Text: err.Error()})
+		}
+	}
+	e.timer.Stop()
+	t.events.close()
+}
+
+// deliver makes the result final, and lets everybody know.
+func (e *engine) deliver(err error) {
+	t := e.turn
 	t.ended = time.Now()
 	var resultErr, sessionErr error
 	t.result, resultErr = e.result()
@@ -112,10 +130,8 @@ func (e *engine) watch(ctx context.Context, play Play) {
 		}
 	}
 	t.err = err
-	e.timer.Stop()
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	close(t.done)
-	t.events.close()
 }
 
 // watchJournal follows the journal, and passes an interrupt on.
@@ -161,9 +177,13 @@ func (e *engine) catchUp(from int) (int, error) {
 		return from, fmt.Errorf("turn %s: %w", e.turn.ID(), err)
 	}
 	for ; from < len(events); from++ {
+		if _, ok := events[from].(turn.Committed); ok { // its answer is out, and calls follow
+			e.deliver(nil)
+		}
 		if err := e.tellOf(events[from]); err != nil {
 			return from, fmt.Errorf("turn %s: event %d of its journal: %w", e.turn.ID(), from+1, err)
 		}
+		e.hear(events[from])
 	}
 	return from, nil
 }
@@ -189,4 +209,12 @@ func (e *engine) tellOf(ev turn.Event) error {
 		}
 	}
 	return nil
+}
+
+// hear lets whoever keeps what an aside has come to know of it, where its turn is watched.
+// A summary is nobody's but the store's, in which it is kept where the turn is played.
+func (e *engine) hear(ev turn.Event) {
+	if key, ok := turn.KeyOf(ev); ok && key.Purpose != machine.Summarizing {
+		e.keep(ev)
+	}
 }
