@@ -82,7 +82,7 @@ func (a *asking) journal(_ context.Context, e entry) error {
 	return nil
 }
 
-func (a *asking) conclude(context.Context, held) error { return nil }
+func (a *asking) conclude(context.Context, held) (concluded, error) { return concluded{}, nil }
 
 func (a *asking) play() error {
 	a.began = a.Now()

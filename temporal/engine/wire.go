@@ -19,6 +19,7 @@ const (
 	performName  = "massgen.perform"
 	journalName  = "massgen.journal"
 	concludeName = "massgen.conclude"
+	finishName   = "massgen.finish"
 	leaveName    = "massgen.leave"
 
 	begunUpdate     = "begun"

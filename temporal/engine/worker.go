@@ -66,7 +66,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	h := &hands{panel: panel, as: as, client: e.client, home: e.queue + "/" + rand.Text()}
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
-		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, leaveName: h.leave,
+		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -215,6 +215,9 @@ func told(ctx context.Context, ev machine.Event) (result, error) {
 		}
 	default:
 	}
+	if isCutOff(ctx, ev) {
+		return result{}, fmt.Errorf("the server was out of reach: %w", context.Cause(ctx))
+	}
 	switch ev := ev.(type) {
 	case machine.ModelReply:
 		return result{Model: bounded(ev)}, nil
@@ -246,21 +249,6 @@ func beat(ctx context.Context, lost time.Duration) {
 			activity.RecordHeartbeat(ctx)
 		}
 	}
-}
-
-// conclude keeps what the turn has come to.
-func (h *hands) conclude(ctx context.Context, t held) error {
-	store := h.as(t.Owner)
-	if activity.GetInfo(ctx).Attempt > 1 {
-		last, err := store.Turns(ctx, t.Session, 1)
-		if err != nil {
-			return err
-		}
-		if len(last) > 0 && (last[0].Number > t.Number || last[0].Number == t.Number && last[0].Status != sessions.Running) {
-			return nil // it was done, and nobody heard of it
-		}
-	}
-	return h.panel.On(store).Conclude(ctx, t.Session, t.Number)
 }
 
 // leave lets go of a turn that cannot go on.

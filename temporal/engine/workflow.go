@@ -97,7 +97,11 @@ func (p *player) play() error {
 		}
 	}
 	end := workflow.WithActivityOptions(p.root, p.bookkeeping())
-	if err := workflow.ExecuteActivity(end, concludeName, p.held()).Get(p.root, nil); err != nil {
+	var c concluded
+	if err := workflow.ExecuteActivity(end, concludeName, p.held()).Get(p.root, &c); err != nil {
+		return err
+	}
+	if err := p.follow(c.Following); err != nil {
 		return err
 	}
 	return workflow.Await(p.root, func() bool { return workflow.AllHandlersFinished(p.root) })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -138,21 +137,6 @@ func (p *program) connect(ctx context.Context, s *session) error {
 		return fmt.Errorf("--temporal-address: %w", err)
 	}
 	return nil
-}
-
-// checkElsewhere says what of a config only the local engine does.
-func (h helpers) checkElsewhere() error {
-	var wants []string
-	if h.topic != nil {
-		wants = append(wants, "topic.model")
-	}
-	if h.facts != nil {
-		wants = append(wants, "memory.facts")
-	}
-	if len(wants) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: the engine temporal does not make these calls: leave them out of the config, or use --engine local", strings.Join(wants, ", "))
 }
 
 // workerCommand plays turns for those who ask.

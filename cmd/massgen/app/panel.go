@@ -116,9 +116,6 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
 	if s != nil && (s.engine != nil || s.options.worker) {
-		if err := asides.checkElsewhere(); err != nil {
-			return nil, nil, err
-		}
 		opts.Engine, opts.Sections = s.engine, s.sectionsOf
 	}
 	asides.addAsides(&opts, s)
