@@ -138,13 +138,12 @@ func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask
 	return r.decide(ctx, decision{attendance: about, Allow: allow, Reason: reason, Unattended: !attended})
 }
 
-// attend tells until ctx is done that a person is asked. One that is not heard is followed
-// by another.
+// attend tells until ctx is done that a person is asked.
 func (r *remote) attend(ctx context.Context, about attendance) {
 	ticker := time.NewTicker(r.engine.settings.withDefaults().AskPatience / attendancesPerPatience)
 	defer ticker.Stop()
 	for {
-		_ = r.signal(ctx, attendSignal, about)
+		_ = r.signal(ctx, attendSignal, about) // the next one may come through
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -158,10 +157,10 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 	for {
 		err := r.signal(ctx, decideSignal, d)
 		var gone *serviceerror.NotFound
-		switch {
-		case err == nil, errors.As(err, &gone), ctx.Err() != nil: // it is over, or was answered
+		if err == nil || errors.As(err, &gone) || ctx.Err() != nil { // the turn is over, or the question
 			return nil
-		case !isAway(err):
+		}
+		if !isAway(err) {
 			return fmt.Errorf("send the answer: %w", err)
 		}
 		timer := time.NewTimer(pause)

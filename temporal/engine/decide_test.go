@@ -25,6 +25,11 @@ type asking struct {
 	unattended bool
 	// onJournal is called before an event is written.
 	onJournal func(turn.Event)
+	// slow says which calls last until they are cancelled, following which come after the
+	// answer.
+	slow      func(machine.Key) bool
+	following []machine.Aside
+	finished  int
 	began     time.Time
 	decided   []turn.Decided
 	// after is how long the question was open, ran counts the calls of the tool.
@@ -37,9 +42,9 @@ func askedKey() machine.Key { return machine.Key{Round: 1, Purpose: machine.Tool
 
 func newAsking() *asking {
 	var suite testsuite.WorkflowTestSuite
-	a := &asking{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), onJournal: func(turn.Event) {}}
+	a := &asking{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), onJournal: func(turn.Event) {}, slow: func(machine.Key) bool { return false }}
 	a.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
-	for name, run := range map[string]any{prepareName: a.prepare, performName: a.perform, journalName: a.journal, concludeName: a.conclude} {
+	for name, run := range map[string]any{prepareName: a.prepare, performName: a.perform, journalName: a.journal, concludeName: a.conclude, finishName: a.finish} {
 		a.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
 	a.SetTestTimeout(time.Minute)
@@ -55,7 +60,11 @@ func (a *asking) prepare(_ context.Context, in request) (begun, error) {
 	return begun{Number: 3, Accepted: accepted, Unattended: a.unattended}, err
 }
 
-func (a *asking) perform(_ context.Context, w work) (result, error) {
+func (a *asking) perform(ctx context.Context, w work) (result, error) {
+	if w.Effect.Model != nil && a.slow(w.Effect.Model.Key) {
+		<-ctx.Done()
+		return result{}, ctx.Err()
+	}
 	text := sessions.RefOf([]byte("a text"))
 	if w.Effect.Tool != nil {
 		a.ran++
@@ -82,7 +91,14 @@ func (a *asking) journal(_ context.Context, e entry) error {
 	return nil
 }
 
-func (a *asking) conclude(context.Context, held) (concluded, error) { return concluded{}, nil }
+func (a *asking) conclude(context.Context, held) (concluded, error) {
+	return concluded{Following: a.following}, nil
+}
+
+func (a *asking) finish(context.Context, held) error {
+	a.finished++
+	return nil
+}
 
 func (a *asking) play() error {
 	a.began = a.Now()

@@ -20,28 +20,24 @@ type handling struct {
 // aside makes such a call for the session, or, in a worker, for the sessions of others. It
 // is stored where the turn is played, and told of where somebody watches it.
 func (s *session) aside(h *helper, a handling) *coordinator.Aside {
-	of := func(context.Context, string) (*session, error) { return s, nil }
-	if s.options.worker {
-		of = s.at
-	}
 	return &coordinator.Aside{
 		Helper: h.helper(),
 		Ask: func(ctx context.Context, t coordinator.AsideTurn) ([]backends.Message, []backends.Tool, error) {
-			own, err := of(ctx, t.Session)
+			own, err := s.of(ctx, t.Session)
 			if err != nil {
 				return nil, nil, err
 			}
 			return a.ask(own, ctx, t)
 		},
 		Read: func(ctx context.Context, t coordinator.AsideTurn, reply backends.Message) (coordinator.AsideReply, error) {
-			own, err := of(ctx, t.Session)
+			own, err := s.of(ctx, t.Session)
 			if err != nil {
 				return coordinator.AsideReply{}, err
 			}
 			return a.read(own, ctx, t, reply)
 		},
 		Keep: func(ctx context.Context, id string, kept []byte) error {
-			own, err := of(ctx, id)
+			own, err := s.of(ctx, id)
 			if err == nil && s.engine == nil {
 				err = a.store(own, ctx, id, kept)
 			}
@@ -56,8 +52,12 @@ func (s *session) aside(h *helper, a handling) *coordinator.Aside {
 	}
 }
 
-// at is the session of a turn that this worker plays, with what is known of its topic.
-func (s *session) at(ctx context.Context, id string) (*session, error) {
+// of is the session that a turn belongs to: this one, or, in a worker, that of others, with
+// what is known of its topic.
+func (s *session) of(ctx context.Context, id string) (*session, error) {
+	if !s.options.worker {
+		return s, nil
+	}
 	other := *s
 	other.place = place{id: id}
 	if err := other.refreshTopic(ctx); err != nil {
