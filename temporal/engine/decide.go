@@ -152,15 +152,16 @@ func (r *remote) attend(ctx context.Context, about attendance) {
 	}
 }
 
+// decide tells the word, unless ctx is done first: then nobody wants it any more.
 func (r *remote) decide(ctx context.Context, d decision) error {
 	const pause = time.Second
-	for {
+	for ctx.Err() == nil {
 		err := r.signal(ctx, decideSignal, d)
 		var gone *serviceerror.NotFound
-		if err == nil || errors.As(err, &gone) || ctx.Err() != nil { // the turn is over, or the question
+		if err == nil || errors.As(err, &gone) { // the turn is over
 			return nil
 		}
-		if !isAway(err) {
+		if !isAway(err) && ctx.Err() == nil {
 			return fmt.Errorf("send the answer: %w", err)
 		}
 		timer := time.NewTimer(pause)
@@ -168,9 +169,9 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil
 		}
 	}
+	return nil
 }
 
 func (r *remote) signal(ctx context.Context, name string, value any) error {
