@@ -42,7 +42,10 @@ func (e *engine) ask(a machine.Ask) {
 // store that does not work.
 func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason string, err error) {
 	if e.panel.opts.Approve == nil {
-		return false, "nobody is there to allow it", nil
+		if e.panel.opts.Unattended {
+			return true, "", nil
+		}
+		return false, UnattendedReason, nil
 	}
 	call := Approval{
 		Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,

@@ -38,7 +38,9 @@ type Aside struct {
 	// Read reads the reply. It changes nothing: after a kill it may be called again.
 	Read func(ctx context.Context, t AsideTurn, reply backends.Message) (AsideReply, error)
 	// Keep keeps what Read has returned to be kept. It is called when the reply is in
-	// the journal, and once more for a turn that is resumed.
+	// the journal, and once more for a turn that is resumed. With Options.Engine it is
+	// called where a turn is played, to keep it, and where it is watched, to tell of it;
+	// Ask and Read are called only where it is played.
 	Keep func(ctx context.Context, session string, kept []byte) error
 }
 

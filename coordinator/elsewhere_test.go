@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -79,13 +81,33 @@ func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref) 
 	go func() {
 		defer close(play.done)
 		ctx := context.WithoutCancel(ctx)
-		play.err = errors.Join(e.play(ctx, session, play, accepted), e.panel.Conclude(ctx, session, begun.Turn))
+		play.err = e.playAll(ctx, session, play, accepted)
 	}()
 	return play, nil
 }
 
-func (e *plain) play(ctx context.Context, session string, play *plainPlay, first turn.Event) error {
+// playAll plays a turn, and what follows its answer.
+func (e *plain) playAll(ctx context.Context, session string, play *plainPlay, accepted turn.Accepted) error {
+	number := play.number
 	var m turn.Machine
+	if err := e.play(ctx, &m, session, play, accepted); err != nil {
+		return err
+	}
+	following, err := e.panel.Conclude(ctx, session, number)
+	if err != nil || len(following) == 0 {
+		return err
+	}
+	again, err := e.panel.Following(ctx, session, number)
+	if diff := cmp.Diff(following, again); diff != "" || err != nil {
+		e.t.Errorf("what follows, asked again: %v\n%s", err, diff)
+	}
+	if err := e.play(ctx, &m, session, play, turn.Committed{At: accepted.At, Asides: following}); err != nil {
+		return err
+	}
+	return e.panel.Finish(ctx, session, number)
+}
+
+func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play *plainPlay, first turn.Event) error {
 	events := []turn.Event{first}
 	for len(events) > 0 {
 		ev := events[0]

@@ -109,10 +109,28 @@ func (p *Panel) watch(ctx context.Context, t *Turn, play Play) {
 	}()
 }
 
-// watch tells of a turn that is played elsewhere, from its journal, until it is over.
+// watch tells of a turn that is played elsewhere, from its journal, until it is over. What
+// goes wrong after its answer is told as an event.
 func (e *engine) watch(ctx context.Context, play Play) {
 	t := e.turn
 	err := e.watchJournal(ctx, play)
+	if t.Status() == Running {
+		e.deliver(err)
+	} else {
+		if err == nil {
+			_, err = e.tellSession()
+		}
+		if err != nil {
+			t.events.add(Event{Kind: AsideFailed, Text: err.Error()})
+		}
+	}
+	e.timer.Stop()
+	t.events.close()
+}
+
+// deliver makes the result final, and lets everybody know.
+func (e *engine) deliver(err error) {
+	t := e.turn
 	t.ended = time.Now()
 	var resultErr, sessionErr error
 	t.result, resultErr = e.result()
@@ -123,10 +141,8 @@ func (e *engine) watch(ctx context.Context, play Play) {
 		}
 	}
 	t.err = err
-	e.timer.Stop()
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	close(t.done)
-	t.events.close()
 }
 
 // watchJournal follows the journal, and passes an interrupt and notes on.
@@ -138,17 +154,21 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	interrupted, cancelled := e.turn.interrupt, ctx.Done()
+	asking := newAttendant(e, play)
 	applied := 0
 	for {
 		var err error
 		select {
 		case err = <-over:
 			_, readErr := e.catchUp(applied)
-			return errors.Join(err, readErr)
+			return errors.Join(err, readErr, asking.stop())
 		case <-ticker.C:
 			applied, err = e.catchUp(applied)
+			asking.attend()
 		case n := <-e.turn.notes:
 			e.passNote(play, n)
+		case err = <-asking.done:
+			asking.ended()
 		case <-interrupted:
 			interrupted, cancelled = nil, nil
 			err = play.Interrupt(e.base)
@@ -158,7 +178,7 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 		}
 		if err != nil {
 			stop()
-			return errors.Join(err, <-over)
+			return errors.Join(err, <-over, asking.stop())
 		}
 	}
 }
@@ -170,9 +190,13 @@ func (e *engine) catchUp(from int) (int, error) {
 		return from, fmt.Errorf("turn %s: %w", e.turn.ID(), err)
 	}
 	for ; from < len(events); from++ {
+		if _, ok := events[from].(turn.Committed); ok { // its answer is out, and calls follow
+			e.deliver(nil)
+		}
 		if err := e.tellOf(events[from]); err != nil {
 			return from, fmt.Errorf("turn %s: event %d of its journal: %w", e.turn.ID(), from+1, err)
 		}
+		e.hear(events[from])
 	}
 	return from, nil
 }
@@ -198,4 +222,12 @@ func (e *engine) tellOf(ev turn.Event) error {
 		}
 	}
 	return nil
+}
+
+// hear lets whoever keeps what an aside has come to know of it, where its turn is watched.
+// A summary is nobody's but the store's, in which it is kept where the turn is played.
+func (e *engine) hear(ev turn.Event) {
+	if key, ok := turn.KeyOf(ev); ok && key.Purpose != machine.Summarizing {
+		e.keep(ev)
+	}
 }

@@ -162,8 +162,10 @@ type Options struct {
 	// policy.Summarize.
 	Summarizer *Summarizer
 	// Approve asks a person whether a tool call may run. It is called for one call at a
-	// time in a turn, and ends when ctx does; nil, and an error, mean no.
-	Approve func(ctx context.Context, call Approval) (bool, error)
+	// time in a turn, and ends when ctx does. An error means no, and so does nil, where
+	// nobody is there, unless Unattended says that such a call may run.
+	Approve    func(ctx context.Context, call Approval) (bool, error)
+	Unattended bool
 	// PanelValue is what the agents' tools find as agents.PanelValue. That of a turn is in
 	// the context of Start or Resume (agents.WithTurnValue).
 	PanelValue any

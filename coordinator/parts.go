@@ -63,54 +63,72 @@ func (p *Panel) Perform(ctx context.Context, described machine.Turn, effect mach
 			return e.doer.Interrupted(e.base, call)
 		}
 	}
-	if p.opts.PanelValue != nil {
-		ctx = agents.WithPanelValue(ctx, p.opts.PanelValue)
+	key := effect.EffectKey()
+	if err := e.lendReader(ctx, described, key.Purpose); err != nil {
+		return nil, err
 	}
+	ctx, end := p.performing(ctx, key)
+	defer end()
 	return e.doer.Perform(ctx, described, effect)
 }
 
-// Conclude keeps what a turn has come to whose journal is complete, and lets go of its
-// session. It can be done again by who does not know whether it was done.
-func (p *Panel) Conclude(ctx context.Context, session string, number int) error {
-	if err := p.conclude(ctx, session, number); err != nil {
-		return fmt.Errorf("end turn %d of session %s: %w", number, session, err)
+// Conclude keeps what a turn has come to whose journal is complete. If calls follow its
+// answer it returns them, and goes on holding the session, for Finish; else it lets go of
+// it. Until it has come to its end it can be done again.
+func (p *Panel) Conclude(ctx context.Context, session string, number int) (following []machine.Aside, err error) {
+	following, err = p.conclude(ctx, session, number)
+	if err != nil {
+		return nil, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
 	}
-	return nil
+	return following, nil
 }
 
-func (p *Panel) conclude(ctx context.Context, session string, number int) error {
+func (p *Panel) conclude(ctx context.Context, session string, number int) ([]machine.Aside, error) {
+	e, events, err := p.replayed(ctx, session, number)
+	if err != nil {
+		return nil, err
+	}
+	defer e.timer.Stop()
+	for _, ev := range events {
+		e.keep(ev)
+	}
+	kept, unkept, err := e.outcome(nil)
+	if err = errors.Join(err, unkept); err != nil {
+		return nil, err
+	}
+	following := e.following(kept)
+	return following, e.commit(kept, len(following) > 0)
+}
+
+// replayed returns an engine that has come to the end of a turn by its journal, with the
+// events of that.
+func (p *Panel) replayed(ctx context.Context, session string, number int) (*engine, []turn.Event, error) {
 	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	accepted, err := p.accepted(events)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	question, err := p.opts.Store.Get(ctx, accepted.Turn.Question)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	t := newTurn(session, number, string(question))
 	t.tools = make([][]agents.Tool, len(p.opts.Agents))
 	e := newEngine(ctx, p, t)
-	defer e.timer.Stop()
 	if !accepted.Budget.None() {
 		e.purse = newPurse(accepted.Budget)
 	}
 	for i, ev := range events {
 		if err := e.tellOf(ev); err != nil {
-			return fmt.Errorf("event %d of its journal: %w", i+1, err)
+			return nil, nil, fmt.Errorf("event %d of its journal: %w", i+1, err)
 		}
-		e.keep(ev)
 	}
 	if !e.machine.Over() {
-		return errors.New("its journal ends before the turn does")
+		return nil, nil, errors.New("its journal ends before the turn does")
 	}
 	t.started, t.ended = time.UnixMilli(int64(accepted.At)), time.UnixMilli(int64(turn.When(events[len(events)-1])))
-	kept, unkept, err := e.outcome(nil)
-	if err = errors.Join(err, unkept); err != nil {
-		return err
-	}
-	return e.commit(kept, false)
+	return e, events, nil
 }

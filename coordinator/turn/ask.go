@@ -47,6 +47,15 @@ func (m *Machine) askNext() {
 // was the question taken back.
 func (m *Machine) IsAsked(key machine.Key) bool { return m.s.IsAsking && m.s.Asks[0].Key == key }
 
+// Asking returns the question that was asked and waits for its answer; ok is false if none
+// does.
+func (m *Machine) Asking() (ask machine.Ask, ok bool) {
+	if !m.s.IsAsking {
+		return machine.Ask{}, false
+	}
+	return m.s.Asks[0], true
+}
+
 func (m *Machine) decided(ev Decided) error {
 	if ev.Key.Agent < 0 || ev.Key.Agent >= len(m.s.Steps) {
 		return errors.New("there is no such agent")

@@ -28,7 +28,7 @@ func (p *player) next(effects []machine.Effect) (next request, ok bool) {
 		return next, false
 	}
 	next = p.in
-	next.Played = &played{Number: p.number, Events: p.journal.events, Machine: state, Wake: p.wake, Interrupted: p.cut, Tools: p.home}
+	next.Played = &played{Number: p.number, Events: p.journal.events, Machine: state, Wake: p.wake, Interrupted: p.cut, Tools: p.home, Unattended: p.unattended}
 	for _, e := range effects {
 		next.Played.Effects = append(next.Played.Effects, effectOf(e))
 	}
@@ -41,6 +41,7 @@ func (p *player) takeUp(last played) ([]machine.Effect, error) {
 		return nil, err
 	}
 	p.number, p.journal.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
+	p.unattended = last.Unattended
 	if last.Wake > 0 {
 		p.wakeAt(last.Wake)
 	}

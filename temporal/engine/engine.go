@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,7 +29,10 @@ type Engine struct {
 	settings Settings
 }
 
-var _ coordinator.Engine = (*Engine)(nil)
+var (
+	_ coordinator.Engine  = (*Engine)(nil)
+	_ coordinator.Decider = (*remote)(nil)
+)
 
 // Options say which server is meant.
 type Options struct {
@@ -38,6 +42,10 @@ type Options struct {
 	// Queue is what workers and clients of one config have in common.
 	Queue    string
 	Settings Settings
+	// TLS is nil for a connection without. APIKey is sent with each request, over TLS only;
+	// empty sends none.
+	TLS    *tls.Config
+	APIKey string
 	// Log takes what the client of Temporal has to say; nil drops it.
 	Log *slog.Logger
 }
@@ -47,11 +55,27 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := client.DialContext(ctx, client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log)})
+	c, err := client.DialContext(ctx, o.client())
+	if err != nil && o.TLS != nil {
+		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, as with temporal server start-dev, or name another: %w", o.Address, err)
 	}
 	return &Engine{client: c, address: o.Address, queue: o.Queue, settings: o.Settings}, nil
+}
+
+// client is what the library is told. It sends a key over TLS only, if it is told nothing
+// else.
+func (o Options) client() client.Options {
+	options := client.Options{
+		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log),
+		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS},
+	}
+	if o.APIKey != "" {
+		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
+	}
+	return options
 }
 
 // Close ends the connection. What is played goes on.

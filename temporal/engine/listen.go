@@ -22,6 +22,7 @@ func (p *player) listen(ctx workflow.Context) error {
 		p.interrupt()
 	})
 	p.hearNotes()
+	p.listenForWords()
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),
 		workflow.SetUpdateHandler(p.root, begunUpdate, func(ctx workflow.Context) (int, error) {

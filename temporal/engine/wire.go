@@ -19,6 +19,7 @@ const (
 	performName  = "massgen.perform"
 	journalName  = "massgen.journal"
 	concludeName = "massgen.conclude"
+	finishName   = "massgen.finish"
 	leaveName    = "massgen.leave"
 	adoptName    = "massgen.adopt"
 	unmarkName   = "massgen.unmark"
@@ -27,6 +28,8 @@ const (
 	reserveUpdate   = "reserve"
 	settleUpdate    = "settle"
 	interruptSignal = "interrupt"
+	attendSignal    = "attend"
+	decideSignal    = "decide"
 	progressQuery   = "progress"
 )
 
@@ -54,11 +57,15 @@ type Settings struct {
 	// HistoryLimit is after how many events a run of the workflow goes on as a new one; 0
 	// leaves that to the server.
 	HistoryLimit int `json:"history_limit,omitempty"`
+	// AskPatience is after how long a question about a tool call is decided without a
+	// person, if no client asks one, or is heard of no more: a minute by default.
+	AskPatience time.Duration `json:"ask_patience,omitempty"`
 }
 
 const (
 	defaultHeartbeat   = 15 * time.Second
 	defaultEffectLimit = 24 * time.Hour
+	defaultAskPatience = time.Minute
 )
 
 func (s Settings) withDefaults() Settings {
@@ -67,6 +74,9 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.EffectLimit == 0 {
 		s.EffectLimit = defaultEffectLimit
+	}
+	if s.AskPatience == 0 {
+		s.AskPatience = defaultAskPatience
 	}
 	return s
 }
@@ -83,6 +93,7 @@ type played struct {
 	Wake        kernel.Time `json:"wake,omitempty"`
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Tools       home        `json:"tools"`
+	Unattended  bool        `json:"unattended,omitempty"`
 }
 
 // effect is a machine.Effect in JSON: one of the two.
@@ -119,6 +130,8 @@ type begun struct {
 	// Token that of the markers in its folders.
 	Home  string `json:"home,omitempty"`
 	Token string `json:"token,omitempty"`
+	// Unattended says that a tool call may run which nobody can be asked about.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // adopted is what a worker can take over from the home of a turn's tools.
@@ -183,7 +196,7 @@ type settlement struct {
 // Progress is how far a turn is.
 type Progress struct {
 	Number int `json:"turn"`
-	// Events counts those in the journal, Out the effects that are out.
+	// Events counts those in the journal, Out the effects that are out, and the question.
 	Events int `json:"events"`
 	Out    int `json:"out"`
 	// Calls counts the model calls that have ended, Repeated those that were made again.

@@ -51,9 +51,11 @@ type hands struct {
 	home string
 }
 
-// mostCancelDelay is how long a call may go on that was cancelled: a worker learns of it
-// by its heartbeat.
-const mostCancelDelay = time.Second
+// mostCancelDelay is how long a call may go on that was cancelled, as a worker learns of it
+// by its heartbeat. It is also how long one heartbeat may take: when none comes through in
+// that time, Temporal's client cuts what is under way, which costs a call more than the wait
+// for a cancellation does.
+const mostCancelDelay = 5 * time.Second
 
 // Work takes part in the turns of all who use the engine's queue, until ctx is done, with
 // a panel of the same agents. As returns the store for an owner. It returns when what it
@@ -67,7 +69,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	h := &hands{panel: panel, as: as, client: e.client, home: e.queue + "/" + rand.Text()}
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
-		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, leaveName: h.leave,
+		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
 		findNoteName: h.findNote,
 		adoptName:    h.adopt,
 	} {
@@ -137,7 +139,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 
 // begun is a turn whose agents have their tools on this worker, if they have any.
 func (h *hands) begun(ctx context.Context, number int, accepted []byte) (begun, error) {
-	b := begun{Number: number, Accepted: accepted}
+	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
 	ev, err := turn.Decode(accepted)
 	if err != nil {
 		return b, err
@@ -206,11 +208,11 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	return told(ctx, ev)
 }
 
-// told is what an effect came to. One that was cut although nobody cancelled it, because
-// the worker ends, or the server has not heard of it, has come to nothing: it is done again.
+// told is what an effect came to. One that was cut off has come to nothing: it is done
+// again.
 func told(ctx context.Context, ev machine.Event) (result, error) {
-	if cause := context.Cause(ctx); cause != nil && !temporal.IsCanceledError(cause) && isCut(ev) {
-		return result{}, fmt.Errorf("the effect was cut: %w", cause)
+	if isCutOff(ctx, ev) {
+		return result{}, fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
 	}
 	switch ev := ev.(type) {
 	case machine.ModelReply:
@@ -219,17 +221,6 @@ func told(ctx context.Context, ev machine.Event) (result, error) {
 		return result{Tool: &ev}, nil
 	}
 	return result{}, fmt.Errorf("an effect ended with %T", ev)
-}
-
-// isCut says that an effect has failed in a way that its cancellation can be the reason of.
-func isCut(ev machine.Event) bool {
-	switch ev := ev.(type) {
-	case machine.ModelReply:
-		return ev.Failure != nil
-	case machine.ToolReply:
-		return ev.Error || ev.State == machine.ToolCancelled
-	}
-	return false
 }
 
 // bounded is a reply that Temporal takes. Only a message with thousands of tool calls has
@@ -265,22 +256,6 @@ func beating(ctx context.Context) (stop func()) {
 		close(done)
 		<-ended
 	}
-}
-
-// conclude keeps what the turn has come to.
-func (h *hands) conclude(ctx context.Context, t held) error {
-	defer beating(ctx)()
-	store := h.as(t.Owner)
-	if activity.GetInfo(ctx).Attempt > 1 {
-		last, err := store.Turns(ctx, t.Session, 1)
-		if err != nil {
-			return err
-		}
-		if len(last) > 0 && (last[0].Number > t.Number || last[0].Number == t.Number && last[0].Status != sessions.Running) {
-			return nil // it was done, and nobody heard of it
-		}
-	}
-	return h.panel.On(store).Conclude(ctx, t.Session, t.Number)
 }
 
 // leave lets go of a turn that cannot go on.

@@ -35,6 +35,10 @@ type player struct {
 	// home has the agents' tools; moving says that another is looked for.
 	home   home
 	moving bool
+	// questions are those about tool calls; unattended says that a call may run which nobody
+	// can be asked about.
+	questions  map[machine.Key]*question
+	unattended bool
 }
 
 // word is the machine's about an attempt, once it is said.
@@ -50,6 +54,7 @@ func play(ctx workflow.Context, in request) error {
 	p := &player{
 		in: in, root: root,
 		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, words: map[machine.Key]*word{}, tries: map[machine.Key]int{},
+		questions: map[machine.Key]*question{},
 	}
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -89,7 +94,11 @@ func (p *player) play() error {
 		}
 	}
 	end := workflow.WithActivityOptions(p.root, p.bookkeeping())
-	if err := workflow.ExecuteActivity(end, concludeName, p.held()).Get(p.root, nil); err != nil {
+	var c concluded
+	if err := workflow.ExecuteActivity(end, concludeName, p.held()).Get(p.root, &c); err != nil {
+		return err
+	}
+	if err := p.follow(c.Following); err != nil {
 		return err
 	}
 	return workflow.Await(p.root, func() bool { return workflow.AllHandlersFinished(p.root) })
@@ -129,6 +138,7 @@ func (p *player) begin() ([]machine.Effect, error) {
 		return nil, err
 	}
 	p.number, p.journal.events, p.home = b.Number, 1, home{Queue: b.Home, Token: b.Token}
+	p.unattended = b.Unattended
 	return p.feed(accepted)
 }
 
@@ -162,7 +172,7 @@ func (p *player) feed(ev turn.Event) ([]machine.Effect, error) {
 		case turn.Refused:
 			p.say(c.Key, c.Why)
 		case turn.Ask:
-			p.refuse(c.Ask)
+			p.ask(c.Ask)
 		}
 	}
 	return effects, nil
@@ -191,13 +201,6 @@ func (p *player) wakeAt(at kernel.Time) {
 			p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Woke{At: at} }})
 		}
 	})
-}
-
-// refuse answers a question about a tool's call: nobody is there.
-func (p *player) refuse(ask machine.Ask) {
-	p.happened(happening{event: func(at kernel.Time) turn.Event {
-		return turn.Decided{At: at, Key: ask.Key, Reason: "nobody is there to allow it"}
-	}})
 }
 
 // word is that of an attempt, which waits for it or is to come.

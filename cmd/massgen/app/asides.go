@@ -27,10 +27,10 @@ func (h helpers) addAsides(opts *coordinator.Options, s *session) {
 		opts.Summarizer = &coordinator.Summarizer{Helper: h.summary.helper(), Window: h.summary.window, Counter: h.summary.counter}
 	}
 	if h.topic != nil && s != nil {
-		opts.Topic = &coordinator.Aside{Helper: h.topic.helper(), Ask: s.askTopic, Read: s.readTopic, Keep: s.takeTopic}
+		opts.Topic = s.aside(h.topic, handling{(*session).askTopic, (*session).readTopic, (*session).storeTopic, (*session).hearTopic})
 	}
 	if h.facts != nil && s != nil {
-		opts.Facts = &coordinator.Aside{Helper: h.facts.helper(), Ask: s.askFacts, Read: s.readFacts, Keep: s.takeFacts}
+		opts.Facts = s.aside(h.facts, handling{(*session).askFacts, (*session).readFacts, (*session).storeFacts, (*session).hearFacts})
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *session) topicQuestion(ctx context.Context, t coordinator.AsideTurn) (c
 }
 
 // readTopic returns what the agents are asked and told after a change of the topic. The
-// state that goes with it is kept by takeTopic.
+// state that goes with it is kept by storeTopic.
 func (s *session) readTopic(ctx context.Context, t coordinator.AsideTurn, reply backends.Message) (coordinator.AsideReply, error) {
 	in, err := s.topicQuestion(ctx, t)
 	if err != nil {
@@ -103,15 +103,22 @@ func changedTopic(state topic.State, change contextbuild.TopicChange, asked stri
 	return state, question
 }
 
-// takeTopic makes the state that readTopic came to the session's.
-func (s *session) takeTopic(ctx context.Context, _ string, kept []byte) error {
+// storeTopic makes the state that readTopic came to the session's.
+func (s *session) storeTopic(ctx context.Context, _ string, kept []byte) error {
 	var state topic.State
 	if err := json.Unmarshal(kept, &state); err != nil {
 		return fmt.Errorf("take the topic: %w", err)
 	}
-	if err := s.keepTopic(ctx, state); err != nil {
-		return err
+	return s.keepTopic(ctx, state)
+}
+
+// hearTopic tells of a state that was stored.
+func (s *session) hearTopic(kept []byte) error {
+	var state topic.State
+	if err := json.Unmarshal(kept, &state); err != nil {
+		return fmt.Errorf("take the topic: %w", err)
 	}
+	s.topic = state
 	switch {
 	case s.display():
 		s.tellTopic()
@@ -171,8 +178,8 @@ func (s *session) readFacts(ctx context.Context, t coordinator.AsideTurn, reply 
 	return coordinator.AsideReply{Kept: kept}, err
 }
 
-// takeFacts remembers what was found.
-func (s *session) takeFacts(ctx context.Context, id string, kept []byte) error {
+// storeFacts remembers what was found.
+func (s *session) storeFacts(ctx context.Context, id string, kept []byte) error {
 	var found []string
 	if err := json.Unmarshal(kept, &found); err != nil {
 		return fmt.Errorf("remember: %w", err)
@@ -181,7 +188,18 @@ func (s *session) takeFacts(ctx context.Context, id string, kept []byte) error {
 		if _, err := s.store.AddFact(ctx, sessions.ParseID(id)[sessions.MetaUser], text); err != nil {
 			return fmt.Errorf("remember: %w", err)
 		}
-		if s.display() {
+	}
+	return nil
+}
+
+// hearFacts tells of what is remembered.
+func (s *session) hearFacts(kept []byte) error {
+	var found []string
+	if err := json.Unmarshal(kept, &found); err != nil {
+		return fmt.Errorf("remember: %w", err)
+	}
+	if s.display() {
+		for _, text := range found {
 			s.console.say("%s", s.console.paint(faint, "remembered: "+oneLine(s.console.secrets.Redact(text))))
 		}
 	}

@@ -2,10 +2,11 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -43,13 +44,19 @@ type common interface {
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
-// the workers of one config listen to.
-type ClusterAddress struct{ Address, Namespace, Queue string }
+// the workers of one config listen to. TLS is nil for a connection without, APIKey empty
+// where none is asked for.
+type ClusterAddress struct {
+	Address, Namespace, Queue string
+	TLS                       *tls.Config
+	APIKey                    string
+}
 
 // clusterOptions are the flags of a program with a Cluster.
 type clusterOptions struct {
 	engine, database string
 	at               ClusterAddress
+	secure           secureOptions
 }
 
 // The values of --engine.
@@ -71,7 +78,7 @@ func (p *program) clusterFlags() []cli.Flag {
 		return nil
 	}
 	o := &p.options.cluster
-	return append([]cli.Flag{
+	return slices.Concat([]cli.Flag{
 		&cli.StringFlag{Name: "engine", Category: clusterCategory, DefaultText: temporalEngine,
 			Usage: "`NAME`: temporal plays turns by workers, local in this process", Action: func(_ *cli.Context, name string) error {
 				if name != localEngine && name != temporalEngine {
@@ -83,7 +90,7 @@ func (p *program) clusterFlags() []cli.Flag {
 		p.addressFlag("temporal-address", "the Temporal server, `HOST:PORT`", "127.0.0.1:7233", &o.at.Address),
 		p.addressFlag("temporal-namespace", "its namespace `NAME`", "default", &o.at.Namespace),
 		p.addressFlag("temporal-queue", "the queue `NAME` of the workers with the same config", "massgen", &o.at.Queue),
-	}, p.databaseFlag()...)
+	}, p.secureFlags(), p.databaseFlag())
 }
 
 func (p *program) addressFlag(name, about, value string, to *string) cli.Flag {
@@ -145,27 +152,15 @@ func (p *program) connect(ctx context.Context, s *session) error {
 	if p.database() == "" {
 		return fmt.Errorf("--engine temporal needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	var err error
-	s.engine, s.connection, err = p.env.Cluster.Connect(ctx, p.options.cluster.at)
+	at, err := p.clusterAddress()
+	if err != nil {
+		return err
+	}
+	s.engine, s.connection, err = p.env.Cluster.Connect(ctx, at)
 	if err != nil {
 		return fmt.Errorf("--temporal-address: %w", err)
 	}
 	return nil
-}
-
-// checkElsewhere says what of a config only the local engine does.
-func (h helpers) checkElsewhere() error {
-	var wants []string
-	if h.topic != nil {
-		wants = append(wants, "topic.model")
-	}
-	if h.facts != nil {
-		wants = append(wants, "memory.facts")
-	}
-	if len(wants) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: the engine temporal does not make these calls: leave them out of the config, or use --engine local", strings.Join(wants, ", "))
 }
 
 // workerCommand plays turns for those who ask.
@@ -187,6 +182,10 @@ func (p *program) work(ctx context.Context) (err error) {
 	p.options.noDisplay, p.options.cluster.engine = true, localEngine
 	p.options.worker = true
 	p.log = p.logger()
+	at, err := p.clusterAddress()
+	if err != nil {
+		return err
+	}
 	s, err := p.openSession(ctx, false)
 	if err != nil {
 		return err
@@ -202,7 +201,6 @@ func (p *program) work(ctx context.Context) (err error) {
 		case <-working.Done():
 		}
 	}()
-	at := p.options.cluster.at
 	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.panelLine())
 	return p.env.Cluster.Work(working, at, s.panel, p.console.secrets.Redact)
 }

@@ -116,12 +116,12 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
 	if s != nil && (s.engine != nil || s.options.worker) {
-		if err := asides.checkElsewhere(); err != nil {
-			return nil, nil, err
-		}
 		opts.Engine, opts.Sections = s.engine, s.sectionsOf
 	}
 	asides.addAsides(&opts, s)
+	if s != nil {
+		s.addApproval(&opts)
+	}
 	if s != nil && s.engine == nil && s.toolbox != nil {
 		opts.ToolsVersion = s.toolbox.version
 		if err := s.openTools(ctx, opts.Agents); err != nil {
@@ -130,7 +130,7 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		if err := s.permits(opts.Agents); err != nil {
 			return nil, nil, err
 		}
-		opts.Approve, opts.Tools = s.approve, s.currentTools
+		opts.Tools = s.currentTools
 	}
 	panel, err := coordinator.New(opts)
 	return panel, models, err

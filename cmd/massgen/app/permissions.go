@@ -60,7 +60,7 @@ func (s *session) permit(rules permission.Rules, unattended permission.Action) f
 	}
 	return func(tool, arguments string) (machine.Permission, string) {
 		d := permission.Decide(rules, tool, arguments)
-		if !s.canAsk() {
+		if !s.options.worker && !s.canAsk() { // a worker asks whoever watches the turn
 			d = d.Unattended(unattended)
 		}
 		switch d.Action {
@@ -78,6 +78,16 @@ func (s *session) canAsk() bool {
 	return !s.options.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
 }
 
+// addApproval has a panel ask whoever sits at this terminal, if somebody does. A question
+// that was put before a kill may come back where nobody can be asked. A worker has none:
+// it plays the turns of others.
+func (s *session) addApproval(opts *coordinator.Options) {
+	opts.Unattended = permission.Action(s.config.Permissions.Unattended) == permission.Allow
+	if !s.options.worker && s.canAsk() {
+		opts.Approve = s.approve
+	}
+}
+
 // question is a tool call that a person is asked about, until ctx is done.
 type question struct {
 	ctx    context.Context
@@ -92,12 +102,8 @@ type word struct {
 }
 
 // approve is coordinator.Options.Approve: it leaves the question to whoever watches the
-// turn, who has the keyboard. A question that was put before a kill may come back where
-// nobody can be asked.
+// turn, who has the keyboard.
 func (s *session) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
-	if !s.canAsk() {
-		return permission.Action(s.config.Permissions.Unattended) == permission.Allow, nil
-	}
 	answer := make(chan word, 1)
 	select {
 	case s.questions <- question{ctx, call, answer}:

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -82,14 +81,23 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 // --continue, whatever standard input holds then.
 func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
 	for unattended, want := range map[configs.Permit]bool{"": false, configs.PermitDeny: false, configs.PermitAllow: true} {
-		s := &session{config: &configs.Config{}, questions: make(chan question)}
+		s := &session{config: &configs.Config{}}
 		s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
 		s.config.Permissions.Unattended = unattended
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		if allow, err := s.approve(ctx, coordinator.Approval{Tool: "run_command"}); err != nil || allow != want {
-			t.Errorf("unattended %q: %v, %v", unattended, allow, err)
+		var opts coordinator.Options
+		if s.addApproval(&opts); opts.Approve != nil || opts.Unattended != want {
+			t.Errorf("unattended %q: %v, and somebody is asked: %v", unattended, opts.Unattended, opts.Approve != nil)
 		}
-		cancel()
+	}
+}
+
+// TestAWorkerLeavesQuestionsToOthers, also those that nobody at its own terminal could be
+// asked.
+func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
+	s := &session{config: &configs.Config{}, options: options{worker: true}}
+	rules := permission.Rules{Otherwise: permission.Ask}
+	if p, why := s.permit(rules, permission.Allow)("run_command", "{}"); p != machine.Asked || why == "" {
+		t.Errorf("%q, %q", p, why)
 	}
 }
 

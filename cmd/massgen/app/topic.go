@@ -241,8 +241,15 @@ func (s *session) lastExchanges(ctx context.Context, id string) ([]contextbuild.
 	return last, err
 }
 
-// afterTurn notes that something was said.
+// afterTurn notes that something was said. Of a turn that was played elsewhere, that has
+// the topic.
 func (s *session) afterTurn(ctx context.Context, _ *coordinator.Turn, r coordinator.Result) error {
+	if s.engine != nil {
+		if err := s.refreshTopic(ctx); err != nil {
+			s.console.warn(err.Error())
+		}
+		s.takePage()
+	}
 	if s.topic.Current == nil && s.topic.Page == (topic.Page{}) || r.Winner == "" {
 		return nil
 	}

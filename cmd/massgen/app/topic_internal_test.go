@@ -27,7 +27,7 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.takeTopic(t.Context(), s.id, state); err == nil {
+		if err := s.storeTopic(t.Context(), s.id, state); err == nil {
 			t.Error("a question that is too long is kept with its topic")
 		}
 		if s.topic.Current == nil || s.topic.Current.Name != "Tyburn" || s.topic.Pending != nil {

@@ -192,12 +192,21 @@ type process struct {
 // start runs massgen-temporal in a folder of its own.
 func (w *world) start(folder string, args ...string) *process {
 	w.t.Helper()
+	return w.startAt(nil, folder, args...)
+}
+
+// startAt does that at a terminal, unless that is nil.
+func (w *world) startAt(terminal *os.File, folder string, args ...string) *process {
+	w.t.Helper()
 	settings, err := json.Marshal(w.settings)
 	ok(w.t, err)
 	dir := filepath.Join(w.dir, folder)
 	ok(w.t, os.MkdirAll(dir, 0o700))
 	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
+	if terminal != nil {
+		p.Stdin, p.Stderr = terminal, terminal
+	}
 	p.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + w.database}
 	ok(w.t, p.Start())
 	go func() {

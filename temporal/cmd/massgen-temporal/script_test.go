@@ -52,9 +52,11 @@ func (s *service) holds() int {
 	return s.holding
 }
 
-// agents are the lines of a config with n agents.
-func (s *service) agents(n int, more ...string) []string {
-	lines := append([]string{}, more...)
+// agents are the lines of a config with n agents, and more, in which $URL is the service's.
+func (s *service) agents(n int, more ...string) (lines []string) {
+	for _, line := range more {
+		lines = append(lines, strings.ReplaceAll(line, "$URL", s.BaseURL))
+	}
 	lines = append(lines, "agents:")
 	for i := range n {
 		lines = append(lines, fmt.Sprintf("  - {id: agent%d, backend: {base_url: %q, model: agent%[1]d}}", i+1, s.BaseURL))

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// secureOptions say how the connection to the engine is secured, by files of PEM, and
+// which variable has the key that the server asks for.
+type secureOptions struct{ cert, key, ca, keyVariable string }
+
+// temporalKeyVariable is where the key is looked for, as Temporal's own programs do.
+const temporalKeyVariable = "TEMPORAL_API_KEY"
+
+// secureFlags are those of the connection to the engine. A key is no flag: who lists the
+// processes of a machine sees those.
+func (p *program) secureFlags() []cli.Flag {
+	o := &p.options.cluster.secure
+	return []cli.Flag{
+		p.addressFlag("temporal-tls-ca", "reach the server by TLS, and trust the certificates of `FILE` in place of the system's", "", &o.ca),
+		p.addressFlag("temporal-tls-cert", "reach it by TLS, with the client's certificate of `FILE`", "", &o.cert),
+		p.addressFlag("temporal-tls-key", "the `FILE` with the key of that certificate", "", &o.key),
+		p.addressFlag("temporal-api-key-env", "reach it by TLS, with the key that the variable `NAME` has", temporalKeyVariable, &o.keyVariable),
+	}
+}
+
+// clusterAddress is where the engine is, and how it is reached. Its error names the flag.
+func (p *program) clusterAddress() (at ClusterAddress, err error) {
+	at = p.options.cluster.at
+	if at.APIKey, err = p.temporalKey(); err == nil {
+		at.TLS, err = p.options.cluster.secure.config(at.APIKey != "")
+	}
+	return at, err
+}
+
+// temporalKey is "" if there is none. One that is named must be there.
+func (p *program) temporalKey() (string, error) {
+	lookup, err := p.lookup()
+	if err != nil {
+		return "", err
+	}
+	name := p.options.cluster.secure.keyVariable
+	key, _ := lookup(name)
+	key = strings.TrimSpace(key)
+	p.console.secrets.Add(key)
+	if key == "" && name != temporalKeyVariable {
+		return "", fmt.Errorf("--temporal-api-key-env: the variable %s is not set: set it, or name the one that has the key", shortened(oneLine(name), 40))
+	}
+	return key, nil
+}
+
+// config is nil for a connection without TLS. A key is not sent over one.
+func (o secureOptions) config(hasKey bool) (*tls.Config, error) {
+	if o.cert == "" && o.key == "" && o.ca == "" && !hasKey {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	switch {
+	case o.cert == "" && o.key != "":
+		return nil, errors.New("--temporal-tls-key: it needs --temporal-tls-cert FILE, the certificate that it belongs to")
+	case o.cert != "" && o.key == "":
+		return nil, errors.New("--temporal-tls-cert: it needs --temporal-tls-key FILE, the key of the certificate")
+	case o.cert != "":
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return nil, fmt.Errorf("--temporal-tls-cert and --temporal-tls-key: %w; name a certificate and its key, in PEM", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if o.ca == "" {
+		return c, nil
+	}
+	data, err := os.ReadFile(o.ca)
+	if err != nil {
+		return nil, fmt.Errorf("--temporal-tls-ca: %w; name a file with certificates, in PEM", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("--temporal-tls-ca: there is no certificate in %s; name a file with certificates, in PEM", o.ca)
+	}
+	return c, nil
+}

@@ -1,0 +1,172 @@
+package coordinator
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// recordedEngine plays a journal again, event by event. A decision comes after its question was
+// answered, or after patience.
+type recordedEngine struct {
+	panel    *Panel
+	store    *sessions.Memory
+	journal  [][]byte
+	patience time.Duration
+	answered chan struct{}
+
+	mu sync.Mutex
+	// words are what was said, and attended whether by persons.
+	words    []string
+	attended []bool
+}
+
+func (e *recordedEngine) Attach(context.Context, string) (Play, error) {
+	return nil, sessions.ErrNoSession
+}
+
+func (e *recordedEngine) Begin(ctx context.Context, session string, _ kernel.Ref) (Play, error) {
+	begun, err := e.store.Begin(ctx, session, "energy")
+	if err != nil {
+		return nil, err
+	}
+	play := &decidedPlay{plainPlay{number: begun.Turn, done: make(chan struct{})}, e}
+	go func() {
+		defer close(play.done)
+		ctx := context.WithoutCancel(ctx)
+		for _, ev := range e.journal {
+			if strings.Contains(string(ev), `"type":"decided"`) {
+				select {
+				case <-e.answered:
+				case <-time.After(e.patience):
+				}
+			}
+			if play.err = e.store.Append(ctx, session, begun.Turn, ev); play.err != nil {
+				return
+			}
+		}
+		_, play.err = e.panel.Conclude(ctx, session, begun.Turn)
+	}()
+	return play, nil
+}
+
+type decidedPlay struct {
+	plainPlay
+	engine *recordedEngine
+}
+
+func (p *decidedPlay) Decide(ctx context.Context, _ machine.Key, attended bool, ask func(context.Context) (bool, string, error)) error {
+	allow, reason, err := ask(ctx)
+	p.engine.mu.Lock()
+	defer p.engine.mu.Unlock()
+	word := "no: " + reason
+	if allow {
+		word = "yes"
+	}
+	if ctx.Err() != nil {
+		word = "taken back"
+	} else {
+		p.engine.answered <- struct{}{}
+	}
+	p.engine.words, p.engine.attended = append(p.engine.words, word), append(p.engine.attended, attended)
+	return err
+}
+
+// watchRecorded has a turn with three questions watched by a panel that is changed.
+func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) *recordedEngine {
+	t.Helper()
+	p, store := panelOf(t, 3, removing, nil, func(o *Options) {
+		for i := range o.Agents {
+			o.Agents[i].Tools, o.Agents[i].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
+		}
+		o.Approve = func(context.Context, Approval) (bool, error) { return true, nil }
+	})
+	want := wait(t, start(t, p, "energy"))
+	journal, err := store.Journal(t.Context(), "s", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &recordedEngine{panel: p.On(store), store: store, journal: journal, patience: patience, answered: make(chan struct{}, 10)}
+	opts := p.opts
+	opts.Engine, opts.Approve = e, nil
+	change(&opts)
+	watching, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := watching.Start(t.Context(), "watched", "energy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := wait(t, turn)
+	got.SessionID, want.SessionID = "", ""
+	if got.Session != nil && want.Session != nil {
+		got.Session.SessionID, want.Session.SessionID = "", ""
+	}
+	if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
+		t.Errorf("the result (-want +got):\n%s", diff)
+	}
+	return e
+}
+
+// TestQuestionsOfATurnThatIsPlayedElsewhere are put to a person one at a time, and each
+// once.
+func TestQuestionsOfATurnThatIsPlayedElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		e := watchRecorded(t, time.Hour, func(o *Options) {
+			o.Approve = func(_ context.Context, a Approval) (bool, error) {
+				asked = append(asked, a.Agent+" "+a.Tool+" "+a.Arguments)
+				time.Sleep(time.Minute)
+				return a.Agent == "agent2", nil
+			}
+		})
+		if diff := cmp.Diff([]string{`agent1 remove {"file":"agent1"}`, `agent2 remove {"file":"agent2"}`, `agent3 remove {"file":"agent3"}`}, slices.Sorted(slices.Values(asked))); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"no: the user said no", "no: the user said no", "yes"}, slices.Sorted(slices.Values(e.words))); diff != "" {
+			t.Errorf("said (-want +got):\n%s", diff)
+		}
+		if slices.Contains(e.attended, false) {
+			t.Errorf("by persons: %v", e.attended)
+		}
+	})
+}
+
+// TestQuestionThatOthersAnswerIsTakenBack, as soon as the journal has the answer.
+func TestQuestionThatOthersAnswerIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := watchRecorded(t, time.Minute, func(o *Options) {
+			o.Approve = func(ctx context.Context, _ Approval) (bool, error) {
+				<-ctx.Done()
+				return true, ctx.Err()
+			}
+		})
+		if diff := cmp.Diff([]string{"taken back", "taken back", "taken back"}, e.words); diff != "" {
+			t.Errorf("said (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestNobodyWatchesAtATerminal: what the options say holds, and is known for nobody's word.
+func TestNobodyWatchesAtATerminal(t *testing.T) {
+	for word, unattended := range map[string]bool{"yes": true, "no: nobody is there to allow it": false} {
+		synctest.Test(t, func(t *testing.T) {
+			e := watchRecorded(t, time.Hour, func(o *Options) { o.Unattended = unattended })
+			if diff := cmp.Diff([]string{word, word, word}, e.words); diff != "" || slices.Contains(e.attended, true) {
+				t.Errorf("by persons: %v, said (-want +got):\n%s", e.attended, diff)
+			}
+		})
+	}
+}

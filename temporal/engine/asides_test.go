@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// newFollowing is a turn with a call after its answer, of whose journal it notes the events.
+func newFollowing() (a *asking, kinds *[]string) {
+	a, kinds = newAsking(), &[]string{}
+	a.unattended, a.following = true, []machine.Aside{{Purpose: machine.FactExtraction, Model: "m"}}
+	a.onJournal = func(ev turn.Event) {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn.")
+		if key, ok := turn.KeyOf(ev); ok && key.Agent == machine.NoAgent {
+			kind += " " + string(key.Purpose)
+		}
+		*kinds = append(*kinds, kind)
+	}
+	return a, kinds
+}
+
+// TestCallsFollowTheAnswer as effects of the turn, whose session is let go of after them.
+func TestCallsFollowTheAnswer(t *testing.T) {
+	a, kinds := newFollowing()
+	if err := a.play(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"ModelDone", "Decided", "ToolDone", "ModelDone", "Committed", "ModelDone facts"}
+	if diff := cmp.Diff(want, *kinds); diff != "" || a.finished != 1 {
+		t.Errorf("finished %d times, the journal (-want +got):\n%s", a.finished, diff)
+	}
+}
+
+// TestInterruptEndsWhatFollows, and the session is let go of all the same.
+func TestInterruptEndsWhatFollows(t *testing.T) {
+	a, kinds := newFollowing()
+	note := a.onJournal
+	a.onJournal = func(ev turn.Event) {
+		if _, ok := ev.(turn.Committed); ok {
+			a.SignalWorkflow(interruptSignal, nil)
+		}
+		note(ev)
+	}
+	a.slow = func(key machine.Key) bool { return key.Purpose == machine.FactExtraction }
+	if err := a.play(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"ModelDone", "Decided", "ToolDone", "ModelDone", "Committed", "Interrupted", "ModelDone facts"}
+	if diff := cmp.Diff(want, *kinds); diff != "" || a.finished != 1 {
+		t.Errorf("finished %d times, the journal (-want +got):\n%s", a.finished, diff)
+	}
+}

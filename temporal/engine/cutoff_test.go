@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+)
+
+// TestCutOffIsNotCancelled: only what somebody cancelled has come to its result, and what has
+// come to another in spite of its cut.
+func TestCutOffIsNotCancelled(t *testing.T) {
+	cut := machine.ModelReply{Failure: &machine.Failure{Kind: string(backends.KindCancelled)}}
+	cutTool := machine.ToolReply{State: machine.ToolCancelled}
+	unreachable := errors.New("no heartbeat comes through")
+	for name, c := range map[string]struct {
+		cause error
+		ev    machine.Event
+		want  bool
+	}{
+		"it goes on":           {nil, cut, false},
+		"a call is cancelled":  {temporal.NewCanceledError(), cut, false},
+		"a tool is cancelled":  {temporal.NewCanceledError(), cutTool, false},
+		"a call is cut off":    {unreachable, cut, true},
+		"a tool is cut off":    {unreachable, cutTool, true},
+		"a reply came first":   {unreachable, machine.ModelReply{Hash: "h"}, false},
+		"a failure came first": {unreachable, machine.ModelReply{Failure: &machine.Failure{Kind: "auth"}}, false},
+		"a result came first":  {unreachable, machine.ToolReply{}, false},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if c.cause != nil {
+			cancel(c.cause)
+		}
+		if got := isCutOff(ctx, c.ev); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		cancel(nil)
+	}
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// attendance says that a client has a person before it, whom it asks about a tool call.
+type attendance struct {
+	Turn int         `json:"turn"`
+	Key  machine.Key `json:"key"`
+}
+
+// decision is a client's word about a tool call. Unattended says that it asked no person.
+type decision struct {
+	attendance
+	Allow      bool   `json:"allow"`
+	Reason     string `json:"reason,omitempty"`
+	Unattended bool   `json:"unattended,omitempty"`
+}
+
+// question is one about a tool call, from the first word that is said to it: clients follow
+// the journal, and may be sooner than the workflow, which learns later that what it has
+// written is there.
+type question struct {
+	// attended counts how often a client has said that it asks a person.
+	attended int
+	// word is the first that counts, nil before it.
+	word *decision
+}
+
+// listenForWords takes what clients say to questions. What is said to another turn, of which
+// the session's workflows have the same id, changes nothing.
+func (p *player) listenForWords() {
+	workflow.Go(p.root, func(ctx workflow.Context) {
+		for {
+			var a attendance
+			workflow.GetSignalChannel(ctx, attendSignal).Receive(ctx, &a)
+			if a.Turn == p.number {
+				p.question(a.Key).attended++
+			}
+		}
+	})
+	workflow.Go(p.root, func(ctx workflow.Context) {
+		for {
+			var d decision
+			workflow.GetSignalChannel(ctx, decideSignal).Receive(ctx, &d)
+			if d.Turn == p.number {
+				p.question(d.Key).take(d)
+			}
+		}
+	})
+}
+
+func (p *player) question(key machine.Key) *question {
+	if p.questions[key] == nil {
+		p.questions[key] = &question{}
+	}
+	return p.questions[key]
+}
+
+// take keeps the first word. What is said without a person does not count while one is
+// asked.
+func (q *question) take(d decision) {
+	if q.word == nil && !(d.Unattended && q.attended > 0) {
+		q.word = &d
+	}
+}
+
+// ask waits for a word to a question, which becomes one event. Until then the turn does not
+// go on as a new run.
+func (p *player) ask(a machine.Ask) {
+	p.out++
+	workflow.Go(p.root, func(ctx workflow.Context) {
+		word := p.wordTo(ctx, a.Key)
+		p.happened(happening{
+			event: func(at kernel.Time) turn.Event {
+				return turn.Decided{At: at, Key: a.Key, Allow: word.Allow, Reason: word.Reason}
+			},
+			stands: func() { p.out-- },
+		})
+	})
+}
+
+// wordTo returns the word to a question: none if it is taken back, and that of nobody if no
+// client that asks a person is heard of for as long as the settings say.
+func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
+	q := p.question(key)
+	isOpen := func() bool { return p.machine.IsAsked(key) }
+	for {
+		heard := q.attended
+		happened, err := workflow.AwaitWithTimeout(ctx, p.in.Settings.AskPatience, func() bool {
+			return q.word != nil || q.attended > heard || !isOpen()
+		})
+		switch {
+		case !isOpen():
+			return decision{}
+		case q.word != nil:
+			return *q.word
+		case err != nil || !happened:
+			nobodys := decision{Allow: p.unattended, Unattended: true}
+			if !nobodys.Allow {
+				nobodys.Reason = coordinator.UnattendedReason
+			}
+			q.word = &nobodys
+			return nobodys
+		}
+	}
+}
+
+// attendancesPerPatience is how often a client tells that it goes on asking, in the time after
+// which nobody would be taken to: one or two may be late.
+const attendancesPerPatience = 3
+
+// Decide implements coordinator.Decider. While the server is away it tries again.
+func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask func(context.Context) (bool, string, error)) error {
+	about := attendance{r.number, key}
+	var attending sync.WaitGroup
+	asking, stop := context.WithCancel(ctx)
+	if attended {
+		attending.Go(func() { r.attend(asking, about) })
+	}
+	allow, reason, err := ask(ctx)
+	stop()
+	attending.Wait()
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	return r.decide(ctx, decision{attendance: about, Allow: allow, Reason: reason, Unattended: !attended})
+}
+
+// attend tells until ctx is done that a person is asked.
+func (r *remote) attend(ctx context.Context, about attendance) {
+	ticker := time.NewTicker(r.engine.settings.withDefaults().AskPatience / attendancesPerPatience)
+	defer ticker.Stop()
+	for {
+		_ = r.signal(ctx, attendSignal, about) // the next one may come through
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// decide tells the word, unless ctx is done first: then nobody wants it any more.
+func (r *remote) decide(ctx context.Context, d decision) error {
+	const pause = time.Second
+	for ctx.Err() == nil {
+		err := r.signal(ctx, decideSignal, d)
+		var gone *serviceerror.NotFound
+		if err == nil || errors.As(err, &gone) { // the turn is over
+			return nil
+		}
+		if !isAway(err) && ctx.Err() == nil {
+			return fmt.Errorf("send the answer: %w", err)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+	return nil
+}
+
+func (r *remote) signal(ctx context.Context, name string, value any) error {
+	return r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", name, value)
+}
+
+// isAway says that the server could not be asked, and may be later.
+func isAway(err error) bool {
+	var unavailable *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
+	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
+}
