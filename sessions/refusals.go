@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -20,9 +21,12 @@ func NoFact(id int64) error { return fmt.Errorf("%w %d", ErrNoFact, id) }
 // NoText is the refusal of a text that was not put, or is forgotten.
 func NoText(ref kernel.Ref) error { return fmt.Errorf("%w %.12s", ErrNoText, ref.SHA256) }
 
-// NotRunning is the refusal of what only a running turn may do.
+// ErrNotRunning is the refusal of what only a running turn may do.
+var ErrNotRunning = errors.New("is not running")
+
+// NotRunning is ErrNotRunning for a turn.
 func NotRunning(id string, turn int) error {
-	return fmt.Errorf("turn %d of session %s is not running", turn, id)
+	return fmt.Errorf("turn %d of session %s %w", turn, id, ErrNotRunning)
 }
 
 // NothingInterrupted is the refusal to resume a session whose turns are over.

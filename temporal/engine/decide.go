@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -83,7 +84,9 @@ func (q *question) take(d decision) {
 func (p *player) ask(a machine.Ask) {
 	p.out++
 	workflow.Go(p.root, func(ctx workflow.Context) {
+		letGo := p.keepSession(ctx)
 		word := p.wordTo(ctx, a.Key)
+		letGo()
 		p.happened(happening{
 			event: func(at kernel.Time) turn.Event {
 				return turn.Decided{At: at, Key: a.Key, Allow: word.Allow, Reason: word.Reason}
@@ -91,6 +94,30 @@ func (p *player) ask(a machine.Ask) {
 			stands: func() { p.out-- },
 		})
 	})
+}
+
+// keepSession has some worker keep the session for the turn until letGo is called: while
+// nobody but a person is at work, the session would be anybody's after a while.
+func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
+	ctx, cancel := workflow.WithCancel(ctx)
+	kept := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+	})
+	workflow.ExecuteActivity(kept, keepName, p.held())
+	return cancel
+}
+
+// keep keeps a session until it is cancelled.
+func (h *hands) keep(ctx context.Context, t held) error {
+	defer beating(ctx)()
+	store := h.as(t.Owner)
+	if b, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld || b.Turn != t.Number {
+		return err
+	}
+	defer store.AtWork(t.Session)()
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // wordTo returns the word to a question: none if it is taken back, and that of nobody if no
@@ -159,8 +186,7 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 	const pause = time.Second
 	for ctx.Err() == nil {
 		err := r.signal(ctx, decideSignal, d)
-		var gone *serviceerror.NotFound
-		if err == nil || errors.As(err, &gone) { // the turn is over
+		if err == nil || errors.Is(err, coordinator.ErrOver) {
 			return nil
 		}
 		if !isAway(err) && ctx.Err() == nil {
@@ -176,13 +202,10 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 	return nil
 }
 
-func (r *remote) signal(ctx context.Context, name string, value any) error {
-	return r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", name, value)
-}
-
 // isAway says that the server could not be asked, and may be later.
 func isAway(err error) bool {
 	var unavailable *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
-	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
+	var busy *serviceerror.ResourceExhausted
+	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.As(err, &busy) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -189,7 +189,7 @@ func TestFirstWordCounts(t *testing.T) {
 func TestQuestionOfATurnThatIsInterrupted(t *testing.T) {
 	for _, alsoYes := range []bool{false, true} {
 		a := newAsking()
-		a.RegisterDelayedCallback(func() { a.SignalWorkflow(interruptSignal, nil) }, time.Second)
+		a.RegisterDelayedCallback(func() { a.SignalWorkflow(interruptSignal, interruption{3}) }, time.Second)
 		if alsoYes {
 			a.say(time.Second, decision{Allow: true})
 		}

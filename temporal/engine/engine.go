@@ -191,12 +191,21 @@ type remote struct {
 func (r *remote) Number() int { return r.number }
 
 func (r *remote) Interrupt(ctx context.Context) error {
-	err := r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", interruptSignal, nil)
-	var gone *serviceerror.NotFound
-	if err == nil || errors.As(err, &gone) { // it is over already
+	err := r.signal(ctx, interruptSignal, interruption{r.number})
+	if err == nil || errors.Is(err, coordinator.ErrOver) {
 		return nil
 	}
 	return fmt.Errorf("interrupt the turn: %w", err)
+}
+
+// signal tells the workflow something. It returns coordinator.ErrOver when the turn is.
+func (r *remote) signal(ctx context.Context, name string, value any) error {
+	err := r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", name, value)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return coordinator.ErrOver
+	}
+	return err
 }
 
 // Wait waits also while the server is away.

@@ -3,9 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -23,6 +21,8 @@ type journal struct {
 	// inbox has what happened and is not in the journal yet, as far as this worker knows.
 	inbox []happening
 	// ahead names the events that were applied before what they tell of came to the inbox.
+	// They are those of one workflow task whose worker was lost, so that no attempt of a call
+	// is both settled and followed by another one in them.
 	ahead []name
 }
 
@@ -137,9 +137,7 @@ func (p *player) propose(ev turn.Event) (other turn.Event, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := workflow.WithLocalActivityOptions(p.root, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 30 * time.Second, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
-	})
+	ctx := patiently(p.root)
 	e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.journal.events, Event: data}
 	var stands []byte
 	if err := workflow.ExecuteLocalActivity(ctx, journalName, e).Get(p.root, &stands); err != nil {

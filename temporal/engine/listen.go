@@ -18,8 +18,13 @@ func (p *player) listen(ctx workflow.Context) error {
 		p.interrupt()
 	})
 	workflow.Go(p.root, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, interruptSignal).Receive(ctx, nil)
-		p.interrupt()
+		for !p.cut {
+			var in interruption
+			workflow.GetSignalChannel(ctx, interruptSignal).Receive(ctx, &in)
+			if in.Turn == p.number {
+				p.interrupt()
+			}
+		}
 	})
 	p.hearNotes()
 	p.listenForWords()

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
@@ -16,29 +13,24 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// The names of what a note passes through.
-const (
-	noteSignal   = "note"
-	findNoteName = "massgen.find_note"
-)
-
 // foundNote asks whether the text of a note is in the store.
 type foundNote struct {
 	Owner string     `json:"owner"`
 	Note  kernel.Ref `json:"note"`
 }
 
+// noted is a note to one turn: the workflows of all turns of a session have one id.
+type noted struct {
+	Turn int        `json:"turn"`
+	Note kernel.Ref `json:"note"`
+}
+
 // Note implements coordinator.Play.
 func (r *remote) Note(ctx context.Context, note kernel.Ref) error {
-	err := r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", noteSignal, note)
-	var gone *serviceerror.NotFound
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &gone):
-		return coordinator.ErrOver
+	if err := r.signal(ctx, noteSignal, noted{r.number, note}); err != nil {
+		return fmt.Errorf("send the note: %w", err)
 	}
-	return fmt.Errorf("signal the workflow: %w", err)
+	return nil
 }
 
 // findNote says whether a note can be taken. A journal that names a text which is not in
@@ -59,10 +51,13 @@ func (p *player) hearNotes() {
 	workflow.Go(p.root, func(ctx workflow.Context) {
 		signals := workflow.GetSignalChannel(ctx, noteSignal)
 		for {
-			var note kernel.Ref
-			signals.Receive(ctx, &note)
+			var n noted
+			signals.Receive(ctx, &n)
+			if n.Turn != p.number {
+				continue
+			}
 			p.hearing = true
-			p.hearNote(ctx, note)
+			p.hearNote(ctx, n.Note)
 			p.hearing = false
 		}
 	})
@@ -71,9 +66,7 @@ func (p *player) hearNotes() {
 // hearNote passes a note on if its text can be had. Who sent it sees by the journal whether
 // it was taken.
 func (p *player) hearNote(ctx workflow.Context, note kernel.Ref) {
-	patient := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 30 * time.Second, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
-	})
+	patient := patiently(ctx)
 	var found bool
 	err := workflow.ExecuteLocalActivity(patient, findNoteName, foundNote{p.in.Owner, note}).Get(ctx, &found)
 	if err != nil || !found {

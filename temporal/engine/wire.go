@@ -21,6 +21,8 @@ const (
 	concludeName = "massgen.conclude"
 	finishName   = "massgen.finish"
 	leaveName    = "massgen.leave"
+	keepName     = "massgen.keep"
+	findNoteName = "massgen.find_note"
 	adoptName    = "massgen.adopt"
 	unmarkName   = "massgen.unmark"
 
@@ -28,6 +30,7 @@ const (
 	reserveUpdate   = "reserve"
 	settleUpdate    = "settle"
 	interruptSignal = "interrupt"
+	noteSignal      = "note"
 	attendSignal    = "attend"
 	decideSignal    = "decide"
 	progressQuery   = "progress"
@@ -191,6 +194,11 @@ type settlement struct {
 	Key   machine.Key    `json:"key"`
 	Try   int            `json:"try,omitempty"`
 	Spent *budget.Amount `json:"spent,omitempty"`
+}
+
+// interruption ends one turn: the workflows of all turns of a session have one id.
+type interruption struct {
+	Turn int `json:"turn"`
 }
 
 // Progress is how far a turn is.

@@ -72,6 +72,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
 		findNoteName: h.findNote,
 		adoptName:    h.adopt,
+		keepName:     h.keep,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -115,7 +116,10 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	switch {
 	case isHeld:
 		journal, journalErr := store.Journal(ctx, in.Session, b.Turn)
-		if journalErr == nil && len(journal) > 0 {
+		if journalErr != nil {
+			return begun{}, journalErr
+		}
+		if len(journal) > 0 {
 			return h.begun(ctx, b.Turn, journal[0])
 		}
 	case err != nil:
@@ -171,7 +175,11 @@ func (h *hands) accept(ctx context.Context, store Store, in request, question st
 
 // journal writes one event, or returns the one that stands at its place.
 func (h *hands) journal(ctx context.Context, e entry) ([]byte, error) {
-	return h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Event)
+	other, err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Event)
+	if errors.Is(err, sessions.ErrNotRunning) {
+		return nil, refusal(refusedKind, err)
+	}
+	return other, err
 }
 
 // mostReply is how many bytes an effect's result may have, without its texts: the server

@@ -121,6 +121,13 @@ func (p *player) bookkeeping() workflow.ActivityOptions {
 	}
 }
 
+// patiently has local activities tried until the store works.
+func patiently(ctx workflow.Context) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: 30 * time.Second, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+	})
+}
+
 // begin begins the turn, or goes on with one that another run has begun, and returns the
 // effects that are to start.
 func (p *player) begin() ([]machine.Effect, error) {

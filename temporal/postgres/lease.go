@@ -38,13 +38,19 @@ func (s *server) beat(every time.Duration) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				beat, end := context.WithTimeout(ctx, every)
-				_ = s.prolong(beat) // the next beat tries again, and who writes is told when a hold is lost
-				_ = s.prolongAttempts(beat)
-				end()
+				// The next beat tries again, and who writes is told when a hold is lost.
+				_ = within(ctx, every/2, s.prolong)
+				_ = within(ctx, every/2, s.prolongAttempts)
 			}
 		}
 	}()
+}
+
+// within runs something that may wait for a row which another process has locked.
+func within(ctx context.Context, most time.Duration, run func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return run(ctx)
 }
 
 // prolong prolongs the leases of all that is held through this server, and no longer

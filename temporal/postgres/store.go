@@ -46,6 +46,10 @@ type server struct {
 	closed sync.Once
 }
 
+// lostInTransaction is after how long the server lets go of what a process has locked that it
+// hears nothing of.
+const lostInTransaction = "idle_in_transaction_session_timeout"
+
 // Open opens the store at an address such as postgres://USER:PASSWORD@HOST/DATABASE,
 // or in the form of libpq's keywords and values; what it leaves out comes from libpq's
 // variables (PGHOST, PGPASSWORD ...) and files. The store is in the schema that
@@ -68,6 +72,9 @@ func open(ctx context.Context, address string, lease time.Duration) (*Store, err
 	}
 	if parameters["application_name"] == "" {
 		parameters["application_name"] = "massgen"
+	}
+	if parameters[lostInTransaction] == "" {
+		parameters[lostInTransaction] = "5s"
 	}
 	schema := parameters["search_path"]
 	if !schemaName.MatchString(schema) {

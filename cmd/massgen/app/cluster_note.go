@@ -31,12 +31,16 @@ func (p *program) note(ctx context.Context) (err error) {
 	if err := p.hideEnvironment(); err != nil {
 		return err
 	}
+	at, err := p.clusterAddress()
+	if err != nil {
+		return err
+	}
 	store, err := p.openStore(ctx)
 	if err != nil {
 		return fmt.Errorf("note: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	engine, connection, err := p.env.Cluster.Connect(ctx, p.options.cluster.at)
+	engine, connection, err := p.env.Cluster.Connect(ctx, at)
 	if err != nil {
 		return fmt.Errorf("note: --temporal-address: %w", err)
 	}

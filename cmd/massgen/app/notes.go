@@ -66,7 +66,13 @@ func (d *desk) hear(l inputLine) {
 		d.s.ahead = append(d.s.ahead, l)
 		return
 	}
+	before, gone := d.lastNote, make(chan struct{})
+	d.lastNote = gone
 	d.notes.Go(func() {
+		defer close(gone)
+		if before != nil { // notes keep their order
+			<-before
+		}
 		if err := d.turn.Note(d.ctx, text); err != nil {
 			d.s.console.warn(fmt.Sprintf("%s: %v", noteCommand, err))
 		}

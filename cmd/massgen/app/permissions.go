@@ -135,6 +135,7 @@ type desk struct {
 	typed      <-chan inputLine
 	stopTyping func() []inputLine
 	notes      sync.WaitGroup
+	lastNote   <-chan struct{} // closed when it has been passed on; nil for none
 }
 
 // questions are those that may be put now: one at a time.

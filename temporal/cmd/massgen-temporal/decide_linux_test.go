@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/massgen/massgen/sessions"
 )
 
 // terminal is one at which a person sits.
@@ -122,7 +125,15 @@ func TestClientsDecideAboutToolCalls(t *testing.T) {
 	w := newWorld(t)
 	t.Run("a person says yes", func(t *testing.T) {
 		w := w.of(t)
+		w.settings.Lease = 8 * time.Second
 		client, person := w.askedAt(w.asking("deny"), "energy?")
+		store, asked := w.store(), time.Now()
+		w.until("the person has thought for longer than a lease lasts", func() bool {
+			if err := store.Delete(t.Context(), "s"); !errors.Is(err, sessions.ErrBusy) {
+				t.Fatalf("a session whose turn waits for a person can be deleted: %v", err)
+			}
+			return time.Since(asked) > 12*time.Second
+		})
 		person.says(t, "y")
 		w.checkWritten(client, "ran: ")
 	})

@@ -31,6 +31,9 @@ type scenario struct {
 	turns  []string
 	// backend is what each agent's backend has beside its model (see toolScenarios).
 	backend string
+	// together is how many models are asked before the first one answers, where chance would
+	// else decide whose call is journaled first.
+	together int
 	// historyLimit makes the turn go on as new runs of its workflow.
 	historyLimit int
 	// check looks at the last result.
@@ -141,7 +144,7 @@ func (w *world) playThere(s scenario) (coordinator.Result, []string) {
 // playTurns plays the turns of a scenario and returns the last result.
 func (w *world) playTurns(s scenario, store journals, work func(config string), flags ...string) (r coordinator.Result) {
 	w.t.Helper()
-	o := &order{t: w.t}
+	o := &order{t: w.t, together: s.together}
 	server := newService(w.t, func(c backendtest.Call) backendtest.Reply {
 		o.wait(c.Model())
 		return s.reply(c)

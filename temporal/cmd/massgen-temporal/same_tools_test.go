@@ -44,7 +44,7 @@ func toolScenarios() []scenario {
 				t.Errorf("%+v", r.ToolCalls)
 			}
 		}},
-		{name: "budget", agents: 2, config: []string{"budget: {max_calls: 3}"}, backend: "DESK", reply: asking, turns: []string{
+		{name: "budget", agents: 2, together: 2, config: []string{"budget: {max_calls: 3}"}, backend: "DESK", reply: asking, turns: []string{
 			"agent2 agent1 agent1",
 		}, check: func(t *testing.T, r coordinator.Result) {
 			if r.Status != "budget" || r.Winner != "agent2" || len(r.ToolCalls) != 2 || r.Usage.Calls != 3 {

@@ -120,15 +120,18 @@ type order struct {
 	store  journals
 	turn   int
 	models []string
-	// released counts the answers of the turn that were let go.
+	// released counts the answers of the turn that were let go, asked its models that were
+	// asked so far.
 	released int
+	asked    map[string]bool
+	together int // as in scenario
 }
 
 // begin says in which order the models of a turn are to answer.
 func (o *order) begin(store journals, turn int, models string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.store, o.turn, o.models, o.released = store, turn, strings.Fields(models), 0
+	o.store, o.turn, o.models, o.released, o.asked = store, turn, strings.Fields(models), 0, map[string]bool{}
 }
 
 // wait returns when it is a model's turn.
@@ -184,7 +187,8 @@ func progress(t *testing.T, store journals, number int) (replies, tools int) {
 func (o *order) take(model string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.models) == 0 || o.models[0] != model {
+	o.asked[model] = true
+	if len(o.asked) < o.together || len(o.models) == 0 || o.models[0] != model {
 		return false
 	}
 	replies, tools := progress(o.t, o.store, o.turn)
