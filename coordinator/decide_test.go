@@ -36,7 +36,7 @@ func (e *recordedEngine) Attach(context.Context, string) (Play, error) {
 	return nil, sessions.ErrNoSession
 }
 
-func (e *recordedEngine) Begin(ctx context.Context, session string, _ kernel.Ref) (Play, error) {
+func (e *recordedEngine) Begin(ctx context.Context, session string, _ kernel.Ref, _ Terms) (Play, error) {
 	begun, err := e.store.Begin(ctx, session, "energy")
 	if err != nil {
 		return nil, err

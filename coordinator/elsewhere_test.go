@@ -61,7 +61,7 @@ func (e *plain) Attach(context.Context, string) (Play, error) {
 	return e.attached, nil
 }
 
-func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref) (Play, error) {
+func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref, terms Terms) (Play, error) {
 	text, err := e.store.Get(ctx, question)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref) 
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := e.panel.Prepare(ctx, session, string(text), begun)
+	accepted, err := e.panel.Prepare(ctx, session, string(text), begun, terms)
 	if err != nil {
 		return nil, err
 	}

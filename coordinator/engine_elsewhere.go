@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
@@ -17,11 +18,18 @@ import (
 // the same agents. It is safe for concurrent use.
 type Engine interface {
 	// Begin has the next turn of a session begun, whose question is a text of the store. It
-	// returns when the turn's journal has its first event.
-	Begin(ctx context.Context, session string, question kernel.Ref) (Play, error)
+	// returns when the turn's journal has its first event. When ctx is done before, the turn
+	// is not begun, or is interrupted.
+	Begin(ctx context.Context, session string, question kernel.Ref, terms Terms) (Play, error)
 	// Attach returns the turn that is being played in a session. The error is
 	// sessions.ErrNoSession if there is none.
 	Attach(ctx context.Context, session string) (Play, error)
+}
+
+// Terms are what a turn is to be played by, beside its question: those of whoever asks it.
+type Terms struct {
+	Rules  kernel.Config `json:"rules"`
+	Budget budget.Budget `json:"budget"`
 }
 
 // Play is a turn that an Engine plays. It is safe for concurrent use.
@@ -53,7 +61,7 @@ func (p *Panel) startElsewhere(ctx context.Context, session, question string) (*
 		if err != nil {
 			return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 		}
-		play, err := p.opts.Engine.Begin(ctx, session, ref)
+		play, err := p.opts.Engine.Begin(ctx, session, ref, Terms{p.opts.Rules, p.opts.Budget})
 		if errors.Is(err, sessions.ErrNoText) && try < patience {
 			continue // by a turn that ended before this one named it
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -26,19 +28,23 @@ func (p *Panel) On(store Store) *Panel {
 }
 
 // Prepare returns the first event of a turn for which the store's session is held. It
-// stores what the event names.
-func (p *Panel) Prepare(ctx context.Context, session, question string, begun sessions.Begun) (turn.Accepted, error) {
+// stores what the event names. The rules are those of the terms, whose agents must be the
+// panel's, and of the budgets each part is the tighter one.
+func (p *Panel) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms Terms) (turn.Accepted, error) {
+	if asked, here := terms.Rules.Agents, p.opts.Rules.Agents; !slices.Equal(asked, here) {
+		return turn.Accepted{}, fmt.Errorf("the turn is asked of the agents %s, and played by %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
+	}
 	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
 	described, err := p.prepare(ctx, t, begun.History)
 	if err != nil {
 		return turn.Accepted{}, err
 	}
-	limits, err := p.allowance(ctx, p.opts.Budget, session, begun.Turn)
+	limits, err := p.allowance(ctx, terms.Budget.Tighter(p.opts.Budget), session, begun.Turn)
 	if err != nil {
 		return turn.Accepted{}, err
 	}
 	e := newEngine(ctx, p, t)
-	return turn.Accepted{At: e.now(), Rules: p.opts.Rules, Turn: described, Budget: limits}, nil
+	return turn.Accepted{At: e.now(), Rules: terms.Rules, Turn: described, Budget: limits}, nil
 }
 
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -95,11 +97,11 @@ const workerPatience = 15 * time.Second
 const mostTaskTime = 10 * time.Second
 
 // Begin implements coordinator.Engine.
-func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref) (coordinator.Play, error) {
+func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref, terms coordinator.Terms) (coordinator.Play, error) {
 	if err := e.findWorker(ctx); err != nil {
 		return nil, err
 	}
-	in := request{Session: session, Question: question, Owner: "temporal/" + rand.Text(), Settings: e.settings}
+	in := request{Session: session, Question: question, Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: e.id(session), TaskQueue: e.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
@@ -111,7 +113,24 @@ func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref)
 	if err != nil {
 		return nil, fmt.Errorf("start the workflow: %w", err)
 	}
-	return e.begun(ctx, run)
+	play, err := e.begun(ctx, run)
+	if ctx.Err() != nil { // nobody waits for it any more
+		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), run))
+	}
+	return play, err
+}
+
+// callOff interrupts a turn that was asked for, and may have begun meanwhile.
+func (e *Engine) callOff(ctx context.Context, run client.WorkflowRun) error {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := e.client.CancelWorkflow(ctx, run.GetID(), run.GetRunID())
+	var gone *serviceerror.NotFound
+	if err == nil || errors.As(err, &gone) {
+		return nil
+	}
+	return fmt.Errorf("call the turn off: %w", err)
 }
 
 // Attach implements coordinator.Engine.
@@ -119,13 +138,23 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Play, 
 	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(session), "")
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) || err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return nil, fmt.Errorf("no turn is played in session %q by the workers of the queue %s; one that they have left can be finished with --engine local: %w", session, e.queue, sessions.ErrNoSession)
+		return nil, notPlayed{session, e.queue}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for the workflow: %w", err)
 	}
 	return e.begun(ctx, e.client.GetWorkflow(ctx, e.id(session), ""))
 }
+
+// notPlayed is the refusal to watch a turn that no worker plays.
+type notPlayed struct{ session, queue string }
+
+func (n notPlayed) Error() string {
+	return fmt.Sprintf("no turn of session %q is played by the workers of the queue %s: it is over, or was left unfinished, which --engine local --continue finishes", n.session, n.queue)
+}
+
+// Is implements errors.Is for what callers know of it.
+func (notPlayed) Is(target error) bool { return target == sessions.ErrNoSession }
 
 // begun waits until a turn has begun.
 func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator.Play, error) {
@@ -145,12 +174,21 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 	return nil, errors.Join(p.Wait(ctx), err)
 }
 
+// pollTime is how long a worker asks for work at most before it asks again.
+const pollTime = time.Minute
+
+// isLive says that a worker has asked for work not long ago. One that has ended is in the list
+// for some minutes.
+func isLive(p *taskqueue.PollerInfo) bool {
+	return time.Since(p.GetLastAccessTime().AsTime()) < pollTime+workerPatience
+}
+
 // findWorker returns when a worker listens, or says that none does.
 func (e *Engine) findWorker(ctx context.Context) error {
 	const pause = 200 * time.Millisecond
 	for until := time.Now().Add(workerPatience); ; {
 		queue, err := e.client.DescribeTaskQueue(ctx, e.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-		if err == nil && len(queue.Pollers) > 0 {
+		if err == nil && slices.ContainsFunc(queue.Pollers, isLive) {
 			return nil
 		}
 		if err != nil && (ctx.Err() != nil || time.Now().After(until)) {
@@ -211,6 +249,10 @@ func (r *remote) signal(ctx context.Context, name string, value any) error {
 // Wait waits also while the server is away.
 func (r *remote) Wait(ctx context.Context) error {
 	err := r.run.Get(ctx, nil)
+	var terminated *temporal.TerminatedError
+	if errors.As(err, &terminated) {
+		return errors.New("the turn's workflow was terminated: --engine local --continue finishes the turn, when the workers have let go of it")
+	}
 	var failed *temporal.ApplicationError
 	if !errors.As(err, &failed) {
 		return err

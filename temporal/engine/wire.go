@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
@@ -40,6 +41,8 @@ const (
 type request struct {
 	Session  string     `json:"session"`
 	Question kernel.Ref `json:"question"`
+	// Terms are those of whoever asks.
+	Terms coordinator.Terms `json:"terms"`
 	// Owner is the name under which all workers hold the session.
 	Owner    string   `json:"owner"`
 	Settings Settings `json:"settings"`

@@ -157,7 +157,7 @@ func (h *hands) begun(ctx context.Context, number int, accepted []byte) (begun, 
 
 // accept writes the first event.
 func (h *hands) accept(ctx context.Context, store Store, in request, question string, b sessions.Begun) ([]byte, error) {
-	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, question, b)
+	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, question, b, in.Terms)
 	if err != nil {
 		return nil, err
 	}

@@ -270,16 +270,42 @@ func list(names []string) string {
 }
 
 // errQuit says that a person wants to leave at once.
-var errQuit = errors.New("interrupted twice")
+var errQuit = errors.New("interrupted")
 
 // ask runs one turn and shows its progress. The first interrupt ends the turn
 // with the best answer so far, the second is errQuit.
 func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (coordinator.Result, error) {
-	t, err := s.panel.Start(ctx, s.id, question)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t, err := s.start(ctx, cancel, question, signals)
 	if err != nil {
 		return coordinator.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
 	return s.watchTurn(ctx, t, signals)
+}
+
+// start begins a turn, unless it is interrupted before: an engine elsewhere may have to be
+// waited for.
+func (s *session) start(ctx context.Context, cancel context.CancelFunc, question string, signals <-chan os.Signal) (*coordinator.Turn, error) {
+	if s.engine == nil {
+		return s.panel.Start(ctx, s.id, question)
+	}
+	started, watched := make(chan struct{}), make(chan bool)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+			watched <- true
+		case <-started:
+			watched <- false
+		}
+	}()
+	t, err := s.panel.Start(ctx, s.id, question)
+	close(started)
+	if interrupted := <-watched; interrupted && err != nil {
+		return nil, fmt.Errorf("%w before the turn had begun", errQuit)
+	}
+	return t, err
 }
 
 // refused adds to why no turn began what can be done about a session that is busy.

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	enums "go.temporal.io/api/enums/v1"
+
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
 )
@@ -195,6 +197,48 @@ func TestNoWorker(t *testing.T) {
 	client := w.ask(w.config(newService(t, agreeable).agents(3)...), "energy?")
 	<-client.ended
 	if client.ProcessState.ExitCode() == 0 || !strings.Contains(client.stderr.String(), "start one with massgen-temporal worker") {
+		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), client.stderr.String())
+	}
+}
+
+// TestTermsAreThoseOfWhoAsks: the limits that a client is given hold at the workers, and
+// workers with another panel do not play for it.
+func TestTermsAreThoseOfWhoAsks(t *testing.T) {
+	w := newWorld(t)
+	s := newService(t, agreeable)
+	config := w.config(s.agents(3)...)
+	w.worker("worker", config)
+	r := w.result(w.ask(config, "energy?", "--max-calls", "4"))
+	if r.Status != "budget" || r.Budget == nil || r.Budget.SpentCalls != 4 || len(s.Calls()) != 4 {
+		t.Errorf("%s after %d requests, budget %+v", r.Status, len(s.Calls()), r.Budget)
+	}
+	other := w.ask(w.config(s.agents(2)...), "and then?")
+	<-other.ended
+	if said := other.stderr.String(); other.ProcessState.ExitCode() == 0 || !strings.Contains(said, "is asked of the agents agent1, agent2, and played by agent1, agent2, agent3") {
+		t.Errorf("exit status %d: %s", other.ProcessState.ExitCode(), said)
+	}
+}
+
+// TestInterruptBeforeATurnBegins ends a client whose only worker was killed a moment ago, so
+// that the server still believes in it.
+func TestInterruptBeforeATurnBegins(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(newService(t, agreeable).agents(3)...)
+	worker := w.worker("worker", config)
+	first := w.result(w.ask(config, "energy?"))
+	if first.Status != "completed" {
+		t.Fatal(first.Status)
+	}
+	worker.kill()
+	client := w.ask(config, "and then?")
+	c := w.dial()
+	w.until("the turn is asked for", func() bool {
+		found, err := c.DescribeWorkflowExecution(t.Context(), w.workflow(), "")
+		return err == nil && found.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	ok(t, client.Process.Signal(os.Interrupt))
+	<-client.ended
+	if client.ProcessState.ExitCode() != 4 {
 		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), client.stderr.String())
 	}
 }
