@@ -38,9 +38,8 @@ func (s *server) beat(every time.Duration) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				// The next beat tries again, and who writes is told when a hold is lost.
-				_ = within(ctx, every/2, s.prolong)
-				_ = within(ctx, every/2, s.prolongAttempts)
+				_ = within(ctx, every/2, s.prolong)         // the next beat tries again, and who writes is told when a hold is lost
+				_ = within(ctx, every/2, s.prolongAttempts) // likewise
 			}
 		}
 	}()
