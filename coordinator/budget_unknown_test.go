@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"math/rand/v2"
 	"strings"
@@ -52,6 +53,20 @@ func TestCallsUnderWayOfTurnsWithoutBudgetStaySpent(t *testing.T) {
 			}
 			if wait(t, start(t, p, "energy")); s.sent != 2 {
 				t.Errorf("%d requests after 2 of 4", s.sent)
+			}
+			turns, err := store.Turns(t.Context(), "s", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, kept := range turns {
+				if _, err := Replay(t.Context(), store, "s", kept); err != nil {
+					t.Error(err)
+				}
+				kept.Usage.OutputTokens++
+				var d *Difference
+				if _, err := Replay(t.Context(), store, "s", kept); !errors.As(err, &d) || d.Kind != ResultDiffers {
+					t.Errorf("with another usage turn %d replays with %v", kept.Number, err)
+				}
 			}
 		})
 	}
