@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -211,6 +210,9 @@ type spentBySession struct {
 	Turn   int           `json:"turn"`
 	Before budget.Amount `json:"before"`
 	Spent  budget.Amount `json:"spent"`
+	// UnknownBefore and Unknown are what Before and Spent do not have all of.
+	UnknownBefore budget.Unknown `json:"unknown_before,omitzero"`
+	Unknown       budget.Unknown `json:"unknown,omitzero"`
 }
 
 // allowance is what a turn of a session may spend under a budget.
@@ -220,82 +222,84 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 		return a, nil
 	}
 	var err error
-	a.Before, err = p.spent(ctx, session, number, b.Session.USD != nil)
-	return a, err
+	if a.Before, a.Unknown, err = p.spent(ctx, session, number); err != nil {
+		return a, err
+	}
+	if limit := a.Unknown.Breaks(a.Session); limit != "" {
+		return a, fmt.Errorf("what the calls of session %s cost is not known, so that %s cannot hold for it: begin another session", session, limit)
+	}
+	return a, nil
 }
 
 // allowanceNow is that of a turn that is gone on with: its own, or the panel's where that
-// is tighter, or what a person says now. out is what was under way.
-func (p *Panel) allowanceNow(ctx context.Context, e *engine, out []asked, branched bool) (budget.Allowance, error) {
+// is tighter, or what a person says now. What is under way counts, unless the turn was
+// branched off: then it is another's.
+func (p *Panel) allowanceNow(ctx context.Context, e *engine, branched bool) (budget.Allowance, error) {
 	had := e.machine.Ledger().Limits
 	now, err := p.allowance(ctx, p.opts.Override.Over(had.Budget().Tighter(p.opts.Budget)), e.turn.session, e.turn.number)
 	if err != nil {
 		return now, err
 	}
-	lost := had.None() && slices.ContainsFunc(out, func(a asked) bool { _, ok := a.effect.(machine.ModelCall); return ok && !branched })
-	if u := e.machine.AllUsage(); now.Priced() && !had.Priced() && (lost || u.Calls > 0 && u.CostUSD == nil) {
-		return now, errors.New("what its calls have cost so far is not known, so that max_usd cannot hold: leave it out, or start the turn over")
+	unknown := e.machine.Unknown(!branched)
+	limit := cmp.Or(unknown.Breaks(now.Limits), unknown.Breaks(now.Session))
+	if limit != "" {
+		return now, fmt.Errorf("what its calls have cost so far is not known, so that %s cannot hold: leave it out, or start the turn over", limit)
 	}
 	return now, nil
 }
 
-// spent is what the turns of a session before a turn have spent. Priced says that the money
-// must be known.
-func (p *Panel) spent(ctx context.Context, id string, number int, priced bool) (budget.Amount, error) {
+// spent is what the turns of a session before a turn have spent, as far as it is known.
+func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.Amount, unknown budget.Unknown, err error) {
 	session, err := p.opts.Store.Session(ctx, id)
 	if errors.Is(err, sessions.ErrNoSession) { // it begins with the turn's first event
-		return budget.Amount{}, nil
+		return spent, unknown, nil
 	}
 	if err != nil {
-		return budget.Amount{}, fmt.Errorf("find out what session %s has spent: %w", id, err)
+		return spent, unknown, fmt.Errorf("find out what session %s has spent: %w", id, err)
 	}
 	noted, err := readSpent(session.Metadata[MetaSpent], id)
 	if err != nil {
-		return budget.Amount{}, fmt.Errorf("find out what session %s has spent: %w", id, err)
+		return spent, unknown, fmt.Errorf("find out what session %s has spent: %w", id, err)
 	}
 	if noted.Turn >= number { // the turn was counted when its process was lost
-		return noted.Before, nil
+		return noted.Before, noted.UnknownBefore, nil
 	}
-	spent := noted.Spent
+	spent, unknown = noted.Spent, noted.Unknown
+	silent := 0 // calls that told no usage
 	for n := noted.Turn + 1; n < number; n++ {
-		further, err := p.spentOfCut(ctx, id, n, priced)
+		m, err := p.playedTurn(ctx, id, n)
 		if err != nil {
-			return spent, fmt.Errorf("find out what turn %d of session %s has spent: %w", n, id, err)
+			return spent, unknown, fmt.Errorf("find out what turn %d of session %s has spent: %w", n, id, err)
 		}
-		spent = spent.Plus(further)
+		spent, unknown = spent.Plus(spentOfTurn(m)), unknown.Or(m.Unknown(true))
+		silent += m.CutUsage().UnknownCalls
 	}
 	if noted.Turn > 0 {
-		return spent, nil
+		return spent, unknown, nil
 	}
-	told, err := unbudgeted(id, session.Usage, priced) // of turns that were imported without their journals, too
-	return spent.AtLeast(told), err
+	told := turn.Usage(session.Usage) // of turns that were imported without their journals, too
+	unknown.USD = unknown.USD || told.Unknown().USD
+	unknown.Tokens = unknown.Tokens || told.UnknownCalls > silent
+	return spent.AtLeast(told.Amount()), unknown, nil
 }
 
-// spentOfCut is what a turn has spent that did not note it: its process was lost before it
-// could, or the turn had no budget.
-func (p *Panel) spentOfCut(ctx context.Context, session string, number int, priced bool) (budget.Amount, error) {
+// playedTurn is the machine of a turn, the zero value for one without a journal, as a branch
+// has those of its parent.
+func (p *Panel) playedTurn(ctx context.Context, session string, number int) (*turn.Machine, error) {
 	events, err := readJournal(ctx, p.opts.Store, session, number)
 	if err != nil {
-		return budget.Amount{}, err
+		return nil, err
 	}
-	m, err := played(events) // a branch has the turns of its parent without their journals
-	if err != nil {
-		return budget.Amount{}, err
-	}
-	if ledger := m.Ledger(); !ledger.Limits.None() {
-		return ledger.Used(), nil
-	}
-	return unbudgeted(session, sessions.Usage(m.AllUsage()), priced)
+	return played(events)
 }
 
-// unbudgeted is what calls without a budget have cost.
-func unbudgeted(session string, u sessions.Usage, priced bool) (budget.Amount, error) {
-	if u.Calls > 0 && u.CostUSD == nil && priced {
-		return budget.Amount{}, fmt.Errorf("what the calls of session %s cost is not known, so that max_usd cannot hold for it: begin another session", session)
+// spentOfTurn is what a turn has spent that did not note it: its process was lost before it
+// could, or the turn had no budget. What was under way stays spent.
+func spentOfTurn(m *turn.Machine) budget.Amount {
+	if ledger := m.Ledger(); !ledger.Limits.None() {
+		return ledger.Used()
 	}
-	a := amountOf(u.InputTokens+u.OutputTokens, u.CostUSD)
-	a.Calls = u.Calls
-	return a, nil
+	return m.CutUsage().Amount()
 }
 
 // readSpent reads what a session has noted, zero if that is nothing.
@@ -317,7 +321,10 @@ func (e *engine) noteSpent() error {
 		return nil
 	}
 	before := ledger.Limits.Before
-	noted, err := json.Marshal(spentBySession{Session: e.turn.session, Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used())})
+	noted, err := json.Marshal(spentBySession{
+		Session: e.turn.session, Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used()),
+		UnknownBefore: ledger.Limits.Unknown, Unknown: ledger.Limits.Unknown.Or(e.machine.Unknown(true)),
+	})
 	if err == nil {
 		err = e.panel.opts.Store.SetMetadata(e.base, e.turn.session, map[string]string{MetaSpent: string(noted)})
 	}

@@ -78,7 +78,11 @@ func TestPartialTextsAreKeptAndMarked(t *testing.T) {
 		if history, err := store.History(t.Context(), "s"); err != nil || len(history) > 0 {
 			t.Errorf("the history has %+v, %v", history, err)
 		}
-		if _, err := Replay(t.Context(), store, "s", sessions.Turn{Number: 1, Status: r.Status}); err != nil {
+		turns, err := store.Turns(t.Context(), "s", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Replay(t.Context(), store, "s", turns[0]); err != nil {
 			t.Error(err)
 		}
 	})

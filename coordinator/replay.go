@@ -1,8 +1,8 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -52,7 +52,7 @@ type UnfinishedCall struct {
 // Replay runs a turn again from its journal, and calls nothing. The turn is as its session
 // has it. The error is a *Difference for an input, a reply or a result that is not as it
 // was recorded, and otherwise says what is wrong with the journal. A turn that was
-// interrupted has no result to compare.
+// cut has its usage to compare only.
 func Replay(ctx context.Context, r Recording, session string, kept sessions.Turn) (Replayed, error) {
 	replayed, err := replayTurn(ctx, r, session, kept)
 	if err != nil {
@@ -68,7 +68,11 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	}
 	f := newFollower(new(turn.Machine), r)
 	f.rereads = true
+	var asked kernel.Ref // when the answer was committed
 	for _, ev := range events {
+		if _, ok := ev.(turn.Committed); ok {
+			asked = f.machine.Turn().Question
+		}
 		if _, err := f.follow(ctx, ev); err != nil {
 			return f.replayed(events), err
 		}
@@ -78,7 +82,7 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 		if kept.Winner != "" {
 			return replayed, fmt.Errorf("its journal ends before the turn does: calls without a result: %d", len(replayed.Unfinished))
 		}
-		return replayed, nil
+		return replayed, compareCut(f.machine, events, kept)
 	}
 	replayed.Unfinished = []UnfinishedCall{} // those were cancelled
 	result := f.machine.Result()
@@ -93,7 +97,11 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	if kept.Status == sessions.Running {
 		return replayed, nil
 	}
-	return replayed, compareResult(replayed, kept)
+	question, err := r.Get(ctx, cmp.Or(asked, f.machine.Turn().Question))
+	if err != nil {
+		return replayed, fmt.Errorf("read the question: %w", err)
+	}
+	return replayed, compareResult(outcomeOf(f.machine, replayed, string(question)), kept)
 }
 
 // replayed is what the follower has found so far.
@@ -110,36 +118,4 @@ func (f *follower) replayed(events []turn.Event) Replayed {
 		r.Unfinished = append(r.Unfinished, call)
 	}
 	return r
-}
-
-// usageOf adds up the model calls of a journal.
-func usageOf(events []turn.Event) (sum turn.Usage) {
-	for _, ev := range events {
-		if done, ok := ev.(turn.ModelDone); ok {
-			sum = sum.Plus(turn.UsageOf(done.Reply))
-		}
-	}
-	return sum
-}
-
-// compareResult compares what a turn has come to with what is stored of it.
-func compareResult(r Replayed, kept sessions.Turn) error {
-	type outcome struct {
-		Status kernel.Status `json:"status"`
-		Winner string        `json:"winner"`
-		Answer string        `json:"answer"`
-	}
-	recorded, rebuilt := outcome{kept.Status, kept.Winner, kept.Answer}, outcome{r.Status, r.Winner, r.Answer}
-	if recorded == rebuilt {
-		return nil
-	}
-	before, err := json.MarshalIndent(recorded, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the result: %w", err)
-	}
-	after, err := json.MarshalIndent(rebuilt, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the result: %w", err)
-	}
-	return &Difference{Kind: ResultDiffers, RecordedText: string(before), RebuiltText: string(after)}
 }

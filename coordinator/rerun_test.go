@@ -153,10 +153,10 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 			t.Fatalf("abandoned %q, %v", question, err)
 		}
 		turns, err := store.Turns(t.Context(), "left", 0)
-		if err != nil || turns[0].Status != kernel.Cut || turns[0].Usage.Calls != 3 || turns[0].Link != (kernel.Ref{}) {
+		if err != nil || turns[0].Status != kernel.Cut || turns[0].Usage.Calls != 6 || turns[0].Usage.UnknownCalls != 3 || turns[0].Link != (kernel.Ref{}) {
 			t.Errorf("the turn is %+v, %v", turns[0], err)
 		}
-		if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.Calls != 3 {
+		if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.Calls != 6 {
 			t.Errorf("the session is %+v, %v", s, err)
 		}
 		if _, err := p.Abandon(t.Context(), "left"); err == nil {

@@ -101,11 +101,16 @@ type FailedAgent struct {
 }
 
 func (e *engine) usage() turn.Usage {
-	sum := e.machine.AsidesUsage()
-	for _, u := range e.machine.Usage() {
+	return told(usageOfAnswer(&e.machine))
+}
+
+// usageOfAnswer is that of all calls but those that followed the answer.
+func usageOfAnswer(m *turn.Machine) turn.Usage {
+	sum := m.AsidesUsage()
+	for _, u := range m.Usage() {
 		sum = sum.Plus(u)
 	}
-	return told(sum)
+	return sum
 }
 
 // told is a usage for people: what no call was made for costs nothing, and a sum

@@ -78,7 +78,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	if err != nil {
 		return nil, err
 	}
-	limits, err := p.allowanceNow(ctx, e, out, branched)
+	limits, err := p.allowanceNow(ctx, e, branched)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +192,17 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 		return "", ended, err
 	}
 	question, err := store.Get(ctx, accepted.Turn.Question)
-	ended.Usage = sessions.Usage(usageOf(events))
+	ended.Usage = sessions.Usage(usageOfCut(events))
 	return string(question), ended, err
+}
+
+// usageOfCut is that of a turn with which nobody goes on: what was under way may have been
+// paid for. A journal that breaks the machine can be given up like any other; then only the
+// calls that it has the results of are known.
+func usageOfCut(events []turn.Event) turn.Usage {
+	m, err := played(events)
+	if err != nil {
+		return usageOf(events)
+	}
+	return m.CutUsage()
 }

@@ -272,6 +272,9 @@ func spoilers() map[string]func(*testing.T, *sessions.Dump) {
 				})
 		},
 		"other_answer": changeAnswer,
+		"other_usage": func(_ *testing.T, d *sessions.Dump) {
+			d.Turns[1].Usage.InputTokens++
+		},
 	}
 }
 

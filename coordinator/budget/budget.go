@@ -27,6 +27,29 @@ type Allowance struct {
 	// one have spent Before.
 	Session Limits `json:"session,omitzero"`
 	Before  Amount `json:"before,omitzero"`
+	// Unknown is what Before does not have all of.
+	Unknown Unknown `json:"unknown,omitzero"`
+}
+
+// Unknown says of which parts of an amount nobody knows the whole, as where a call told no
+// usage and nothing was held for it. Calls can always be counted.
+type Unknown struct {
+	USD    bool `json:"usd,omitempty"`
+	Tokens bool `json:"tokens,omitempty"`
+}
+
+// Or returns what is unknown of the sum of two amounts.
+func (u Unknown) Or(v Unknown) Unknown { return Unknown{u.USD || v.USD, u.Tokens || v.Tokens} }
+
+// Breaks names the limit that cannot hold where so much is unknown, "" if all can.
+func (u Unknown) Breaks(l Limits) string {
+	switch {
+	case u.USD && l.USD != nil:
+		return "max_usd"
+	case u.Tokens && l.Tokens != nil:
+		return "max_tokens"
+	}
+	return ""
 }
 
 // Budget is an allowance as it was given.

@@ -10,6 +10,9 @@ type Ledger struct {
 	// of which nothing was told.
 	Spent Amount `json:"spent,omitzero"`
 	Kept  Amount `json:"kept,omitzero"`
+	// Unknown is what Spent does not have all of, of calls that were made before there were
+	// limits.
+	Unknown Unknown `json:"unknown,omitzero"`
 	// Over is by how much attempts have cost more than was held for them.
 	Over Amount `json:"over,omitzero"`
 	// Held are the attempts under way, Waiting those that do not fit yet, each in the order

@@ -130,34 +130,61 @@ func (m *Machine) settled(ev Settled) error {
 // resumed books what was under way, and takes up the limits that hold now.
 func (m *Machine) resumed(ev Resumed) error {
 	a := &m.s.Account
-	unsent := slices.DeleteFunc(slices.Clone(a.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
+	unsent := m.unsent()
 	a.Attempts = nil
 	if ev.Branched {
 		a.Ledger.Forget()
 	} else {
 		a.Ledger.Lose()
-		m.bookLost(unsent)
+		for _, key := range m.sent(unsent) {
+			m.s.Account.Repeated++
+			m.book(key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+		}
 	}
 	if ev.Budget.None() {
 		return nil
 	}
 	if a.Ledger.Limits.None() { // it has counted nothing so far
-		a.Ledger.Spent = m.AllUsage().amount()
+		a.Ledger.Unknown = m.AllUsage().Unknown()
+		a.Ledger.Spent = m.AllUsage().Amount()
 	}
 	a.Ledger.Limits = ev.Budget
 	return nil
 }
 
-// bookLost books the calls that were under way as made and of unknown cost, but for those
-// that waited for the budget.
-func (m *Machine) bookLost(unsent []attempt) {
-	for _, key := range m.calls() {
-		if slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key }) {
-			continue
-		}
-		m.s.Account.Repeated++
-		m.book(key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+// unsent are the attempts that wait for the budget.
+func (m *Machine) unsent() []attempt {
+	return slices.DeleteFunc(slices.Clone(m.s.Account.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
+}
+
+// sent are the model calls that are out, but for those of attempts that were not sent.
+func (m *Machine) sent(unsent []attempt) []machine.Key {
+	return slices.DeleteFunc(m.calls(), func(key machine.Key) bool {
+		return slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key })
+	})
+}
+
+// CutUsage is that of a turn with which nobody goes on: AllUsage, and the calls under way
+// as made and of unknown cost, but for those that wait for the budget.
+func (m *Machine) CutUsage() Usage {
+	lost := len(m.sent(m.unsent()))
+	return m.AllUsage().Plus(Usage{Calls: lost, UnknownCalls: lost})
+}
+
+// Unknown is what the ledger does not have all of. Lost says that what is under way counts
+// as made: a ledger with limits holds its tokens, and its money where a price is known.
+func (m *Machine) Unknown(lost bool) budget.Unknown {
+	ledger := &m.s.Account.Ledger
+	switch {
+	case ledger.Limits.None() && lost:
+		return m.CutUsage().Unknown()
+	case ledger.Limits.None():
+		return m.AllUsage().Unknown()
+	case ledger.Limits.Priced():
+		return ledger.Unknown
 	}
+	unpriced := lost && slices.ContainsFunc(ledger.Held, func(h budget.Hold) bool { return h.Most.USD == 0 })
+	return ledger.Unknown.Or(budget.Unknown{USD: unpriced || m.AllUsage().Unknown().USD})
 }
 
 // AllUsage adds up the calls of all agents, and those of none.
@@ -169,8 +196,13 @@ func (m *Machine) AllUsage() Usage {
 	return all
 }
 
-// amount is what calls have cost, as far as it is known.
-func (u Usage) amount() budget.Amount {
+// Unknown is what Amount does not have all of.
+func (u Usage) Unknown() budget.Unknown {
+	return budget.Unknown{USD: u.Calls > 0 && u.CostUSD == nil, Tokens: u.UnknownCalls > 0}
+}
+
+// Amount is what calls have cost, as far as it is known.
+func (u Usage) Amount() budget.Amount {
 	a := budget.Amount{Tokens: u.InputTokens + u.OutputTokens, Calls: u.Calls}
 	if u.CostUSD != nil {
 		a.USD = budget.Dollars(*u.CostUSD)

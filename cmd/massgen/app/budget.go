@@ -25,7 +25,7 @@ func (o *options) budgetFlags(category, when string) []cli.Flag {
 			&cli.StringFlag{Name: of.prefix + "max-tokens", Category: category, Action: readCount(of.prefix+"max-tokens", &of.limits.Tokens),
 				Usage: when + "let " + of.what + " take no more than `N` tokens, of input and output"},
 			&cli.StringFlag{Name: of.prefix + "max-calls", Category: category, Action: readCount(of.prefix+"max-calls", &of.limits.Calls),
-				Usage: when + "let " + of.what + " make no more than `N` requests to models"},
+				Usage: when + "let " + of.what + " make no more than `N` requests to models; one that is answered with an HTTP error is not counted"},
 		)
 	}
 	return flags
