@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/massgen/massgen/coordinator"
 )
@@ -27,8 +28,12 @@ func cutLines(typed []byte) (lines []inputLine, rest []byte) {
 
 // asNote returns the text of a line that is a note.
 func asNote(line string) (text string, isNote bool) {
-	name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-	return strings.TrimSpace(text), strings.EqualFold(name, noteCommand)
+	line = strings.TrimSpace(line)
+	end := strings.IndexFunc(line, unicode.IsSpace) // a pasted text may have lines
+	if end < 0 {
+		end = len(line)
+	}
+	return strings.TrimSpace(line[end:]), strings.EqualFold(line[:end], noteCommand)
 }
 
 // attend begins to take what a person types while the turn runs. A question alone on the
@@ -66,11 +71,16 @@ func (d *desk) hear(l inputLine) {
 		d.s.ahead = append(d.s.ahead, l)
 		return
 	}
+	d.note(text)
+}
+
+// note passes a note on, after those that were typed before.
+func (d *desk) note(text string) {
 	before, gone := d.lastNote, make(chan struct{})
 	d.lastNote = gone
 	d.notes.Go(func() {
 		defer close(gone)
-		if before != nil { // notes keep their order
+		if before != nil {
 			<-before
 		}
 		if err := d.turn.Note(d.ctx, text); err != nil {
