@@ -1,11 +1,9 @@
 package app
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/massgen/massgen/coordinator"
@@ -13,18 +11,6 @@ import (
 
 // noteCommand is what a line begins with that adds to the question while a turn runs.
 const noteCommand = "/note"
-
-// cutLines returns the lines of what was typed, and the beginning of the next.
-func cutLines(typed []byte) (lines []inputLine, rest []byte) {
-	for {
-		line, after, found := bytes.Cut(typed, []byte("\n"))
-		if !found {
-			return lines, typed
-		}
-		lines = append(lines, inputLine{text: strings.TrimRight(string(line), "\r"), at: time.Now()})
-		typed = after
-	}
-}
 
 // asNote returns the text of a line that is a note.
 func asNote(line string) (text string, isNote bool) {
@@ -64,6 +50,10 @@ func (d *desk) quiet() {
 func (d *desk) hear(l inputLine) {
 	if l.err != nil && !errors.Is(l.err, errTooLong) {
 		d.typed = nil
+		return
+	}
+	if errors.As(l.err, new(cutRow)) {
+		d.s.console.warn(l.err.Error())
 		return
 	}
 	text, isNote := asNote(l.text)

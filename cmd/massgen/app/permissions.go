@@ -230,12 +230,15 @@ func because(why string) string {
 // take takes what a person has typed. A line that was read before the question came is
 // dropped, and a note is no answer.
 func (d *desk) take(l inputLine) error {
-	early := l.err == nil && l.at.Before(d.since)
+	early, cut := l.at.Before(d.since), errors.As(l.err, new(cutRow))
 	text, isNote := asNote(l.text)
-	if isNote && l.err == nil && !early {
+	switch {
+	case cut:
+		d.s.console.warn(l.err.Error())
+	case isNote && !early:
 		d.note(text)
 	}
-	if early || isNote {
+	if early && l.err == nil || isNote || cut {
 		return errors.Join(d.s.keyboard().end(), d.listen())
 	}
 	said := strings.ToLower(strings.TrimSpace(l.text))
