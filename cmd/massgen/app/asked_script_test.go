@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// asked AHEAD ANSWER ARGS… runs massgen at a terminal. AHEAD is typed before it starts, and
-// ANSWER when its question about a tool call is there. What the terminal shows is its
-// standard error.
+// asked AHEAD ANSWERS ARGS… runs massgen at a terminal. AHEAD is typed before it starts, and
+// ANSWERS, which bars part, when its question about a tool call is there, each when it was
+// asked once more. What the terminal shows is its standard error.
 func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
 	keyboard, tty, err := openTerminal()
 	ts.Check(err)
@@ -35,8 +35,13 @@ func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(massgen.Start())
 	ts.Check(tty.Close())
 	screen := screenOf(keyboard)
-	shown := screen.until("allow it?", "> ")
-	typed(args[1])
+	var shown string
+	var asked []string
+	for answer := range strings.SplitSeq(args[1], "|") {
+		asked = append(asked, "allow it?", "> ")
+		shown = screen.until(asked...)
+		typed(answer)
+	}
 	err = massgen.Wait()
 	_, writeErr := io.WriteString(ts.Stderr(), shown+screen.rest())
 	ts.Check(writeErr)

@@ -22,7 +22,7 @@ type editor struct {
 	terminal *term.Terminal
 	screen   *maskingWriter
 	// watch reads lines while the terminal is not raw, nil where it cannot.
-	watch func() (<-chan inputLine, func() []inputLine, error)
+	watch func() (lines <-chan inputLine, stop func() (left []inputLine, begun []byte), err error)
 	// raw makes the terminal raw and tells its width. With fresh it drops what was typed
 	// and not read yet.
 	raw func(fresh bool) (width int, restore func() error, err error)
@@ -94,7 +94,7 @@ func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
 		}
 		return width, func() error { return term.Restore(int(in.Fd()), state) }, nil
 	})
-	e.watch = func() (<-chan inputLine, func() []inputLine, error) { return typedLines(in) }
+	e.watch = func() (<-chan inputLine, func() ([]inputLine, []byte), error) { return typedLines(in) }
 	return e, true
 }
 
@@ -161,11 +161,24 @@ func (e *editor) end() error {
 }
 
 // typed reads nothing while a line goes on being read: that would be parted between two.
+// A paste that has no end yet when it is stopped is the beginning of the prompt's line.
 func (e *editor) typed() (<-chan inputLine, func() []inputLine, error) {
 	if e.watch == nil || e.reading.goesOn() {
 		return nil, func() []inputLine { return nil }, nil
 	}
-	return e.watch()
+	lines, stop, err := e.watch()
+	if err != nil || lines == nil {
+		return nil, func() []inputLine { return nil }, err
+	}
+	e.terminal.SetBracketedPasteMode(true)
+	return lines, func() []inputLine {
+		e.terminal.SetBracketedPasteMode(false)
+		left, begun := stop()
+		if len(begun) > 0 {
+			e.keys.take(append(e.keys.held, begun...))
+		}
+		return left
+	}, nil
 }
 
 func (e *editor) close() {}

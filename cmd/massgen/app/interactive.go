@@ -73,9 +73,9 @@ func (s *session) lines() lineSource {
 	if e, ok := terminalEditor(s.env, s.console.err); ok {
 		return e
 	}
-	in := readLines(s.env.Stdin)
-	if isTerminal(s.env.Stdin) {
-		in.isTyped, in.prompt = true, func() { s.console.write(prompt) }
+	in := readLines(s.env.Stdin, isTerminal(s.env.Stdin))
+	if in.isTyped {
+		in.prompt = func() { s.console.write(prompt) }
 		in.flush = func() error { return flushTyped(s.env.Stdin.(*os.File)) }
 	}
 	return in

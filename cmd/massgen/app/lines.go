@@ -59,10 +59,10 @@ type inputLine struct {
 var errTooLong = tooLong()
 
 // readLines begins to read. An error other than errTooLong is the last that is read, and
-// comes again to whoever wants another line.
-func readLines(r io.Reader) *lineReader {
+// comes again to whoever wants another line. What isTyped comes from a terminal.
+func readLines(r io.Reader, isTyped bool) *lineReader {
 	lines := make(chan inputLine)
-	in := &lineReader{lines: lines, done: make(chan struct{}), prompt: func() {}, flush: func() error { return nil }}
+	in := &lineReader{lines: lines, isTyped: isTyped, done: make(chan struct{}), prompt: func() {}, flush: func() error { return nil }}
 	go func() {
 		buffered := bufio.NewReader(r)
 		var text string
@@ -70,6 +70,9 @@ func readLines(r io.Reader) *lineReader {
 		for {
 			if err == nil || errors.Is(err, errTooLong) {
 				text, err = readLine(buffered)
+			}
+			if isTyped && len(text) >= mostInRow {
+				text, err = "", cutRow{}
 			}
 			select {
 			case lines <- inputLine{text, err, time.Now()}:

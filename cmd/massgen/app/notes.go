@@ -1,11 +1,10 @@
 package app
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+	"unicode"
 
 	"github.com/massgen/massgen/coordinator"
 )
@@ -13,22 +12,14 @@ import (
 // noteCommand is what a line begins with that adds to the question while a turn runs.
 const noteCommand = "/note"
 
-// cutLines returns the lines of what was typed, and the beginning of the next.
-func cutLines(typed []byte) (lines []inputLine, rest []byte) {
-	for {
-		line, after, found := bytes.Cut(typed, []byte("\n"))
-		if !found {
-			return lines, typed
-		}
-		lines = append(lines, inputLine{text: strings.TrimRight(string(line), "\r"), at: time.Now()})
-		typed = after
-	}
-}
-
 // asNote returns the text of a line that is a note.
 func asNote(line string) (text string, isNote bool) {
-	name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-	return strings.TrimSpace(text), strings.EqualFold(name, noteCommand)
+	line = strings.TrimSpace(line)
+	end := strings.IndexFunc(line, unicode.IsSpace) // a pasted text may have lines
+	if end < 0 {
+		end = len(line)
+	}
+	return strings.TrimSpace(line[end:]), strings.EqualFold(line[:end], noteCommand)
 }
 
 // attend begins to take what a person types while the turn runs. A question alone on the
@@ -61,16 +52,25 @@ func (d *desk) hear(l inputLine) {
 		d.typed = nil
 		return
 	}
+	if errors.As(l.err, new(cutRow)) {
+		d.s.console.warn(l.err.Error())
+		return
+	}
 	text, isNote := asNote(l.text)
 	if !isNote || l.err != nil {
 		d.s.ahead = append(d.s.ahead, l)
 		return
 	}
+	d.note(text)
+}
+
+// note passes a note on, after those that were typed before.
+func (d *desk) note(text string) {
 	before, gone := d.lastNote, make(chan struct{})
 	d.lastNote = gone
 	d.notes.Go(func() {
 		defer close(gone)
-		if before != nil { // notes keep their order
+		if before != nil {
 			<-before
 		}
 		if err := d.turn.Note(d.ctx, text); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -12,11 +13,13 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 )
 
-// noted ARGS… holds a conversation at a terminal: in the first turn two notes are typed and
-// three lines that are none, the last of which is begun only. The server, in PANEL_URL,
-// answers when the notes are shown. What the terminal shows is the standard error; the
+// noted KEYS SHOWN ARGS… holds a conversation at a terminal: in the first turn KEYS are
+// typed, which are written as Go writes a text, with LONG for 5,000 letters. The server, in
+// PANEL_URL, answers when the terminal has shown SHOWN, which bars part. What the terminal shows is the standard error; the
 // questions that agent1 was asked, and the notes with them, are the standard output.
 func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
+	keys, err := strconv.Unquote(`"` + strings.ReplaceAll(args[0], "LONG", strings.Repeat("x", 5000)) + `"`)
+	ts.Check(err)
 	keyboard, tty, err := openTerminal()
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(keyboard.Close()) })
@@ -36,7 +39,7 @@ func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
 		return voteFor("agent1")
 	})
 	ts.Defer(server.Close)
-	massgen := exec.Command(binary(ts), args...)
+	massgen := exec.Command(binary(ts), args[2:]...)
 	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR"} {
 		massgen.Env = append(massgen.Env, name+"="+ts.Getenv(name))
 	}
@@ -48,8 +51,8 @@ func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
 	screen.until("> ")
 	typed("first\r")
 	<-called
-	typed("/note In French\rsecond\r/Note Be brief\r/quit\rhalf a line")
-	shown := screen.until("note: In French", "note: Be brief")
+	typed(keys)
+	shown := screen.until(strings.Split(args[1], "|")...)
 	free()
 	err = massgen.Wait()
 	_, writeErr := io.WriteString(ts.Stderr(), shown+screen.rest())

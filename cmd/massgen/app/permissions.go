@@ -152,13 +152,13 @@ func (d *desk) put(q question) error {
 	d.s.ahead = nil
 	arguments := oneLine(middleCut(d.s.console.secrets.Redact(legible(q.call.Arguments)), mostAsked))
 	d.s.console.write(questionText(oneLine(q.call.Agent), oneLine(q.call.Tool), arguments, because(q.call.Why)))
-	d.s.console.say("allow it? y: yes; anything else: no")
 	d.asked, d.gone = &q, q.ctx.Done()
 	return d.listen()
 }
 
-// listen begins to wait for the answer.
+// listen says what can be answered, and begins to wait for it.
 func (d *desk) listen() error {
+	d.s.console.say("allow it? y: yes; anything else: no")
 	d.since = time.Now()
 	lines, interrupts, err := d.s.keyboard().begin(true)
 	if err != nil {
@@ -228,9 +228,17 @@ func because(why string) string {
 }
 
 // take takes what a person has typed. A line that was read before the question came is
-// dropped.
+// dropped, and a note is no answer.
 func (d *desk) take(l inputLine) error {
-	if l.err == nil && l.at.Before(d.since) {
+	early, cut := l.at.Before(d.since), errors.As(l.err, new(cutRow))
+	text, isNote := asNote(l.text)
+	switch {
+	case cut:
+		d.s.console.warn(l.err.Error())
+	case isNote && !early:
+		d.note(text)
+	}
+	if early && l.err == nil || isNote || cut {
 		return errors.Join(d.s.keyboard().end(), d.listen())
 	}
 	said := strings.ToLower(strings.TrimSpace(l.text))

@@ -103,7 +103,7 @@ func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
 
 // TestTheEndOfLinesComesAgain: whoever asks a second question is not left waiting.
 func TestTheEndOfLinesComesAgain(t *testing.T) {
-	in := readLines(strings.NewReader("one\n"))
+	in := readLines(strings.NewReader("one\n"), false)
 	defer in.close()
 	for _, want := range []error{nil, io.EOF, io.EOF} {
 		select {

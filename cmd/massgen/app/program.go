@@ -97,6 +97,9 @@ func (p *program) converse(ctx context.Context) error {
 	case p.options.automation:
 		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; massgen sessions show %s has what was answered", oneLine(s.id), shellWord(s.id))
 	default:
+		if p.options.goOn {
+			s.console.say("massgen: no turn of session %s was interrupted; massgen sessions show %s has what was answered", oneLine(s.id), shellWord(s.id))
+		}
 		err = s.interact(ctx)
 	}
 	if closeErr := s.close(); err == nil && closeErr != nil {

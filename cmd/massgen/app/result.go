@@ -2,9 +2,11 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
@@ -60,9 +62,16 @@ func (s *session) printResult(r coordinator.Result) error {
 	return s.print(printable(r.Answer))
 }
 
-// print writes an answer or a result to standard output.
+// print writes an answer or a result to standard output. A reader who has left did not
+// read what was paid for, and is told where it is.
 func (s *session) print(text string) error {
-	if _, err := s.console.out.Write([]byte(withNewline(text))); err != nil {
+	_, err := s.console.out.Write([]byte(withNewline(text)))
+	switch {
+	case errors.Is(err, syscall.EPIPE) && s.store.lasting != nil:
+		return fmt.Errorf("write the answer: standard output was closed; massgen sessions show %s has it", shellWord(s.id))
+	case errors.Is(err, syscall.EPIPE):
+		return errors.New("write the answer: standard output was closed")
+	case err != nil:
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil

@@ -11,9 +11,10 @@ import (
 )
 
 // typedLines reads the lines that are typed on a terminal that is not raw, until stop is
-// called, which returns those that nobody has taken. Half a line stays with the terminal:
-// no read is begun before a line has its end, so that none is left over.
-func typedLines(terminal *os.File) (lines <-chan inputLine, stop func() []inputLine, err error) {
+// called, which returns those that nobody has taken and the rows of a paste without its end.
+// Half a row stays with the terminal: no read is begun before a row has its end, so that
+// none is left over.
+func typedLines(terminal *os.File) (lines <-chan inputLine, stop func() (left []inputLine, begun []byte), err error) {
 	ended, end, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("read what is typed: %w", err)
@@ -24,12 +25,12 @@ func typedLines(terminal *os.File) (lines <-chan inputLine, stop func() []inputL
 		defer close(over)
 		t.read()
 	}()
-	return t.lines, func() []inputLine {
+	return t.lines, func() ([]inputLine, []byte) {
 		close(t.stopped)
 		_ = end.Close() // this wakes the reader, and nothing was written that could be lost
 		<-over
 		_ = ended.Close() // nobody reads any more
-		return t.left
+		return t.left, t.rows.line
 	}, nil
 }
 
@@ -39,21 +40,18 @@ type typedReader struct {
 	lines           chan inputLine
 	stopped         chan struct{}
 	left            []inputLine
+	rows            rows
 }
 
 // read reads until stop is called, or the terminal tells of its end.
 func (t *typedReader) read() {
-	var begun []byte
 	buffer := make([]byte, 4096)
 	for t.ready() {
 		n, err := t.terminal.Read(buffer)
 		if err != nil || n == 0 {
 			return
 		}
-		begun = append(begun, buffer[:n]...)
-		var whole []inputLine
-		whole, begun = cutLines(begun)
-		for _, l := range whole {
+		for _, l := range t.rows.take(buffer[:n]) {
 			select {
 			case t.lines <- l:
 			case <-t.stopped:
