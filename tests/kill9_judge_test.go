@@ -110,7 +110,6 @@ func (r *killRun) done(journal []turn.Event) map[string]int {
 	for _, ev := range journal {
 		switch ev, ok := ev.(turn.ModelDone); {
 		case !ok || ev.Reply.Failure != nil && ev.Reply.Failure.Unsent:
-		case isCut(ev):
 		case ev.Key.Agent == machine.NoAgent:
 			done[r.panel.helpers[string(ev.Key.Purpose)]]++
 		default:
@@ -230,30 +229,14 @@ func (r *killRun) checkRequests() {
 	}
 }
 
-// isCut says that a reply is that of a call which follows a turn and was cut: the server may
-// have heard of it or not.
-func isCut(done turn.ModelDone) bool {
-	return done.Key.Agent == machine.NoAgent && done.Reply.Failure != nil && done.Reply.Failure.Kind == string(backends.KindCancelled)
-}
-
-func wasCut(journal []turn.Event) bool {
-	return slices.ContainsFunc(journal, func(ev turn.Event) bool {
-		done, is := ev.(turn.ModelDone)
-		return is && isCut(done)
-	})
-}
-
 // checkReplies says which model has not the same requests as there are replies in the
 // journal: one that was not the same when it was repeated is one too many.
 func (r *killRun) checkReplies() {
 	r.t.Helper()
-	journal := r.look().journal
-	done := r.done(journal)
+	done := r.done(r.look().journal)
 	for _, model := range r.models() {
 		distinct := slices.Compact(slices.Clone(r.requests(model)))
-		// Nobody resumes what follows a turn, and the program does not wait for it long: on a
-		// busy machine the call is cut before it reaches the server.
-		follows := model == r.panel.helpers["facts"] && (r.ended() || wasCut(journal))
+		follows := r.ended() && model == r.panel.helpers["facts"] // nobody resumes what follows a turn
 		if len(distinct) != done[model] && !follows {
 			r.t.Errorf("%s was asked %d different things, and %d replies are in the journal", model, len(distinct), done[model])
 		}
