@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions/topic"
 )
 
@@ -156,11 +159,45 @@ func (p *program) connect(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.engine, s.connection, err = p.env.Cluster.Connect(ctx, at)
+	engine, connection, err := p.env.Cluster.Connect(ctx, at)
 	if err != nil {
 		return fmt.Errorf("--temporal-address: %w", err)
 	}
+	s.engine, s.connection = &elsewhere{Engine: engine}, connection
 	return nil
+}
+
+// elsewhere is an engine that a person may not want to wait for.
+type elsewhere struct {
+	coordinator.Engine
+	interrupts <-chan os.Signal // of the question that is asked
+}
+
+// Begin implements coordinator.Engine. The error is errQuit if it is interrupted first.
+func (e *elsewhere) Begin(ctx context.Context, session string, question kernel.Ref, terms coordinator.Terms) (coordinator.Play, error) {
+	waited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	interrupted := make(chan bool, 1)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-e.interrupts:
+			interrupted <- true
+			cancel()
+		case <-waited.Done():
+			interrupted <- false
+		}
+	})
+	play, err := e.Engine.Begin(waited, session, question, terms)
+	cancel()
+	watching.Wait()
+	switch isInterrupted := <-interrupted; {
+	case isInterrupted && err != nil:
+		return nil, fmt.Errorf("%w before the turn had begun", errQuit)
+	case isInterrupted:
+		err = play.Interrupt(ctx)
+	}
+	return play, err
 }
 
 // workerCommand plays turns for those who ask.

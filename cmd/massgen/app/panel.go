@@ -116,7 +116,10 @@ func makePanel(ctx context.Context, config *configs.Config, r *resolver, store c
 		return nil, nil, errors.New(strings.Join(reasons(failed), "\n"))
 	}
 	if s != nil && (s.engine != nil || s.options.worker) {
-		opts.Engine, opts.Sections = s.engine, s.sectionsOf
+		opts.Sections = s.sectionsOf
+	}
+	if s != nil && s.engine != nil {
+		opts.Engine = s.engine
 	}
 	asides.addAsides(&opts, s)
 	if s != nil {

@@ -34,7 +34,7 @@ type session struct {
 	toolbox  *toolbox               // nil for a session that nobody asks
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
 	// engine plays the turns, over connection; both are nil for turns that are played here.
-	engine     coordinator.Engine
+	engine     *elsewhere
 	connection io.Closer
 	notices    []string // what every result is to be read with
 
@@ -275,37 +275,17 @@ var errQuit = errors.New("interrupted")
 // ask runs one turn and shows its progress. The first interrupt ends the turn
 // with the best answer so far, the second is errQuit.
 func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (coordinator.Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	t, err := s.start(ctx, cancel, question, signals)
+	if s.engine != nil {
+		s.engine.interrupts = signals
+	}
+	t, err := s.panel.Start(ctx, s.id, question)
+	if errors.Is(err, errQuit) {
+		return coordinator.Result{}, err
+	}
 	if err != nil {
 		return coordinator.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
 	return s.watchTurn(ctx, t, signals)
-}
-
-// start begins a turn, unless it is interrupted before: an engine elsewhere may have to be
-// waited for.
-func (s *session) start(ctx context.Context, cancel context.CancelFunc, question string, signals <-chan os.Signal) (*coordinator.Turn, error) {
-	if s.engine == nil {
-		return s.panel.Start(ctx, s.id, question)
-	}
-	started, watched := make(chan struct{}), make(chan bool)
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-			watched <- true
-		case <-started:
-			watched <- false
-		}
-	}()
-	t, err := s.panel.Start(ctx, s.id, question)
-	close(started)
-	if interrupted := <-watched; interrupted && err != nil {
-		return nil, fmt.Errorf("%w before the turn had begun", errQuit)
-	}
-	return t, err
 }
 
 // refused adds to why no turn began what can be done about a session that is busy.
