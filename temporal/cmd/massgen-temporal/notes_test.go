@@ -44,7 +44,7 @@ func TestNotesReachATurnThatRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := w.of(t)
 			w.settings.HistoryLimit = c.historyLimit
-			if p := w.note("In French"); p.ProcessState.ExitCode() == 0 || !strings.Contains(p.stderr.String(), `no turn is played in session "s"`) {
+			if p := w.note("In French"); p.ProcessState.ExitCode() == 0 || !strings.Contains(p.stderr.String(), `no turn of session "s" is played`) {
 				t.Errorf("before the turn: %s", p.stderr.String())
 			}
 			s, client, working, config := w.inMidTurn("worker")
@@ -73,7 +73,7 @@ func TestNotesReachATurnThatRuns(t *testing.T) {
 					t.Errorf("%s is sent\n%s", c.Model(), c.User())
 				}
 			}
-			if p := w.note("too late"); p.ProcessState.ExitCode() != 1 || !strings.Contains(p.stderr.String(), `no turn is played in session "s"`) {
+			if p := w.note("too late"); p.ProcessState.ExitCode() != 1 || !strings.Contains(p.stderr.String(), `no turn of session "s" is played`) {
 				t.Errorf("after the turn: exit status %d: %s", p.ProcessState.ExitCode(), p.stderr.String())
 			}
 		})
