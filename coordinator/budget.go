@@ -92,7 +92,7 @@ func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.R
 		return nil, unsent(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	word := make(chan spendWord, 1)
-	ask := spendAsk{key: b.key, most: amountOf(most.Tokens, most.USD), word: word}
+	ask := spendAsk{key: b.key, most: budget.Request(most.Tokens, most.USD), word: word}
 	select {
 	case b.purse.asks <- ask:
 	case <-ctx.Done():
@@ -135,7 +135,7 @@ func (b callBudget) Settle(usage *backends.Usage) {
 		b.end(nil)
 		return
 	}
-	spent := amountOf(usage.InputTokens+usage.OutputTokens, usage.CostUSD)
+	spent := budget.Request(usage.InputTokens+usage.OutputTokens, usage.CostUSD)
 	b.end(&spent)
 }
 
@@ -148,15 +148,6 @@ func (b callBudget) end(spent *budget.Amount) {
 		<-booked
 	case <-b.purse.closed:
 	}
-}
-
-// amountOf is what one request costs.
-func amountOf(tokens int, usd *float64) budget.Amount {
-	a := budget.Amount{Tokens: tokens, Calls: 1}
-	if usd != nil {
-		a.USD = budget.Dollars(*usd)
-	}
-	return a
 }
 
 // spending is the budget of a call's attempts, nil if there is none.

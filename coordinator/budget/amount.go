@@ -122,3 +122,13 @@ func tighter[N int | USD](a, b *N) *N {
 	}
 	return a
 }
+
+// Request is what one request costs that has so many tokens, of an unknown price if usd is
+// nil: that counts as none.
+func Request(tokens int, usd *float64) Amount {
+	a := Amount{Tokens: tokens, Calls: 1}
+	if usd != nil {
+		a.USD = Dollars(*usd)
+	}
+	return a
+}

@@ -34,7 +34,7 @@ func (g grants) Reserve(ctx context.Context, most backends.Cost) (backends.Reser
 		return nil, unsent(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	var refused string
-	err := g.update(ctx, reserveUpdate, reservation{g.key, g.try, amountOf(most.Tokens, most.USD)}, &refused)
+	err := g.update(ctx, reserveUpdate, reservation{g.key, g.try, budget.Request(most.Tokens, most.USD)}, &refused)
 	switch {
 	case ctx.Err() != nil:
 		g.Release() // it may have been granted meanwhile
@@ -56,7 +56,7 @@ func (g grants) Settle(usage *backends.Usage) {
 		g.end(nil)
 		return
 	}
-	spent := amountOf(usage.InputTokens+usage.OutputTokens, usage.CostUSD)
+	spent := budget.Request(usage.InputTokens+usage.OutputTokens, usage.CostUSD)
 	g.end(&spent)
 }
 
@@ -104,13 +104,4 @@ func (g grants) updateOnce(ctx context.Context, id, name string, arg, answer any
 // unsent is the error of an attempt that was not made.
 func unsent(kind backends.Kind, message string, cause error) error {
 	return &backends.Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
-}
-
-// amountOf is what one request costs.
-func amountOf(tokens int, usd *float64) budget.Amount {
-	a := budget.Amount{Tokens: tokens, Calls: 1}
-	if usd != nil {
-		a.USD = budget.Dollars(*usd)
-	}
-	return a
 }
