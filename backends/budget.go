@@ -54,3 +54,9 @@ func BudgetFrom(ctx context.Context) Budget {
 	b, _ := ctx.Value(budgetKey{}).(Budget)
 	return b
 }
+
+// Unpaid is the error of an attempt that a budget has no room for, or that was given up while
+// it waited for some: it was not made, and costs nothing.
+func Unpaid(kind Kind, message string, cause error) error {
+	return &Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
+}

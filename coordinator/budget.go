@@ -89,16 +89,16 @@ type callBudget struct {
 // Reserve asks the loop, and waits for its word.
 func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
 	if most.USD == nil && b.purse.priced {
-		return nil, unsent(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
+		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	word := make(chan spendWord, 1)
 	ask := spendAsk{key: b.key, most: budget.Request(most.Tokens, most.USD), word: word}
 	select {
 	case b.purse.asks <- ask:
 	case <-ctx.Done():
-		return nil, unsent(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
+		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
 	case <-b.purse.closed:
-		return nil, unsent(backends.KindBudget, "the turn is over", nil)
+		return nil, backends.Unpaid(backends.KindBudget, "the turn is over", nil)
 	}
 	var w spendWord
 	select {
@@ -109,21 +109,16 @@ func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.R
 		default:
 		}
 	case <-b.purse.closed:
-		return nil, unsent(backends.KindBudget, "the turn is over", nil)
+		return nil, backends.Unpaid(backends.KindBudget, "the turn is over", nil)
 	}
 	switch {
 	case w.refused != "":
-		return nil, unsent(backends.KindBudget, w.refused, nil)
+		return nil, backends.Unpaid(backends.KindBudget, w.refused, nil)
 	case ctx.Err() != nil: // also for one that was granted meanwhile
 		b.Release()
-		return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
 	}
 	return b, nil
-}
-
-// unsent is the error of an attempt that was not made.
-func unsent(kind backends.Kind, message string, cause error) error {
-	return &backends.Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
 }
 
 // Release implements backends.Reservation.

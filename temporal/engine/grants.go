@@ -31,18 +31,18 @@ type grants struct {
 // Reserve implements backends.Budget.
 func (g grants) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
 	if most.USD == nil && g.priced {
-		return nil, unsent(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
+		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	var refused string
 	err := g.update(ctx, reserveUpdate, reservation{g.key, g.try, budget.Request(most.Tokens, most.USD)}, &refused)
 	switch {
 	case ctx.Err() != nil:
 		g.Release() // it may have been granted meanwhile
-		return nil, unsent(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
 	case err != nil:
-		return nil, unsent(backends.KindBudget, err.Error(), err)
+		return nil, backends.Unpaid(backends.KindBudget, err.Error(), err)
 	case refused != "":
-		return nil, unsent(backends.KindBudget, refused, nil)
+		return nil, backends.Unpaid(backends.KindBudget, refused, nil)
 	}
 	return g, nil
 }
@@ -99,9 +99,4 @@ func (g grants) updateOnce(ctx context.Context, id, name string, arg, answer any
 		return err
 	}
 	return handle.Get(ctx, answer)
-}
-
-// unsent is the error of an attempt that was not made.
-func unsent(kind backends.Kind, message string, cause error) error {
-	return &backends.Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
 }
