@@ -97,6 +97,11 @@ func givenUp(w world, reopen func() world) {
 	if t := turns[0]; t.Status != kernel.Cut || !t.Ended.IsZero() || t.Question != "one" {
 		w.Errorf("the turn that was given up: %+v", t)
 	}
+	hits, err := w.Search(ctx, "one", 0)
+	w.ok(err)
+	if len(hits) != 1 || hits[0].Turn != 1 {
+		w.Errorf("hits in the turn that was given up: %+v", hits)
+	}
 	w.same("the history", []string{"two -> second"}, w.history("s"))
 	w.ok(w.Check(ctx))
 }

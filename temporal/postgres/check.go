@@ -11,10 +11,10 @@ import (
 )
 
 // Check looks for damage: in texts that are not what their hashes say, in turns whose
-// texts are gone, and in histories whose links do not lead to the first turn. It reads
+// texts are gone or that no search can find, and in histories whose links do not lead to the first turn. It reads
 // all there is. Of its files the server takes care itself.
 func (s *Store) Check(ctx context.Context) error {
-	return errors.Join(s.checkTexts(ctx), s.checkNames(ctx), s.checkHistories(ctx))
+	return errors.Join(s.checkTexts(ctx), s.checkNames(ctx), s.checkWords(ctx), s.checkHistories(ctx))
 }
 
 func (s *Store) checkTexts(ctx context.Context) error {
@@ -32,6 +32,16 @@ func (s *Store) checkNames(ctx context.Context) error {
 		WHERE needed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM refs WHERE turn = turns.id AND text = needed) LIMIT 1`)
 	if err == nil && len(bad) > 0 {
 		err = fmt.Errorf("check: the store %s is damaged: a turn of session %s does not keep its texts", s.name, bad[0])
+	}
+	return err
+}
+
+// checkWords looks for turns that are over, and that Search does not know.
+func (s *Store) checkWords(ctx context.Context) error {
+	bad, err := rowsOf(ctx, s, "check", pgx.RowTo[string],
+		"SELECT name FROM turns JOIN sessions ON sessions.id = session WHERE words IS NULL AND status <> 'running' LIMIT 1")
+	if err == nil && len(bad) > 0 {
+		err = fmt.Errorf("check: the store %s is damaged: a turn of session %s is over, and no search finds it", s.name, bad[0])
 	}
 	return err
 }

@@ -107,6 +107,7 @@ func TestDamage(t *testing.T) {
 	for change, want := range map[string]string{
 		"UPDATE texts SET data = 'x' WHERE data = 'answer'": "is not what was stored",
 		"DELETE FROM refs":                                          "does not keep its texts",
+		"UPDATE turns SET words = NULL":                             "a turn of session s is over, and no search finds it",
 		"UPDATE sessions SET head = NULL":                           "the history of session s has 0 turns, and 1 have an answer",
 		"UPDATE sessions SET head = sha256('q')":                    "is no link",
 		"DROP TABLE events CASCADE; DROP TABLE turns, refs CASCADE": "is damaged: put a copy from before in its place",

@@ -167,13 +167,25 @@ func (w *writer) keep(id string, r running) rows {
 	if row.session == 0 {
 		row.session = w.newSession(sessions.Session{ID: id, Created: r.at, Updated: r.at, Metadata: sessions.ParseID(id)})
 	}
-	w.exec("UPDATE turns SET status = $3 WHERE session = $1 AND number = $2 AND status = 'running'", row.session, r.number-1, kernel.Cut)
+	w.cut(row.session, r.number-1)
 	w.exec("UPDATE sessions SET turns = $2, updated = $3 WHERE id = $1", row.session, r.number, r.at)
 	row.turn = w.id(insertTurn, turnArgs(row.session, sessions.Turn{
 		Number: r.number, Question: r.question, Status: sessions.Running, Started: r.at,
 	})...)
 	w.keepText(row.turn, []byte(r.question))
 	return row
+}
+
+// cut ends a turn that was interrupted and that another follows. Like each turn that
+// is over, it can be found by its words from now on.
+func (w *writer) cut(session int64, turn int) {
+	var question []byte
+	if w.row(`
+		SELECT data FROM turns JOIN texts ON sha256 = question
+		WHERE session = $1 AND number = $2 AND status = 'running'`, []any{session, turn}, &question) {
+		w.exec("UPDATE turns SET status = $3, words = $4::tsvector WHERE session = $1 AND number = $2",
+			session, turn, kernel.Cut, vector(string(question), ""))
+	}
 }
 
 // newSession adds a session that has no turns yet.
