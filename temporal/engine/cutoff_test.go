@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// TestCutOffIsNotCancelled: only what somebody cancelled has come to its result, and what has
-// come to another in spite of its cut.
+// TestCutOffIsNotCancelled: an effect that the server has lost sight of is done again, unless
+// it has come to a result in spite of its cut, and is none that somebody wanted to end.
 func TestCutOffIsNotCancelled(t *testing.T) {
 	cut := machine.ModelReply{Failure: &machine.Failure{Kind: string(backends.KindCancelled)}}
 	cutTool := machine.ToolReply{State: machine.ToolCancelled}
@@ -20,13 +20,14 @@ func TestCutOffIsNotCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error
 		ev    machine.Event
-		want  bool
+		again bool
 	}{
 		"it goes on":           {nil, cut, false},
 		"a call is cancelled":  {temporal.NewCanceledError(), cut, false},
 		"a tool is cancelled":  {temporal.NewCanceledError(), cutTool, false},
 		"a call is cut off":    {unreachable, cut, true},
 		"a tool is cut off":    {unreachable, cutTool, true},
+		"no cause is named":    {context.Canceled, cutTool, true},
 		"a reply came first":   {unreachable, machine.ModelReply{Hash: "h"}, false},
 		"a failure came first": {unreachable, machine.ModelReply{Failure: &machine.Failure{Kind: "auth"}}, false},
 		"a result came first":  {unreachable, machine.ToolReply{}, false},
@@ -35,8 +36,9 @@ func TestCutOffIsNotCancelled(t *testing.T) {
 		if c.cause != nil {
 			cancel(c.cause)
 		}
-		if got := isCutOff(ctx, c.ev); got != c.want {
-			t.Errorf("%s: %v", name, got)
+		r, err := told(ctx, c.ev)
+		if done := r.Model != nil || r.Tool != nil; done == c.again || (err != nil) != c.again {
+			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 		cancel(nil)
 	}

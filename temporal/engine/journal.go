@@ -124,9 +124,9 @@ func (p *player) forget(key machine.Key) {
 			continue
 		}
 	}
-	if p.words[key] != nil {
-		p.say(key, "its worker is lost")
-		delete(p.words, key)
+	if p.permits[key] != nil {
+		p.tell(key, "its worker is lost")
+		delete(p.permits, key)
 	}
 }
 

@@ -65,17 +65,17 @@ func (p *player) reserve(ctx workflow.Context, r reservation) (refused string, e
 		return "its worker is lost", nil
 	}
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Reserving{At: at, Key: r.Key, Most: r.Most} }})
-	w := p.word(r.Key)
-	if err := workflow.Await(ctx, func() bool { return w.said || p.isDone() }); err != nil {
+	mine := p.permit(r.Key)
+	if err := workflow.Await(ctx, func() bool { return mine.decided || p.isDone() }); err != nil {
 		return "", fmt.Errorf("wait for the budget: %w", err)
 	}
-	if !w.said {
+	if !mine.decided {
 		return "the turn is over", nil
 	}
-	if p.words[r.Key] == w {
-		delete(p.words, r.Key)
+	if p.permits[r.Key] == mine {
+		delete(p.permits, r.Key)
 	}
-	return w.refused, nil
+	return mine.refused, nil
 }
 
 // settle returns when the end of an attempt is booked. One that waits was given up.
@@ -88,9 +88,9 @@ func (p *player) settle(ctx workflow.Context, s settlement) error {
 		event: func(at kernel.Time) turn.Event { return turn.Settled{At: at, Key: s.Key, Spent: s.Spent} },
 		stands: func() {
 			booked = true
-			if p.words[s.Key] != nil {
-				p.say(s.Key, "it was given up")
-				delete(p.words, s.Key)
+			if p.permits[s.Key] != nil {
+				p.tell(s.Key, "it was given up")
+				delete(p.permits, s.Key)
 			}
 		},
 	})

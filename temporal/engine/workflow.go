@@ -28,7 +28,7 @@ type player struct {
 	cancel  map[int]workflow.CancelFunc
 	wake    kernel.Time
 	unwake  workflow.CancelFunc
-	words   map[machine.Key]*word
+	permits map[machine.Key]*permit
 	tries   map[machine.Key]int // of calls whose worker was lost
 	cut     bool                // an interrupt was taken
 	hearing bool                // a note is looked for in the store
@@ -41,9 +41,9 @@ type player struct {
 	unattended bool
 }
 
-// word is the machine's about an attempt, once it is said.
-type word struct {
-	said    bool
+// permit says that the machine lets an attempt be sent, or why not, once it is decided.
+type permit struct {
+	decided bool
 	refused string
 }
 
@@ -53,7 +53,7 @@ func play(ctx workflow.Context, in request) error {
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	p := &player{
 		in: in, root: root,
-		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, words: map[machine.Key]*word{}, tries: map[machine.Key]int{},
+		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, permits: map[machine.Key]*permit{}, tries: map[machine.Key]int{},
 		questions: map[machine.Key]*question{},
 	}
 	if err := p.listen(ctx); err != nil {
@@ -175,9 +175,9 @@ func (p *player) feed(ev turn.Event) ([]machine.Effect, error) {
 		case turn.Finish:
 			p.over = true
 		case turn.Granted:
-			p.say(c.Key, "")
+			p.tell(c.Key, "")
 		case turn.Refused:
-			p.say(c.Key, c.Why)
+			p.tell(c.Key, c.Why)
 		case turn.Ask:
 			p.ask(c.Ask)
 		}
@@ -210,15 +210,15 @@ func (p *player) wakeAt(at kernel.Time) {
 	})
 }
 
-// word is that of an attempt, which waits for it or is to come.
-func (p *player) word(key machine.Key) *word {
-	if p.words[key] == nil {
-		p.words[key] = &word{}
+// permit is that of an attempt, which waits for it or is to come.
+func (p *player) permit(key machine.Key) *permit {
+	if p.permits[key] == nil {
+		p.permits[key] = &permit{}
 	}
-	return p.words[key]
+	return p.permits[key]
 }
 
-// say tells an attempt that it may be sent, or why it is not.
-func (p *player) say(key machine.Key, refused string) {
-	*p.word(key) = word{said: true, refused: refused}
+// tell tells an attempt that it may be sent, or why it is not.
+func (p *player) tell(key machine.Key, refused string) {
+	*p.permit(key) = permit{decided: true, refused: refused}
 }
