@@ -222,7 +222,7 @@ func TestResumedTurnIsShownWhatItWasBegunWith(t *testing.T) {
 			t.Fatal(err)
 		}
 		begins := newTurn("s", begun.Turn, weather[4])
-		described, err := p.prepare(t.Context(), begins, begun.History)
+		described, err := p.prepare(t.Context(), begins, begun)
 		if err != nil {
 			t.Fatal(err)
 		}

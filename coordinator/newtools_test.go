@@ -198,7 +198,7 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		described, err := p.prepare(t.Context(), handle, begun.History)
+		described, err := p.prepare(t.Context(), handle, begun)
 		if err != nil {
 			t.Fatal(err)
 		}

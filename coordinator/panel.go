@@ -30,12 +30,14 @@ type Journal interface {
 	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
 }
 
-// Turns are those of the conversations. Begin holds a session for a turn; End lets go
+// Turns are those of the conversations. Begin holds a session for a turn, and NoteCut says
+// what the interrupted one has cost that this one gives up by its first event; End lets go
 // of it, and adds the turn to the history if it has an answer. Commit does the same and
 // goes on holding the session, for calls that follow the answer: End then adds their
 // usage to what is kept.
 type Turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
+	NoteCut(ctx context.Context, session string, turn int, usage sessions.Usage) error
 	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
@@ -295,7 +297,7 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
 	t := newTurn(session, begun.Turn, question)
-	if err := p.accept(ctx, t, begun.History); err != nil {
+	if err := p.accept(ctx, t, begun); err != nil {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, t.number, refused))
 	}
@@ -316,13 +318,13 @@ func CheckQuestion(question string) error {
 }
 
 // accept writes the turn to the journal and sets its engine going.
-func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
+func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error {
 	if p.opts.BeforeTurn != nil {
 		if err := p.opts.BeforeTurn(ctx, t); err != nil {
 			return fmt.Errorf("before turn %d: %w", t.number, err)
 		}
 	}
-	described, err := p.prepare(ctx, t, history)
+	described, err := p.prepare(ctx, t, begun)
 	if err != nil {
 		return err
 	}
@@ -339,8 +341,11 @@ func (p *Panel) accept(ctx context.Context, t *Turn, history kernel.Ref) error {
 }
 
 // prepare fixes all that the turn is played by, its tools among it.
-func (p *Panel) prepare(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
-	described, err := p.describe(ctx, t, history)
+func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (machine.Turn, error) {
+	if err := p.giveUp(ctx, t, begun.Interrupted); err != nil {
+		return machine.Turn{}, err
+	}
+	described, err := p.describe(ctx, t, begun.History)
 	if err != nil {
 		return described, fmt.Errorf("store turn %d: %w", t.number, err)
 	}

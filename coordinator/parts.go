@@ -35,7 +35,7 @@ func (p *Panel) Prepare(ctx context.Context, session, question string, begun ses
 		return turn.Accepted{}, fmt.Errorf("the turn is asked of the agents %s, and played by %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
 	}
 	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
-	described, err := p.prepare(ctx, t, begun.History)
+	described, err := p.prepare(ctx, t, begun)
 	if err != nil {
 		return turn.Accepted{}, err
 	}

@@ -164,7 +164,7 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Du
 		t.Fatal(err)
 	}
 	handle := newTurn("s", begun.Turn, "energy")
-	described, err := p.prepare(t.Context(), handle, begun.History)
+	described, err := p.prepare(t.Context(), handle, begun)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,6 +165,27 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 	})
 }
 
+// TestAnotherQuestionGivesUp what was interrupted, and what that has cost stays known.
+func TestAnotherQuestionGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		leave(t, store, 4, func(*turn.Accepted) {})
+		next, err := p.Start(t.Context(), "left", "wind")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(t, next)
+		turns, err := store.Turns(t.Context(), "left", 0)
+		if err != nil || len(turns) != 2 || turns[0].Status != kernel.Cut || turns[0].Usage.Calls != 6 || turns[0].Usage.UnknownCalls != 3 {
+			t.Errorf("the turns are %+v, %v", turns, err)
+		}
+		if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.Calls != 6+turns[1].Usage.Calls {
+			t.Errorf("the session is %+v, %v", s, err)
+		}
+	})
+}
+
 // TestJournalThatBreaksTheMachine was imported: no turn is shown less than none.
 func TestJournalThatBreaksTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +212,8 @@ func TestJournalThatBreaksTheMachine(t *testing.T) {
 	})
 }
 
-// TestTurnWithoutJournal has neither way on: a store may have lost it.
+// TestTurnWithoutJournal has neither way on, as a store may have lost it, and does not keep
+// another question from being asked: what it has cost is unknown then.
 func TestTurnWithoutJournal(t *testing.T) {
 	_, store := panelOf(t, 3, agree, nil, nil)
 	begun, err := store.Begin(t.Context(), "left", "energy")
@@ -211,6 +233,15 @@ func TestTurnWithoutJournal(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "its journal is empty") {
 			t.Errorf("%v", err)
 		}
+	}
+	p, _ = panelOf(t, 3, agree, nil, func(o *Options) { o.Store = store })
+	next, err := p.Start(t.Context(), "left", "wind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, next)
+	if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.UnknownCalls != 1 {
+		t.Errorf("the session is %+v, %v", s, err)
 	}
 }
 

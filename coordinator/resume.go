@@ -180,6 +180,21 @@ func (p *Panel) Abandon(ctx context.Context, session string) (question string, e
 	return question, nil
 }
 
+// giveUp notes what the interrupted turn has cost that a turn follows, if there is one.
+func (p *Panel) giveUp(ctx context.Context, t *Turn, interrupted int) error {
+	if interrupted == 0 {
+		return nil
+	}
+	usage := turn.Usage{Calls: 1, UnknownCalls: 1} // of a journal that cannot be read, so that the sums say that they are not known
+	if events, err := readJournal(ctx, p.opts.Store, t.session, interrupted); err == nil {
+		usage = usageOfCut(events)
+	}
+	if err := p.opts.Store.NoteCut(ctx, t.session, t.number, sessions.Usage(usage)); err != nil {
+		return fmt.Errorf("give up turn %d: %w", interrupted, err)
+	}
+	return nil
+}
+
 // abandoned returns what a turn was asked, and what it has come to without its result.
 func abandoned(ctx context.Context, store Store, session string, number int) (string, sessions.Ended, error) {
 	ended := sessions.Ended{Status: kernel.Cut}

@@ -45,6 +45,7 @@ type memoryRunning struct {
 	question string
 	began    int64
 	kept     *memoryTurn // nil before there is anything to keep
+	cut      Usage       // of the turn that it gives up
 	// committed says that only usage may be added.
 	committed bool
 }
@@ -122,6 +123,22 @@ func (m *Memory) mayHold(ctx context.Context, id string) error {
 	return nil
 }
 
+// NoteCut says what the calls of an interrupted turn have cost, which the running turn
+// after it gives up: it counts from the running turn's first event on, and after that
+// NoteCut does nothing.
+func (m *Memory) NoteCut(ctx context.Context, id string, turn int, u Usage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r, err := m.held(id, turn)
+	if err == nil {
+		r.cut = u
+	}
+	return err
+}
+
 // Append adds one event to the journal of a running turn. Every text that the
 // event names must have been put.
 func (m *Memory) Append(ctx context.Context, id string, turn int, event []byte) error {
@@ -170,7 +187,9 @@ func (m *Memory) keep(id string, r *memoryRunning) *memoryTurn {
 		m.sessions[id] = s
 	}
 	if s.Turns > 0 && s.turns[s.Turns-1].Status == Running {
-		s.turns[s.Turns-1].Status = kernel.Cut
+		given := s.turns[s.Turns-1]
+		given.Status, given.Usage = kernel.Cut, r.cut
+		s.Usage = s.Usage.Plus(r.cut)
 	}
 	s.Turns, s.Updated = r.number, now()
 	r.kept = &memoryTurn{

@@ -19,8 +19,9 @@ type running struct {
 	began    int64
 	lock     *fileLock
 
-	mu        sync.Mutex // one change of the turn at a time
-	row       rows       // zero before there is anything to keep
+	mu        sync.Mutex     // one change of the turn at a time
+	row       rows           // zero before there is anything to keep
+	cut       sessions.Usage // of the turn that it gives up
 	committed bool
 	over      bool
 }
@@ -108,6 +109,16 @@ func (s *Store) lastTurn(ctx context.Context, id string) (last lastTurn, err err
 	return last, fault(s.path, "read session "+id, err)
 }
 
+// NoteCut says what the calls of an interrupted turn have cost, which the running turn
+// after it gives up: it counts from the running turn's first event on, and after that
+// NoteCut does nothing.
+func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error {
+	return s.during(id, turn, func(r *running) error {
+		r.cut = u
+		return ctx.Err()
+	})
+}
+
 // Append adds one event to the journal of a running turn. Every text that the
 // event names must have been put. When Append returns, the event is on disk.
 func (s *Store) Append(ctx context.Context, id string, turn int, event []byte) error {
@@ -161,12 +172,23 @@ func (w *writer) keep(id string, r *running) rows {
 			ID: id, Created: time.UnixMilli(now), Updated: time.UnixMilli(now), Metadata: sessions.ParseID(id),
 		})
 	}
-	w.exec("UPDATE turns SET status = ? WHERE session = ? AND number = ? AND status = 'running'", kernel.Cut, row.session, r.number-1)
+	w.cut(row.session, r.number-1, r.cut)
 	w.exec("UPDATE sessions SET turns = ?, updated = ? WHERE id = ?", r.number, now, row.session)
 	row.turn = w.newTurn(row.session, sessions.Turn{
 		Number: r.number, Question: r.question, Status: sessions.Running, Started: time.UnixMilli(now),
 	})
 	return row
+}
+
+// cut ends a turn that was interrupted and that another follows.
+func (w *writer) cut(session int64, turn int, u sessions.Usage) {
+	given := w.exec(`
+		UPDATE turns SET status = ?, calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, unknown_calls = ?, cost_usd = ?
+		WHERE session = ? AND number = ? AND status = 'running'`,
+		kernel.Cut, u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls, cost(u), session, turn)
+	if given > 0 {
+		w.addUp(session, sessions.Turn{Usage: u})
+	}
 }
 
 // newSession adds a session that has no turns yet.

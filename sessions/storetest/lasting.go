@@ -79,7 +79,7 @@ func interrupted(w world, reopen func() world) {
 
 // givenUp has a turn that nobody is at work on any more, and asks something else.
 func givenUp(w world, reopen func() world) {
-	ctx := w.Context()
+	ctx, had := w.Context(), sessions.Usage{Calls: 2, InputTokens: 30, UnknownCalls: 1}
 	w.begin("s", "one")
 	w.event("s", 1, "x")
 	w.crash()
@@ -88,14 +88,24 @@ func givenUp(w world, reopen func() world) {
 	w.ok(w.End(ctx, "s", 2, sessions.Ended{Status: kernel.AllFailed})) // nothing was journaled
 	w.interrupted("one")
 	w.begin("s", "two")
+	w.ok(w.NoteCut(ctx, "s", 2, sessions.Usage{Calls: 5}))
+	w.ok(w.NoteCut(ctx, "s", 2, had))
+	w.interrupted()
+	w.same("calls before the first event", 0, w.session("s").Usage.Calls)
+	w.event("s", 2)
+	w.ok(w.NoteCut(ctx, "s", 2, sessions.Usage{Calls: 7}))
 	w.event("s", 2)
 	w.interrupted()
 	w.ok(w.End(ctx, "s", 2, answered("second")))
 	w.interrupted()
 	turns, err := w.Turns(ctx, "s", 0)
 	w.ok(err)
-	if t := turns[0]; t.Status != kernel.Cut || !t.Ended.IsZero() || t.Question != "one" {
+	if t := turns[0]; t.Status != kernel.Cut || !t.Ended.IsZero() || t.Question != "one" || t.Usage.Calls != had.Calls {
 		w.Errorf("the turn that was given up: %+v", t)
+	}
+	w.same("calls of the session", had.Calls+turns[1].Usage.Calls, w.session("s").Usage.Calls)
+	if err := w.NoteCut(ctx, "s", 2, had); err == nil {
+		w.Error("something was noted for a turn that is over")
 	}
 	hits, err := w.Search(ctx, "one", 0)
 	w.ok(err)
@@ -103,6 +113,17 @@ func givenUp(w world, reopen func() world) {
 		w.Errorf("hits in the turn that was given up: %+v", hits)
 	}
 	w.same("the history", []string{"two -> second"}, w.history("s"))
+
+	w.begin("t", "one")
+	w.event("t", 1)
+	w.ok(w.Leave(ctx, "t", 1))
+	w.begin("t", "two")
+	w.ok(w.NoteCut(ctx, "t", 2, had))
+	w.ok(w.Leave(ctx, "t", 2))
+	w.begin("t", "three")
+	w.event("t", 2)
+	w.same("calls that were noted for a turn that was left", 0, w.session("t").Usage.Calls)
+	w.ok(w.Leave(ctx, "t", 2))
 	w.ok(w.Check(ctx))
 }
 

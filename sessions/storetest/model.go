@@ -85,6 +85,10 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 			text := someText().Draw(t, "text")
 			p.both(t, func(s Store) (any, error) { return s.Put(p.ctx, []byte(text)) })
 		},
+		"note cut": func(t *rapid.T) {
+			id, u := someID().Draw(t, "id"), sessions.Usage{Calls: rapid.IntRange(0, 2).Draw(t, "calls")}
+			p.only(t, func(s Store) error { return s.NoteCut(p.ctx, id, p.turns[id], u) })
+		},
 		"end": func(t *rapid.T) {
 			id, e := someID().Draw(t, "id"), sessions.Ended{Status: kernel.Completed, Winner: "w", Answer: someText().Draw(t, "answer")}
 			switch {

@@ -33,6 +33,7 @@ type Holding interface {
 // Turns begin and end.
 type Turns interface {
 	Begin(ctx context.Context, id, question string) (sessions.Begun, error)
+	NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error
 	Commit(ctx context.Context, id string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, id string, turn int, ended sessions.Ended) error
 }

@@ -132,7 +132,7 @@ func (w *writer) take(s *Store, id string) (at time.Time) {
 		INSERT INTO holds (name, owner, turn, question, began, until)
 		VALUES ($1, $2, 0, '', nextval('moments'), clock_timestamp() + $3::float8 * interval '1 second')
 		ON CONFLICT (name) DO UPDATE
-		SET owner = excluded.owner, turn = 0, question = '', began = excluded.began, until = excluded.until
+		SET owner = excluded.owner, turn = 0, question = '', cut = '{}', began = excluded.began, until = excluded.until
 		WHERE holds.until < clock_timestamp()
 		RETURNING `+now, []any{id, s.owner, s.lease.Seconds()}, &at)
 	if !taken {
@@ -157,8 +157,9 @@ func (s *Store) alone(ctx context.Context, id, what string, run func(context.Con
 type running struct {
 	number   int
 	question string
-	row      rows      // its turn is 0 before there is anything to keep
-	at       time.Time // now, by the server's clock
+	row      rows           // its turn is 0 before there is anything to keep
+	cut      sessions.Usage // of the turn that it gives up
+	at       time.Time      // now, by the server's clock
 	// committed says that only usage and events may be added.
 	committed bool
 }
@@ -174,7 +175,7 @@ func (w *writer) mine(s *Store, id string, turn int) running {
 	held := w.row(`
 		UPDATE holds SET until = greatest(until, clock_timestamp() + $4::float8 * interval '1 second')
 		WHERE name = $1 AND owner = $2 AND turn = $3
-		RETURNING question, `+now, []any{id, s.owner, turn, s.lease.Seconds()}, &question, &r.at)
+		RETURNING question, cut, `+now, []any{id, s.owner, turn, s.lease.Seconds()}, &question, &r.cut, &r.at)
 	if !held {
 		w.notMine(s, id, turn)
 	}

@@ -88,6 +88,21 @@ func TestLeaseThatIsOver(t *testing.T) {
 	}
 	_, err = lost.Begin(ctx, "s", "again")
 	ok(t, err)
+
+	// What an owner has noted for its turn is not for that of whoever takes its place.
+	ok(t, lost.Append(ctx, "s", 2, []byte("one")))
+	ok(t, lost.Leave(ctx, "s", 2))
+	_, err = lost.Begin(ctx, "s", "and again")
+	ok(t, err)
+	ok(t, lost.NoteCut(ctx, "s", 3, sessions.Usage{Calls: 5}))
+	expire(t, other)
+	_, err = other.Begin(ctx, "s", "something else")
+	ok(t, err)
+	ok(t, other.Append(ctx, "s", 3, []byte("one")))
+	if s, err := other.Session(ctx, "s"); err != nil || s.Usage.Calls != 0 {
+		t.Errorf("calls of the session: %d, %v", s.Usage.Calls, err)
+	}
+	says(t, lost.NoteCut(ctx, "s", 3, sessions.Usage{Calls: 5}), "another process holds")
 }
 
 // expire ends all leases of a store.

@@ -106,6 +106,16 @@ func (last lastTurn) begun(turn int) sessions.Begun {
 	return b
 }
 
+// NoteCut says what the calls of an interrupted turn have cost, which the running turn
+// after it gives up: it counts from the running turn's first event on, and after that
+// NoteCut does nothing.
+func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error {
+	return s.change(ctx, "note what a turn of session "+id+" has cost", func(w *writer) {
+		w.mine(s, id, turn)
+		w.exec("UPDATE holds SET cut = $2 WHERE name = $1", id, u)
+	})
+}
+
 // Append adds one event to the journal of a running turn. Every text that the
 // event names must have been put. When Append returns, the event is committed.
 func (s *Store) Append(ctx context.Context, id string, turn int, event []byte) error {
@@ -167,7 +177,7 @@ func (w *writer) keep(id string, r running) rows {
 	if row.session == 0 {
 		row.session = w.newSession(sessions.Session{ID: id, Created: r.at, Updated: r.at, Metadata: sessions.ParseID(id)})
 	}
-	w.cut(row.session, r.number-1)
+	w.cut(row.session, r.number-1, r.cut)
 	w.exec("UPDATE sessions SET turns = $2, updated = $3 WHERE id = $1", row.session, r.number, r.at)
 	row.turn = w.id(insertTurn, turnArgs(row.session, sessions.Turn{
 		Number: r.number, Question: r.question, Status: sessions.Running, Started: r.at,
@@ -178,13 +188,18 @@ func (w *writer) keep(id string, r running) rows {
 
 // cut ends a turn that was interrupted and that another follows. Like each turn that
 // is over, it can be found by its words from now on.
-func (w *writer) cut(session int64, turn int) {
+func (w *writer) cut(session int64, turn int, u sessions.Usage) {
 	var question []byte
 	if w.row(`
 		SELECT data FROM turns JOIN texts ON sha256 = question
 		WHERE session = $1 AND number = $2 AND status = 'running'`, []any{session, turn}, &question) {
-		w.exec("UPDATE turns SET status = $3, words = $4::tsvector WHERE session = $1 AND number = $2",
-			session, turn, kernel.Cut, vector(string(question), ""))
+		w.exec(`
+			UPDATE turns SET status = $3, words = $4::tsvector, calls = $5, input_tokens = $6, output_tokens = $7,
+				cached_tokens = $8, unknown_calls = $9, cost_usd = $10
+			WHERE session = $1 AND number = $2`,
+			session, turn, kernel.Cut, vector(string(question), ""),
+			u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls, cost(u))
+		w.addUp(session, 0, u)
 	}
 }
 
