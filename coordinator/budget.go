@@ -212,7 +212,7 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 		return a, err
 	}
 	if limit := a.Unknown.Breaks(a.Session); limit != "" {
-		return a, fmt.Errorf("what the calls of session %s cost is not known, so that %s cannot hold for it: begin another session", session, limit)
+		return a, fmt.Errorf("what the calls of session %s have used is not known, so that %s cannot hold for it: begin another session", session, limit)
 	}
 	return a, nil
 }
@@ -229,7 +229,7 @@ func (p *Panel) allowanceNow(ctx context.Context, e *engine, branched bool) (bud
 	unknown := e.machine.Unknown(!branched)
 	limit := cmp.Or(unknown.Breaks(now.Limits), unknown.Breaks(now.Session))
 	if limit != "" {
-		return now, fmt.Errorf("what its calls have cost so far is not known, so that %s cannot hold: leave it out, or start the turn over", limit)
+		return now, fmt.Errorf("what its calls have used so far is not known, so that %s cannot hold: leave it out, or start the turn over", limit)
 	}
 	return now, nil
 }

@@ -76,7 +76,7 @@ func TestCallsUnderWayOfTurnsWithoutBudgetStaySpent(t *testing.T) {
 func refused(t *testing.T, p *Panel, limit string) {
 	t.Helper()
 	_, err := p.Start(t.Context(), "s", "energy")
-	if err == nil || !strings.Contains(err.Error(), "what the calls of session s cost is not known, so that "+limit+" cannot hold") {
+	if err == nil || !strings.Contains(err.Error(), "what the calls of session s have used is not known, so that "+limit+" cannot hold") {
 		t.Errorf("error %v", err)
 	}
 }
