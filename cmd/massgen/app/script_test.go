@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("STATUS", filepath.Join(env.WorkDir, ".status"))
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", "atexit_sleep_ms=10") // the race detector lets a program end a second later
 			env.Values[serversKey{}] = scriptServers{}
 			return nil
 		},
@@ -217,6 +218,7 @@ func textsOf(messages []backends.Message, role string) []string {
 // behaviours are what a server of a script can do.
 func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	hang := backendtest.Reply{Fault: backendtest.HangBefore}
+	three := make(chan struct{})
 	list := map[string]func(backendtest.Call) backendtest.Reply{
 		"answers": answer,
 		"asides":  aside,
@@ -302,6 +304,17 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			r := answer(c)
 			r.Delay = 10 * time.Millisecond
 			return r
+		},
+		// No call is answered before there are three.
+		"answers-three": func(c backendtest.Call) backendtest.Reply {
+			if c.Number == 3 {
+				close(three)
+			}
+			select {
+			case <-three:
+			case <-time.After(20 * time.Second):
+			}
+			return answer(c)
 		},
 		// A model that was somehow told the key.
 		"tells-key": func(c backendtest.Call) backendtest.Reply {
