@@ -122,6 +122,7 @@ func (term *terminal) says(t *testing.T, answer string) {
 
 // TestClientsDecideAboutToolCalls, whose workers have nobody before them.
 func TestClientsDecideAboutToolCalls(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("a person says yes", func(t *testing.T) {
 		w := w.of(t)

@@ -49,6 +49,7 @@ func (w *world) checkUnrepeated(s *service, r coordinator.Result, repeated int) 
 }
 
 func TestTheOnlyWorkerIsKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s, client, working, config := w.inMidTurn("worker")
 	working[0].kill()
@@ -61,6 +62,7 @@ func TestTheOnlyWorkerIsKilled(t *testing.T) {
 // TestOneOfTwoWorkersIsKilled: the one that has the call of agent3 under way, so that the
 // other makes it again, or the other, so that nobody does.
 func TestOneOfTwoWorkersIsKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, repeated := range map[string]int{"the caller": 1, "the other": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -193,6 +195,7 @@ func TestBudgetHoldsOverWorkers(t *testing.T) {
 
 // TestNoWorker: a turn that nobody would play is refused.
 func TestNoWorker(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	client := w.ask(w.config(newService(t, agreeable).agents(3)...), "energy?")
 	<-client.ended

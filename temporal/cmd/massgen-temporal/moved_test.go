@@ -140,6 +140,7 @@ func isBetween(c backendtest.Call) bool {
 // calls. They go on elsewhere with the file that is there, no finished call is made again,
 // and what was kept with the answers is where all see it.
 func TestToolsMoveToAWorkerThatSeesTheirFolders(t *testing.T) {
+	t.Parallel()
 	m := newMovable(t, newWorld(t), isBetween, "SHARED/snapshots", "SHARED/agent1")
 	client := m.ask(m.config, "energy?")
 	m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })
@@ -180,6 +181,7 @@ func TestToolsMoveToAWorkerThatSeesTheirFolders(t *testing.T) {
 // TestToolCallUnderWayIsNotMadeAgain when its worker is killed: the agent is told that nobody
 // knows what has become of it, and goes on with its files elsewhere.
 func TestToolCallUnderWayIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
 	m := newMovable(t, newWorld(t), func(backendtest.Call) bool { return false }, "SHARED/snapshots", "SHARED/agent1")
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) }) // before the desk is closed
@@ -214,6 +216,7 @@ func TestToolCallUnderWayIsNotMadeAgain(t *testing.T) {
 // TestToolsThatCannotMove tells the agent which folder is missing, while agents without
 // folders go on elsewhere.
 func TestToolsThatCannotMove(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for key, folders := range map[string][2]string{
 		"cwd":              {"SHARED/snapshots", "work"},

@@ -34,6 +34,7 @@ func (w *world) signalNothing() {
 // TestNotesReachATurnThatRuns: from another process, and the one that follows the turn
 // tells of it; also if the worker is killed then, and if the turn goes on as a new run.
 func TestNotesReachATurnThatRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, c := range map[string]struct {
 		kill         bool

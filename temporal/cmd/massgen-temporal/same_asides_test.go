@@ -40,6 +40,7 @@ func attentive(c backendtest.Call) backendtest.Reply {
 // facts after the answer, come to the same journals, and to the same topic, facts and
 // summary.
 func TestEnginesMakeTheSameAsides(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	played := scenario{name: "asides", agents: 2, reply: attentive, config: []string{
 		`topic: {detect: true, backend: {base_url: "$URL", model: topic}}`,

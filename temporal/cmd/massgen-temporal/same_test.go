@@ -90,6 +90,7 @@ func alone(c backendtest.Call) backendtest.Reply {
 // TestEnginesAndStoresDoTheSame plays each scenario here, on SQLite, and on Temporal with
 // two workers, on PostgreSQL. The services give their answers in the same order.
 func TestEnginesAndStoresDoTheSame(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, s := range append(scenarios(), toolScenarios()...) {
 		t.Run(s.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 // its worker. The program goes on with the turn by itself when nobody is at work on it any
 // more, and makes no finished call again, of a model or of a tool.
 func TestLocalEngineFinishesWhatWasTerminated(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settings.Lease = 5 * time.Second
 	m := newMovable(t, w, isBetween, "SHARED/snapshots", "SHARED/agent1")

@@ -76,6 +76,7 @@ func (w *world) playWriting(kill bool) (told []string) {
 // TestToolsStayOnOneWorker, whose folder the agent sees in all of its calls. Where that is
 // lost, the agent is told, and no other folder is taken for it.
 func TestToolsStayOnOneWorker(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("all live", func(t *testing.T) {
 		told := w.of(t).playWriting(false)
