@@ -30,23 +30,23 @@ type Journal interface {
 	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
 }
 
-// Turns are those of the conversations. Begin holds a session for a turn, and NoteCut says
-// what the interrupted one has cost that this one gives up by its first event; End lets go
+// Turns are those of the conversations. Begin holds a session for a turn; End lets go
 // of it, and adds the turn to the history if it has an answer. Commit does the same and
 // goes on holding the session, for calls that follow the answer: End then adds their
 // usage to what is kept.
 type Turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
-	NoteCut(ctx context.Context, session string, turn int, usage sessions.Usage) error
 	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
 // Unfinished are the turns that have no end. Resume holds a session for its last one,
-// at which nobody is at work; Leave lets go of one, and leaves its journal as it is.
+// at which nobody is at work; Leave lets go of one, and leaves its journal as it is; NoteCut
+// says what it has cost, for a running turn that gives it up by its first event.
 type Unfinished interface {
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	Leave(ctx context.Context, session string, turn int) error
+	NoteCut(ctx context.Context, session string, turn int, usage sessions.Usage) error
 }
 
 // Sessions keeps the conversations.

@@ -33,7 +33,6 @@ type Holding interface {
 // Turns begin and end.
 type Turns interface {
 	Begin(ctx context.Context, id, question string) (sessions.Begun, error)
-	NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error
 	Commit(ctx context.Context, id string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, id string, turn int, ended sessions.Ended) error
 }
@@ -48,6 +47,7 @@ type Journals interface {
 type Unfinished interface {
 	Resume(ctx context.Context, id string) (sessions.Begun, error)
 	Leave(ctx context.Context, id string, turn int) error
+	NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error
 }
 
 // Texts are what turns refer to.

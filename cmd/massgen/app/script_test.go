@@ -275,6 +275,36 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return inJSON(c, answer)
 		},
+		"takes-time": func(c backendtest.Call) backendtest.Reply {
+			r := answer(c)
+			r.Delay = 10 * time.Millisecond
+			return r
+		},
+		// No call is answered before there are three.
+		"answers-three": func(c backendtest.Call) backendtest.Reply {
+			if c.Number == 3 {
+				close(three)
+			}
+			select {
+			case <-three:
+			case <-time.After(20 * time.Second):
+			}
+			return answer(c)
+		},
+		// A model that was somehow told the key.
+		"tells-key": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Text: "The key is " + keyOf(c) + ", the header " + c.Header.Get("X-Auth-Token") + "."}
+		},
+	}
+	maps.Copy(list, refusals())
+	maps.Copy(list, toolBehaviours())
+	maps.Copy(list, mcpBehaviours())
+	return list
+}
+
+// refusals are of services that answer with an error.
+func refusals() map[string]func(backendtest.Call) backendtest.Reply {
+	return map[string]func(backendtest.Call) backendtest.Reply{
 		// A service that repeats the key in its message, as some do.
 		"refuses": func(c backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{
@@ -300,30 +330,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return answer(c)
 		},
-		"takes-time": func(c backendtest.Call) backendtest.Reply {
-			r := answer(c)
-			r.Delay = 10 * time.Millisecond
-			return r
-		},
-		// No call is answered before there are three.
-		"answers-three": func(c backendtest.Call) backendtest.Reply {
-			if c.Number == 3 {
-				close(three)
-			}
-			select {
-			case <-three:
-			case <-time.After(20 * time.Second):
-			}
-			return answer(c)
-		},
-		// A model that was somehow told the key.
-		"tells-key": func(c backendtest.Call) backendtest.Reply {
-			return backendtest.Reply{Text: "The key is " + keyOf(c) + ", the header " + c.Header.Get("X-Auth-Token") + "."}
-		},
 	}
-	maps.Copy(list, toolBehaviours())
-	maps.Copy(list, mcpBehaviours())
-	return list
 }
 
 // breakOff is a service that breaks off in the middle of what it says.

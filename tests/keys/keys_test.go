@@ -1,4 +1,5 @@
-package app_test
+// Package keys looks for keys in all that the program writes.
+package keys
 
 import (
 	"bytes"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
 )
@@ -71,6 +74,12 @@ func TestNoKeyOfAProtocolIsShown(t *testing.T) {
 			t.Run(c.name(), c.run)
 		}
 	}
+}
+
+// noLeaks fails if a goroutine is left, but for the one that Google's library starts when it
+// is linked, and that never ends.
+func noLeaks(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) })
 }
 
 // canary is one case. Its number decides on what takes turns.
