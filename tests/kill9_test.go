@@ -65,7 +65,7 @@ prices: {chatcompletion/a: &p {input: 1, output: 2}, chatcompletion/b: *p, chatc
 orchestrator: {max_turns: 50}
 agent:
   id: a
-  backend: {type: chatcompletion, model: a, base_url: URL, cwd: work/a, mcp_servers: {own: {command: SELF, env: {KILLED_ROLE: tools, KILLED_ECHOES: DIR/echoes}}}}
+  backend: {type: chatcompletion, model: a, base_url: URL, cwd: work/a, mcp_servers: {own: {command: SELF, env: {GORACE: atexit_sleep_ms=10, KILLED_ROLE: tools, KILLED_ECHOES: DIR/echoes}}}}
 topic: {detect: true, backend: {type: chatcompletion, model: topics, base_url: URL}}
 memory: {extract: true, backend: {type: chatcompletion, model: facts, base_url: URL}}
 `},
@@ -245,7 +245,8 @@ func (r *killRun) run(at string, args ...string) (killed bool) {
 	cmd := exec.CommandContext(r.t.Context(), self, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &stdout, &stderr
-	cmd.Env = append(os.Environ(), killedRole+"="+roleProgram, killedAt+"="+at, killedLimit+"="+r.limit, killedWrites+"="+filepath.Join(r.dir, "writes"), "HOME="+r.dir, "TMPDIR="+r.dir)
+	cmd.Env = append(os.Environ(), killedRole+"="+roleProgram, killedAt+"="+at, killedLimit+"="+r.limit, killedWrites+"="+filepath.Join(r.dir, "writes"), "HOME="+r.dir, "TMPDIR="+r.dir,
+		"GORACE=atexit_sleep_ms=10") // the race detector lets a program end a second later
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -55,7 +55,7 @@ func (d *desk) asked() []string {
 
 // server is the config of an MCP server that asks the desk.
 func (d *desk) server() string {
-	return fmt.Sprintf("mcp_servers: {own: {command: %q, env: {%s: %q}}}", os.Args[0], deskVariable, d.URL)
+	return fmt.Sprintf("mcp_servers: {own: {command: %q, env: {GORACE: atexit_sleep_ms=10, %s: %q}}}", os.Args[0], deskVariable, d.URL)
 }
 
 // serveTools is an MCP server whose tool ask passes a word on to the desk, and says how many
