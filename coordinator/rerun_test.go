@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -234,7 +235,6 @@ func TestTurnWithoutJournal(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	p, _ = panelOf(t, 3, agree, nil, func(o *Options) { o.Store = store })
 	next, err := p.Start(t.Context(), "left", "wind")
 	if err != nil {
 		t.Fatal(err)
@@ -243,6 +243,33 @@ func TestTurnWithoutJournal(t *testing.T) {
 	if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.UnknownCalls != 1 {
 		t.Errorf("the session is %+v, %v", s, err)
 	}
+}
+
+// TestWhatLostTurnsHaveCost: what a journal has is known, and what it does not have is known
+// to be missing.
+func TestWhatLostTurnsHaveCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, agree, nil, nil)
+		wait(t, start(t, p, "energy"))
+		whole, err := store.Journal(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range map[string]struct {
+			journal [][]byte
+			want    turn.Usage
+		}{
+			"nothing":       {nil, turn.Usage{Calls: 1, UnknownCalls: 1}},
+			"not readable":  {[][]byte{[]byte("{}")}, turn.Usage{Calls: 1, UnknownCalls: 1}},
+			"half readable": {slices.Concat(whole[:3], [][]byte{[]byte("{}")}, whole[3:]), turn.Usage{Calls: 4, UnknownCalls: 2}},
+			"of no machine": {slices.Concat(whole[:2], whole[1:2]), turn.Usage{Calls: 3, UnknownCalls: 1}},
+			"two of three":  {whole[:3], turn.Usage{Calls: 3, UnknownCalls: 1}},
+		} {
+			if got := usageOfLost(c.journal); got.Calls != c.want.Calls || got.UnknownCalls != c.want.UnknownCalls {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+	})
 }
 
 // TestJournalWithoutInputsIsResumed: older programs have not noted what was sent.

@@ -185,14 +185,33 @@ func (p *Panel) giveUp(ctx context.Context, t *Turn, interrupted int) error {
 	if interrupted == 0 {
 		return nil
 	}
-	usage := turn.Usage{Calls: 1, UnknownCalls: 1} // of a journal that cannot be read, so that the sums say that they are not known
-	if events, err := readJournal(ctx, p.opts.Store, t.session, interrupted); err == nil {
-		usage = usageOfCut(events)
+	journal, err := p.opts.Store.Journal(ctx, t.session, interrupted)
+	if err == nil {
+		err = p.opts.Store.NoteCut(ctx, t.session, t.number, sessions.Usage(usageOfLost(journal)))
 	}
-	if err := p.opts.Store.NoteCut(ctx, t.session, t.number, sessions.Usage(usage)); err != nil {
+	if err != nil {
 		return fmt.Errorf("give up turn %d: %w", interrupted, err)
 	}
 	return nil
+}
+
+// usageOfLost is that of a turn with which nobody goes on, whatever its journal is like. Of
+// one that cannot be read to its end one call more counts, of unknown usage, so that the
+// sums say that they are not known.
+func usageOfLost(journal [][]byte) turn.Usage {
+	events := make([]turn.Event, 0, len(journal))
+	for _, data := range journal {
+		ev, err := turn.Decode(data)
+		if err != nil {
+			break
+		}
+		events = append(events, ev)
+	}
+	usage := usageOfCut(events)
+	if len(events) == 0 || len(events) < len(journal) {
+		usage = usage.Plus(turn.Usage{Calls: 1, UnknownCalls: 1})
+	}
+	return usage
 }
 
 // abandoned returns what a turn was asked, and what it has come to without its result.
@@ -212,12 +231,12 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 }
 
 // usageOfCut is that of a turn with which nobody goes on: what was under way may have been
-// paid for. A journal that breaks the machine can be given up like any other; then only the
-// calls that it has the results of are known.
+// paid for. A journal that breaks the machine can be given up like any other; then the calls
+// that it has the results of are known, and one more is not.
 func usageOfCut(events []turn.Event) turn.Usage {
 	m, err := played(events)
 	if err != nil {
-		return usageOf(events)
+		return usageOf(events).Plus(turn.Usage{Calls: 1, UnknownCalls: 1})
 	}
 	return m.CutUsage()
 }

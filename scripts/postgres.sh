@@ -55,7 +55,7 @@ as_user "$bin/initdb" --pgdata "$work/data" --username massgen --auth trust --en
 	>"$work/log" 2>&1 3>&- || { cat "$work/log" >&2 && fail "initdb failed"; }
 # What the machine's death would lose is of no interest here.
 as_user "$bin/pg_ctl" start --wait --pgdata "$work/data" --log "$work/data/log" --options \
-	"-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=off -c full_page_writes=off" \
+	"-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=off -c full_page_writes=off -c max_connections=300" \
 	>"$work/log" 2>&1 3>&- || { cat "$work/log" "$work/data/log" >&2 && fail "the server does not start"; }
 
 export MASSGEN_TEST_DATABASE="postgres:///postgres?user=massgen&host=$work"

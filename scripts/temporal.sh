@@ -49,4 +49,4 @@ fi
 [ -x "$bin/temporal" ] || install
 [ $# -gt 0 ] || set -- ./...
 export GORACE=${GORACE-atexit_sleep_ms=10} # with the race detector a program ends a second later
-exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner go test -race -shuffle=on -count=1 -parallel 6 "$@"
+exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner go test -race -shuffle=on -count=1 -parallel 4 "$@"

@@ -124,8 +124,8 @@ func (m *Memory) mayHold(ctx context.Context, id string) error {
 }
 
 // NoteCut says what the calls of an interrupted turn have cost, which the running turn
-// after it gives up: it counts from the running turn's first event on, and after that
-// NoteCut does nothing.
+// after it gives up: it counts from the running turn's first event on, and what is said
+// after that does not count.
 func (m *Memory) NoteCut(ctx context.Context, id string, turn int, u Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

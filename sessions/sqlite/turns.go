@@ -110,8 +110,8 @@ func (s *Store) lastTurn(ctx context.Context, id string) (last lastTurn, err err
 }
 
 // NoteCut says what the calls of an interrupted turn have cost, which the running turn
-// after it gives up: it counts from the running turn's first event on, and after that
-// NoteCut does nothing.
+// after it gives up: it counts from the running turn's first event on, and what is said
+// after that does not count.
 func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error {
 	return s.during(id, turn, func(r *running) error {
 		r.cut = u

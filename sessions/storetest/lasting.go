@@ -79,7 +79,8 @@ func interrupted(w world, reopen func() world) {
 
 // givenUp has a turn that nobody is at work on any more, and asks something else.
 func givenUp(w world, reopen func() world) {
-	ctx, had := w.Context(), sessions.Usage{Calls: 2, InputTokens: 30, UnknownCalls: 1}
+	cost := 0.25
+	ctx, had := w.Context(), sessions.Usage{Calls: 9, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 20, UnknownCalls: 2, CostUSD: &cost}
 	w.begin("s", "one")
 	w.event("s", 1, "x")
 	w.crash()
@@ -100,10 +101,11 @@ func givenUp(w world, reopen func() world) {
 	w.interrupted()
 	turns, err := w.Turns(ctx, "s", 0)
 	w.ok(err)
-	if t := turns[0]; t.Status != kernel.Cut || !t.Ended.IsZero() || t.Question != "one" || t.Usage.Calls != had.Calls {
+	if t := turns[0]; t.Status != kernel.Cut || !t.Ended.IsZero() || t.Question != "one" {
 		w.Errorf("the turn that was given up: %+v", t)
 	}
-	w.same("calls of the session", had.Calls+turns[1].Usage.Calls, w.session("s").Usage.Calls)
+	w.same("the usage of the turn that was given up", had, turns[0].Usage)
+	w.same("the usage of the session", had.Plus(turns[1].Usage), w.session("s").Usage)
 	if err := w.NoteCut(ctx, "s", 2, had); err == nil {
 		w.Error("something was noted for a turn that is over")
 	}

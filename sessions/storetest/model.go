@@ -86,8 +86,13 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 			p.both(t, func(s Store) (any, error) { return s.Put(p.ctx, []byte(text)) })
 		},
 		"note cut": func(t *rapid.T) {
-			id, u := someID().Draw(t, "id"), sessions.Usage{Calls: rapid.IntRange(0, 2).Draw(t, "calls")}
+			id, u := someID().Draw(t, "id"), sessions.Usage{Calls: rapid.IntRange(0, 2).Draw(t, "calls"), OutputTokens: rapid.IntRange(0, 9).Draw(t, "tokens")}
 			p.only(t, func(s Store) error { return s.NoteCut(p.ctx, id, p.turns[id], u) })
+		},
+		"leave": func(t *rapid.T) {
+			id := someID().Draw(t, "id")
+			p.only(t, func(s Store) error { return s.Leave(p.ctx, id, p.turns[id]) })
+			delete(p.turns, id)
 		},
 		"end": func(t *rapid.T) {
 			id, e := someID().Draw(t, "id"), sessions.Ended{Status: kernel.Completed, Winner: "w", Answer: someText().Draw(t, "answer")}

@@ -132,6 +132,33 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string, steps []string) erro
 			return fmt.Errorf("go from version %d to %d: %w", version, version+1, err)
 		}
 	}
+	if err := addMissingWords(ctx, tx); err != nil {
+		return err
+	}
 	_, err = tx.Exec(ctx, "WITH old AS (DELETE FROM massgen_store) INSERT INTO massgen_store VALUES ($1)", version)
 	return err
+}
+
+// addMissingWords lets Search find the turns that were given up in stores of versions 1 and 2,
+// which kept no words of them.
+func addMissingWords(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, `
+		SELECT turns.id, data FROM turns JOIN texts ON sha256 = question WHERE words IS NULL AND status <> 'running'`)
+	if err != nil {
+		return err
+	}
+	type turn struct {
+		ID   int64
+		Data []byte
+	}
+	turns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[turn])
+	if err != nil {
+		return err
+	}
+	for _, t := range turns {
+		if _, err := tx.Exec(ctx, "UPDATE turns SET words = $2::tsvector WHERE id = $1", t.ID, vector(string(t.Data), "")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -102,6 +102,30 @@ func TestOldStoreIsBroughtUpToDate(t *testing.T) {
 	ok(t, s.Check(ctx))
 }
 
+// TestTurnsOfAnOldStoreAreFound: one of version 2 kept no words of turns that were given up.
+func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	name := schemaOf(t, s)
+	for i, question := range []string{"one", "two", "three"} {
+		_, err := s.Begin(ctx, "s", question)
+		ok(t, err)
+		ok(t, s.Append(ctx, "s", i+1, []byte("event")))
+		ok(t, s.Leave(ctx, "s", i+1))
+	}
+	ok(t, s.Close())
+	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut; UPDATE massgen_store SET version = 2")
+	s, err := postgres.Open(ctx, address(t, name))
+	ok(t, err)
+	defer func() { ok(t, s.Close()) }()
+	for question, want := range map[string]int{"one": 1, "two": 1, "three": 0} { // the third may be gone on with
+		if hits, err := s.Search(ctx, question, 0); len(hits) != want || err != nil {
+			t.Errorf("%s: %d hits, %v", question, len(hits), err)
+		}
+	}
+	ok(t, s.Check(ctx))
+}
+
 // TestDamage has stores that open, and in which something is wrong.
 func TestDamage(t *testing.T) {
 	for change, want := range map[string]string{

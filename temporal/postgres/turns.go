@@ -107,8 +107,8 @@ func (last lastTurn) begun(turn int) sessions.Begun {
 }
 
 // NoteCut says what the calls of an interrupted turn have cost, which the running turn
-// after it gives up: it counts from the running turn's first event on, and after that
-// NoteCut does nothing.
+// after it gives up: it counts from the running turn's first event on, and what is said
+// after that does not count.
 func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error {
 	return s.change(ctx, "note what a turn of session "+id+" has cost", func(w *writer) {
 		w.mine(s, id, turn)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -48,19 +47,6 @@ func (o *options) readTurnLimit(_ *cli.Context, text string) error {
 // single says that the flags describe a panel of one.
 func (o options) single() bool {
 	return o.model != "" || o.backend != "" || o.baseURL != "" || o.systemMessage != ""
-}
-
-// program is how a person calls massgen with the same panel and store.
-func (o options) program() string {
-	words := []string{"massgen"}
-	for _, flag := range [][2]string{
-		{"--config", o.config}, {"--backend", o.backend}, {"--model", o.model}, {"--base-url", o.baseURL}, {"--state-dir", o.stateDir},
-	} {
-		if flag[1] != "" {
-			words = append(words, flag[0], shellWord(flag[1]))
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 func (o options) check() error {

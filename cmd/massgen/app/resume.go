@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/sessions"
@@ -45,4 +46,26 @@ func (s *session) startOver(ctx context.Context) error {
 	}
 	result, err := s.ask(ctx, question, s.watch.take())
 	return s.finish(result, err)
+}
+
+// continuing is the command that goes on with the session's turn: with the panel and the store
+// of this one, but for a system message and where a shared engine or database is.
+func (s *session) continuing() string {
+	o, id := s.options, s.id
+	if isPath(o.sessionID) {
+		id = o.sessionID
+	}
+	words := []string{"massgen"}
+	if s.env.Cluster != nil {
+		words = []string{"massgen-temporal"}
+	}
+	for _, flag := range [][2]string{
+		{"--engine", o.cluster.engine}, {"--config", o.config}, {"--backend", o.backend}, {"--model", o.model},
+		{"--base-url", o.baseURL}, {"--state-dir", o.stateDir}, {"--session-id", id},
+	} {
+		if flag[1] != "" {
+			words = append(words, flag[0], shellWord(s.console.secrets.Redact(flag[1])))
+		}
+	}
+	return strings.Join(append(words, "--continue"), " ")
 }

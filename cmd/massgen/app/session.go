@@ -224,8 +224,8 @@ func (s *session) introduce() {
 func (s *session) tellUnended() {
 	switch left := s.unfinished; {
 	case left != nil:
-		s.console.say("massgen: turn %d of session %s was interrupted: %s; %s --session-id %s --continue finishes it, and another question leaves it without an answer",
-			left.Number, oneLine(s.id), quoted(left.Question), s.options.program(), shellWord(s.id))
+		s.console.say("massgen: turn %d of session %s was interrupted: %s; %s finishes it, and another question leaves it without an answer",
+			left.Number, oneLine(s.id), quoted(left.Question), s.continuing())
 	case s.busy:
 		s.console.say("massgen: a turn is running on session %s in another process: until it is over no other can begin", oneLine(s.id))
 	}

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -97,12 +98,19 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// freeAddress is one that nobody listens to. It is below those that the system gives away:
-// whoever asks one of these for a connection may come to be connected to itself.
+// worlds counts the addresses that were given away, from firstPort on.
+var (
+	worlds    atomic.Int32
+	firstPort = 10_000 + rand.Int32N(19_000)
+)
+
+// freeAddress is one that nobody listens to, and that no other world is given. It is below
+// those that the system gives away: whoever asks one of these for a connection may come to be
+// connected to itself.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+worlds.Add(1)))
 		if err == nil {
 			ok(t, l.Close())
 			return l.Addr().String()
@@ -115,7 +123,7 @@ func newDatabase(t *testing.T) string {
 	t.Helper()
 	at, err := url.Parse(os.Getenv(databaseTest))
 	ok(t, err)
-	schema := fmt.Sprintf("test_%d", time.Now().UnixNano())
+	schema := fmt.Sprintf("test_%x", rand.Uint64())
 	t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), os.Getenv(databaseTest))
 		ok(t, err)
@@ -207,7 +215,7 @@ func (w *world) startAt(terminal *os.File, folder string, args ...string) *proce
 	if terminal != nil {
 		p.Stdin, p.Stderr = terminal, terminal
 	}
-	p.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + w.database}
+	p.Env = []string{"GORACE=" + os.Getenv("GORACE"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + w.database}
 	ok(w.t, p.Start())
 	go func() {
 		_ = p.Wait() // its status is in ProcessState
