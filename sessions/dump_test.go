@@ -64,12 +64,14 @@ func TestReadDumpLooksBehindTheEnd(t *testing.T) {
 	if sealed(lines) != data {
 		t.Fatalf("the end is not what it should be:\n%s", data)
 	}
+	running := data[strings.Index(data, `"status":"running"`):]
 	for _, c := range []struct{ old, changed, want string }{
 		{`"number":2`, `"number":3`, "turn 2: its number is 3"},
 		{`"answer":"first"`, `"answer":"other"`, "turn 1: its link is not that of its question and answer"},
 		{`"question":"question 0"`, `"question":"other"`, "turn 1: its link is not that"},
 		{`"winner":"a"`, `"winner":""`, "turn 1: the answer has no winner"},
 		{`"status":"failed"`, `"status":"running"`, "turn 2: it never ended, but has an answer or a turn after it"},
+		{running, strings.Replace(running, `"calls":0`, `"calls":2`, 1), "turn 4: it never ended, but has a usage"},
 		{`"status":"failed"`, `"status":""`, `turn 2: a turn cannot end with the status ""`},
 		{`"message_count":2`, `"message_count":4`, "turn 1: its messages do not fit its answer"},
 		{`"calls":0`, `"calls":-1`, "turn 1: its usage is below zero"},
