@@ -22,6 +22,13 @@ func journalEvents(ctx context.Context, r journalReader, session string, number 
 			yield(nil, err)
 			return
 		}
+		decoded(journal)(yield)
+	}
+}
+
+// decoded yields the events of a journal, and ends with the first error.
+func decoded(journal [][]byte) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
 		for i, data := range journal {
 			ev, err := turn.Decode(data)
 			if err != nil {

@@ -340,7 +340,8 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 	return nil
 }
 
-// prepare fixes all that the turn is played by, its tools among it.
+// prepare fixes all that the turn is played by, its tools among it, and notes what the one
+// has cost that it gives up.
 func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (machine.Turn, error) {
 	if err := p.giveUp(ctx, t, begun.Interrupted); err != nil {
 		return machine.Turn{}, err

@@ -35,8 +35,8 @@ func outcomeOf(m *turn.Machine, r Replayed, question string) rebuilt {
 	}
 }
 
-// compareCut compares the usage of a turn that was cut: given up, as this program and older
-// ones do it, or closed by the next turn, which adds nothing.
+// compareCut compares the usage of a turn that was given up, as this program does it, and as
+// older ones did: without the calls under way, or where another question came with none.
 func compareCut(m *turn.Machine, events []turn.Event, kept sessions.Turn) error {
 	return compareResult(rebuilt{
 		outcome{Status: kept.Status, Question: kept.Question},

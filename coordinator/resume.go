@@ -195,23 +195,16 @@ func (p *Panel) giveUp(ctx context.Context, t *Turn, interrupted int) error {
 	return nil
 }
 
-// usageOfLost is that of a turn with which nobody goes on, whatever its journal is like. Of
-// one that cannot be read to its end one call more counts, of unknown usage, so that the
-// sums say that they are not known.
+// usageOfLost is usageOfCut for a journal as it is stored, however far it can be read.
 func usageOfLost(journal [][]byte) turn.Usage {
-	events := make([]turn.Event, 0, len(journal))
-	for _, data := range journal {
-		ev, err := turn.Decode(data)
+	var events []turn.Event
+	for ev, err := range decoded(journal) {
 		if err != nil {
 			break
 		}
 		events = append(events, ev)
 	}
-	usage := usageOfCut(events)
-	if len(events) == 0 || len(events) < len(journal) {
-		usage = usage.Plus(turn.Usage{Calls: 1, UnknownCalls: 1})
-	}
-	return usage
+	return usageOfCut(events, len(events) > 0 && len(events) == len(journal))
 }
 
 // abandoned returns what a turn was asked, and what it has come to without its result.
@@ -226,17 +219,21 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 		return "", ended, err
 	}
 	question, err := store.Get(ctx, accepted.Turn.Question)
-	ended.Usage = sessions.Usage(usageOfCut(events))
+	ended.Usage = sessions.Usage(usageOfCut(events, true))
 	return string(question), ended, err
 }
 
 // usageOfCut is that of a turn with which nobody goes on: what was under way may have been
-// paid for. A journal that breaks the machine can be given up like any other; then the calls
-// that it has the results of are known, and one more is not.
-func usageOfCut(events []turn.Event) turn.Usage {
+// paid for. Where these are not all of its events, or they break the machine, one call more
+// counts, of unknown usage, so that the sums say that they are not known.
+func usageOfCut(events []turn.Event, areAll bool) turn.Usage {
 	m, err := played(events)
-	if err != nil {
-		return usageOf(events).Plus(turn.Usage{Calls: 1, UnknownCalls: 1})
+	usage := usageOf(events)
+	if err == nil {
+		usage = m.CutUsage()
 	}
-	return m.CutUsage()
+	if err != nil || !areAll {
+		usage = usage.Plus(turn.Usage{Calls: 1, UnknownCalls: 1})
+	}
+	return usage
 }

@@ -31,6 +31,7 @@ func TestCutOffIsNotCancelled(t *testing.T) {
 		"a reply came first":   {unreachable, machine.ModelReply{Hash: "h"}, false},
 		"a failure came first": {unreachable, machine.ModelReply{Failure: &machine.Failure{Kind: "auth"}}, false},
 		"a result came first":  {unreachable, machine.ToolReply{}, false},
+		"nothing is cut":       {nil, machine.ToolReply{}, false},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		if c.cause != nil {

@@ -41,7 +41,7 @@ type player struct {
 	unattended bool
 }
 
-// permit says that the machine lets an attempt be sent, or why not, once it is decided.
+// permit says whether the machine lets an attempt be sent, once that is decided, and why not.
 type permit struct {
 	decided bool
 	refused string
@@ -218,7 +218,7 @@ func (p *player) permit(key machine.Key) *permit {
 	return p.permits[key]
 }
 
-// tell tells an attempt that it may be sent, or why it is not.
+// tell lets an attempt be sent, or says why it is not.
 func (p *player) tell(key machine.Key, refused string) {
 	*p.permit(key) = permit{decided: true, refused: refused}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Check looks for damage: in texts that are not what their hashes say, in turns whose
-// texts are gone or that no search can find, and in histories whose links do not lead to the first turn. It reads
-// all there is. Of its files the server takes care itself.
+// texts are gone or that no search can find, and in histories whose links do not lead to
+// the first turn. It reads all there is. Of its files the server takes care itself.
 func (s *Store) Check(ctx context.Context) error {
 	return errors.Join(s.checkTexts(ctx), s.checkNames(ctx), s.checkWords(ctx), s.checkHistories(ctx))
 }

@@ -133,7 +133,7 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string, steps []string) erro
 		}
 	}
 	if err := addMissingWords(ctx, tx); err != nil {
-		return err
+		return fmt.Errorf("keep the words of turns that were given up: %w", err)
 	}
 	_, err = tx.Exec(ctx, "WITH old AS (DELETE FROM massgen_store) INSERT INTO massgen_store VALUES ($1)", version)
 	return err

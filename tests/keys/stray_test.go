@@ -1,4 +1,4 @@
-package app_test
+package keys
 
 import (
 	"bufio"
@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
 )
@@ -38,7 +40,7 @@ func stray(conn net.Conn) {
 	if err != nil {
 		return // the program has gone
 	}
-	const answer = `data: {"choices":[{"index":0,"delta":{"content":"an answer"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	answer := chatProtocol().text("an answer")
 	_, err = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
 	if err != nil {
 		return // the program has gone
@@ -50,29 +52,59 @@ func stray(conn net.Conn) {
 	_, _ = io.Copy(io.Discard, conn) // until the program closes it
 }
 
+// listener keeps what a program writes, which nobody may read before it has ended.
+type listener struct {
+	want  string
+	heard chan struct{} // closed when what is wanted has come
+
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func listenFor(want string) *listener { return &listener{want: want, heard: make(chan struct{})} }
+
+func (l *listener) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := strings.Contains(l.text.String(), l.want)
+	n, err := l.text.Write(data)
+	if !before && strings.Contains(l.text.String(), l.want) {
+		close(l.heard)
+	}
+	return n, err
+}
+
+func (l *listener) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-l.heard:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("nobody has written %q", l.want)
+	}
+}
+
 // TestNoStrayWordsShowAKey: net/http logs them, for all of the process.
 func TestNoStrayWordsShowAKey(t *testing.T) {
 	noLeaks(t)
-	const key = "sk-4tR8wZ3Qx9Kp2mV"
 	url := straying(t)
 	stdin, keyboard := io.Pipe()
-	stdout, stderr := newTape(), newTape()
+	stdout, stderr := listenFor("an answer"), listenFor("stray Bearer ***")
 	status := make(chan int, 1)
 	go func() {
 		status <- app.Main([]string{"massgen", "--state-dir", t.TempDir(), "--backend", "openai", "--model", "m", "--base-url", url}, app.Env{
 			Stdin: stdin, Stdout: stdout, Stderr: stderr, LocalServers: map[string]string{},
-			Lookup: func(name string) (string, bool) { return key, name == "OPENAI_API_KEY" },
+			Lookup: func(name string) (string, bool) { return plainCanary, name == "OPENAI_API_KEY" },
 		})
 	}()
 	if _, err := io.WriteString(keyboard, "question\n"); err != nil {
 		t.Fatal(err)
 	}
-	stdout.await(t, "an answer")
-	stderr.await(t, "stray Bearer ***")
+	stdout.await(t)
+	stderr.await(t)
 	if err := keyboard.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-status; got != app.ExitCompleted || strings.Contains(stderr.String(), key) {
-		t.Errorf("status %d and\n%s", got, stderr)
+	if got := <-status; got != app.ExitCompleted || shows(stderr.text.String(), plainCanary) {
+		t.Errorf("status %d and\n%s", got, &stderr.text)
 	}
 }
