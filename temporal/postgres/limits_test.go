@@ -122,8 +122,14 @@ func TestManyTakeAtOnce(t *testing.T) {
 					}
 				})
 			}
-			for value(t, "SELECT EXISTS (SELECT FROM "+schemaOf(t, s)+".accounts WHERE next <> '')") != true && !t.Failed() {
-				continue // until somebody waits
+			isWaiting := "SELECT EXISTS (SELECT FROM " + schemaOf(t, s) + ".accounts WHERE next <> '')"
+			for end := time.Now().Add(time.Minute); value(t, isWaiting) != true || taken.Load() < all; {
+				if t.Failed() || time.Now().After(end) {
+					t.Fatalf("%d were taken, and somebody waits: %v", taken.Load(), value(t, isWaiting))
+				}
+			}
+			if n := value(t, "SELECT count(*) FROM "+schemaOf(t, s)+".attempts"); n != int64(all) {
+				t.Errorf("%d are booked, and there are %d", n, all)
 			}
 			cancel()
 			wg.Wait()
