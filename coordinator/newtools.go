@@ -135,23 +135,28 @@ func (e *engine) compareTools(before, after kernel.Ref) (c ToolsChange, err erro
 	if err != nil {
 		return c, err
 	}
-	for name, tool := range now {
-		switch was, known := old[name]; {
+	return CompareTools(old, now), nil
+}
+
+// CompareTools says in what a list of tools differs from the one before it, both by name.
+func CompareTools(before, after map[string]backends.Tool) (c ToolsChange) {
+	for name, now := range after {
+		switch was, known := before[name]; {
 		case !known:
 			c.Added = append(c.Added, name)
-		case was.Description != tool.Description || string(was.Schema) != string(tool.Schema):
+		case was.Description != now.Description || string(was.Schema) != string(now.Schema):
 			c.Described = append(c.Described, name)
 		}
 	}
-	for name := range old {
-		if _, there := now[name]; !there {
+	for name := range before {
+		if _, there := after[name]; !there {
 			c.Removed = append(c.Removed, name)
 		}
 	}
 	for _, names := range [][]string{c.Added, c.Removed, c.Described} {
 		slices.Sort(names)
 	}
-	return c, nil
+	return c
 }
 
 // readTools reads a list of tools, by name.

@@ -20,15 +20,15 @@ import (
 type toolServer struct {
 	wanted
 	client *mcp.Client
-	told   map[string]string
+	told   map[string]backends.Tool
 }
 
 // definitions are what models are told of a server's tools, by their names.
-func definitions(c *mcp.Client) map[string]string {
-	all := map[string]string{}
+func definitions(c *mcp.Client) map[string]backends.Tool {
+	all := map[string]backends.Tool{}
 	for _, tool := range c.Tools() {
 		d := tool.Definition()
-		all[d.Name] = d.Description + "\n" + string(d.Schema)
+		all[d.Name] = d
 	}
 	return all
 }
@@ -163,22 +163,8 @@ func (b *toolbox) refresh(ctx context.Context) (notices []string) {
 // for known.
 func (s *toolServer) changes() string {
 	now := definitions(s.client)
-	var c coordinator.ToolsChange
-	for name, definition := range now {
-		switch old, known := s.told[name]; {
-		case !known:
-			c.Added = append(c.Added, name)
-		case old != definition:
-			c.Described = append(c.Described, name)
-		}
-	}
-	for name := range s.told {
-		if _, there := now[name]; !there {
-			c.Removed = append(c.Removed, name)
-		}
-	}
+	changed := changeText(coordinator.CompareTools(s.told, now))
 	s.told = now
-	changed := changeText(c)
 	if changed == "" {
 		return ""
 	}
@@ -193,7 +179,6 @@ func changeText(c coordinator.ToolsChange) string {
 		names []string
 	}{{"added", c.Added}, {"removed", c.Removed}, {"described anew", c.Described}} {
 		if len(p.names) > 0 {
-			slices.Sort(p.names)
 			parts = append(parts, p.what+": "+list(p.names))
 		}
 	}
