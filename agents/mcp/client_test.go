@@ -182,6 +182,7 @@ func TestHang(t *testing.T) {
 	server.CallTimeout = 300 * time.Millisecond
 	c, lines := start(t, server, mcp.Options{})
 	mustContain(t, fails(t, c, "hang", ""), "did not answer within 300ms")
+	mcp.SetCallTimeout(c, patience)
 	call(t, c, "arguments", "")
 	if len(lines) > 0 {
 		t.Errorf("a server that answers pings was not left in peace: %s", <-lines)
