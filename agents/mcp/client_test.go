@@ -160,7 +160,7 @@ func TestListChanges(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	c, lines := start(t, self("honest"), mcp.Options{})
+	c, lines := start(t, self("honest"), mcp.Patient(mcp.Options{}))
 	got := fails(t, c, "die", "")
 	mustContain(t, got, `MCP server "fake"`, "ended during the call", "exit status 3", "Error: out of luck")
 	if err := c.Ping(t.Context()); err == nil {
