@@ -105,7 +105,30 @@ func prepare(ctx context.Context, path string) error {
 // change, so that SQLite neither locks it nor writes anything, not even beside
 // it. Reading it without SQLite would not do: on closing a file, POSIX drops the
 // locks that the process has on it by another Store.
-func inspect(ctx context.Context, path string) (err error) {
+func inspect(ctx context.Context, path string) error {
+	return unlessWritten(path, func() error { return inspectOnce(ctx, path) })
+}
+
+// unlessWritten looks at a file again if it was found damaged while another process wrote
+// to it: then one part may be from before and another from after. That its log is gone
+// says nothing, as the other may have closed the store since.
+func unlessWritten(path string, look func() error) error {
+	for {
+		before, err := os.Stat(path)
+		if err != nil {
+			return fault(path, "open", err)
+		}
+		if err := look(); !errors.Is(err, errDamaged) {
+			return err
+		} else if after, statErr := os.Stat(path); statErr != nil {
+			return fault(path, "open", statErr)
+		} else if after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
+			return err
+		}
+	}
+}
+
+func inspectOnce(ctx context.Context, path string) (err error) {
 	db, err := connect(path, patience, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
 		return fault(path, "open", err)
