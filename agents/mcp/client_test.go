@@ -160,7 +160,7 @@ func TestListChanges(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	c, lines := start(t, self("honest"), mcp.Options{})
+	c, lines := start(t, self("honest"), mcp.Patient(mcp.Options{}))
 	got := fails(t, c, "die", "")
 	mustContain(t, got, `MCP server "fake"`, "ended during the call", "exit status 3", "Error: out of luck")
 	if err := c.Ping(t.Context()); err == nil {
@@ -182,6 +182,7 @@ func TestHang(t *testing.T) {
 	server.CallTimeout = 300 * time.Millisecond
 	c, lines := start(t, server, mcp.Options{})
 	mustContain(t, fails(t, c, "hang", ""), "did not answer within 300ms")
+	mcp.SetCallTimeout(c, patience)
 	call(t, c, "arguments", "")
 	if len(lines) > 0 {
 		t.Errorf("a server that answers pings was not left in peace: %s", <-lines)

@@ -69,10 +69,17 @@ func TestHTTP(t *testing.T) {
 	if got, want := <-told, (agents.Progress{Fraction: 0.25, Text: "1 of 4"}); got != want {
 		t.Errorf("the progress was %v", got)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := find(t, c, "wait").Call(ctx, ""); err == nil {
-		t.Error("a cancelled call returned")
+	wait, done := find(t, c, "wait"), make(chan error, 1)
+	go func() {
+		_, err := wait.Call(ctx, "")
+		done <- err
+	}()
+	lines.await(t, "waiting") // before that, the server would have nothing to cancel
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled call ended with %v", err)
 	}
 	lines.await(t, "cancelled")
 	if n := without.Load(); n > 0 {
@@ -200,6 +207,7 @@ func TestHTTPLies(t *testing.T) {
 			before := heap()
 			lying.Store(true)
 			got := fails(t, c, "arguments", "")
+			mcp.SetCallTimeout(c, patience)
 			mustContain(t, got, test.want)
 			t.Logf("%s; the heap grew by %d MB", got, int64(heap()-before)>>20)
 			if grown := int64(heap()-before) >> 20; grown > 80 {

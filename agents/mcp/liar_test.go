@@ -28,9 +28,12 @@ var lies = map[string]map[string]func(out io.Writer, r request){
 		fmt.Fprintln(os.Stderr, "Error: no database")
 		os.Exit(7)
 	}},
-	"silent":         {"initialize": silence},
-	"silent list":    {"tools/list": silence},
-	"silent forever": {"tools/call": silence, "ping": silence},
+	"silent":      {"initialize": silence},
+	"silent list": {"tools/list": silence},
+	"silent forever": {"tools/call": func(out io.Writer, r request) {
+		fmt.Fprintln(os.Stderr, "called")
+		silence(out, r)
+	}, "ping": silence},
 	"closes output": {"tools/call": func(io.Writer, request) {
 		os.Stdout.Close()
 		block()

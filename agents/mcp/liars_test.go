@@ -110,17 +110,39 @@ func TestSilence(t *testing.T) {
 	lines.await(t, "started anew")
 }
 
+// ending is a context whose time is over when a test says so.
+type ending struct {
+	context.Context
+	over chan struct{}
+}
+
+func (e *ending) Done() <-chan struct{} { return e.over }
+
+func (e *ending) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // TestImpatience: whoever's time is over, a server that hangs is found out.
 func TestImpatience(t *testing.T) {
 	t.Parallel()
-	server := impatient("silent forever")
-	server.CallTimeout = time.Second
-	c, lines := start(t, server, mcp.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := find(t, c, "tool").Call(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+	c, lines := start(t, self("liar", "silent forever"), mcp.Options{})
+	ctx := &ending{Context: t.Context(), over: make(chan struct{})}
+	tool, done := find(t, c, "tool"), make(chan error, 1)
+	go func() {
+		_, err := tool.Call(ctx, "")
+		done <- err
+	}()
+	lines.await(t, "called") // a call that was never sent would say nothing of the server
+	close(ctx.over)
+	if err := <-done; !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the call ended with %v", err)
 	}
+	mcp.SetCallTimeout(c, 300*time.Millisecond)
 	fails(t, c, "tool", "")
 	lines.await(t, "started anew")
 }

@@ -114,7 +114,7 @@ func start(t *testing.T, server mcp.Server, options mcp.Options) (*mcp.Client, h
 // refused starts a server that must not start, and returns the error.
 func refused(t *testing.T, server mcp.Server) string {
 	t.Helper()
-	c, err := mcp.Start(t.Context(), server, mcp.Options{Launcher: guarded(t)})
+	c, err := mcp.Start(t.Context(), server, mcp.Patient(mcp.Options{Launcher: guarded(t)}))
 	if err == nil {
 		c.Close()
 		t.Fatal("it started")

@@ -34,6 +34,7 @@ type process struct {
 	// lifeline goes to the supervisor, which is the guard or a goroutine.
 	lifeline *os.File
 	words    words
+	lastWait time.Duration // the Options'
 	stopping sync.Once
 	// ended is closed when the server and all that it left behind are gone; status
 	// then says how it ended.
@@ -42,7 +43,7 @@ type process struct {
 }
 
 // startProcess starts the server's command. Log gets the lines of its standard error.
-func startProcess(server Server, launcher []string, log func(line string)) (*process, error) {
+func startProcess(server Server, options Options, log func(line string)) (*process, error) {
 	command, err := find(server.Command)
 	if err != nil {
 		return nil, err
@@ -59,9 +60,9 @@ func startProcess(server Server, launcher []string, log func(line string)) (*pro
 	}
 	stdin, stdout, stderr, lifeline := pipes[0], pipes[1], pipes[2], pipes[3]
 	argv := append([]string{command}, server.Args...)
-	guarded := len(launcher) > 0 && needsGuard
+	guarded := len(options.Launcher) > 0 && needsGuard
 	if guarded {
-		argv = append(slices.Clone(launcher), argv...)
+		argv = append(slices.Clone(options.Launcher), argv...)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = server.Dir, environment(server.Env)
@@ -79,7 +80,10 @@ func startProcess(server Server, launcher []string, log func(line string)) (*pro
 		}
 		return nil, err
 	}
-	p := &process{group: group, stdin: stdin.write, stdout: stdout.read, lifeline: lifeline.write, ended: make(chan struct{})}
+	p := &process{
+		group: group, stdin: stdin.write, stdout: stdout.read, lifeline: lifeline.write,
+		lastWait: cmp.Or(options.lastWait, drainGrace), ended: make(chan struct{}),
+	}
 	wait := group.wait
 	if guarded {
 		lifeline.read.Close()
@@ -208,7 +212,7 @@ func (p *process) endsWithin(d time.Duration) bool {
 
 // epitaph says how the process ended and what it said last, or that it runs.
 func (p *process) epitaph() string {
-	if !p.endsWithin(drainGrace) {
+	if !p.endsWithin(p.lastWait) {
 		return cmp.Or(p.words.telling(), "it closed its output")
 	}
 	if last := p.words.telling(); last != "" {

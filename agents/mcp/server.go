@@ -92,4 +92,8 @@ type Options struct {
 	// Launcher. Without one, servers are ended by Close, but not when the program is
 	// killed. On Windows it is not needed, and not used.
 	Launcher []string
+
+	// lastWait is how long a server that has closed its output may take to end if it
+	// is to be told how it ended: 0 means drainGrace.
+	lastWait time.Duration
 }

@@ -89,7 +89,7 @@ func (s *session) transport() (sdk.Transport, error) {
 		s.sever = sever
 		return transport, nil
 	}
-	p, err := startProcess(s.server, s.options.Launcher, s.note)
+	p, err := startProcess(s.server, s.options, s.note)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -336,5 +337,36 @@ func TestCheckFindsDamage(t *testing.T) {
 			must(t, s.Compact(ctx))
 			must(t, s.Check(ctx))
 		}
+	}
+}
+
+// TestFileThatIsWrittenToIsLookedAtAgain: what another process writes, as it closes the
+// store, is read half of it as it was. A file that stays as it is was damaged before.
+func TestFileThatIsWrittenToIsLookedAtAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	must(t, os.WriteFile(path, nil, 0o600))
+	for writes := range 3 {
+		looks := 0
+		err := unlessWritten(path, func() error {
+			if looks++; looks > writes {
+				return errDamaged
+			}
+			must(t, os.WriteFile(path, make([]byte, 100*writes+looks), 0o600))
+			return fmt.Errorf("torn: %w", errDamaged)
+		})
+		if !errors.Is(err, errDamaged) || looks != writes+1 {
+			t.Errorf("with %d writes: %d looks, %v", writes, looks, err)
+		}
+	}
+	looks := 0
+	err := unlessWritten(path, func() error {
+		if looks++; looks == 2 {
+			return nil
+		}
+		must(t, os.WriteFile(path, []byte("longer"), 0o600))
+		return errDamaged
+	})
+	if err != nil || looks != 2 {
+		t.Errorf("a file that is whole when it was written: %d looks, %v", looks, err)
 	}
 }

@@ -79,11 +79,11 @@ func versionOf(ctx context.Context, db *sql.DB) (version int, err error) {
 
 // prepare makes the file if it is not there, and looks at it if it is, before
 // anything may write to it.
-func prepare(ctx context.Context, path string) error {
+func prepare(ctx context.Context, path string, patience time.Duration) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return create(ctx, path)
+		return create(ctx, path, patience)
 	case err != nil:
 		return fault(path, "open", err)
 	case info.IsDir():
@@ -93,7 +93,7 @@ func prepare(ctx context.Context, path string) error {
 	case info.Mode().Perm()&0o200 == 0:
 		return fmt.Errorf("%s is read-only: make it writable (chmod u+w), or name another file", path)
 	case info.Size() == 0:
-		return create(ctx, path)
+		return create(ctx, path, patience)
 	}
 	if err := mayWrite(path); err != nil {
 		return fault(path, "open", err)
@@ -105,7 +105,30 @@ func prepare(ctx context.Context, path string) error {
 // change, so that SQLite neither locks it nor writes anything, not even beside
 // it. Reading it without SQLite would not do: on closing a file, POSIX drops the
 // locks that the process has on it by another Store.
-func inspect(ctx context.Context, path string) (err error) {
+func inspect(ctx context.Context, path string) error {
+	return unlessWritten(path, func() error { return inspectOnce(ctx, path) })
+}
+
+// unlessWritten looks at a file again if it was found damaged while another process wrote
+// to it: then one part may be from before and another from after. That its log is gone
+// says nothing, as the other may have closed the store since.
+func unlessWritten(path string, look func() error) error {
+	for {
+		before, err := os.Stat(path)
+		if err != nil {
+			return fault(path, "open", err)
+		}
+		if err := look(); !errors.Is(err, errDamaged) {
+			return err
+		} else if after, statErr := os.Stat(path); statErr != nil {
+			return fault(path, "open", statErr)
+		} else if after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
+			return err
+		}
+	}
+}
+
+func inspectOnce(ctx context.Context, path string) (err error) {
 	db, err := connect(path, patience, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
 		return fault(path, "open", err)
@@ -170,12 +193,12 @@ func isWrittenTo(path string) bool {
 
 // create makes a store. Whoever else is about to make the same one waits, and
 // nobody ever sees half of it.
-func create(ctx context.Context, path string) error {
+func create(ctx context.Context, path string, patience time.Duration) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fault(path, "make", err)
 	}
-	lock, err := waitLock(ctx, path+"-lock-new")
+	lock, err := waitLock(ctx, path+"-lock-new", patience)
 	if err != nil {
 		return fault(path, "make", err)
 	}
@@ -237,7 +260,7 @@ func fill(ctx context.Context, path string) error {
 }
 
 // waitLock waits until nobody else has a lock.
-func waitLock(ctx context.Context, path string) (*fileLock, error) {
+func waitLock(ctx context.Context, path string, patience time.Duration) (*fileLock, error) {
 	for end := time.Now().Add(patience); ; {
 		lock, err := tryLock(path)
 		if lock != nil || err != nil {

@@ -293,7 +293,7 @@ func TestManyMakeOneStore(t *testing.T) {
 	errs := make(chan error, all)
 	for range all {
 		go func() {
-			s, err := sqlite.Open(context.WithoutCancel(t.Context()), path)
+			s, err := sqlite.OpenPatiently(context.WithoutCancel(t.Context()), path)
 			if err == nil {
 				_, err = s.AddFact(context.WithoutCancel(t.Context()), "u", "one fact")
 				err = errors.Join(err, s.Close())

@@ -42,11 +42,16 @@ type Store struct {
 // file that is no store, or one that this program cannot use, is left as it was,
 // and the error says what to do about it.
 func Open(ctx context.Context, path string) (*Store, error) {
+	return openWithin(ctx, path, patience)
+}
+
+// openWithin opens a store that waits for other processes for so long.
+func openWithin(ctx context.Context, path string, patience time.Duration) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("find the store %s: %w", path, err)
 	}
-	if err := prepare(ctx, path); err != nil {
+	if err := prepare(ctx, path, patience); err != nil {
 		return nil, err
 	}
 	// By one name only, since a session's lock is a file whose name begins with it.

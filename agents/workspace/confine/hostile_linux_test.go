@@ -166,6 +166,11 @@ func (p place) victim() *exec.Cmd {
 		victim.Process.Kill()
 		victim.Wait()
 	})
+	// Until its program has been loaded, there is nothing in it to read.
+	eventually(p.t, "the victim does not start", func() bool {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(victim.Process.Pid) + "/environ")
+		return err == nil && strings.Contains(string(text), secret)
+	})
 	return victim
 }
 

@@ -132,7 +132,7 @@ func gone(t *testing.T, token string) {
 
 func eventually(t *testing.T, fault string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Error(fault)
 			return
@@ -166,6 +166,8 @@ func TestWithTokenFinds(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	// Until its program has been loaded, a new process shows no environment.
+	eventually(t, "it is not found", func() bool { return len(withToken(token)) > 0 })
 	if found := withToken(token); len(found) != 1 {
 		t.Errorf("found %v", found)
 	}
