@@ -69,7 +69,7 @@ func converse(t *testing.T, args ...string) *conversation {
 	stdin, keyboard := io.Pipe()
 	c := &conversation{keyboard, make(chan os.Signal), newTape(), newTape(), make(chan int, 1)}
 	env := app.Env{
-		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts,
+		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts, Slack: time.Minute,
 		Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 	}
 	args = append([]string{"massgen", "--state-dir", stateDir(t)}, args...)

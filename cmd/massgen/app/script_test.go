@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func runMassgen() {
 	env := app.System()
-	env.LocalServers = map[string]string{}
+	env.LocalServers, env.Slack = map[string]string{}, time.Minute
 	for _, s := range strings.Fields(os.Getenv("LOCAL_SERVERS")) {
 		name, url, _ := strings.Cut(s, "=")
 		env.LocalServers[name] = url
