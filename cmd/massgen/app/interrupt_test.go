@@ -90,7 +90,24 @@ func stateDir(t *testing.T) string {
 }
 
 // noLeaks is called first, so that it looks when everything has been closed.
-func noLeaks(t *testing.T) { t.Cleanup(func() { goleak.VerifyNone(t, libraryGoroutine()) }) }
+func noLeaks(t *testing.T) {
+	t.Cleanup(func() {
+		if err := findLeaks(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// findLeaks says which goroutines are left, after a minute in which they may end: goleak
+// itself waits for less than a second.
+func findLeaks(options ...goleak.Option) error {
+	options = append(options, libraryGoroutine())
+	for late := time.Now().Add(time.Minute); ; {
+		if err := goleak.Find(options...); err == nil || time.Now().After(late) {
+			return err
+		}
+	}
+}
 
 // libraryGoroutine is the one goroutine that Google's library starts when it is linked,
 // and never ends.

@@ -108,7 +108,7 @@ func children(t *testing.T) (ids []string) {
 // this process, too, and end when the other side has closed them.
 func (before leftovers) check(t *testing.T, w worker, when string) {
 	t.Helper()
-	if err := goleak.Find(before.goroutines, libraryGoroutine()); err != nil {
+	if err := findLeaks(before.goroutines); err != nil {
 		t.Errorf("%s: %v", when, err)
 	}
 	if n := w.server.Open(); n > 0 {

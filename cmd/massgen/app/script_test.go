@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends"
@@ -40,7 +39,7 @@ func runMassgen() {
 		env.LocalServers[name] = url
 	}
 	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), env)
-	if err := goleak.Find(libraryGoroutine()); err != nil {
+	if err := findLeaks(); err != nil {
 		fmt.Fprintln(os.Stderr, "LEAK:", err)
 		status = 99
 	}
