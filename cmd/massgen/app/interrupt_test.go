@@ -60,7 +60,7 @@ func (t *tape) String() string {
 
 func (t *tape) await(test *testing.T, part string) {
 	test.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for !strings.Contains(t.String(), part) {
 		select {
 		case <-t.more:

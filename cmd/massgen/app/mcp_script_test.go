@@ -44,7 +44,7 @@ func serveFake(held string) error {
 	if _, err := f.WriteString("started\n"); err != nil {
 		return err
 	}
-	child := exec.Command("sleep", "60")
+	child := exec.Command("sleep", "600")
 	child.ExtraFiles = []*os.File{f}
 	if err := child.Start(); err != nil {
 		return err
@@ -202,7 +202,7 @@ func isReleased(file string) error {
 	select {
 	case err := <-released:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		return fmt.Errorf("somebody still holds %s", file)
 	}
 }

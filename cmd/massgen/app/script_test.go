@@ -136,7 +136,7 @@ func cmdAwaitCalls(ts *testscript.TestScript, _ bool, args []string) {
 	for range n {
 		select {
 		case <-s.called:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			ts.Fatalf("server %s was not called", args[0])
 		}
 	}
@@ -286,7 +286,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			select {
 			case <-three:
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 			}
 			return answer(c)
 		},
