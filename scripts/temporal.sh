@@ -26,7 +26,7 @@ install() {
 watch() {
 	trap '' INT TERM HUP
 	while kill -0 "$1" && kill -0 "$2"; do sleep 1; done
-	kill -KILL -- "-$(cat "$work/group")"
+	kill -KILL -- "-$(cat "$work/group")" || true # where nothing is left
 	rm -rf "$work"
 }
 

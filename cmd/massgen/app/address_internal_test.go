@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
@@ -24,7 +25,7 @@ func TestNoMessageShowsMoreThanThePlace(t *testing.T) {
 	var log bytes.Buffer
 	none := func(string) (string, bool) { return "", false }
 	r := &resolver{
-		env: Env{Lookup: none, LocalServers: map[string]string{"vllm": address}}, lookup: none,
+		env: Env{Lookup: none, LocalServers: map[string]string{"vllm": address}, Slack: time.Minute}, lookup: none,
 		log:     slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		secrets: &configs.Secrets{}, open: map[connection]backends.Backend{},
 	}

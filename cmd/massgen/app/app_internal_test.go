@@ -315,7 +315,7 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 	defer s.Close()
 	none := func(string) (string, bool) { return "", false }
 	p := testProgram(t)
-	p.env = Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}
+	p.env = Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}, Slack: time.Minute}
 	r, err := p.resolver(none, configs.Default(), nil)
 	if err != nil {
 		t.Fatal(err)

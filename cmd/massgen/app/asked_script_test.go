@@ -84,7 +84,7 @@ func screenOf(r io.Reader) *screen {
 
 // until returns what is shown until one text after the other has been.
 func (s *screen) until(texts ...string) string {
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		rest, found := s.text.String(), true
 		for _, text := range texts {

@@ -68,7 +68,7 @@ func withModels(asked []server) []server {
 
 // askLocal asks all model servers of this machine at once for their models.
 func (r *resolver) askLocal(ctx context.Context) []server {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	ctx, cancel := context.WithTimeout(ctx, probeTime+r.env.Slack)
 	defer cancel()
 	var asked []*server
 	var group sync.WaitGroup
@@ -83,7 +83,7 @@ func (r *resolver) askLocal(ctx context.Context) []server {
 		s := &server{provider: p, baseURL: baseURL}
 		asked = append(asked, s)
 		group.Go(func() {
-			s.models, s.err = listModels(ctx, connection{provider: p.name, baseURL: s.baseURL})
+			s.models, s.err = r.listModels(ctx, connection{provider: p.name, baseURL: s.baseURL})
 			if s.err != nil {
 				r.log.Debug("no model server", "type", p.name, "base_url", shownURL(s.baseURL), "why", s.err)
 			}
@@ -99,8 +99,8 @@ func (r *resolver) askLocal(ctx context.Context) []server {
 
 // listModels returns the chat models that a server lists; none when the list is
 // massgen's own, which would be asking oneself.
-func listModels(ctx context.Context, c connection) (ids []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, listTime)
+func (r *resolver) listModels(ctx context.Context, c connection) (ids []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime+r.env.Slack)
 	defer cancel()
 	b, err := newOpenAI(c, openai.Compatible())
 	if err != nil {

@@ -73,7 +73,7 @@ func (p *typist) edit(t *testing.T, e *editor, typed ...string) (string, error) 
 			t.Error("the terminal stayed raw")
 		}
 		return l.text, l.err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%q made no line", typed)
 	}
 	return "", nil

@@ -84,6 +84,9 @@ func (s *session) lines() lineSource {
 // hurry is how soon after an interrupted turn an interrupt is still meant for it.
 const hurry = time.Second
 
+// deafUntil is until when an interrupt is meant for the last turn, if one ended that.
+func (s *session) deafUntil() time.Time { return s.cut.Add(hurry + s.env.Slack) }
+
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
 // one is errQuit.
 func (s *session) nextLine(in lineSource, signals <-chan os.Signal) (text string, err error) {
@@ -107,7 +110,7 @@ func (s *session) nextLine(in lineSource, signals <-chan os.Signal) (text string
 				return "", errQuit
 			}
 		}
-		if time.Since(s.cut) < hurry {
+		if time.Now().Before(s.deafUntil()) {
 			continue
 		}
 		if interrupted {
@@ -141,7 +144,7 @@ func (s *session) take(ctx context.Context, line string, signals <-chan os.Signa
 		s.settle(ctx, signals) // the answer may be there, and a hook have failed
 		return ExitFailed, err
 	}
-	s.watch.give(s.cut.Add(hurry)) // a screen that takes no answer must not keep anybody
+	s.watch.give(s.deafUntil()) // a screen that takes no answer must not keep anybody
 	code, err := s.deliver(result)
 	s.watch.take()
 	s.settle(ctx, signals)

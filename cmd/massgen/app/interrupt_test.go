@@ -24,11 +24,25 @@ type tape struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	more chan struct{}
+	// stop is the part at which it stops, as a screen does that nobody looks at; "" for none.
+	// It tells of that on stopped, and goes on after end.
+	stop         string
+	stopped, end chan struct{}
 }
 
 func newTape() *tape { return &tape{more: make(chan struct{}, 1)} }
 
+// stopAt has it stop at a part until the test is over.
+func (t *tape) stopAt(test *testing.T, part string) {
+	t.stop, t.stopped, t.end = part, make(chan struct{}), make(chan struct{})
+	test.Cleanup(func() { close(t.end) })
+}
+
 func (t *tape) Write(data []byte) (int, error) {
+	if t.stop != "" && bytes.Contains(data, []byte(t.stop)) {
+		close(t.stopped)
+		<-t.end
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	select {
@@ -46,7 +60,7 @@ func (t *tape) String() string {
 
 func (t *tape) await(test *testing.T, part string) {
 	test.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for !strings.Contains(t.String(), part) {
 		select {
 		case <-t.more:
@@ -66,10 +80,14 @@ type conversation struct {
 }
 
 func converse(t *testing.T, args ...string) *conversation {
+	return converseOn(t, newTape(), args...)
+}
+
+func converseOn(t *testing.T, stderr *tape, args ...string) *conversation {
 	stdin, keyboard := io.Pipe()
-	c := &conversation{keyboard, make(chan os.Signal), newTape(), newTape(), make(chan int, 1)}
+	c := &conversation{keyboard, make(chan os.Signal), newTape(), stderr, make(chan int, 1)}
 	env := app.Env{
-		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts,
+		Stdin: stdin, Stdout: c.stdout, Stderr: c.stderr, Interrupts: c.interrupts, Slack: time.Minute,
 		Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 	}
 	args = append([]string{"massgen", "--state-dir", stateDir(t)}, args...)
@@ -90,7 +108,24 @@ func stateDir(t *testing.T) string {
 }
 
 // noLeaks is called first, so that it looks when everything has been closed.
-func noLeaks(t *testing.T) { t.Cleanup(func() { goleak.VerifyNone(t, libraryGoroutine()) }) }
+func noLeaks(t *testing.T) {
+	t.Cleanup(func() {
+		if err := findLeaks(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// findLeaks says which goroutines are left, after a minute in which they may end: goleak
+// itself waits for less than a second.
+func findLeaks(options ...goleak.Option) error {
+	options = append(options, libraryGoroutine())
+	for late := time.Now().Add(time.Minute); ; {
+		if err := goleak.Find(options...); err == nil || time.Now().After(late) {
+			return err
+		}
+	}
+}
 
 // libraryGoroutine is the one goroutine that Google's library starts when it is linked,
 // and never ends.
@@ -142,13 +177,17 @@ func hangingServer(t *testing.T, hanging int) (url string, called chan struct{})
 	return s.BaseURL, called
 }
 
+// The turn is not over before what ends it is on the screen.
 func TestSecondInterruptLeaves(t *testing.T) {
 	noLeaks(t)
 	url, called := hangingServer(t, 1)
-	c := converse(t, "--model", "m", "--base-url", url)
+	stderr := newTape()
+	stderr.stopAt(t, "interrupt again to leave at once")
+	c := converseOn(t, stderr, "--model", "m", "--base-url", url)
 	c.typed(t, "question")
 	<-called
 	c.interrupts <- os.Interrupt
+	<-stderr.stopped
 	c.interrupts <- os.Interrupt
 	c.wantStatus(t, app.ExitInterrupted)
 }

@@ -108,7 +108,7 @@ func children(t *testing.T) (ids []string) {
 // this process, too, and end when the other side has closed them.
 func (before leftovers) check(t *testing.T, w worker, when string) {
 	t.Helper()
-	if err := goleak.Find(before.goroutines, libraryGoroutine()); err != nil {
+	if err := findLeaks(before.goroutines); err != nil {
 		t.Errorf("%s: %v", when, err)
 	}
 	if n := w.server.Open(); n > 0 {
@@ -198,7 +198,7 @@ func TestCancelEndsWhatRuns(t *testing.T) {
 		called <- c.Model()
 		switch {
 		case c.Model() == "a":
-			return calls("run_command", `{"argv":["sh","-c","exec 9>running; echo yes >&9; sleep 60 & sleep 60"]}`)
+			return calls("run_command", `{"argv":["sh","-c","exec 9>running; echo yes >&9; sleep 600 & sleep 600"]}`)
 		case c.Model() == "b":
 			return calls("mcp__fake__wait", `{}`)
 		}
@@ -248,7 +248,7 @@ func awaitWriter(t *testing.T, fifo string) *os.File {
 	if line, err := bufio.NewReaderSize(f, 16).ReadString('\n'); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
-	if err := f.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := f.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Logf("no time limit: %v", err)
 	}
 	return f

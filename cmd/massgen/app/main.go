@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 )
 
 // The exit statuses (DESIGN §8).
@@ -34,6 +35,10 @@ type Env struct {
 	// LocalServers are the model servers that type auto looks for: base URLs by
 	// backend type. Nil means the types' default addresses.
 	LocalServers map[string]string
+	// Slack is added to the moments within which something counts as quick: a model server
+	// of this machine that answers, steps that start together, an interrupt after a turn that
+	// was interrupted. It is for tests, which also run on machines that are slow.
+	Slack time.Duration
 	// Cluster is where turns are played if not here; nil plays all of them here.
 	Cluster Cluster
 }

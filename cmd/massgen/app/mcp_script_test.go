@@ -44,7 +44,7 @@ func serveFake(held string) error {
 	if _, err := f.WriteString("started\n"); err != nil {
 		return err
 	}
-	child := exec.Command("sleep", "60")
+	child := exec.Command("sleep", "600")
 	child.ExtraFiles = []*os.File{f}
 	if err := child.Start(); err != nil {
 		return err
@@ -147,7 +147,11 @@ func (l *liar) call(id json.RawMessage, name, progressToken string) {
 		fmt.Fprintln(os.Stderr, "Error: out of luck")
 		os.Exit(3)
 	case "flood":
-		l.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, id, strings.Repeat("x", 100<<20))
+		fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, id)
+		for range 100 {
+			fmt.Fprint(l.out, strings.Repeat("x", 1<<20))
+		}
+		l.say(`"}]}}`)
 		return
 	case "hang":
 		return
@@ -202,13 +206,21 @@ func isReleased(file string) error {
 	select {
 	case err := <-released:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		return fmt.Errorf("somebody still holds %s", file)
 	}
 }
 
 // mcpBehaviours are servers whose models use the tools of the fake MCP server.
 func mcpBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
+	believe := working(func(results []string) backendtest.Reply {
+		lies := []string{"new_answer", "die", "flood", "hang", "liar", "array", "slow"}
+		if len(results) < len(lies) {
+			return calls("mcp__liar__"+lies[len(results)], `{}`)
+		}
+		return backendtest.Reply{Text: strings.Join(results, "\n")}
+	})
+	answered := make(chan struct{})
 	return map[string]func(backendtest.Call) backendtest.Reply{
 		"echoes": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
@@ -222,13 +234,20 @@ func mcpBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Fault: backendtest.HangBefore}
 		},
-		"believes": working(func(results []string) backendtest.Reply {
-			lies := []string{"new_answer", "die", "flood", "hang", "liar", "array", "slow"}
-			if len(results) < len(lies) {
-				return calls("mcp__liar__"+lies[len(results)], `{}`)
+		"believes": believe,
+		// Three agents with one server: it does not die before it has answered each of them.
+		"believes-together": func(c backendtest.Call) backendtest.Reply {
+			if c.Number == 6 {
+				close(answered)
 			}
-			return backendtest.Reply{Text: strings.Join(results, "\n")}
-		}),
+			if c.Number > 3 {
+				select {
+				case <-answered:
+				case <-time.After(time.Minute):
+				}
+			}
+			return believe(c)
+		},
 		"grows": func(c backendtest.Call) backendtest.Reply {
 			messages := c.Messages()
 			if messages[len(messages)-1].Role != backends.RoleUser {

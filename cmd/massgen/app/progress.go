@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
-// startsWithin is how close together steps must start to be told of in one line.
+// startsWithin is how close together steps start that are told of in one line.
 const startsWithin = 50 * time.Millisecond
 
 // follow shows the progress of a turn until it is over, and that it is cut. Only
@@ -24,7 +24,7 @@ const startsWithin = 50 * time.Millisecond
 func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
 	events, end := eventsOf(ctx, t)
 	defer end()
-	v := progress{console: s.console, alone: len(s.models) == 1}
+	v := progress{console: s.console, alone: len(s.models) == 1, within: startsWithin + s.env.Slack}
 	if !s.display() {
 		v.console.err = discard{}
 	}
@@ -115,6 +115,8 @@ type progress struct {
 	console console
 	// alone says that the panel is one agent: no rounds, no labels, no votes.
 	alone bool
+	// within is how close together steps must start to be told of in one line.
+	within time.Duration
 	// started are the steps that no line tells of yet; soon is when one will.
 	started []coordinator.Event
 	soon    <-chan time.Time
@@ -132,7 +134,7 @@ func (v *progress) show(ev coordinator.Event) {
 		return
 	case coordinator.StepStarted:
 		v.started = append(v.started, ev)
-		v.soon = time.After(startsWithin)
+		v.soon = time.After(v.within)
 		return
 	}
 	v.flush()
@@ -184,7 +186,7 @@ func (v *progress) recall(ev coordinator.Event) {
 	switch ev.Kind {
 	case coordinator.StepStarted:
 		v.started = append(v.started, ev)
-		v.soon = time.After(startsWithin)
+		v.soon = time.After(v.within)
 	case coordinator.Answered, coordinator.Voted, coordinator.Abstained, coordinator.Failed, coordinator.Cancelled, coordinator.Presented:
 		v.started = slices.DeleteFunc(v.started, func(s coordinator.Event) bool { return s.Agent == ev.Agent })
 	}

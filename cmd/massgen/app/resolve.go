@@ -284,7 +284,7 @@ func (r *resolver) defaultModel(ctx context.Context, p provider, c connection) (
 	if !p.local {
 		return "", fmt.Errorf("type %s needs a model: set model, or --model", p.name)
 	}
-	models, err := listModels(ctx, c)
+	models, err := r.listModels(ctx, c)
 	switch {
 	case err != nil:
 		return "", adviseOn(p, c, "", err)

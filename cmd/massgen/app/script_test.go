@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends"
@@ -34,13 +33,13 @@ func TestMain(m *testing.M) {
 
 func runMassgen() {
 	env := app.System()
-	env.LocalServers = map[string]string{}
+	env.LocalServers, env.Slack = map[string]string{}, time.Minute
 	for _, s := range strings.Fields(os.Getenv("LOCAL_SERVERS")) {
 		name, url, _ := strings.Cut(s, "=")
 		env.LocalServers[name] = url
 	}
 	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), env)
-	if err := goleak.Find(libraryGoroutine()); err != nil {
+	if err := findLeaks(); err != nil {
 		fmt.Fprintln(os.Stderr, "LEAK:", err)
 		status = 99
 	}
@@ -137,7 +136,7 @@ func cmdAwaitCalls(ts *testscript.TestScript, _ bool, args []string) {
 	for range n {
 		select {
 		case <-s.called:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			ts.Fatalf("server %s was not called", args[0])
 		}
 	}
@@ -287,7 +286,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			select {
 			case <-three:
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 			}
 			return answer(c)
 		},

@@ -381,7 +381,7 @@ func (s *session) once(ctx context.Context, question string) error {
 
 // finish delivers what a turn came to, and returns what the program ends with.
 func (s *session) finish(result coordinator.Result, err error) error {
-	s.watch.give(s.cut.Add(hurry))
+	s.watch.give(s.deafUntil())
 	switch {
 	case errors.Is(err, errQuit):
 		return exitError{code: ExitInterrupted}

@@ -92,7 +92,7 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 		"judges-files": judgesFiles,
 		"runs-long": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
-				return calls("run_command", `{"argv":["sh","-c","echo begun; sleep 20"]}`)
+				return calls("run_command", `{"argv":["sh","-c","echo begun; sleep 60"]}`)
 			}
 			return backendtest.Reply{Text: results[0]}
 		}),

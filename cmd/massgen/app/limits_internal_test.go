@@ -1,0 +1,61 @@
+package app
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// TestOutOfTime has turns in which one agent answers in time, too late, or not at all, and
+// another never does.
+func TestOutOfTime(t *testing.T) {
+	const nothing = "massgen: out of time after 0.2 s: there is no answer yet; --orchestrator-timeout gives more\n"
+	for _, c := range []struct {
+		reply string // that of the one agent
+		code  int
+		shown string
+	}{
+		{"{hang: true}", ExitFailed, nothing},
+		{"{delay: 201ms, new_answer: late}", ExitFailed, nothing},
+		{"{delay: 199ms, new_answer: early}", ExitUndecided, "massgen: warning: b failed: its call had not come back when the turn was ended\n" +
+			"massgen: out of time: this is the best answer so far, by a; --orchestrator-timeout gives more\n"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var shown strings.Builder
+			p := testProgram(t)
+			p.console.err = &shown
+			p.options.backend, p.options.turnLimit, p.options.noDisplay = demoType, 200*time.Millisecond, true
+			s, err := p.openSession(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, err := debugbackend.ParseScript([]byte("rules: [{when: {agent: a, round: 1}, reply: " + c.reply + "}, {reply: {hang: true}}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			agent := coordinator.Agent{ID: "a", Backend: debugbackend.NewScripted(script), ToolMode: machine.ToolsNative}
+			other := agent
+			other.ID = "b"
+			s.panel, err = coordinator.New(coordinator.Options{
+				Rules: rules(s.config), Limits: limits(s.config), Store: s.store, Agents: []coordinator.Agent{agent, other},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.once(t.Context(), "question")
+			var end exitError
+			if !errors.As(err, &end) || end.code != c.code || shown.String() != c.shown {
+				t.Errorf("%s: %v, status %d, and shown is %q; want %d and %q", c.reply, err, end.code, shown.String(), c.code, c.shown)
+			}
+			if err := s.close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
