@@ -255,21 +255,9 @@ func TestEveryBodyIsClosed(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgain(t *testing.T) {
-	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
-	dials := 0
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dials++
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}}
-	backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: transport})
-	for range 5 {
-		if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if dials != 1 {
-		t.Errorf("%d connections for 5 calls in a row, want 1", dials)
-	}
+	backendtest.RunReuse(t, backendtest.ChatCompletions(), func(t testing.TB, baseURL string, transport http.RoundTripper) backends.Backend {
+		return newBackend(t, openai.Config{BaseURL: baseURL, Transport: transport})
+	})
 }
 
 // TestRedirects: a captive portal sends a POST to its page with a GET; a service
