@@ -36,19 +36,22 @@ func failure(t *testing.T, backend *openai.Backend, req backends.Request) *backe
 	return e
 }
 
-// closedAddress is one that refuses connections.
+// closedAddress is one that refuses connections until t ends: the client's end of a
+// connection, whose port nobody else is given to listen on.
 func closedAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := listener.Close(); err != nil {
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
-	return listener.Addr().String()
+	})
+	return conn.LocalAddr().String()
 }
 
 func TestRefusedConnection(t *testing.T) {
