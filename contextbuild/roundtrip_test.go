@@ -99,18 +99,18 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// TestMegabyte escapes texts of 1 MB. Work that grew with the square of their
-// length would take minutes; the limit is far from both.
-func TestMegabyte(t *testing.T) {
+// TestMegabytes escapes texts of 2 MB. Work that grew with the square of their
+// length would take minutes; the limit is far above what a busy machine takes.
+func TestMegabytes(t *testing.T) {
 	for _, unit := range []string{
 		"<", "&amp;", "<\n", "<agent1", "&amp;lt;agent1>", "<p>", "1", "\t ", "\n", "\rUser:", "\x00", "\u200f<END OF VOTES>",
 	} {
-		text := strings.Repeat(unit, (1<<20)/len(unit))
+		text := strings.Repeat(unit, (2<<20)/len(unit))
 		start := time.Now()
 		escapeHistory(text)
 		escapeSection(text)
-		if d := time.Since(start); d > 10*time.Second {
-			t.Errorf("1 MB of %q took %v", unit, d)
+		if d := time.Since(start); d > time.Minute {
+			t.Errorf("2 MB of %q took %v", unit, d)
 		}
 	}
 }

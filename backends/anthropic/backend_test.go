@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
@@ -226,22 +223,9 @@ func TestLimitsOfTime(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgain(t *testing.T) {
-	server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
-	dials := 0
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dials++
-		var dialer net.Dialer
-		return dialer.DialContext(ctx, network, address)
-	}}
-	backend := newBackend(t, anthropic.Config{BaseURL: server.BaseURL, Transport: transport})
-	for range 5 {
-		if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(1, dials); diff != "" {
-		t.Errorf("connections for 5 calls in a row (-want +got):\n%s", diff)
-	}
+	backendtest.RunReuse(t, backendtest.Messages(), func(t testing.TB, baseURL string, transport http.RoundTripper) backends.Backend {
+		return newBackend(t, anthropic.Config{BaseURL: baseURL, Transport: transport})
+	})
 }
 
 func TestRequestThatCannotBeMade(t *testing.T) {

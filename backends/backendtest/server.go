@@ -35,6 +35,8 @@ type Server struct {
 	open    int
 	maxOpen int
 	idle    chan struct{} // closed while no call is open
+	conns   int
+	left    chan struct{} // closed while there is no connection
 	models  []string
 }
 
@@ -70,7 +72,9 @@ func NewServer(t testing.TB, reply func(Call) Reply) *Server {
 // NewProtocolServer starts a server that speaks p. See NewServer for the rest.
 func NewProtocolServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server {
 	s := newServer(t, p, reply)
-	s.http = httptest.NewServer(s.routes())
+	s.http = httptest.NewUnstartedServer(s.routes())
+	s.http.Config.ConnState = s.connState
+	s.http.Start()
 	s.BaseURL = s.http.URL + p.BasePath
 	s.closeWithTest()
 	return s
@@ -101,9 +105,11 @@ func newServer(t testing.TB, p Protocol, reply func(Call) Reply) *Server {
 		reply:    reply,
 		closed:   make(chan struct{}),
 		idle:     make(chan struct{}),
+		left:     make(chan struct{}),
 		models:   []string{"test-model"},
 	}
 	close(s.idle)
+	close(s.left)
 	return s
 }
 
@@ -190,6 +196,51 @@ func (s *Server) AwaitIdle(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// AwaitLeft returns when all that clients have sent which are gone by now has been
+// received, and their connections are closed, or with an error, as that of ctx. It is
+// for servers on a network port, and waits for any client that is still there.
+func (s *Server) AwaitLeft(ctx context.Context) error {
+	// Connections are taken in their order: when this one is answered, no earlier one is
+	// still to be taken.
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+"/v1/models", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	left := s.left
+	s.mu.Unlock()
+	select {
+	case <-left:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Server) connState(_ net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if s.conns == 0 {
+			s.left = make(chan struct{})
+		}
+		s.conns++
+	case http.StateClosed, http.StateHijacked:
+		s.conns--
+		if s.conns == 0 {
+			close(s.left)
+		}
 	}
 }
 

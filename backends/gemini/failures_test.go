@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -214,23 +213,9 @@ func TestCancelAfterTheAnswer(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgain(t *testing.T) {
-	server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), func(backendtest.Call) backendtest.Reply {
-		return backendtest.Reply{Text: "x"}
+	backendtest.RunReuse(t, backendtest.GenerateContent(), func(t testing.TB, baseURL string, transport http.RoundTripper) backends.Backend {
+		return newBackend(t, gemini.Config{BaseURL: baseURL, Transport: transport})
 	})
-	dials := 0
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dials++
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}}
-	backend := newBackend(t, gemini.Config{BaseURL: server.BaseURL, Transport: transport})
-	for range 5 {
-		if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if dials != 1 {
-		t.Errorf("%d connections for 5 calls in a row, want 1", dials)
-	}
 }
 
 // closeCounter counts how often a body is closed.

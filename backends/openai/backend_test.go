@@ -85,7 +85,7 @@ func TestBodyIsTheOneThatIsTraced(t *testing.T) {
 	}
 }
 
-func newBackend(t *testing.T, cfg openai.Config) *openai.Backend {
+func newBackend(t testing.TB, cfg openai.Config) *openai.Backend {
 	t.Helper()
 	backend, err := openai.New(cfg)
 	if err != nil {

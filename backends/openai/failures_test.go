@@ -36,19 +36,22 @@ func failure(t *testing.T, backend *openai.Backend, req backends.Request) *backe
 	return e
 }
 
-// closedAddress is one that refuses connections.
+// closedAddress is one that refuses connections until t ends: the client's end of a
+// connection, whose port nobody else is given to listen on.
 func closedAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := listener.Close(); err != nil {
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
-	return listener.Addr().String()
+	})
+	return conn.LocalAddr().String()
 }
 
 func TestRefusedConnection(t *testing.T) {
@@ -255,21 +258,9 @@ func TestEveryBodyIsClosed(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgain(t *testing.T) {
-	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "x"} })
-	dials := 0
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dials++
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}}
-	backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: transport})
-	for range 5 {
-		if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if dials != 1 {
-		t.Errorf("%d connections for 5 calls in a row, want 1", dials)
-	}
+	backendtest.RunReuse(t, backendtest.ChatCompletions(), func(t testing.TB, baseURL string, transport http.RoundTripper) backends.Backend {
+		return newBackend(t, openai.Config{BaseURL: baseURL, Transport: transport})
+	})
 }
 
 // TestRedirects: a captive portal sends a POST to its page with a GET; a service

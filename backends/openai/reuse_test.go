@@ -2,11 +2,13 @@ package openai_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
@@ -15,15 +17,12 @@ import (
 
 // impatientServer answers the first request of each connection, and closes the
 // connection when the next one comes on it, as a server does whose keep-alive has
-// run out. It counts requests, and with a deaf server closes at the first.
-func impatientServer(t *testing.T, deaf bool) (baseURL string, requests *atomic.Int32) {
+// run out. It counts requests, and with a deaf server closes at the first. It is reached
+// in memory, for a bubble where time is free: net/http gives up a connection on which it
+// has not seen within 50 ms that the request went out.
+func impatientServer(t *testing.T, deaf bool) (transport *http.Transport, requests *atomic.Int32) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	requests = new(atomic.Int32)
-	done := make(chan struct{})
 	serve := func(conn net.Conn) {
 		defer conn.Close()
 		r := bufio.NewReader(conn)
@@ -48,60 +47,52 @@ func impatientServer(t *testing.T, deaf bool) (baseURL string, requests *atomic.
 			}
 		}
 	}
-	go func() {
-		defer close(done)
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go serve(conn)
-		}
-	}()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-		<-done
-	})
-	return "http://" + listener.Addr().String() + "/v1", requests
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go serve(server)
+		return client, nil
+	}}, requests
 }
 
 func TestConnectionThatWasClosedMeanwhileIsReplaced(t *testing.T) {
-	url, requests := impatientServer(t, false)
-	b, err := openai.New(openai.Config{BaseURL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bodies := 0
-	ctx := backends.WithTrace(t.Context(), &backends.Trace{RequestBody: func([]byte) { bodies++ }})
-	for call := range 3 {
-		resp, err := backends.Collect(b.Stream(ctx, backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
-		if err != nil || resp.Message.Text() != "hi" {
-			t.Fatalf("call %d: %q, %v", call+1, resp.Message.Text(), err)
+	synctest.Test(t, func(t *testing.T) {
+		transport, requests := impatientServer(t, false)
+		b, err := openai.New(openai.Config{BaseURL: "http://backend.test/v1", Transport: transport})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := requests.Load(); n != 5 || bodies != 5 {
-		t.Errorf("the server saw %d requests and the trace %d, want the three and the two that found a closed connection", n, bodies)
-	}
+		bodies := 0
+		ctx := backends.WithTrace(t.Context(), &backends.Trace{RequestBody: func([]byte) { bodies++ }})
+		for call := range 3 {
+			resp, err := backends.Collect(b.Stream(ctx, backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
+			if err != nil || resp.Message.Text() != "hi" {
+				t.Fatalf("call %d: %q, %v", call+1, resp.Message.Text(), err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := requests.Load(); n != 5 || bodies != 5 {
+			t.Errorf("the server saw %d requests and the trace %d, want the three and the two that found a closed connection", n, bodies)
+		}
+	})
 }
 
 func TestNewConnectionThatIsClosedIsNotTriedAgain(t *testing.T) {
-	url, requests := impatientServer(t, true)
-	b, err := openai.New(openai.Config{BaseURL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = backends.Collect(b.Stream(t.Context(), backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
-	if backends.KindOf(err) != backends.KindNetwork {
-		t.Errorf("a closed connection: %v", err)
-	}
-	if n := requests.Load(); n != 1 {
-		t.Errorf("the server saw %d requests", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		transport, requests := impatientServer(t, true)
+		b, err := openai.New(openai.Config{BaseURL: "http://backend.test/v1", Transport: transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = backends.Collect(b.Stream(t.Context(), backends.Request{Messages: []backends.Message{backends.User("hello")}}), nil)
+		if backends.KindOf(err) != backends.KindNetwork {
+			t.Errorf("a closed connection: %v", err)
+		}
+		if n := requests.Load(); n != 1 {
+			t.Errorf("the server saw %d requests", n)
+		}
+	})
 }
 
 // What a service tells of the cost before it withholds or breaks the answer is

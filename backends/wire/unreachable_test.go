@@ -3,6 +3,8 @@ package wire
 import (
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"syscall"
 	"testing"
 
@@ -12,14 +14,15 @@ import (
 // TestUnreachable: what waiting does not cure is told apart from what it may, and what
 // was never sent from what may have been billed.
 func TestUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, refused := net.Dial("tcp", l.Addr().String())
+	defer conn.Close()
+	// Nobody listens on the client's end, and nobody else is given its port.
+	_, refused := net.Dial("tcp", conn.LocalAddr().String())
 	elsewhere := refusedBy(t, refused, net.IPv4(192, 0, 2, 1))
 	for name, c := range map[string]struct {
 		err         error

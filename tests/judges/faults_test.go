@@ -22,6 +22,10 @@ type ordeal struct {
 	faults []object
 	// attempts is how many requests the call costs.
 	attempts int
+	// silence is how long the adapter bears none of an answer, 0 for its defaults.
+	silence time.Duration
+	// jitter is how much of their ceilings the waits between attempts have, 0 for little.
+	jitter float64
 	// kind is that of the error; empty means that there is an answer.
 	kind backends.Kind
 	// begun says that a part of the answer came before the error.
@@ -39,7 +43,7 @@ func ordeals() []ordeal {
 		{name: "slow", faults: []object{{"type": "slow_first_token", "seconds": 0.1}}, attempts: 1},
 
 		{name: "429", faults: []object{fail(429, 0.3), fail(429, 0.3)}, attempts: 3},
-		{name: "500", faults: []object{{"type": "fail", "status": 500, "times": 2}}, attempts: 3},
+		{name: "500", faults: []object{{"type": "fail", "status": 500, "times": 3}}, attempts: 4, jitter: 1},
 		{name: "503", faults: []object{fail(503, 1)}, attempts: 2},
 		{name: "529", faults: []object{fail(529, 0.1)}, attempts: 2},
 		{name: "outage", faults: []object{{"type": "fail", "status": 503, "retry_after": 0.1, "times": nil}},
@@ -53,7 +57,7 @@ func ordeals() []ordeal {
 
 		{name: "disconnect at once", faults: []object{breakStream("disconnect", 0)}, attempts: 2},
 		{name: "truncate at once", faults: []object{breakStream("truncate", 0)}, attempts: 2},
-		{name: "stall at once", faults: []object{breakStream("stall", 0)}, attempts: 2},
+		{name: "stall at once", faults: []object{breakStream("stall", 0)}, attempts: 2, silence: soon},
 
 		{name: "disconnect", faults: []object{breakStream("disconnect", begun)}, attempts: 1,
 			kind: backends.KindNetwork, begun: true, findings: []string{"gave_up"}},
@@ -61,7 +65,8 @@ func ordeals() []ordeal {
 			kind: backends.KindNetwork, begun: true, findings: []string{"truncated_stream_accepted"}},
 		{name: "malformed", faults: []object{breakStream("malformed", begun)}, attempts: 1,
 			kind: backends.KindNetwork, begun: true, findings: []string{"malformed_chunk_ignored"}},
-		{name: "stall", faults: []object{breakStream("stall", begun)}, attempts: 1, kind: backends.KindTimeout, begun: true},
+		{name: "stall", faults: []object{breakStream("stall", begun)}, attempts: 1, silence: soon,
+			kind: backends.KindTimeout, begun: true},
 	}
 }
 
@@ -82,8 +87,9 @@ func breakStream(kind string, after int) object {
 // begun is after how many chunks a part of the text has come in every protocol.
 const begun = 4
 
-// soon is how long the adapters bear silence here.
-const soon = 2 * time.Second
+// soon is a time limit that a test lets pass: far longer than a busy machine takes for
+// an answer, and far shorter than the 30 s of a stall.
+const soon = 10 * time.Second
 
 // TestFaults has llmock break the answers to calls, and grade what the client does.
 func TestFaults(t *testing.T) {
@@ -106,7 +112,7 @@ func TestFaults(t *testing.T) {
 
 func undergo(t *testing.T, mock llmock, s subject, o ordeal) {
 	mock.behave(t, o.faults...)
-	resp, err := backends.Collect(repeated(t, mock, s).Stream(t.Context(), plain(s)), nil)
+	resp, err := backends.Collect(repeated(t, mock, s, o).Stream(t.Context(), plain(s)), nil)
 	var e *backends.Error
 	switch {
 	case o.kind == "" && (err != nil || resp.Message.Text() == "" || resp.Finish == ""):
@@ -126,11 +132,14 @@ func undergo(t *testing.T, mock llmock, s subject, o ordeal) {
 	}
 }
 
-// repeated is the adapter for llmock, with retries whose waits have little jitter.
-func repeated(t *testing.T, mock llmock, s subject) backends.Backend {
+// repeated is the adapter for llmock, with retries. llmock measures the waits between
+// attempts: where it looks for longer and longer ones, they have to differ by more than
+// the time that a busy machine takes for the rest.
+func repeated(t *testing.T, mock llmock, s subject, o ordeal) backends.Backend {
 	t.Helper()
-	adapter := s.dial(t, mock.baseURL(s), backendtest.Settings{FirstByteTimeout: soon, IdleTimeout: soon})
-	return retry.New(adapter, retry.NewGate(s.name, retry.Limits{}), retry.Options{Random: func() float64 { return 0.1 }})
+	adapter := s.dial(t, mock.baseURL(s), backendtest.Settings{FirstByteTimeout: o.silence, IdleTimeout: o.silence})
+	random := func() float64 { return max(o.jitter, 0.1) }
+	return retry.New(adapter, retry.NewGate(s.name, retry.Limits{}), retry.Options{Random: random})
 }
 
 // plain is a request to a model that the adapter knows.
@@ -145,7 +154,7 @@ func sendTooMuch(t *testing.T, mock llmock, s subject) {
 	mock.behave(t)
 	req := plain(s)
 	req.Messages = []backends.Message{backends.User(strings.Repeat("word ", 2*contextWindow))}
-	_, err := backends.Collect(repeated(t, mock, s).Stream(t.Context(), req), nil)
+	_, err := backends.Collect(repeated(t, mock, s, ordeal{}).Stream(t.Context(), req), nil)
 	if v := mock.verdict(t); backends.KindOf(err) != backends.KindTooLong || v.Attempts != 1 {
 		t.Errorf("it cost %d requests and ended with %v", v.Attempts, err)
 	}
@@ -155,7 +164,7 @@ func sendTooMuch(t *testing.T, mock llmock, s subject) {
 // conversation goes on with an error for a result.
 func meetBrokenCall(t *testing.T, mock llmock, s subject, kind string) {
 	mock.behave(t, object{"type": "tool_fault", "kind": kind})
-	backend := repeated(t, mock, s)
+	backend := repeated(t, mock, s, ordeal{})
 	req := requests()["tools"]
 	req.Model = s.models[1]
 	resp, err := backends.Collect(backend.Stream(t.Context(), req), nil)
@@ -173,9 +182,10 @@ func meetBrokenCall(t *testing.T, mock llmock, s subject, kind string) {
 }
 
 // beBad repeats a call at once, whatever the error: a judge that finds nothing is none.
+// What it is asked to wait is far more than the time between two calls.
 func beBad(t *testing.T, mock llmock, s subject) {
 	adapter := s.dial(t, mock.baseURL(s), backendtest.Settings{})
-	for finding, fault := range map[string]object{"retry_after_ignored": fail(429, 1), "retried_non_retryable": fail(401, 0)} {
+	for finding, fault := range map[string]object{"retry_after_ignored": fail(429, 60), "retried_non_retryable": fail(401, 0)} {
 		mock.behave(t, fault)
 		for range 2 {
 			_, _ = backends.Collect(adapter.Stream(t.Context(), plain(s)), nil) // llmock says how it ended

@@ -77,12 +77,7 @@ func connect(t *testing.T, server mcp.Server) *mcp.Client {
 // everythingOverHTTP runs the server "everything" until t ends, and returns where.
 func everythingOverHTTP(t *testing.T) mcp.Server {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	free.Close()
+	port := freePort(t)
 	cmd := exec.Command("node", script(t, "server-everything"), "streamableHttp")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
 	errors, err := cmd.StderrPipe()
@@ -118,6 +113,28 @@ func everythingOverHTTP(t *testing.T) mcp.Server {
 		t.Fatal("the server does not listen")
 	}
 	return mcp.Server{Name: "everything", URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port)}
+}
+
+// freePort returns a port for a server that has to be told one. Until t ends, a connection
+// of it keeps the system from giving it to anybody who asks for any.
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	server, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // plan is a model that calls tools, a message at a time, and then says that it is done.
