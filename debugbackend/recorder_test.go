@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/massgen/massgen/backends"
-	"go.uber.org/goleak"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // fakeBackend is a stream made of a function.
 type fakeBackend func(ctx context.Context, yield func(backends.Event, error) bool)

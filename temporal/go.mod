@@ -96,7 +96,8 @@ require (
 	github.com/massgen/massgen v0.0.0
 	go.temporal.io/api v1.63.5
 	go.temporal.io/sdk v1.50.0
-	go.uber.org/goleak v1.3.0
 	google.golang.org/protobuf v1.36.11
 	pgregory.net/rapid v1.3.0
 )
+
+require go.uber.org/goleak v1.3.0 // indirect

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/retry"
@@ -17,10 +15,10 @@ import (
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-// TestMain knows of one goroutine that a library's imports start for good. Tests that end
-// processes start this program in other roles.
+// TestMain: tests that end processes start this program in other roles.
 func TestMain(m *testing.M) {
 	app.Launcher()
 	switch os.Getenv(killedRole) {
@@ -29,7 +27,7 @@ func TestMain(m *testing.M) {
 	case roleTools:
 		os.Exit(serveEcho())
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	leaks.Main(m)
 }
 
 // panel is a panel of agents that call one server over HTTP, each by a model name

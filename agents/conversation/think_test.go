@@ -10,17 +10,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/conversation"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-// Google's library starts a goroutine that never ends.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	leaks.Main(m)
 }
 
 // spy is a backend that remembers its requests.

@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // TestMain is also a guard, the servers that the tests start, and a program that is
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
 		os.Exit(2)
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // block waits until the process is killed, without being taken for a deadlock.

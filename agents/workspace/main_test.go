@@ -3,10 +3,10 @@ package workspace
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 func TestMain(m *testing.M) {
 	Launcher()
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }

@@ -3,13 +3,12 @@ package anthropic_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestConformance(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {

@@ -3,15 +3,13 @@ package gemini_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-// TestMain knows of one goroutine that the library's imports start for good.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	leaks.Main(m)
 }
 
 func TestConformance(t *testing.T) {

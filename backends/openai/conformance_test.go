@@ -4,10 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 func TestMain(m *testing.M) {
@@ -15,7 +14,7 @@ func TestMain(m *testing.M) {
 		callThroughProxy()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 func TestConformance(t *testing.T) {

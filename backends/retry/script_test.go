@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // outcome is what an attempt does: it takes its time, yields a piece of text if it
 // has one, and ends with its error or well.

@@ -16,11 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // In the environment of a process that writes turns instead of testing: the
@@ -33,7 +32,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(writerDir) == "" {
-		goleak.VerifyTestMain(m)
+		leaks.Main(m)
 		return
 	}
 	if err := writeTurns(context.Background()); err != nil {

@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/sessions/storetest"
 	"github.com/massgen/massgen/temporal/postgres"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // databaseVariable names a database in which the tests may make schemas.
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if os.Getenv(writerName) == "" {
-		goleak.VerifyTestMain(m)
+		leaks.Main(m)
 		return
 	}
 	if err := writeTurns(context.Background()); err != nil {

@@ -26,7 +26,7 @@ var layers = [][]string{
 		"agents/workspace/confine", "agents/workspace/snapshot",
 	},
 	{"backends", "coordinator/kernel", "coordinator/budget", "agents/workspace/rootfs"},
-	{"secrets"},
+	{"secrets", "tests/leaks"},
 }
 
 func row(dir string) int {
@@ -100,6 +100,7 @@ var confined = map[string][]string{
 	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
 	"pgregory.net/rapid":                     {"sessions/storetest"},
+	"go.uber.org/goleak":                     {"tests/leaks"},
 
 	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/judges"},
 }

@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-// TestMain knows of one goroutine that Google's library starts for good.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	leaks.Main(m)
 }
 
 // installed returns the path of something that scripts/judges.sh installs. A judge

@@ -9,11 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // face is a way to use the program.
@@ -52,7 +50,7 @@ func readers(flags []string) []face {
 // and reads everything that the program writes. Of the pairs of both it takes every
 // other one.
 func TestNoKeyIsShown(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	number := 0
 	for i, w := range ways() {
 		for j, o := range outcomes() {
@@ -68,29 +66,13 @@ func TestNoKeyIsShown(t *testing.T) {
 // TestNoKeyOfAProtocolIsShown has the own header of each protocol repeated in all
 // ways.
 func TestNoKeyOfAProtocolIsShown(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	for i := range protocols() {
 		for j, o := range outcomes() {
 			c := canary{number: 3*j + i, way: ways()[0], outcome: o}
 			t.Run(c.name(), c.run)
 		}
 	}
-}
-
-// noLeaks fails if a goroutine is left after a minute, but for the one that Google's library
-// starts when it is linked, and that never ends.
-func noLeaks(t *testing.T) {
-	t.Cleanup(func() {
-		for late := time.Now().Add(time.Minute); ; {
-			err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-			if err == nil {
-				return
-			}
-			if time.Now().After(late) {
-				t.Fatal(err)
-			}
-		}
-	})
 }
 
 // canary is one case. Its number decides on what takes turns.

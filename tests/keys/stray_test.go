@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // straying is a service that answers, and then says more on a connection on which
@@ -85,7 +86,7 @@ func (l *listener) await(t *testing.T) {
 
 // TestNoStrayWordsShowAKey: net/http logs them, for all of the process.
 func TestNoStrayWordsShowAKey(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	url := straying(t)
 	stdin, keyboard := io.Pipe()
 	stdout, stderr := listenFor("an answer"), listenFor("stray Bearer ***")

@@ -6,18 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-// TestMain knows of one goroutine that a library's imports start for good.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	leaks.Main(m)
 }
 
 // TestSuiteForRealServices runs it against servers that answer as good models do.

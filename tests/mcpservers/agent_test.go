@@ -17,14 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // TestMain is also the guard of the servers.
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 	if status, handled := mcp.RunGuard(os.Args[1:]); handled {
 		os.Exit(status)
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // startLimit is how long a server may take to start on a busy machine.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 func TestMain(m *testing.M) {
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == callsArg {
 		os.Exit(makeHostileCalls())
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // place is a workspace, with things outside that no command may change or read.

@@ -5,14 +5,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/backends/retry/limitertest"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestMemory(t *testing.T) {
 	limitertest.Run(t, limitertest.Suite{

@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // tape keeps what is written, for who waits for it.
@@ -107,32 +106,6 @@ func stateDir(t *testing.T) string {
 	return dir
 }
 
-// noLeaks is called first, so that it looks when everything has been closed.
-func noLeaks(t *testing.T) {
-	t.Cleanup(func() {
-		if err := findLeaks(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// findLeaks says which goroutines are left, after a minute in which they may end: goleak
-// itself waits for less than a second.
-func findLeaks(options ...goleak.Option) error {
-	options = append(options, libraryGoroutine())
-	for late := time.Now().Add(time.Minute); ; {
-		if err := goleak.Find(options...); err == nil || time.Now().After(late) {
-			return err
-		}
-	}
-}
-
-// libraryGoroutine is the one goroutine that Google's library starts when it is linked,
-// and never ends.
-func libraryGoroutine() goleak.Option {
-	return goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")
-}
-
 func (c *conversation) typed(t *testing.T, line string) {
 	t.Helper()
 	if _, err := io.WriteString(c.keyboard, line+"\n"); err != nil {
@@ -148,7 +121,7 @@ func (c *conversation) wantStatus(t *testing.T, want int) {
 }
 
 func TestInterruptWhileNothingRuns(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	c := converse(t, "--backend", "demo")
 	c.typed(t, "/status")
 	c.stderr.await(t, "usage")
@@ -179,7 +152,7 @@ func hangingServer(t *testing.T, hanging int) (url string, called chan struct{})
 
 // The turn is not over before what ends it is on the screen.
 func TestSecondInterruptLeaves(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	url, called := hangingServer(t, 1)
 	stderr := newTape()
 	stderr.stopAt(t, "interrupt again to leave at once")
@@ -193,7 +166,7 @@ func TestSecondInterruptLeaves(t *testing.T) {
 }
 
 func TestInterruptEndsTheTurnOnly(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	url, called := hangingServer(t, 1)
 	c := converse(t, "--model", "m", "--base-url", url)
 	c.typed(t, "first")
@@ -209,7 +182,7 @@ func TestInterruptEndsTheTurnOnly(t *testing.T) {
 // Two quick interrupts are for the turn, also when it ends between them; and the
 // next prompt begins to count anew.
 func TestInterruptsOfATurnDoNotReachThePrompt(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	url, called := hangingServer(t, 1)
 	c := converse(t, "--model", "m", "--base-url", url)
 	c.typed(t, "first")
@@ -232,7 +205,7 @@ func TestInterruptsOfATurnDoNotReachThePrompt(t *testing.T) {
 }
 
 func TestTerminationEndsTheProgram(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	url, called := hangingServer(t, 1)
 	c := converse(t, "--model", "m", "--base-url", url)
 	c.typed(t, "question")
@@ -246,7 +219,7 @@ func TestTerminationEndsTheProgram(t *testing.T) {
 
 // What follows an answer ends, too, and no other question is taken.
 func TestTerminationAfterTheAnswerEndsTheProgram(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	looking := make(chan struct{}, 1)
 	s := backendtest.NewServer(nil, func(c backendtest.Call) backendtest.Reply {
 		if c.Number == 2 {
@@ -272,7 +245,7 @@ func TestTerminationAfterTheAnswerEndsTheProgram(t *testing.T) {
 }
 
 func TestInterruptOutsideATurnLeaves(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	c := converse(t, "--backend", "demo", "-")
 	c.typed(t, "the beginning of a question") // has been read when this returns
 	c.interrupts <- syscall.SIGTERM
@@ -299,7 +272,7 @@ func (p *blockedPipe) Write(data []byte) (int, error) {
 }
 
 func TestInterruptLeavesABlockedAnswer(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	stdout := newBlockedPipe(t)
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
@@ -317,7 +290,7 @@ func TestInterruptLeavesABlockedAnswer(t *testing.T) {
 }
 
 func TestInterruptsLeaveATurnThatNobodyWatches(t *testing.T) {
-	noLeaks(t)
+	leaks.Check(t)
 	url, called := hangingServer(t, 1)
 	stderr := newBlockedPipe(t)
 	interrupts := make(chan os.Signal)

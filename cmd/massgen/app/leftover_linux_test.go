@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // worker is a panel of an agent that runs commands and one with an MCP server, and perhaps
@@ -108,7 +109,7 @@ func children(t *testing.T) (ids []string) {
 // this process, too, and end when the other side has closed them.
 func (before leftovers) check(t *testing.T, w worker, when string) {
 	t.Helper()
-	if err := findLeaks(before.goroutines); err != nil {
+	if err := leaks.Find(before.goroutines); err != nil {
 		t.Errorf("%s: %v", when, err)
 	}
 	if n := w.server.Open(); n > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/tests/leaks"
 )
 
 // The scripts run the program as a process of its own. It meets no model server
@@ -39,7 +40,7 @@ func runMassgen() {
 		env.LocalServers[name] = url
 	}
 	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), env)
-	if err := findLeaks(); err != nil {
+	if err := leaks.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, "LEAK:", err)
 		status = 99
 	}

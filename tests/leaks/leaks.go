@@ -1,0 +1,50 @@
+// Package leaks finds goroutines that tests leave behind.
+package leaks
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is how long goroutines may take to end. goleak itself waits for less than a
+// second, which is little on a busy machine.
+const patience = time.Minute
+
+// Find returns an error that shows the goroutines that are left, but for the caller's and
+// those that the options name, once they have had a minute to end.
+func Find(options ...goleak.Option) error {
+	// Google's library starts this one when it is linked, and never ends it.
+	options = append(options, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	for late := time.Now().Add(patience); ; {
+		if err := goleak.Find(options...); err == nil || time.Now().After(late) {
+			return err
+		}
+	}
+}
+
+// Check fails t if goroutines are left when it is over. It is called first, so that it
+// looks when all else has been cleaned up.
+func Check(t testing.TB) {
+	t.Cleanup(func() {
+		if err := Find(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Main runs the tests of a package and exits. It is for TestMain, and fails if goroutines
+// are left after tests that passed.
+func Main(m *testing.M) {
+	status := m.Run()
+	if status == 0 {
+		if err := Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "goroutines are left after the tests:", err)
+			status = 1
+		}
+	}
+	os.Exit(status)
+}
