@@ -201,7 +201,7 @@ func TestLimitsWhileTheDatabaseIsAway(t *testing.T) {
 	r.Settle(&backends.Usage{OutputTokens: 2})
 	mayNot(t, l, 1)
 	mayNot(t, postgres.LimiterFor(s, "account", limits, time.Hour), 1)
-	fresh := parted.Limiter("another", limits)
+	fresh := postgres.LimiterFor(parted, "another", limits, time.Hour)
 	mayNot(t, fresh, 1)
 	passed := make(chan error, 1)
 	go func() {
