@@ -50,7 +50,7 @@ func (w *world) checkUnrepeated(s *service, r coordinator.Result, repeated int) 
 
 func TestTheOnlyWorkerIsKilled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	s, client, working, config := w.inMidTurn("worker")
 	working[0].kill()
 	s.free()
@@ -63,7 +63,7 @@ func TestTheOnlyWorkerIsKilled(t *testing.T) {
 // other makes it again, or the other, so that nobody does.
 func TestOneOfTwoWorkersIsKilled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	for name, repeated := range map[string]int{"the caller": 1, "the other": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := w.of(t)
@@ -112,7 +112,7 @@ func (w *world) caller() (pid int) {
 // TestTheServerIsKilled, and comes back with what it has kept. The worker goes on with the
 // call meanwhile.
 func TestTheServerIsKilled(t *testing.T) {
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	s, client, _, _ := w.inMidTurn("worker")
 	w.killServer()
 	s.free()

@@ -35,7 +35,7 @@ func (w *world) signalNothing() {
 // tells of it; also if the worker is killed then, and if the turn goes on as a new run.
 func TestNotesReachATurnThatRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	for name, c := range map[string]struct {
 		kill         bool
 		historyLimit int
