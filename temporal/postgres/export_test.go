@@ -29,6 +29,12 @@ func LimiterFor(s *Store, account string, l retry.Limits, minute time.Duration) 
 	return s.limiter(account, l, minute)
 }
 
+// Patient is a limiter whose attempts' ends wait for the database as long as it takes.
+func Patient(l retry.Limiter) retry.Limiter {
+	l.(*limiter).endPatience = time.Minute
+	return l
+}
+
 // BookedAt returns when an attempt was booked, by the server's clock.
 func BookedAt(ctx context.Context, r backends.Reservation) (at time.Time, err error) {
 	b := r.(booking)

@@ -29,7 +29,10 @@ func TestLimiters(t *testing.T) {
 		Open: func(t *testing.T, l retry.Limits, minute time.Duration) [2]retry.Limiter {
 			one := open(t, t.TempDir())
 			other := another(t, schemaOf(t, one), postgres.Lease)
-			return [2]retry.Limiter{postgres.LimiterFor(one, "account", l, minute), postgres.LimiterFor(other, "account", l, minute)}
+			of := func(s *postgres.Store) retry.Limiter {
+				return postgres.Patient(postgres.LimiterFor(s, "account", l, minute))
+			}
+			return [2]retry.Limiter{of(one), of(other)}
 		},
 		Booked: func(t *testing.T, r backends.Reservation) time.Time {
 			at, err := postgres.BookedAt(t.Context(), r)
@@ -68,20 +71,22 @@ func TestPlacesOfTheDead(t *testing.T) {
 	living := open(t, t.TempDir())
 	dead := another(t, schemaOf(t, living), time.Hour)
 	postgres.Part(dead)
-	limits := retry.Limits{Concurrent: 1}
-	lost := may(t, dead.Limiter("account", limits), 1)
-	mayNot(t, living.Limiter("account", limits), 1)
+	of := func(s *postgres.Store) retry.Limiter {
+		return postgres.Patient(s.Limiter("account", retry.Limits{Concurrent: 1}))
+	}
+	lost := may(t, of(dead), 1)
+	mayNot(t, of(living), 1)
 	expireAttempts(t, living)
-	r := may(t, living.Limiter("account", limits), 1)
+	r := may(t, of(living), 1)
 	lost.Settle(nil)
-	mayNot(t, dead.Limiter("account", limits), 1) // another attempt has the place
+	mayNot(t, of(dead), 1) // another attempt has the place
 	r.Settle(nil)
 
-	r = may(t, beating(t, schemaOf(t, living)).Limiter("account", limits), 1)
+	r = may(t, of(beating(t, schemaOf(t, living))), 1)
 	for range 3 {
 		age(t, living, "attempts", func() {})
 	}
-	mayNot(t, living.Limiter("account", limits), 1)
+	mayNot(t, of(living), 1)
 	r.Settle(nil)
 	const left = "SELECT (SELECT count(*) FROM %[1]s.attempts) + (SELECT count(*) FROM %[1]s.accounts WHERE next <> '')"
 	if n := value(t, fmt.Sprintf(left, schemaOf(t, living))); n != int64(0) {
