@@ -82,7 +82,7 @@ func TestOneOfTwoWorkersIsKilled(t *testing.T) {
 
 // TestAWorkerThatIsToldToEnd gives back what it has under way.
 func TestAWorkerThatIsToldToEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	s, client, working, config := w.inMidTurn("worker")
 	ok(t, working[0].Process.Signal(syscall.SIGTERM))
 	<-working[0].ended
