@@ -171,7 +171,20 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return nil, errors.Join(p.Wait(ctx), err)
+	if failed := p.Wait(ctx); failed != nil {
+		return nil, errors.Join(failed, err)
+	}
+	// The turn was over before it could be asked, and a worker still knows it.
+	value, queryErr := e.client.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), progressQuery)
+	var over Progress
+	if queryErr == nil {
+		queryErr = value.Get(&over)
+	}
+	if queryErr != nil {
+		return nil, errors.Join(err, queryErr)
+	}
+	p.number = over.Number
+	return p, nil
 }
 
 // pollTime is how long a worker asks for work at most before it asks again.

@@ -10,7 +10,12 @@ import (
 
 // OpenFor opens a store whose leases last for so long.
 func OpenFor(ctx context.Context, address string, lease time.Duration) (*Store, error) {
-	return open(ctx, address, lease)
+	return open(ctx, address, lease, lease/beatsPerLease)
+}
+
+// OpenBeating opens a store whose leases last for so long, and are prolonged so often.
+func OpenBeating(ctx context.Context, address string, lease, every time.Duration) (*Store, error) {
+	return open(ctx, address, lease, every)
 }
 
 // Part parts a store from the server as far as its leases go: they are prolonged no more.
@@ -22,6 +27,12 @@ func Vector(texts ...string) string { return vector(texts...) }
 // LimiterFor is Store.Limiter with a minute that lasts for so long.
 func LimiterFor(s *Store, account string, l retry.Limits, minute time.Duration) retry.Limiter {
 	return s.limiter(account, l, minute)
+}
+
+// Patient is a limiter whose attempts' ends wait for the database as long as it takes.
+func Patient(l retry.Limiter) retry.Limiter {
+	l.(*limiter).endPatience = time.Minute
+	return l
 }
 
 // BookedAt returns when an attempt was booked, by the server's clock.

@@ -27,7 +27,8 @@ func (s *Store) Limiter(account string, l retry.Limits) retry.Limiter {
 func (s *Store) limiter(account string, l retry.Limits, minute time.Duration) *limiter {
 	name := sha256.Sum256(fmt.Appendf(nil, "%q %d %d %d", account, l.Concurrent, l.RequestsPerMinute, l.TokensPerMinute))
 	return &limiter{
-		server: s.server, account: hex.EncodeToString(name[:]), limits: l, minute: minute, lease: s.lease, turn: make(chan struct{}, 1),
+		server: s.server, account: hex.EncodeToString(name[:]), limits: l, minute: minute, lease: s.lease,
+		endPatience: endPatience, turn: make(chan struct{}, 1),
 	}
 }
 
@@ -38,6 +39,8 @@ type limiter struct {
 	limits  retry.Limits
 	minute  time.Duration
 	lease   time.Duration
+	// endPatience is how long the end of an attempt waits for the database.
+	endPatience time.Duration
 
 	// turn is held by the one attempt that waits here: those of one process are served in
 	// the order in which they come, and ask the database one at a time.
@@ -143,7 +146,7 @@ func (b booking) Settle(usage *backends.Usage) {
 	b.end(e)
 }
 
-// endPatience is how long the end of an attempt waits for the database.
+// endPatience is that of all limiters but those of tests.
 const endPatience = time.Second
 
 // end books what an attempt came to, now or, if the database is away, before the next one
@@ -153,7 +156,7 @@ func (l *limiter) end(e ending) {
 	l.endsMu.Lock()
 	l.ends = append(l.ends, e)
 	l.endsMu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), l.endPatience)
 	defer cancel()
 	_ = l.patiently(ctx, func() error { return l.writeEnds(ctx) }) // what is left is written later
 }

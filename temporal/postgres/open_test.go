@@ -182,12 +182,15 @@ func TestManyMakeOneStore(t *testing.T) {
 // as one does that restarts.
 func TestLostConnections(t *testing.T) {
 	ctx := t.Context()
-	s := open(t, t.TempDir())
+	name := schema(t, t.TempDir())
+	s, err := postgres.Open(ctx, called(t, name, address(t, name))) // others have connections too
+	ok(t, err)
+	defer func() { ok(t, s.Close()) }()
 	cut := func() {
 		t.Helper()
 		if n := value(t, `
 			SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
-			WHERE pid <> pg_backend_pid() AND application_name = 'massgen'`); n == int64(0) {
+			WHERE application_name = $1`, name); n == int64(0) {
 			t.Error("there were no connections")
 		}
 	}

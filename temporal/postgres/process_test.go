@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -19,15 +20,14 @@ import (
 )
 
 // In the environment of a process that writes turns instead of testing: the store's
-// address, the process's name, and how many turns it writes of each session.
+// address, the process's name, how many turns it writes of each session, and how long a
+// session stays held that it held when it was killed.
 const (
 	writerAddress = "STORE_WRITER_ADDRESS"
 	writerName    = "STORE_WRITER_NAME"
 	writerTurns   = "STORE_WRITER_TURNS"
+	writerLease   = "STORE_WRITER_LEASE"
 )
-
-// writerLease is how long a session stays held that a killed writer held.
-const writerLease = 300 * time.Millisecond
 
 // writeTurns writes turns, of a session of its own and of one that all processes
 // share, by turns, and tells of each when it has ended: its session, number and
@@ -38,7 +38,11 @@ func writeTurns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := postgres.OpenFor(ctx, os.Getenv(writerAddress), writerLease)
+	lease, err := time.ParseDuration(os.Getenv(writerLease))
+	if err != nil {
+		return err
+	}
+	s, err := postgres.OpenFor(ctx, os.Getenv(writerAddress), lease)
 	if err != nil {
 		return err
 	}
@@ -86,10 +90,11 @@ func writeTurn(ctx context.Context, s *postgres.Store, id string, turn int, answ
 }
 
 // writer starts a process that writes turns; told has what it tells.
-func writer(t *testing.T, schema, name string, turns int) (process *exec.Cmd, told *bufio.Scanner) {
+func writer(t *testing.T, schema, name string, turns int, lease time.Duration) (process *exec.Cmd, told *bufio.Scanner) {
 	t.Helper()
 	process = exec.CommandContext(t.Context(), os.Args[0])
-	process.Env = append(os.Environ(), writerAddress+"="+address(t, schema), writerName+"="+name, writerTurns+"="+strconv.Itoa(turns))
+	process.Env = append(os.Environ(), writerAddress+"="+called(t, writersOf(schema), address(t, schema)),
+		writerName+"="+name, writerTurns+"="+strconv.Itoa(turns), writerLease+"="+lease.String())
 	process.Stderr = os.Stderr
 	out, err := process.StdoutPipe()
 	if err != nil {
@@ -99,6 +104,29 @@ func writer(t *testing.T, schema, name string, turns int) (process *exec.Cmd, to
 		t.Fatal(err)
 	}
 	return process, bufio.NewScanner(out)
+}
+
+// writersOf is what the server calls the connections of a schema's writers.
+func writersOf(schema string) string { return "writers_of_" + schema }
+
+// called is an address whose connections have a name at the server.
+func called(t *testing.T, name, address string) string {
+	t.Helper()
+	at, err := url.Parse(address)
+	ok(t, err)
+	setQuery(at, "application_name", name)
+	return at.String()
+}
+
+// awaitGone waits until the server has done all that writers who were killed have sent it.
+func awaitGone(t *testing.T, schema string) {
+	t.Helper()
+	const theirs = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1"
+	for end := time.Now().Add(time.Minute); value(t, theirs, writersOf(schema)) != int64(0); {
+		if time.Now().After(end) {
+			t.Fatal("the server goes on with what a dead process wants")
+		}
+	}
 }
 
 // stored reads all turns that have an answer, as writers tell of them, and checks that
@@ -140,8 +168,8 @@ func stored(t *testing.T, s *postgres.Store) map[string]bool {
 func TestTwoProcessesWriteAtOnce(t *testing.T) {
 	const each = 200
 	s := open(t, t.TempDir())
-	one, toldByOne := writer(t, schemaOf(t, s), "one", each)
-	two, toldByTwo := writer(t, schemaOf(t, s), "two", each)
+	one, toldByOne := writer(t, schemaOf(t, s), "one", each, time.Minute) // which is longer than any pause of a process
+	two, toldByTwo := writer(t, schemaOf(t, s), "two", each, time.Minute)
 	told := map[string]bool{}
 	for _, lines := range []*bufio.Scanner{toldByOne, toldByTwo} {
 		for lines.Scan() {
@@ -177,7 +205,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	told := map[string]bool{}
 	for i := range kills {
-		process, lines := writer(t, schemaOf(t, s), fmt.Sprint("writer", i%2), 1<<20)
+		process, lines := writer(t, schemaOf(t, s), fmt.Sprint("writer", i%2), 1<<20, 300*time.Millisecond)
 		after := time.Duration(random.IntN(40_000)) * time.Microsecond
 		for range 1 + random.IntN(3) { // so that it is at work and not only starting
 			if !lines.Scan() {
@@ -198,6 +226,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			t.Fatal("a process ended by itself")
 		}
 	}
+	awaitGone(t, schemaOf(t, s))
 	all := stored(t, s)
 	for turn := range told {
 		if !all[turn] {

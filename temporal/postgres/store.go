@@ -57,10 +57,11 @@ const lostInTransaction = "idle_in_transaction_session_timeout"
 // empty. A schema that is no store, or one that this program cannot use, is left as it
 // was, and the error says what to do about it. Errors never have the password.
 func Open(ctx context.Context, address string) (*Store, error) {
-	return open(ctx, address, Lease)
+	return open(ctx, address, Lease, Lease/beatsPerLease)
 }
 
-func open(ctx context.Context, address string, lease time.Duration) (*Store, error) {
+// open opens a store whose leases last for so long, and are prolonged so often.
+func open(ctx context.Context, address string, lease, every time.Duration) (*Store, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// The cause may quote the password.
@@ -89,7 +90,7 @@ func open(ctx context.Context, address string, lease time.Duration) (*Store, err
 		pool.Close()
 		return nil, fault(s.name, "open", err)
 	}
-	s.beat(lease / beatsPerLease)
+	s.beat(every)
 	return &Store{server: s, owner: rand.Text(), lease: lease}, nil
 }
 

@@ -88,13 +88,22 @@ type world struct {
 	server   *exec.Cmd
 }
 
-// newWorld starts a server. A worker of which nothing is heard for two seconds is lost.
+// newWorld starts a server. No worker counts as lost that is only slow.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t), database: newDatabase(t)}
-	w.settings = settingsOfTest{Settings: engine.Settings{Heartbeat: 2 * time.Second}, Lease: lease}
+	w.settings = settingsOfTest{Settings: engine.Settings{Heartbeat: time.Minute}, Lease: lease}
 	w.startServer()
 	t.Cleanup(w.killServer)
+	return w
+}
+
+// newLosingWorld is one in which workers are killed: one of which nothing is heard for ten
+// seconds is lost. One that lives is heard every five.
+func newLosingWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.settings.Heartbeat = 10 * time.Second
 	return w
 }
 

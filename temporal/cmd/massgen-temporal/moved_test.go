@@ -141,7 +141,7 @@ func isBetween(c backendtest.Call) bool {
 // and what was kept with the answers is where all see it.
 func TestToolsMoveToAWorkerThatSeesTheirFolders(t *testing.T) {
 	t.Parallel()
-	m := newMovable(t, newWorld(t), isBetween, "SHARED/snapshots", "SHARED/agent1")
+	m := newMovable(t, newLosingWorld(t), isBetween, "SHARED/snapshots", "SHARED/agent1")
 	client := m.ask(m.config, "energy?")
 	m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })
 	killed := m.home()
@@ -182,7 +182,7 @@ func TestToolsMoveToAWorkerThatSeesTheirFolders(t *testing.T) {
 // knows what has become of it, and goes on with its files elsewhere.
 func TestToolCallUnderWayIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	m := newMovable(t, newWorld(t), func(backendtest.Call) bool { return false }, "SHARED/snapshots", "SHARED/agent1")
+	m := newMovable(t, newLosingWorld(t), func(backendtest.Call) bool { return false }, "SHARED/snapshots", "SHARED/agent1")
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) }) // before the desk is closed
 	m.desk.before = func(what string) {
@@ -217,7 +217,7 @@ func TestToolCallUnderWayIsNotMadeAgain(t *testing.T) {
 // folders go on elsewhere.
 func TestToolsThatCannotMove(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	for key, folders := range map[string][2]string{
 		"cwd":              {"SHARED/snapshots", "work"},
 		"snapshot_storage": {"snapshots", "SHARED/agent1"},

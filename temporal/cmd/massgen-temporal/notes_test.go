@@ -35,7 +35,7 @@ func (w *world) signalNothing() {
 // tells of it; also if the worker is killed then, and if the turn goes on as a new run.
 func TestNotesReachATurnThatRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	for name, c := range map[string]struct {
 		kill         bool
 		historyLimit int
@@ -51,6 +51,7 @@ func TestNotesReachATurnThatRuns(t *testing.T) {
 			s, client, working, config := w.inMidTurn("worker")
 			follower := w.start("follower", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(),
 				"--session-id", "s", "--continue", "--json")
+			w.until("both clients follow", func() bool { return w.followers() == 2 })
 			w.signalNothing()
 			if p := w.note("In French"); p.ProcessState.ExitCode() != 0 {
 				t.Fatalf("exit status %d: %s", p.ProcessState.ExitCode(), p.stderr.String())

@@ -77,7 +77,7 @@ func (w *world) playWriting(kill bool) (told []string) {
 // lost, the agent is told, and no other folder is taken for it.
 func TestToolsStayOnOneWorker(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newLosingWorld(t)
 	t.Run("all live", func(t *testing.T) {
 		told := w.of(t).playWriting(false)
 		if len(told) != 3 || strings.Contains(strings.Join(told, " "), "true:") || !strings.Contains(told[2], "the note") {
