@@ -44,7 +44,8 @@ func (p *player) follow(list []machine.Aside) error {
 
 // conclude keeps what the turn has come to.
 func (h *hands) conclude(ctx context.Context, t held) (concluded, error) {
-	defer beating(ctx)()
+	ctx, stop := atWork(ctx)
+	defer stop()
 	store := h.as(t.Owner)
 	panel := h.panel.On(store)
 	var c concluded
@@ -77,7 +78,8 @@ func wasDone(ctx context.Context, store Store, t held) (bool, error) {
 
 // finish keeps what the calls have come to that followed the answer.
 func (h *hands) finish(ctx context.Context, t held) error {
-	defer beating(ctx)()
+	ctx, stop := atWork(ctx)
+	defer stop()
 	store := h.as(t.Owner)
 	b, isHeld, err := store.Held(ctx, t.Session)
 	if err != nil || !isHeld || b.Turn != t.Number { // an earlier try has done it, and nobody heard of it

@@ -110,7 +110,8 @@ func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
 
 // keep keeps a session until it is cancelled.
 func (h *hands) keep(ctx context.Context, t held) error {
-	defer beating(ctx)()
+	ctx, stop := atWork(ctx)
+	defer stop()
 	store := h.as(t.Owner)
 	if b, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld || b.Turn != t.Number {
 		return err

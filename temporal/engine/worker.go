@@ -57,13 +57,23 @@ type hands struct {
 // for a cancellation does.
 const mostCancelDelay = 5 * time.Second
 
+// When a worker is told to end, what it has under way may go on for endGrace. What has come
+// to nothing by then is cut, and giveBackTime is how long the server may take to hear of it.
+const (
+	endGrace     = time.Second
+	giveBackTime = 5 * time.Second
+)
+
+// errEnds is why a worker that is told to end cuts what it has under way.
+var errEnds = errors.New("the worker is told to end")
+
 // Work takes part in the turns of all who use the engine's queue, until ctx is done, with
 // a panel of the same agents. As returns the store for an owner. It returns when what it
 // has begun has ended or was given back.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(owner string) Store) error {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
-		WorkerStopTimeout: time.Second,
+		WorkerStopTimeout: endGrace + giveBackTime,
 	}
 	w := worker.New(e.client, e.queue, options)
 	h := &hands{panel: panel, as: as, client: e.client, home: e.queue + "/" + rand.Text()}
@@ -103,7 +113,8 @@ func refusal(kind string, err error) error {
 
 // prepare holds the session and writes the turn down.
 func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
-	defer beating(ctx)()
+	ctx, stop := atWork(ctx)
+	defer stop()
 	store := h.as(in.Owner)
 	b, isHeld, err := store.Held(ctx, in.Session)
 	if err != nil {
@@ -192,7 +203,8 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	defer beating(ctx)()
+	ctx, stop := atWork(ctx)
+	defer stop()
 	store := h.as(w.Owner)
 	switch _, isHeld, err := store.Held(context.WithoutCancel(ctx), w.Session); {
 	case err != nil:
@@ -241,34 +253,44 @@ func bounded(reply machine.ModelReply) *machine.ModelReply {
 	return &reply
 }
 
-// beating tells the server that the worker is alive, and so learns of a cancellation,
-// until it is stopped.
-func beating(ctx context.Context) (stop func()) {
+// atWork tells the server that the worker is alive, and so learns of a cancellation, until
+// stop is called. The context that it returns also ends when the worker does: Temporal's
+// client would end it only when it waits no longer for the server to hear of that.
+func atWork(ctx context.Context) (working context.Context, stop func()) {
+	working, cut := context.WithCancelCause(ctx)
 	ticker := time.NewTicker(min(mostCancelDelay, activity.GetInfo(ctx).HeartbeatTimeout/4))
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
+		told := activity.GetWorkerStopChannel(ctx)
+		var graceOver <-chan time.Time
 		for {
 			select {
 			case <-done:
 				return
-			case <-ctx.Done():
+			case <-working.Done():
 				return
 			case <-ticker.C:
 				activity.RecordHeartbeat(ctx)
+			case <-told:
+				told, graceOver = nil, time.After(endGrace)
+			case <-graceOver:
+				cut(errEnds)
 			}
 		}
 	}()
-	return func() {
+	return working, func() {
 		ticker.Stop()
 		close(done)
 		<-ended
+		cut(nil)
 	}
 }
 
 // leave lets go of a turn that cannot go on.
 func (h *hands) leave(ctx context.Context, t held) error {
-	defer beating(ctx)()
+	ctx, stop := atWork(ctx)
+	defer stop()
 	store := h.as(t.Owner)
 	if _, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld {
 		return err

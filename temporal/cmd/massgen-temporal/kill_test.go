@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 
@@ -80,9 +81,11 @@ func TestOneOfTwoWorkersIsKilled(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatIsToldToEnd gives back what it has under way.
+// TestAWorkerThatIsToldToEnd gives back what it has under way: nobody waits until it counts as
+// lost.
 func TestAWorkerThatIsToldToEnd(t *testing.T) {
-	w := newLosingWorld(t)
+	w := newWorld(t)
+	w.settings.Heartbeat = time.Hour
 	s, client, working, config := w.inMidTurn("worker")
 	ok(t, working[0].Process.Signal(syscall.SIGTERM))
 	<-working[0].ended
