@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 
@@ -105,27 +106,45 @@ func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref,
 	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: e.id(session), TaskQueue: e.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
+		Memo:                map[string]any{ownerMemo: in.Owner},
 	}, workflowName, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {
 		return nil, sessions.ErrBusy
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("start the workflow: %w", err)
 	}
-	play, err := e.begun(ctx, run)
+	var play coordinator.Play
+	if err == nil {
+		play, err = e.begun(ctx, run)
+	}
 	if ctx.Err() != nil { // nobody waits for it any more
-		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), run))
+		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), in))
 	}
 	return play, err
 }
 
-// callOff interrupts a turn that was asked for, and may have begun meanwhile.
-func (e *Engine) callOff(ctx context.Context, run client.WorkflowRun) error {
+// ownerMemo is what a workflow is noted down with that tells whose it is.
+const ownerMemo = "owner"
+
+// callOff interrupts a turn that was asked for, if it was started, and may have begun: who
+// is interrupted may not have heard of that.
+func (e *Engine) callOff(ctx context.Context, in request) error {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := e.client.CancelWorkflow(ctx, run.GetID(), run.GetRunID())
+	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(in.Session), "")
+	if err == nil {
+		var owner string
+		err = converter.GetDefaultDataConverter().FromPayload(found.WorkflowExecutionInfo.GetMemo().GetFields()[ownerMemo], &owner)
+		if err == nil && owner != in.Owner {
+			return nil
+		}
+	}
+	if err == nil {
+		err = e.client.CancelWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
+	}
 	var gone *serviceerror.NotFound
 	if err == nil || errors.As(err, &gone) {
 		return nil
