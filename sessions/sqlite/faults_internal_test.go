@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -343,30 +344,46 @@ func TestCheckFindsDamage(t *testing.T) {
 // TestFileThatIsWrittenToIsLookedAtAgain: what another process writes, as it closes the
 // store, is read half of it as it was. A file that stays as it is was damaged before.
 func TestFileThatIsWrittenToIsLookedAtAgain(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sessions.db")
-	must(t, os.WriteFile(path, nil, 0o600))
-	for writes := range 3 {
-		looks := 0
-		err := unlessWritten(path, func() error {
-			if looks++; looks > writes {
-				return errDamaged
-			}
-			must(t, os.WriteFile(path, make([]byte, 100*writes+looks), 0o600))
-			return fmt.Errorf("torn: %w", errDamaged)
-		})
-		if !errors.Is(err, errDamaged) || looks != writes+1 {
-			t.Errorf("with %d writes: %d looks, %v", writes, looks, err)
-		}
+	type state struct {
+		size int
+		age  time.Duration
 	}
-	looks := 0
-	err := unlessWritten(path, func() error {
-		if looks++; looks == 2 {
-			return nil
-		}
-		must(t, os.WriteFile(path, []byte("longer"), 0o600))
-		return errDamaged
-	})
-	if err != nil || looks != 2 {
-		t.Errorf("a file that is whole when it was written: %d looks, %v", looks, err)
+	for name, c := range map[string]struct {
+		states []state // the first before it is looked at, the others during one look each
+		looks  int
+	}{
+		"it stays":                       {[]state{{1, time.Hour}}, 1},
+		"it grows":                       {[]state{{1, time.Hour}, {2, time.Hour}, {3, time.Hour}}, 3},
+		"its time changes":               {[]state{{1, time.Hour}, {1, time.Minute}}, 2},
+		"it may change within its time":  {[]state{{1, clockTick - 1}}, 2},
+		"its time is long over":          {[]state{{1, clockTick}}, 1},
+		"its time is yet to come":        {[]state{{1, -time.Hour}}, 1},
+		"its time is about to have come": {[]state{{1, 1 - clockTick}}, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "sessions.db")
+			become := func(s state) {
+				must(t, os.WriteFile(path, make([]byte, s.size), 0o600))
+				at := time.Now().Add(-s.age)
+				must(t, os.Chtimes(path, at, at))
+			}
+			for _, isWhole := range []bool{false, true} {
+				become(c.states[0])
+				looks := 0
+				err := unlessWritten(t.Context(), path, func() error {
+					looks++
+					if isWhole && looks == c.looks {
+						return nil
+					}
+					if looks < len(c.states) {
+						become(c.states[looks])
+					}
+					return errDamaged
+				})
+				if errors.Is(err, errDamaged) == isWhole || looks != c.looks {
+					t.Errorf("%s: %d looks, %v", name, looks, err)
+				}
+			}
+		})
 	}
 }

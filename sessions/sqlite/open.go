@@ -79,11 +79,11 @@ func versionOf(ctx context.Context, db *sql.DB) (version int, err error) {
 
 // prepare makes the file if it is not there, and looks at it if it is, before
 // anything may write to it.
-func prepare(ctx context.Context, path string, patience time.Duration) error {
+func prepare(ctx context.Context, path string, wait time.Duration) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return create(ctx, path, patience)
+		return create(ctx, path, wait)
 	case err != nil:
 		return fault(path, "open", err)
 	case info.IsDir():
@@ -93,7 +93,7 @@ func prepare(ctx context.Context, path string, patience time.Duration) error {
 	case info.Mode().Perm()&0o200 == 0:
 		return fmt.Errorf("%s is read-only: make it writable (chmod u+w), or name another file", path)
 	case info.Size() == 0:
-		return create(ctx, path, patience)
+		return create(ctx, path, wait)
 	}
 	if err := mayWrite(path); err != nil {
 		return fault(path, "open", err)
@@ -106,24 +106,40 @@ func prepare(ctx context.Context, path string, patience time.Duration) error {
 // it. Reading it without SQLite would not do: on closing a file, POSIX drops the
 // locks that the process has on it by another Store.
 func inspect(ctx context.Context, path string) error {
-	return unlessWritten(path, func() error { return inspectOnce(ctx, path) })
+	return unlessWritten(ctx, path, func() error { return inspectOnce(ctx, path) })
 }
+
+// clockTick is more than the time for which a file's time may stay the same although the
+// file changes.
+const clockTick = 100 * time.Millisecond
 
 // unlessWritten looks at a file again if it was found damaged while another process wrote
 // to it: then one part may be from before and another from after. That its log is gone
 // says nothing, as the other may have closed the store since.
-func unlessWritten(path string, look func() error) error {
+func unlessWritten(ctx context.Context, path string, look func() error) error {
 	for {
 		before, err := os.Stat(path)
 		if err != nil {
 			return fault(path, "open", err)
 		}
-		if err := look(); !errors.Is(err, errDamaged) {
+		isFresh := time.Since(before.ModTime()).Abs() < clockTick
+		err = look()
+		if !errors.Is(err, errDamaged) {
 			return err
-		} else if after, statErr := os.Stat(path); statErr != nil {
+		}
+		after, statErr := os.Stat(path)
+		if statErr != nil {
 			return fault(path, "open", statErr)
-		} else if after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
+		}
+		if !isFresh && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
 			return err
+		}
+		timer := time.NewTimer(clockTick)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fault(path, "open", ctx.Err())
 		}
 	}
 }
@@ -193,12 +209,12 @@ func isWrittenTo(path string) bool {
 
 // create makes a store. Whoever else is about to make the same one waits, and
 // nobody ever sees half of it.
-func create(ctx context.Context, path string, patience time.Duration) error {
+func create(ctx context.Context, path string, wait time.Duration) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fault(path, "make", err)
 	}
-	lock, err := waitLock(ctx, path+"-lock-new", patience)
+	lock, err := waitLock(ctx, path+"-lock-new", wait)
 	if err != nil {
 		return fault(path, "make", err)
 	}
@@ -260,8 +276,8 @@ func fill(ctx context.Context, path string) error {
 }
 
 // waitLock waits until nobody else has a lock.
-func waitLock(ctx context.Context, path string, patience time.Duration) (*fileLock, error) {
-	for end := time.Now().Add(patience); ; {
+func waitLock(ctx context.Context, path string, wait time.Duration) (*fileLock, error) {
+	for end := time.Now().Add(wait); ; {
 		lock, err := tryLock(path)
 		if lock != nil || err != nil {
 			return lock, err

@@ -45,20 +45,20 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return openWithin(ctx, path, patience)
 }
 
-// openWithin opens a store that waits for other processes for so long.
-func openWithin(ctx context.Context, path string, patience time.Duration) (*Store, error) {
+// openWithin opens a store that waits for so long while another process makes it or writes.
+func openWithin(ctx context.Context, path string, wait time.Duration) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("find the store %s: %w", path, err)
 	}
-	if err := prepare(ctx, path, patience); err != nil {
+	if err := prepare(ctx, path, wait); err != nil {
 		return nil, err
 	}
 	// By one name only, since a session's lock is a file whose name begins with it.
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, fault(path, "open", err)
 	}
-	s := &Store{path: path, patience: patience, running: map[string]*running{}, fresh: map[kernel.Ref]*fresh{}}
+	s := &Store{path: path, patience: wait, running: map[string]*running{}, fresh: map[kernel.Ref]*fresh{}}
 	if s.write, err = connect(path, busyPause, url.Values{"_txlock": {"immediate"}, "_pragma": {"secure_delete(1)"}}); err != nil {
 		return nil, fault(path, "open", err)
 	}
