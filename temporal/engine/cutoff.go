@@ -10,12 +10,17 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// isCutOff says that an effect was cut although nobody has cancelled it: a worker that does
-// not reach the server, for mostCancelDelay, ends what it has under way. Such an effect has come
-// to nothing, and is done again.
-func isCutOff(ctx context.Context, ev machine.Event) bool {
+// isCut says that an activity's context has ended although nobody has cancelled it: a worker
+// ends what it has under way if it does not reach the server for mostCancelDelay, or is told to
+// end.
+func isCut(ctx context.Context) bool {
 	var cancelled *temporal.CanceledError
-	if ctx.Err() == nil || errors.As(context.Cause(ctx), &cancelled) {
+	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &cancelled)
+}
+
+// isCutOff says that an effect was cut before it came to anything. It is done again.
+func isCutOff(ctx context.Context, ev machine.Event) bool {
+	if !isCut(ctx) {
 		return false
 	}
 	switch ev := ev.(type) {

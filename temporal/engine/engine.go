@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -112,44 +113,68 @@ func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref,
 	if errors.As(err, &started) {
 		return nil, sessions.ErrBusy
 	}
-	if err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("start the workflow: %w", err)
+	if err != nil { // it may have been started all the same
+		err = fmt.Errorf("start the workflow: %w", cmp.Or(ctx.Err(), err))
+		if off := e.callOff(context.WithoutCancel(ctx), in, startPatience); off != nil {
+			err = fmt.Errorf("%w; it may run all the same: %w", err, off)
+		}
+		return nil, err
 	}
-	var play coordinator.Play
-	if err == nil {
-		play, err = e.begun(ctx, run)
-	}
+	play, err := e.begun(ctx, run)
 	if ctx.Err() != nil { // nobody waits for it any more
-		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), in))
+		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), in, 0))
 	}
 	return play, err
 }
 
-// ownerMemo is what a workflow is noted down with that tells whose it is.
+// startPatience is how long the start of a turn may still be on its way when nobody has
+// heard of it.
+const startPatience = 2 * time.Second
+
+// ownerMemo is the key of the workflow's memo that says which request has started it.
 const ownerMemo = "owner"
 
-// callOff interrupts a turn that was asked for, if it was started, and may have begun: who
-// is interrupted may not have heard of that.
-func (e *Engine) callOff(ctx context.Context, in request) error {
-	const patience = 10 * time.Second
+// callOff interrupts a turn that was asked for, and may have begun. One that is not there is
+// looked for again while it may still come.
+func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration) error {
+	const patience, pause = 10 * time.Second, 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	for end := time.Now().Add(mayCome); ; {
+		isGone, err := e.callOffOnce(ctx, in)
+		if err != nil {
+			return fmt.Errorf("call the turn off: %w", err)
+		}
+		if !isGone || time.Now().After(end) {
+			return nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// callOffOnce interrupts a turn, unless it is not there.
+func (e *Engine) callOffOnce(ctx context.Context, in request) (isGone bool, err error) {
 	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(in.Session), "")
 	if err == nil {
 		var owner string
 		err = converter.GetDefaultDataConverter().FromPayload(found.WorkflowExecutionInfo.GetMemo().GetFields()[ownerMemo], &owner)
 		if err == nil && owner != in.Owner {
-			return nil
+			return true, nil
 		}
 	}
 	if err == nil {
 		err = e.client.CancelWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
 	}
 	var gone *serviceerror.NotFound
-	if err == nil || errors.As(err, &gone) {
-		return nil
+	if errors.As(err, &gone) {
+		return true, nil
 	}
-	return fmt.Errorf("call the turn off: %w", err)
+	return false, err
 }
 
 // Attach implements coordinator.Engine.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -90,11 +91,13 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	home := worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	home.RegisterActivityWithOptions(h.unmark, activity.RegisterOptions{Name: unmarkName})
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
 	for _, starts := range []worker.Worker{home, w} {
 		if err := starts.Start(); err != nil {
 			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
 		}
-		defer starts.Stop()
+		defer stopping.Go(starts.Stop) // all at once
 	}
 	<-ctx.Done()
 	return nil
@@ -145,6 +148,9 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	}
 	defer store.AtWork(in.Session)()
 	accepted, err := h.accept(ctx, store, in, string(question), b)
+	if err != nil && isCut(ctx) { // another worker goes on with it
+		return begun{}, fmt.Errorf("the turn was not prepared: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))

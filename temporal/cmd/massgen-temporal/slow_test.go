@@ -4,13 +4,17 @@ import (
 	"context"
 	"net"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/proxy"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/massgen/massgen/backends/backendtest"
 )
@@ -67,35 +71,67 @@ func TestTheTurnIsSoonerThanItsClient(t *testing.T) {
 	}
 }
 
-// TestInterruptWhileATurnIsStarted: a client that is interrupted before it hears that its turn
-// was started leaves none behind that costs money.
-func TestInterruptWhileATurnIsStarted(t *testing.T) {
+// TestATurnOfWhoseStartNobodyHears is called off by the client that has asked for it: nobody
+// would know what it costs.
+func TestATurnOfWhoseStartNobodyHears(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := newService(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.HangBefore} })
-	config := w.config(s.agents(3)...)
-	w.worker("worker", config)
-	way := w.through(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		answer, err := handle(ctx, request)
-		if info.FullMethod == workflowservice.WorkflowService_StartWorkflowExecution_FullMethodName && err == nil {
-			<-ctx.Done() // the client is gone
-		}
-		return answer, err
-	})
-	client := w.start("client", "--config", config, "--temporal-address", way, "--temporal-queue", w.queue(),
-		"--session-id", "s", "--json", "--automation", "energy?")
-	w.until("the agents are asked", func() bool { return s.Open() == 3 })
-	ok(t, client.Process.Signal(os.Interrupt))
-	<-client.ended
-	if client.ProcessState.ExitCode() != 4 {
-		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), client.stderr.String())
-	}
-	c := w.dial()
-	w.until("the turn is over", func() bool {
-		found, err := c.DescribeWorkflowExecution(t.Context(), w.workflow(), "")
-		return err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-	})
-	if n := s.Open(); n > 0 {
-		t.Errorf("%d calls go on", n)
+	for name, c := range map[string]struct {
+		start       func(ctx context.Context, start func() (any, error), sought <-chan struct{}) (any, error)
+		interrupted bool
+		status      int
+		told        string
+	}{
+		"its client is interrupted first": {func(ctx context.Context, start func() (any, error), _ <-chan struct{}) (any, error) {
+			answer, err := start()
+			<-ctx.Done()
+			return answer, err
+		}, true, 4, ""},
+		"it comes after its client has looked for it": {func(ctx context.Context, start func() (any, error), sought <-chan struct{}) (any, error) {
+			<-ctx.Done()
+			<-sought
+			return start()
+		}, true, 4, ""},
+		"the server says that it has failed": {func(_ context.Context, start func() (any, error), _ <-chan struct{}) (any, error) {
+			if answer, err := start(); err != nil {
+				return answer, err
+			}
+			return nil, status.Error(codes.InvalidArgument, "a word of the server")
+		}, false, 1, "start the workflow: a word of the server\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := w.of(t)
+			s := newService(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.HangBefore} })
+			config := w.config(s.agents(3)...)
+			w.worker("worker", config)
+			asked, sought := make(chan struct{}), make(chan struct{})
+			var seek sync.Once
+			way := w.through(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+				switch info.FullMethod {
+				case workflowservice.WorkflowService_StartWorkflowExecution_FullMethodName:
+					close(asked)
+					return c.start(ctx, func() (any, error) { return handle(context.WithoutCancel(ctx), request) }, sought)
+				case workflowservice.WorkflowService_DescribeWorkflowExecution_FullMethodName:
+					defer seek.Do(func() { close(sought) })
+				}
+				return handle(ctx, request)
+			})
+			client := w.start("client", "--config", config, "--temporal-address", way, "--temporal-queue", w.queue(),
+				"--session-id", "s", "--json", "--automation", "energy?")
+			<-asked
+			if c.interrupted {
+				ok(t, client.Process.Signal(os.Interrupt))
+			}
+			<-client.ended
+			if code := client.ProcessState.ExitCode(); code != c.status || !strings.HasSuffix(client.stderr.String(), c.told) {
+				t.Errorf("exit status %d: %s", code, client.stderr.String())
+			}
+			dialled := w.dial()
+			w.until("the turn is over", func() bool {
+				found, err := dialled.DescribeWorkflowExecution(t.Context(), w.workflow(), "")
+				return err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+			})
+			w.until("no call goes on", func() bool { return s.Open() == 0 })
+		})
 	}
 }

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// away is a store that comes to nothing once a turn is to be written down. It has its worker
+// told to end then.
+type away struct {
+	*sessions.Memory
+	end   chan struct{}
+	ended bool
+}
+
+func (s *away) Held(context.Context, string) (begun sessions.Begun, held bool, err error) {
+	return begun, false, nil
+}
+
+func (s *away) AtWork(string) (rest func()) { return func() {} }
+
+func (s *away) AppendAt(ctx context.Context, _ string, _, _ int, _ []byte) ([]byte, error) {
+	close(s.end)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (s *away) End(context.Context, string, int, sessions.Ended) error {
+	s.ended = true
+	return nil
+}
+
+// TestATurnIsNotRefusedByAWorkerThatEnds: another one prepares it.
+func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
+	store := &away{Memory: sessions.NewMemory(), end: make(chan struct{})}
+	panel, err := coordinator.New(coordinator.Options{
+		Store: store, Agents: []coordinator.Agent{{ID: "a", Backend: struct{ backends.Backend }{}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	question, err := store.Put(t.Context(), []byte("energy?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetWorkerStopChannel(store.end)
+	h := &hands{panel: panel, as: func(string) Store { return store }}
+	env.RegisterActivity(h.prepare)
+	once := workflow.ActivityOptions{
+		StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Hour, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	}
+	env.ExecuteWorkflow(func(ctx workflow.Context, in request) error {
+		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, once), h.prepare, in).Get(ctx, nil)
+	}, request{Session: "s", Question: question, Terms: coordinator.Terms{Rules: kernel.Config{Agents: []string{"a"}}}})
+	err = env.GetWorkflowError()
+	var failed *temporal.ApplicationError
+	if !errors.As(err, &failed) || failed.NonRetryable() || failed.Message() != "the turn was not prepared: the worker is told to end" {
+		t.Errorf("the turn is refused: %v", err)
+	}
+	if store.ended {
+		t.Error("the turn is ended in the store")
+	}
+}
