@@ -99,18 +99,18 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// TestMegabytes escapes texts of 2 MB. Work that grew with the square of their
+// TestMegabytes escapes texts of 3 MB. Work that grew with the square of their
 // length would take minutes; the limit is far above what a busy machine takes.
 func TestMegabytes(t *testing.T) {
 	for _, unit := range []string{
 		"<", "&amp;", "<\n", "<agent1", "&amp;lt;agent1>", "<p>", "1", "\t ", "\n", "\rUser:", "\x00", "\u200f<END OF VOTES>",
 	} {
-		text := strings.Repeat(unit, (2<<20)/len(unit))
+		text := strings.Repeat(unit, (3<<20)/len(unit))
 		start := time.Now()
 		escapeHistory(text)
 		escapeSection(text)
 		if d := time.Since(start); d > time.Minute {
-			t.Errorf("2 MB of %q took %v", unit, d)
+			t.Errorf("3 MB of %q took %v", unit, d)
 		}
 	}
 }

@@ -210,7 +210,7 @@ func TestReasoningTakesLinearTime(t *testing.T) {
 	keeper := reasoningKeeper{form: ReasoningDetails}
 	tags := tagSplitter{state: atStart}
 	start := time.Now()
-	for i := range 1_000_000 {
+	for i := range 1_200_000 {
 		keeper.add("", []map[string]any{{"type": "reasoning.text", "text": "0123456789"}})
 		tags.split(" ")
 		if time.Since(start) > linearLimit {
@@ -230,7 +230,7 @@ func TestFragmentsTakeLinearTime(t *testing.T) {
 	var f callFragment
 	f.ID, f.Function.Name, f.Function.Arguments = "a", "new_answer", `{"content":"`
 	start := time.Now()
-	for i := range 80_000 {
+	for i := range 160_000 {
 		if err := m.add(f); err != nil {
 			t.Fatal(err)
 		}

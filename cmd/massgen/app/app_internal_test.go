@@ -304,6 +304,24 @@ func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 	}
 }
 
+// TestSilentServerIsGivenUp once it has had its time.
+func TestSilentServerIsGivenUp(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer s.Close()
+	none := func(string) (string, bool) { return "", false }
+	p := testProgram(t)
+	p.env = Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}
+	r, err := p.resolver(none, configs.Default(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	asked := r.askLocal(t.Context())
+	if len(asked) != 1 || asked[0].err == nil || time.Since(begun) < probeTime {
+		t.Errorf("after %s: %+v", time.Since(begun), asked)
+	}
+}
+
 func TestAutoIsDecidedOnce(t *testing.T) {
 	var lists atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

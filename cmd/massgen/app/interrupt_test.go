@@ -26,6 +26,7 @@ type tape struct {
 	// stop is the part at which it stops, as a screen does that nobody looks at; "" for none.
 	// It tells of that on stopped, and goes on after end.
 	stop         string
+	once         sync.Once
 	stopped, end chan struct{}
 }
 
@@ -39,7 +40,7 @@ func (t *tape) stopAt(test *testing.T, part string) {
 
 func (t *tape) Write(data []byte) (int, error) {
 	if t.stop != "" && bytes.Contains(data, []byte(t.stop)) {
-		close(t.stopped)
+		t.once.Do(func() { close(t.stopped) })
 		<-t.end
 	}
 	t.mu.Lock()
@@ -150,7 +151,8 @@ func hangingServer(t *testing.T, hanging int) (url string, called chan struct{})
 	return s.BaseURL, called
 }
 
-// The turn is not over before what ends it is on the screen.
+// The screen stops at the line that tells of the first interrupt, so that the turn is still
+// ending when the second one comes.
 func TestSecondInterruptLeaves(t *testing.T) {
 	leaks.Check(t)
 	url, called := hangingServer(t, 1)

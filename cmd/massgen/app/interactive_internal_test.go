@@ -1,0 +1,47 @@
+package app
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// silent is where no line comes from.
+type silent struct{ lineSource }
+
+func (silent) begin(bool) (<-chan inputLine, <-chan interrupt, error) { return nil, nil, nil }
+
+func (silent) end() error { return nil }
+
+// TestInterruptsSoonAfterATurn that was interrupted are for that turn; later ones are for the
+// prompt.
+func TestInterruptsSoonAfterATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown strings.Builder
+		p := testProgram(t)
+		p.console.err = &shown
+		s := &session{console: p.console, cut: time.Now()}
+		signals, end := make(chan os.Signal), make(chan error)
+		go func() {
+			_, err := s.nextLine(silent{}, signals)
+			end <- err
+		}()
+		time.Sleep(hurry - 1)
+		for range 3 {
+			signals <- os.Interrupt
+		}
+		synctest.Wait()
+		if shown.Len() > 0 {
+			t.Errorf("shown is %q", shown.String())
+		}
+		time.Sleep(time.Nanosecond)
+		signals <- os.Interrupt
+		signals <- os.Interrupt
+		if err := <-end; !errors.Is(err, errQuit) || shown.String() != "massgen: interrupt again, or /quit, to leave\n" {
+			t.Errorf("%v, and shown is %q", err, shown.String())
+		}
+	})
+}
