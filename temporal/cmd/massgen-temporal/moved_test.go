@@ -223,6 +223,7 @@ func TestToolsThatCannotMove(t *testing.T) {
 		"snapshot_storage": {"snapshots", "SHARED/agent1"},
 	} {
 		t.Run(key, func(t *testing.T) {
+			t.Parallel()
 			m := newMovable(t, w, isBetween, folders[0], folders[1])
 			client := m.ask(m.config, "energy?")
 			m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })

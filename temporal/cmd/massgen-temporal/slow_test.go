@@ -97,7 +97,7 @@ func TestATurnOfWhoseStartNobodyHears(t *testing.T) {
 				return answer, err
 			}
 			return nil, status.Error(codes.InvalidArgument, "a word of the server")
-		}, false, 1, "start the workflow: a word of the server\n"},
+		}, false, 2, "start the workflow: a word of the server\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := w.of(t)
