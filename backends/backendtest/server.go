@@ -187,12 +187,15 @@ func (s *Server) MaxOpen() int {
 }
 
 // AwaitIdle returns when no call is being answered, or with ctx's error.
-func (s *Server) AwaitIdle(ctx context.Context) error {
+func (s *Server) AwaitIdle(ctx context.Context) error { return s.await(ctx, &s.idle) }
+
+// await waits until the channel that stands somewhere now is closed.
+func (s *Server) await(ctx context.Context, at *chan struct{}) error {
 	s.mu.Lock()
-	idle := s.idle
+	closed := *at
 	s.mu.Unlock()
 	select {
-	case <-idle:
+	case <-closed:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -216,15 +219,7 @@ func (s *Server) AwaitLeft(ctx context.Context) error {
 	if err := resp.Body.Close(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	left := s.left
-	s.mu.Unlock()
-	select {
-	case <-left:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return s.await(ctx, &s.left)
 }
 
 func (s *Server) connState(_ net.Conn, state http.ConnState) {
