@@ -326,11 +326,11 @@ type fullStore struct {
 	left int
 }
 
-func (s *fullStore) Append(ctx context.Context, session string, turn int, event []byte) error {
-	if s.left--; s.left < 0 {
+func (s *fullStore) Append(ctx context.Context, session string, turn int, events ...[]byte) error {
+	if s.left -= len(events); s.left < 0 {
 		return errors.New("disk full")
 	}
-	return s.Memory.Append(ctx, session, turn, event)
+	return s.Memory.Append(ctx, session, turn, events...)
 }
 
 func TestJournalFailureEndsTheTurn(t *testing.T) {

@@ -203,7 +203,6 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := newEngine(t.Context(), p, handle)
-		defer e.timer.Stop()
 		if _, err := e.machine.Apply(turn.Accepted{At: 1, Rules: p.opts.Rules, Turn: described}); err != nil {
 			t.Fatal(err)
 		}
@@ -219,8 +218,10 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := e.takeTools(l); err != nil {
-				t.Fatal(err)
+			for _, ev := range e.takeTools(l, 1) {
+				if _, err := e.machine.Apply(ev); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if newest == (kernel.Ref{}) {
 				newest = l.refs[0]

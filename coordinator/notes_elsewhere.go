@@ -18,16 +18,28 @@ type passedNote struct {
 
 // passNote passes a note on to who plays the turn. Its word is said when the journal has
 // it.
-func (e *engine) passNote(play Play, n note) {
-	ref, ok := e.putNote(n)
-	if !ok {
+func (e *engine) passNote(play Play, n *note) {
+	if e.turn.Status() != Running {
+		n.Reply(ErrOver)
 		return
 	}
-	if err := play.Note(e.base, ref); err != nil {
-		n.word <- err
+	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
+	if err == nil {
+		err = play.Note(e.base, ref)
+	}
+	if err != nil {
+		n.Reply(err)
 		return
 	}
 	e.passed = append(e.passed, passedNote{ref, n.word})
+}
+
+// refuseNotes replies to those that were passed on and did not come before the end.
+func (e *engine) refuseNotes() {
+	for _, n := range e.passed {
+		n.word <- ErrOver
+	}
+	e.passed = nil
 }
 
 // NotedStore is what NoteElsewhere needs of the store that an engine's turns are in.

@@ -137,7 +137,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 				})
 				live := runTurn(t, p, run.cancels, run.notes...)
 				fresh, inputs := replay(t, store, "s", live.turn.number)
-				if diff := cmp.Diff(stateOf(t, &live.machine), stateOf(t, fresh)); diff != "" {
+				if diff := cmp.Diff(stateOf(t, live.machine), stateOf(t, fresh)); diff != "" {
 					t.Errorf("the state after the replay differs (-live +replayed):\n%s", diff)
 				}
 				if diff := cmp.Diff(recordedInputs(t, recorder), inputs); diff != "" {

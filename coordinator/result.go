@@ -101,7 +101,7 @@ type FailedAgent struct {
 }
 
 func (e *engine) usage() turn.Usage {
-	return told(usageOfAnswer(&e.machine))
+	return told(usageOfAnswer(e.machine))
 }
 
 // usageOfAnswer is that of all calls but those that followed the answer.

@@ -119,21 +119,23 @@ func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usa
 	})
 }
 
-// Append adds one event to the journal of a running turn. Every text that the
-// event names must have been put. When Append returns, the event is on disk.
-func (s *Store) Append(ctx context.Context, id string, turn int, event []byte) error {
+// Append adds events to the journal of a running turn, all or none. Every text that they
+// name must have been put. When Append returns, they are on disk.
+func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
 	return s.during(id, turn, func(r *running) error {
-		if len(event) == 0 {
-			return sessions.EmptyEvent(id, turn)
+		refs, err := sessions.RefsOfEvents(id, turn, events)
+		if err != nil {
+			return err
 		}
-		refs := sessions.Refs(event)
 		var row rows
-		err := s.change(ctx, "write the journal of session "+id, func(w *writer) {
+		err = s.change(ctx, "write the journal of session "+id, func(w *writer) {
 			row = w.keep(id, r)
-			for _, ref := range distinct(refs) {
+			for _, ref := range refs {
 				w.text(row.turn, ref, s.putBefore(ref))
 			}
-			w.exec("INSERT INTO events (turn, data) VALUES (?, ?)", row.turn, event)
+			for _, event := range events {
+				w.exec("INSERT INTO events (turn, data) VALUES (?, ?)", row.turn, event)
+			}
 		})
 		if err != nil {
 			return err

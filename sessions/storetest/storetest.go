@@ -39,7 +39,7 @@ type Turns interface {
 
 // Journals are what happened in turns.
 type Journals interface {
-	Append(ctx context.Context, id string, turn int, event []byte) error
+	Append(ctx context.Context, id string, turn int, events ...[]byte) error
 	Journal(ctx context.Context, id string, turn int) ([][]byte, error)
 }
 

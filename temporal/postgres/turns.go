@@ -116,10 +116,10 @@ func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usa
 	})
 }
 
-// Append adds one event to the journal of a running turn. Every text that the
-// event names must have been put. When Append returns, the event is committed.
-func (s *Store) Append(ctx context.Context, id string, turn int, event []byte) error {
-	_, err := s.append(ctx, id, turn, nil, event)
+// Append adds events to the journal of a running turn, all or none. Every text that they
+// name must have been put. When Append returns, they are committed.
+func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
+	_, err := s.append(ctx, id, turn, nil, events...)
 	return err
 }
 
@@ -132,27 +132,31 @@ func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, event 
 	return s.append(ctx, id, turn, &place, event)
 }
 
-// append adds an event at a place, or if that is nil at the end.
-func (s *Store) append(ctx context.Context, id string, turn int, place *int, event []byte) (other []byte, err error) {
+// append adds events, the first at a place, or if that is nil at the end. At a place there is
+// one event.
+func (s *Store) append(ctx context.Context, id string, turn int, place *int, events ...[]byte) (other []byte, err error) {
 	err = s.change(ctx, "write the journal of session "+id, func(w *writer) {
 		r := w.mine(s, id, turn)
-		if len(event) == 0 {
-			w.refuse(sessions.EmptyEvent(id, turn))
+		refs, err := sessions.RefsOfEvents(id, turn, events)
+		if err != nil {
+			w.refuse(err)
 		}
 		row := w.keep(id, r)
 		var end int
 		w.row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{row.turn}, &end)
 		other = nil
 		if place != nil && *place != end {
-			if other = w.there(id, row.turn, turn, *place, end); bytes.Equal(other, event) {
+			if other = w.there(id, row.turn, turn, *place, end); bytes.Equal(other, events[0]) {
 				other = nil
 			}
 			return
 		}
-		if refs := sessions.Refs(event); len(refs) > 0 {
+		if len(refs) > 0 {
 			w.name(row.turn, refs...)
 		}
-		w.exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", row.turn, end, event)
+		for i, event := range events {
+			w.exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", row.turn, end+i, event)
+		}
 	})
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine"},
 	{"coordinator", "agents/conversation", "agents/mcp"},
-	{"agents/workspace", "agents/permission"},
+	{"agents/workspace", "agents/permission", "coordinator/driver"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "backends/retry/limitertest"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
