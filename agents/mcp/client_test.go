@@ -16,7 +16,7 @@ import (
 
 func TestCall(t *testing.T) {
 	t.Parallel()
-	c, _ := start(t, self("honest"), mcp.Options{})
+	c, _ := start(t, self("honest"), mcp.Patient(mcp.Options{}))
 	if got := call(t, c, "arguments", `{"b":1,"a":"<e>"}`); got != `{"b":1,"a":"<e>"}` {
 		t.Errorf("the server was given %s", got)
 	}
@@ -132,7 +132,7 @@ func TestProgress(t *testing.T) {
 
 func TestListChanges(t *testing.T) {
 	t.Parallel()
-	c, _ := start(t, self("honest"), mcp.Options{})
+	c, _ := start(t, self("honest"), mcp.Patient(mcp.Options{}))
 	before, version := names(c), c.Version()
 	call(t, c, "grow", "")
 	if got := names(c); !slices.Equal(got, before) {
@@ -180,7 +180,7 @@ func TestHang(t *testing.T) {
 	t.Parallel()
 	server := self("honest")
 	server.CallTimeout = 300 * time.Millisecond
-	c, lines := start(t, server, mcp.Options{})
+	c, lines := start(t, server, mcp.Patient(mcp.Options{}))
 	mustContain(t, fails(t, c, "hang", ""), "did not answer within 300ms")
 	mcp.SetCallTimeout(c, patience)
 	call(t, c, "arguments", "")

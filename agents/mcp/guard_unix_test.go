@@ -162,7 +162,7 @@ func TestClosedFamily(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			path, gone := watched(t)
-			c, err := mcp.Start(t.Context(), family(path, kind), mcp.Options{Launcher: launcher})
+			c, err := mcp.Start(t.Context(), family(path, kind), mcp.PatientToClose(mcp.Options{Launcher: launcher}))
 			if err != nil {
 				t.Fatal(err)
 			}
