@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci
 
 BINARY ?= massgen
 
@@ -11,6 +11,9 @@ test: ## what the README says
 
 race: ## the same with the race detector, in random order
 	go test -race -shuffle=on ./...
+
+flaky: ## all tests five times beside busy processes; lists those that did not end alike; RUNS=n, PACKAGES=./tests for others
+	bash scripts/flaky.sh
 
 lint: ## gofmt, vet, golangci-lint with staticcheck
 	bash .ci/run format vet lint
