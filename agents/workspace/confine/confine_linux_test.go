@@ -67,7 +67,7 @@ func (p place) command(fence *Fence, argv ...string) Command {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return Command{Path: path, Argv: argv, Dir: p.inside, Fence: fence, MaxOutput: 1 << 16, Timeout: time.Minute, Env: p.env()}
+	return Command{Path: path, Argv: argv, Dir: p.inside, Fence: fence, MaxOutput: 1 << 16, Timeout: 5 * time.Minute, Env: p.env()}
 }
 
 func (p place) run(c Command) Result {
