@@ -62,6 +62,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestAllowedAndExcluded(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		allowed, excluded []string
 		want              []string
@@ -73,6 +74,7 @@ func TestAllowedAndExcluded(t *testing.T) {
 		"typing": {allowed: []string{"wait", "dye"}, want: []string{"wait"}, note: `no tool "dye"`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := self("honest")
 			server.AllowedTools, server.ExcludeTools = test.allowed, test.excluded
 			c, lines := start(t, server, mcp.Options{})
@@ -226,6 +228,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestBadServers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		server mcp.Server
 		want   string
