@@ -64,6 +64,7 @@ func cancelInCall(t *testing.T, p protocol, server *backendtest.Server, backend 
 // the network the connection ends too, as soon as the machine comes to it.
 func TestCancelledCallsAreClosedAtOnce(t *testing.T) {
 	t.Parallel()
+	type replies = func(backendtest.Call) backendtest.Reply
 	const atOnce = 100 * time.Millisecond
 	for name, c := range map[string]struct {
 		reply backendtest.Reply
@@ -72,7 +73,7 @@ func TestCancelledCallsAreClosedAtOnce(t *testing.T) {
 		"before the first byte": {backendtest.Reply{Fault: backendtest.HangBefore}, coordinator.CallStarted},
 		"in mid-stream":         {backendtest.Reply{Text: "the first half, and the second half", Fault: backendtest.HangMidStream}, coordinator.TextDelta},
 	} {
-		cancel := func(t *testing.T, p protocol, serve func(reply func(backendtest.Call) backendtest.Reply) (*backendtest.Server, backends.Backend)) cancelled {
+		cancel := func(t *testing.T, p protocol, serve func(replies) (*backendtest.Server, backends.Backend)) cancelled {
 			t.Helper()
 			called := make(chan struct{}, 10)
 			server, backend := serve(func(backendtest.Call) backendtest.Reply {
@@ -86,13 +87,15 @@ func TestCancelledCallsAreClosedAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			perProtocol(t, func(t *testing.T, p protocol) {
 				synctest.Test(t, func(t *testing.T) {
-					one := cancel(t, p, func(reply func(backendtest.Call) backendtest.Reply) (*backendtest.Server, backends.Backend) { return p.serve(t, reply) })
+					one := cancel(t, p, func(reply replies) (*backendtest.Server, backends.Backend) {
+						return p.serve(t, reply)
+					})
 					if one.closed > atOnce || one.over > atOnce {
 						t.Errorf("closed %s after the cancel, the turn over after %s, and not within %s", one.closed, one.over, atOnce)
 					}
 				})
 				for range 5 {
-					cancel(t, p, func(reply func(backendtest.Call) backendtest.Reply) (*backendtest.Server, backends.Backend) {
+					cancel(t, p, func(reply replies) (*backendtest.Server, backends.Backend) {
 						server := backendtest.NewProtocolServer(t, p.wire, reply)
 						return server, p.connect(t, server.BaseURL, &http.Transport{})
 					})
@@ -122,6 +125,7 @@ func checkCancelled(t *testing.T, r coordinator.Result, text string) {
 // TestBegunAnswersAreKept: of a panel's answers, which are arguments of a tool, wherever
 // these come in pieces. Google's come whole.
 func TestBegunAnswersAreKept(t *testing.T) {
+	t.Parallel()
 	perProtocol(t, func(t *testing.T, p protocol) {
 		_, backend := p.serve(t, func(backendtest.Call) backendtest.Reply {
 			r := newAnswer("the first half, and the second half")

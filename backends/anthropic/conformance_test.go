@@ -11,6 +11,7 @@ import (
 func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
 		server := s.Serve(t, backendtest.Messages())
 		backend := newBackend(t, anthropic.Config{

@@ -66,6 +66,7 @@ func secretly() backends.Request {
 // TestConformance: with no other model, and with one that is not needed, nothing is
 // different from the backend inside.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
 		server := s.Serve(t, backendtest.ChatCompletions())
 		inner, err := openai.New(openai.Config{

@@ -13,6 +13,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
 		server := s.Serve(t, backendtest.GenerateContent())
 		backend := newBackend(t, gemini.Config{

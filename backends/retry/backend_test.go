@@ -18,6 +18,7 @@ import (
 
 // TestConformance: with one attempt, nothing is different from the backend inside.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
 		server := s.Serve(t, backendtest.ChatCompletions())
 		inner, err := openai.New(openai.Config{

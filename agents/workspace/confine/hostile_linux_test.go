@@ -233,6 +233,7 @@ func (p place) runBare(c Command, fence *Fence) string {
 }
 
 func TestWithoutOwnMountsItWritesInside(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.runWithoutNamespaces(p.command(nil, "sh", "-c", "echo x > mine; mkdir d; mv mine d/"))
 	if text, err := os.ReadFile(filepath.Join(p.inside, "d", "mine")); err != nil || string(text) != "x\n" {
