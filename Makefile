@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -12,6 +12,9 @@ test: ## what the README says
 
 race: ## the same with the race detector, in random order
 	. scripts/race.sh && go test "$${race[@]}" -shuffle=on ./...
+
+flaky: ## all tests five times beside busy processes; lists those that did not end alike; RUNS=n, PACKAGES=./tests for others
+	bash scripts/flaky.sh
 
 lint: ## gofmt, vet, golangci-lint with staticcheck
 	bash .ci/run format linter lint
