@@ -231,6 +231,7 @@ func TestCallThatIgnoresItsCancelIsAbandoned(t *testing.T) {
 }
 
 func TestSessionTakesOneTurnAtATime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 3, agree, nil, nil)
 		first := start(t, p, "one")
@@ -279,6 +280,7 @@ func TestSessionsNeedNoName(t *testing.T) {
 }
 
 func TestQuestionsAreChecked(t *testing.T) {
+	t.Parallel()
 	p, _ := panelOf(t, 1, agree, nil, nil)
 	for question, want := range map[string]string{
 		" \n":                              "empty",

@@ -19,6 +19,7 @@ import (
 // TestNotesReachTheAgents: a note that comes while a step runs is in its next input, all
 // are in the first inputs of later steps, and the result says by whom each was seen.
 func TestNotesReachTheAgents(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 2, notable, nil, func(o *Options) {

@@ -117,6 +117,7 @@ rules:
 `
 
 func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
+	t.Parallel()
 	for name, run := range replays {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 // TestRerunGoesOnFromARound in a session of its own: what was before the round is not
 // called again, and the session that it comes from stays as it was.
 func TestRerunGoesOnFromARound(t *testing.T) {
+	t.Parallel()
 	for name, from := range map[string]struct {
 		turn, round int
 		called      []string
@@ -216,6 +217,7 @@ func TestJournalThatBreaksTheMachine(t *testing.T) {
 // TestTurnWithoutJournal has neither way on, as a store may have lost it, and does not keep
 // another question from being asked: what it has cost is unknown then.
 func TestTurnWithoutJournal(t *testing.T) {
+	t.Parallel()
 	_, store := panelOf(t, 3, agree, nil, nil)
 	begun, err := store.Begin(t.Context(), "left", "energy")
 	if err == nil {
@@ -339,6 +341,7 @@ rules:
 
 // TestRerunThatFailsLeavesNoSession: at each write of it, and when the turn cannot go on.
 func TestRerunThatFailsLeavesNoSession(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, number := range []int{1, 2} {
 			p, store := panelOf(t, 3, agree, nil, nil)

@@ -45,6 +45,7 @@ func (g *growing) Append(ctx context.Context, id string, turn int, events ...[]b
 // TestWhatIsStoredDoesNotGrowWithTheSession although each input has the whole history:
 // turn 30 stores as much as turn 3, but for digits.
 func TestWhatIsStoredDoesNotGrowWithTheSession(t *testing.T) {
+	t.Parallel()
 	for name, run := range map[string]struct {
 		agents int
 		script string

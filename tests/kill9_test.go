@@ -173,6 +173,7 @@ func TestKill9AgainAndAgain(t *testing.T) {
 // TestKill9KeepsToTheBudget: a process that is killed gives the next one no room to send
 // more requests than the turn may have.
 func TestKill9KeepsToTheBudget(t *testing.T) {
+	t.Parallel()
 	const most = 12
 	p := killPanel{name: "tight", reply: inRounds, agents: []string{"a", "b", "c"}, config: killThree + fmt.Sprintf("budget: {max_calls: %d}\n", most)}
 	whole := p.begin(t)

@@ -11,14 +11,16 @@ import (
 func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewProtocolServer(t, backendtest.Messages(), s.Reply)
+		server := s.Serve(t, backendtest.Messages())
 		backend := newBackend(t, anthropic.Config{
 			Provider:         "claude",
 			BaseURL:          server.BaseURL,
 			APIKey:           s.APIKey,
 			FirstByteTimeout: s.FirstByteTimeout,
 			IdleTimeout:      s.IdleTimeout,
+			Transport:        s.Transport,
 		})
 		return backendtest.Harness{Backend: backend, Provider: "claude", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
 	})

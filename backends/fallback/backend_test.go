@@ -66,11 +66,12 @@ func secretly() backends.Request {
 // TestConformance: with no other model, and with one that is not needed, nothing is
 // different from the backend inside.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewServer(t, s.Reply)
+		server := s.Serve(t, backendtest.ChatCompletions())
 		inner, err := openai.New(openai.Config{
 			Provider: "local", BaseURL: server.BaseURL, APIKey: s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout,
+			FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout, Transport: s.Transport,
 		})
 		if err != nil {
 			t.Fatal(err)

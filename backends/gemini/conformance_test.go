@@ -13,14 +13,16 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), s.Reply)
+		server := s.Serve(t, backendtest.GenerateContent())
 		backend := newBackend(t, gemini.Config{
 			Provider:         "google",
 			BaseURL:          server.BaseURL,
 			APIKey:           s.APIKey,
 			FirstByteTimeout: s.FirstByteTimeout,
 			IdleTimeout:      s.IdleTimeout,
+			Transport:        s.Transport,
 		})
 		return backendtest.Harness{Backend: backend, Provider: "google", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
 	})

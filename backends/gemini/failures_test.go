@@ -47,6 +47,7 @@ func neverSent(t *testing.T) http.RoundTripper {
 
 // TestOneCallIsOneRequest, whatever comes back: the library would ask again.
 func TestOneCallIsOneRequest(t *testing.T) {
+	t.Parallel()
 	const more = `data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"continuationToken":"QQ=="%s}]}` + "\n\n"
 	for name, reply := range map[string]backendtest.Reply{
 		"429":         {Error: &backendtest.ReplyError{Status: 429}},

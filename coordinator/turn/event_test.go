@@ -60,6 +60,7 @@ func TestEventsReadBackEqual(t *testing.T) {
 // TestJournalsReadBackEqual: what a turn was played by live and what its journal
 // gives back lead to the same state.
 func TestJournalsReadBackEqual(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := playTurn(t, false)
 		m := &turn.Machine{}

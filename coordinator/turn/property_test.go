@@ -336,6 +336,7 @@ func (p *play) tookEnd(c turn.StepEnded) {
 }
 
 func TestEveryTurnEndsAndAddsUp(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := playTurn(t, true)
 		if len(p.steps) > 0 {
@@ -404,6 +405,7 @@ func (p *play) checkWork(r kernel.Result) {
 
 // TestDamagedJournalsAreErrors takes a turn's journal and spoils it.
 func TestDamagedJournalsAreErrors(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		journal := playTurn(t, false).journal
 		i := rapid.IntRange(0, len(journal)-1).Draw(t, "entry")

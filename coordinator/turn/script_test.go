@@ -39,6 +39,7 @@ import (
 // agent's call that is out, unless it says which. After each event the machine is
 // written to JSON and read again, as is the event before it.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

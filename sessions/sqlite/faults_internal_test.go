@@ -163,8 +163,10 @@ func writesOf(t *testing.T, before, run func(context.Context, *Store) error) (fo
 // TestChangesAreWholeOrNotAtAll has each operation fail at each kind of write
 // within it, and then succeed.
 func TestChangesAreWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	for name, op := range operations {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			writes := writesOf(t, op.before, op.run)
 			if len(writes) == 0 {
 				t.Fatal("it writes nothing")
@@ -194,6 +196,7 @@ func TestChangesAreWholeOrNotAtAll(t *testing.T) {
 
 // TestFullDisk gives a turn one page more each time, until it has enough.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	ctx := t.Context()
 	var pages int
@@ -232,6 +235,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestConnectionsAreSet(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for db, want := range map[*sql.DB]string{
 		s.write: "wal 2 1 100 1 0",
@@ -251,6 +255,7 @@ func TestConnectionsAreSet(t *testing.T) {
 
 // TestAnotherProcessWritesForLong has a transaction that does not end.
 func TestAnotherProcessWritesForLong(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	s.patience = busyPause
 	other, err := connect(s.path, patience, url.Values{"_txlock": {"immediate"}})
@@ -282,6 +287,7 @@ func TestAnotherProcessWritesForLong(t *testing.T) {
 }
 
 func TestMigration(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	ctx := t.Context()
 	steps, err := schema()
@@ -315,6 +321,7 @@ func TestMigration(t *testing.T) {
 }
 
 func TestCheckFindsDamage(t *testing.T) {
+	t.Parallel()
 	for want, statement := range map[string]string{
 		"is not what was stored":             "UPDATE texts SET data = CAST('x' AS BLOB) WHERE id = (SELECT max(id) FROM texts WHERE data = CAST('a text' AS BLOB))",
 		"no text is stored under":            "PRAGMA foreign_keys = 0; DELETE FROM refs; DELETE FROM texts WHERE id = (SELECT answer FROM turns); INSERT INTO turn_search (turn_search) VALUES ('rebuild')",

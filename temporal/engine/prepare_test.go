@@ -56,6 +56,7 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
 	env.SetWorkerStopChannel(store.end)
 	h := &hands{panel: panel, as: func(string) Store { return store }}
 	env.RegisterActivity(h.prepare)

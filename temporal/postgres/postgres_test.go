@@ -121,6 +121,7 @@ func open(t testing.TB, place string) *postgres.Store {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.RunLasting(t, func(t *testing.T, dir string) storetest.Store { return open(t, dir) })
 }
 
