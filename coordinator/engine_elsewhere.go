@@ -46,7 +46,7 @@ type Signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note passes on what is added to the question, a text of the store. The journal tells
-	// whether it came before the end, which is ErrOver if that is known at once.
+	// whether it came before the end, which is driver.ErrOver if that is known at once.
 	Note(ctx context.Context, note kernel.Ref) error
 }
 

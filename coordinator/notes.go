@@ -18,9 +18,6 @@ import (
 // MaxNote is how many bytes a note may have: every agent is sent it in each of its calls.
 const MaxNote = 16 << 10
 
-// ErrOver is the error of a note for a turn that is over.
-var ErrOver = driver.ErrOver
-
 // ResultNote is what a person has added to the question while the turn ran. SeenBy counts
 // the agents one of whose calls was sent it and came back with a message.
 type ResultNote struct {
@@ -54,7 +51,7 @@ type note struct {
 func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
 	e := n.turn.engine
 	if e.machine.Over() {
-		n.fault = ErrOver
+		n.fault = driver.ErrOver
 		return nil, nil
 	}
 	var ref kernel.Ref
@@ -70,7 +67,7 @@ func (n *note) Reply(err error) { n.word <- cmp.Or(err, n.fault) }
 // Note adds to what was asked while the turn runs (DESIGN §4 rule 11). An agent at work is
 // told of it before its next call, every later step from its beginning; what has been
 // answered and voted stands, and nobody acts again for it. It returns when the note is in
-// the journal. The error is ErrOver after the end, else it says what is wrong with the
+// the journal. The error is driver.ErrOver after the end, else it says what is wrong with the
 // note, the store or ctx.
 func (t *Turn) Note(ctx context.Context, text string) error {
 	text = contextbuild.Clean(text)

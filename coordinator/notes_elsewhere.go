@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -20,7 +21,7 @@ type passedNote struct {
 // it.
 func (e *engine) passNote(play Play, n *note) {
 	if e.turn.Status() != Running {
-		n.Reply(ErrOver)
+		n.Reply(driver.ErrOver)
 		return
 	}
 	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
@@ -37,7 +38,7 @@ func (e *engine) passNote(play Play, n *note) {
 // refuseNotes replies to those that were passed on and did not come before the end.
 func (e *engine) refuseNotes() {
 	for _, n := range e.passed {
-		n.word <- ErrOver
+		n.word <- driver.ErrOver
 	}
 	e.passed = nil
 }
@@ -118,7 +119,7 @@ func awaitNote(over <-chan error, isTaken func() (bool, error)) error {
 		case overErr != nil:
 			return overErr
 		case isOver:
-			return ErrOver
+			return driver.ErrOver
 		}
 	}
 }

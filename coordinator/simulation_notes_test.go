@@ -32,7 +32,7 @@ func (s *simulation) note(t *Turn) {
 		switch {
 		case err == nil:
 			s.noted.taken = append(s.noted.taken, text)
-		case !errors.Is(err, ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull):
+		case !errors.Is(err, driver.ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull):
 			s.fail("a note was refused: %v", err)
 		}
 	}()
