@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
