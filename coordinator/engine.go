@@ -43,7 +43,10 @@ type engine struct {
 	leftOutMost []machine.LeftOut
 	// unkept are those that could not be kept beyond the turn.
 	unkept []turn.AsideOutcome
-	timer  *time.Timer
+	// timer posts that it is wakeAt, unless the clock was stopped.
+	timer   *time.Timer
+	wakeAt  kernel.Time
+	stopped time.Time
 	// limited and priced say that the turn has a budget, and one of money. waiting are the
 	// attempts that wait for it.
 	limited, priced bool
@@ -56,8 +59,10 @@ type engine struct {
 	// tell yet.
 	passed []passedNote
 	// slept is how long a turn that was resumed had nobody at work on it: that time
-	// is none of the turn's (DESIGN §6).
+	// is none of the turn's (DESIGN §6), nor is that of a pause.
 	slept time.Duration
+	// paused is how long a person has paused the turn, as far as this process knows.
+	paused time.Duration
 }
 
 func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
@@ -127,6 +132,12 @@ func (e *engine) Tell(c turn.Command) {
 	case turn.StepEnded:
 		e.noteSaid(c)
 		e.tellEnd(c)
+	case turn.Clock:
+		kind := Paused
+		if c.Runs {
+			kind = Unpaused
+		}
+		e.turn.events.add(Event{Kind: kind})
 	case turn.NoteTaken:
 		e.tellNote(c.Text)
 	case turn.AsideStarted:

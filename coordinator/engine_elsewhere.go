@@ -48,6 +48,9 @@ type Signals interface {
 	// Note passes on what is added to the question, a text of the store. The journal tells
 	// whether it came before the end, which is driver.ErrOver if that is known at once.
 	Note(ctx context.Context, note kernel.Ref) error
+	// SetPaused pauses the turn, or lets it go on. It returns when who plays the turn was
+	// told. The error is driver.ErrOver if the turn is known to be over.
+	SetPaused(ctx context.Context, pause bool) error
 }
 
 // watchEvery is how often the journal of a turn that is played elsewhere is read.
@@ -193,6 +196,8 @@ func (e *engine) passOn(play Play) (err error) {
 		switch p := p.(type) {
 		case *note:
 			e.passNote(play, p)
+		case *pausing:
+			p.Reply(play.SetPaused(e.base, p.pause))
 		case interrupt:
 			err = errors.Join(err, play.Interrupt(e.base))
 		}

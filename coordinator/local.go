@@ -16,10 +16,30 @@ import (
 // goroutines, and posts its result to the turn's inbox.
 
 // Now implements driver.Runtime.
-func (e *engine) Now() kernel.Time { return kernel.Time(time.Now().Add(-e.slept).UnixMilli()) }
+func (e *engine) Now() kernel.Time {
+	now := e.stopped
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return kernel.Time(now.Add(-e.slept).UnixMilli())
+}
 
-// clock is when a moment of the turn's time is.
-func (e *engine) clock(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
+// moment is when a time of the turn is.
+func (e *engine) moment(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
+
+// Clock implements driver.Runtime.
+func (e *engine) Clock(runs bool) {
+	if !runs {
+		e.stopped = time.Now()
+		e.stopTimer()
+		return
+	}
+	pause := time.Since(e.stopped)
+	e.slept, e.paused, e.stopped = e.slept+pause, e.paused+pause, time.Time{}
+	if e.wakeAt > 0 {
+		e.Wake(e.wakeAt)
+	}
+}
 
 // Append implements driver.Runtime.
 func (e *engine) Append(events []turn.Event) error {
@@ -109,7 +129,10 @@ func (e *engine) cancelAll() {
 // does no harm.
 func (e *engine) Wake(at kernel.Time) {
 	e.stopTimer()
-	e.timer = time.AfterFunc(time.Until(e.clock(at)), func() { e.turn.inbox.put(woke{}) })
+	e.wakeAt = at
+	if e.stopped.IsZero() {
+		e.timer = time.AfterFunc(time.Until(e.moment(at)), func() { e.turn.inbox.put(woke{}) })
+	}
 }
 
 func (e *engine) stopTimer() {

@@ -76,13 +76,7 @@ func (t *Turn) Note(ctx context.Context, text string) error {
 	}
 	word := make(chan error, 1)
 	t.inbox.put(&note{turn: t, text: text, word: word})
-	var err error
-	select {
-	case err = <-word:
-	case <-ctx.Done(): // it may be taken all the same
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err := heard(ctx, word); err != nil {
 		return fmt.Errorf("note to turn %s: %w", t.ID(), err)
 	}
 	return nil

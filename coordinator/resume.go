@@ -71,7 +71,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	e := newEngine(ctx, p, t)
 	last := events[len(events)-1]
 	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
-	t.started = e.clock(turn.When(accepted))
+	t.started = e.moment(turn.When(accepted))
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
 	t.events.replay(false)

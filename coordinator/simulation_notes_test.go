@@ -40,6 +40,17 @@ func (s *simulation) note(t *Turn) {
 	synctest.Wait()
 }
 
+// setPaused has the person pause the turn, or let it go on.
+func (s *simulation) setPaused(t *Turn, pause bool) {
+	go func() {
+		err := t.setPaused(context.Background(), pause, "pause or resume")
+		if err != nil && !errors.Is(err, driver.ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull) {
+			s.fail("a pause was refused: %v", err)
+		}
+	}()
+	synctest.Wait()
+}
+
 // checkNotes: each note that was taken is in the result, and in the input of each call of
 // an agent that began after it.
 func (s *simulation) checkNotes(events []turn.Event, r Result) {

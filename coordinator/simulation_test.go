@@ -188,6 +188,9 @@ func (s *simulation) posts(e *engine) []driver.Post {
 			s.fail("the turn does not end:\n%s", e.machine.Describe())
 			panic(s.failure)
 		}
+		// Of timers that are due at one moment some may fire after a sleep that ends then, in
+		// an order of chance: a moment later all have.
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		posts := e.turn.inbox.take()
 		if len(posts) > 0 {
@@ -204,6 +207,8 @@ func orderOf(p driver.Post) string {
 		return "0"
 	case *note:
 		return "0 " + p.text
+	case *pausing:
+		return "0 pausing"
 	case woke:
 		return "1"
 	case settled:
@@ -229,6 +234,10 @@ func (s *simulation) next(e *engine) {
 	}
 	if s.rarely(25) {
 		s.note(e.turn)
+		return
+	}
+	if paused := e.machine.IsPaused(); paused && s.rarely(4) || s.rarely(40) {
+		s.setPaused(e.turn, !paused)
 		return
 	}
 	if s.rarely(5) || !s.release(s.choices) {

@@ -60,6 +60,8 @@ type Runtime interface {
 	Cancel(agent int)
 	// Wake posts a turn.Woke at a moment, in place of the one asked for before.
 	Wake(at kernel.Time)
+	// Clock stops the clock of Now and Wake, or starts it again.
+	Clock(runs bool)
 	// Grant answers a request for budget: refused says why the attempt may not be sent, and
 	// is empty if it may.
 	Grant(key machine.Key, refused string)
@@ -197,6 +199,8 @@ func (d *Driver) Carry(commands []turn.Command, described machine.Turn) (list []
 			d.runtime.Cancel(c.Agent)
 		case turn.Wake:
 			d.runtime.Wake(c.At)
+		case turn.Clock:
+			d.runtime.Clock(c.Runs)
 		case turn.Granted:
 			d.runtime.Grant(c.Key, "")
 		case turn.Refused:

@@ -38,6 +38,7 @@ func (r *recorder) Start(w Work)                          { r.add("start %s", w.
 func (r *recorder) Begin(agent int)                       { r.add("begin %d", agent) }
 func (r *recorder) Cancel(agent int)                      { r.add("cancel %d", agent) }
 func (r *recorder) Wake(kernel.Time)                      { r.add("wake") }
+func (r *recorder) Clock(runs bool)                       { r.add("clock %t", runs) }
 func (r *recorder) Grant(key machine.Key, refused string) { r.add("grant %s %q", key, refused) }
 func (r *recorder) Tell(turn.Command)                     {}
 

@@ -228,17 +228,17 @@ func because(why string) string {
 }
 
 // take takes what a person has typed. A line that was read before the question came is
-// dropped, and a note is no answer.
+// dropped, and a command for the turn is no answer.
 func (d *desk) take(l inputLine) error {
 	early, cut := l.at.Before(d.since), errors.As(l.err, new(cutRow))
-	text, isNote := asNote(l.text)
+	command, text := whileRunning(l.text)
 	switch {
 	case cut:
 		d.s.console.warn(l.err.Error())
-	case isNote && !early:
-		d.note(text)
+	case command != "" && !early:
+		d.pass(command, text)
 	}
-	if early && l.err == nil || isNote || cut {
+	if early && l.err == nil || command != "" || cut {
 		return errors.Join(d.s.keyboard().end(), d.listen())
 	}
 	said := strings.ToLower(strings.TrimSpace(l.text))

@@ -65,8 +65,8 @@ func (r *rows) endRow() (l inputLine, ok bool) {
 		return l, false
 	}
 	line := string(r.line)
-	_, isNote := asNote(line)
-	dropped := r.torn && !isNote && !cut
+	command, _ := whileRunning(line)
+	dropped := r.torn && command == "" && !cut
 	r.line, r.last, r.torn = nil, 0, r.pasting
 	switch l = (inputLine{at: time.Now()}); {
 	case cut:
