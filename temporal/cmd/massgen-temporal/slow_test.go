@@ -100,6 +100,7 @@ func TestATurnOfWhoseStartNobodyHears(t *testing.T) {
 		}, false, 2, "start the workflow: a word of the server\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := w.of(t)
 			s := newService(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.HangBefore} })
 			config := w.config(s.agents(3)...)
