@@ -25,6 +25,7 @@ import (
 )
 
 func TestLimiters(t *testing.T) {
+	t.Parallel()
 	limitertest.Run(t, limitertest.Suite{
 		Open: func(t *testing.T, l retry.Limits, minute time.Duration) [2]retry.Limiter {
 			one := open(t, t.TempDir())
@@ -68,6 +69,7 @@ func mayNot(t *testing.T, l retry.Limiter, tokens int) {
 
 // TestPlacesOfTheDead are free when their lease is over, those of the living are kept.
 func TestPlacesOfTheDead(t *testing.T) {
+	t.Parallel()
 	living := open(t, t.TempDir())
 	dead := another(t, schemaOf(t, living), time.Hour)
 	postgres.Part(dead)
@@ -189,6 +191,7 @@ func TestBookedOnce(t *testing.T) {
 // TestLimitsWhileTheDatabaseIsAway: nothing passes, a wait can be cancelled, and what was
 // not written is when the database is back.
 func TestLimitsWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir())
 	way := newWay(t)
 	parted, err := postgres.Open(t.Context(), way.address(t, schemaOf(t, s)))

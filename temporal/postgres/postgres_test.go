@@ -121,12 +121,14 @@ func open(t testing.TB, place string) *postgres.Store {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.RunLasting(t, func(t *testing.T, dir string) storetest.Store { return open(t, dir) })
 }
 
 func TestDatabaseDoesAsMemoryDoes(t *testing.T) {
+	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // each makes a store
-		ok(t, checks.Value.Set("30"))
+		ok(t, checks.Value.Set("10")) // as the only parallel test that reads the flag
 		defer func() { ok(t, checks.Value.Set(checks.DefValue)) }()
 	}
 	storetest.RunAsMemory(t, func(rt *rapid.T) storetest.Store {
