@@ -54,4 +54,4 @@ fi
 [ $# -gt 0 ] || set -- ./...
 export GORACE=${GORACE-atexit_sleep_ms=10} # with the race detector a program ends a second later
 exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner \
-	go test -race -gcflags=modernc.org/...=-race=false -shuffle=on -count=1 -parallel 6 "$@" # no races in SQLite, which is C
+	go test -race -gcflags=modernc.org/...=-race=false -shuffle=on -count=1 -parallel 6 -timeout 20m "$@" # no races in SQLite, which is C

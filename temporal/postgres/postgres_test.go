@@ -47,6 +47,7 @@ func address(t testing.TB, schema string) string {
 	}
 	query := at.Query()
 	query.Set("search_path", schema)
+	query.Set("idle_in_transaction_session_timeout", "5min") // no process is lost that is only slow
 	at.RawQuery = query.Encode()
 	return at.String()
 }

@@ -134,6 +134,7 @@ func newDatabase(t *testing.T) string {
 	})
 	query := at.Query()
 	query.Set("search_path", schema)
+	query.Set("idle_in_transaction_session_timeout", "5min") // no process is lost that is only slow
 	at.RawQuery = query.Encode()
 	return at.String()
 }
@@ -145,10 +146,13 @@ func ok(t *testing.T, err error) {
 	}
 }
 
+// patience is how long a test waits for what a machine does at once that has little to do.
+const patience = 5 * time.Minute
+
 // until waits for something that another process does.
 func (w *world) until(what string, is func() bool) {
 	w.t.Helper()
-	const patience, pause = time.Minute, 20 * time.Millisecond
+	const pause = 20 * time.Millisecond
 	for end := time.Now().Add(patience); !is(); {
 		if time.Now().After(end) {
 			w.t.Fatalf("%s: not within %s", what, patience)
@@ -232,7 +236,7 @@ func (w *world) result(p *process) (r coordinator.Result) {
 	w.t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		ok(w.t, p.Process.Signal(syscall.SIGQUIT))
 		<-p.ended
 		w.t.Fatalf("the client does not end: %s", w.pending())

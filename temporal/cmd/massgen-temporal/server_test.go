@@ -50,7 +50,7 @@ func (s *server) start() error {
 	if err := s.run.Start(); err != nil {
 		return err
 	}
-	const patience, pause = time.Minute, 20 * time.Millisecond
+	const pause = 20 * time.Millisecond
 	for end := time.Now().Add(patience); !s.isReady(); <-time.After(pause) {
 		if time.Now().After(end) {
 			s.kill()
