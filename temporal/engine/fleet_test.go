@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/agents"
@@ -25,6 +26,18 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
+
+// patience is how long a workflow may take for one step: a machine may be slow.
+const patience = 5 * time.Minute
+
+// newEnvironment skips the time of a workflow.
+func newEnvironment() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(patience)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
+	return env
+}
 
 // memory is a store in memory that several workers share.
 type memory struct {
@@ -128,14 +141,12 @@ func newFleet(t *testing.T, folders [2][]coordinator.Folder) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var suite testsuite.WorkflowTestSuite
 	f := &fleet{
-		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory()},
+		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory()},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
 		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}),
 		done: map[string]int{}, at: map[string]int{},
 	}
-	f.SetTestTimeout(time.Minute)
 	for i := range f.workers {
 		f.workers[i] = &hands{panel: f.panel(i, folders[i]), as: func(string) Store { return f.store }, home: fmt.Sprint("home", i)}
 	}
@@ -152,14 +163,14 @@ func newFleet(t *testing.T, folders [2][]coordinator.Folder) *fleet {
 }
 
 // panel is that of one worker, whose agent a has two tools and a workspace, and b has a tool.
-func (f *fleet) panel(worker int, folders []coordinator.Folder) *coordinator.Panel {
+func (f *fleet) panel(number int, folders []coordinator.Folder) *coordinator.Panel {
 	f.t.Helper()
 	tool := func(name string) agents.Tool {
 		t, err := agents.NewTool(name, "It can "+name+".", func(context.Context, struct{}) (string, error) {
 			f.tools.Lock()
 			defer f.tools.Unlock()
 			f.done[name]++
-			f.at[name] = worker
+			f.at[name] = number
 			return "did " + name, nil
 		})
 		if err != nil {
