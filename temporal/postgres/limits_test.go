@@ -72,6 +72,7 @@ func mayNot(t *testing.T, l retry.Limiter, tokens int) {
 
 // TestPlacesOfTheDead are free when their lease is over, those of the living are kept.
 func TestPlacesOfTheDead(t *testing.T) {
+	t.Parallel()
 	living := open(t, t.TempDir())
 	dead := another(t, schemaOf(t, living), time.Hour)
 	postgres.Part(dead)
@@ -193,6 +194,7 @@ func TestBookedOnce(t *testing.T) {
 // TestLimitsWhileTheDatabaseIsAway: nothing passes, a wait can be cancelled, and what was
 // not written is when the database is back.
 func TestLimitsWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir())
 	way := newWay(t)
 	parted, err := postgres.Open(t.Context(), way.address(t, schemaOf(t, s)))

@@ -181,6 +181,7 @@ func TestManyMakeOneStore(t *testing.T) {
 // TestLostConnections has the server end all connections between the steps of a turn,
 // as one does that restarts.
 func TestLostConnections(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	name := schema(t, t.TempDir())
 	s, err := postgres.Open(ctx, called(t, name, address(t, name))) // others have connections too
@@ -220,6 +221,7 @@ func TestLostConnections(t *testing.T) {
 
 // TestWordsOfLongTexts are found as far as PostgreSQL can keep them.
 func TestWordsOfLongTexts(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := open(t, t.TempDir())
 	var many strings.Builder

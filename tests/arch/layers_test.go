@@ -26,7 +26,7 @@ var layers = [][]string{
 		"agents/workspace/confine", "agents/workspace/snapshot",
 	},
 	{"backends", "coordinator/kernel", "coordinator/budget", "agents/workspace/rootfs"},
-	{"secrets", "tests/leaks"},
+	{"secrets", "tests/leaks", "tests/linear"},
 }
 
 func row(dir string) int {
