@@ -11,7 +11,7 @@ import (
 // Check fails a test if work on an input of length 4n takes over nine times as long as on
 // one of length n: linear work takes some four times as long, quadratic work sixteen times.
 // It compares the time of one thread, of which other processes take nothing, and the best
-// of three runs. Work runs on the calling goroutine.
+// of five runs. Work runs on the calling goroutine.
 func Check(t testing.TB, n int, work func(n int)) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -24,7 +24,7 @@ func Check(t testing.TB, n int, work func(n int)) {
 
 func best(n int, work func(n int)) time.Duration {
 	least := time.Duration(1<<63 - 1)
-	for range 3 {
+	for range 5 {
 		start := threadTime()
 		work(n)
 		least = min(least, threadTime()-start)

@@ -14,7 +14,7 @@ func (f *failed) Errorf(string, ...any) { f.is = true }
 func TestCheckTellsSquaresFromLines(t *testing.T) {
 	sum := 0
 	line, square := &failed{}, &failed{}
-	Check(line, 1_000_000, func(n int) {
+	Check(line, 20_000_000, func(n int) {
 		for i := range n {
 			sum += i
 		}
