@@ -50,7 +50,7 @@ if [ "${1:-}" = inner ]; then
 	exit
 fi
 [ -x "$bin/temporal" ] || install
-[ "${1:-}" != install ] || exit 0
+[ "${1-}" != install ] || exit 0
 [ $# -gt 0 ] || set -- ./...
 export GORACE=${GORACE-atexit_sleep_ms=10} # with the race detector a program ends a second later
 exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner \
