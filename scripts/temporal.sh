@@ -50,7 +50,7 @@ if [ "${1:-}" = inner ]; then
 	exit
 fi
 [ -x "$bin/temporal" ] || install
-[ "${1:-}" != install ] || exit 0
+[ "${1-}" != install ] || exit 0
 [ $# -gt 0 ] || set -- ./...
 # shellcheck source=SCRIPTDIR/race.sh
 . "$home/scripts/race.sh"

@@ -102,6 +102,7 @@ type fleet struct {
 	at    map[string]int // by tool, the worker of its last call
 }
 
+// loss is when a worker is lost.
 type loss int
 
 const (
@@ -134,7 +135,7 @@ rules:
   - {when: {}, reply: {vote: {agent: agent1, reason: clear}}}
 `
 
-// newFleet has the folders of agent a at each worker.
+// newFleet returns a fleet in which agent a has these folders at each worker.
 func newFleet(t *testing.T, folders [2][]coordinator.Folder) *fleet {
 	t.Helper()
 	script, err := debugbackend.ParseScript([]byte(fleetScript))
@@ -162,7 +163,7 @@ func newFleet(t *testing.T, folders [2][]coordinator.Folder) *fleet {
 	return f
 }
 
-// panel is that of one worker, whose agent a has two tools and a workspace, and b has a tool.
+// panel returns the panel of a worker. Agent a has two tools and a workspace, agent b one tool.
 func (f *fleet) panel(number int, folders []coordinator.Folder) *coordinator.Panel {
 	f.t.Helper()
 	tool := func(name string) agents.Tool {
