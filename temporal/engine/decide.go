@@ -13,8 +13,8 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
