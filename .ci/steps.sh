@@ -195,7 +195,8 @@ cross() { as_built && go_test -count=1 -tags cross ./tests/cross; }
 long_race() { go_test "${race[@]}" -count=1 -timeout 60m ./...; }
 long_kills() {
   go_test -count=1 "${race[@]}" -timeout 60m -parallel 4 -run '^TestKill9' ./tests -kill-everywhere
-  bash scripts/temporal.sh -v ./... -args -kill-everywhere
+  bash scripts/temporal.sh ./cmd/massgen-temporal -kill-everywhere
+  bash scripts/temporal.sh ./postgres -rapid.checks=30
 }
 long_walk() { make walk; }
 long_seeds() { make soak; }
