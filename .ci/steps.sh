@@ -12,8 +12,8 @@ main_command=(go run ./cmd/massgen --config configs/three_agents.yaml "What are 
 # start no goroutine and share nothing, and the other two only look at sources.
 mapfile -t without_race < <(sed 's|^|./|' tests/arch/pure.txt)
 without_race+=(./tests/arch ./tests/faults)
-# What the steps kill9 and random run in full, and so the step tests not at all.
-elsewhere='^(TestKill9.*|TestSimulation|TestBudgetIsNeverExceeded)$'
+# What the step random runs in full, and so the step tests not at all.
+elsewhere='^(TestSimulation|TestBudgetIsNeverExceeded)$'
 
 # No test or command may reach a provider. A variable that is set to nothing also
 # hides one that a developer has in .env.
@@ -70,7 +70,6 @@ compile_race() {
   compiled "${race[@]}" -tags judges,mcpservers
   (cd temporal && compiled "${race[@]}")
 }
-compile() { as_built && compiled; }
 
 binary() {
   as_built
@@ -124,7 +123,7 @@ random() {
   SEEDS=${SEEDS:-10000} go_test -count=1 -timeout 15m -run '^(TestSimulation|TestBudgetIsNeverExceeded)$' ./coordinator
 }
 
-# kill -9 at every write.
+# kill -9 at every write: the step tests does it at some.
 kill9() { as_built && go_test -count=1 -timeout 10m -parallel 4 -run '^TestKill9' ./tests -kill-everywhere; }
 
 # What programs of others say of the adapters and of the MCP client.
@@ -194,7 +193,6 @@ cross() { as_built && go_test -count=1 -tags cross ./tests/cross; }
 # The long forms.
 long_race() { go_test "${race[@]}" -count=1 -timeout 60m ./...; }
 long_kills() {
-  go_test -count=1 "${race[@]}" -timeout 60m -parallel 4 -run '^TestKill9' ./tests -kill-everywhere
   bash scripts/temporal.sh ./cmd/massgen-temporal -kill-everywhere
   bash scripts/temporal.sh ./postgres -rapid.checks=30
 }
