@@ -40,9 +40,10 @@ kept=$PWD/.cache/flaky/$(state)
 mkdir -p "$kept"
 
 # The tests are a process group of their own, so that all of them can be ended.
-group=
+group= remover=
 finish() {
 	[ -z "$group" ] || kill -- "-$group" 2>/dev/null || true
+	be_idle
 }
 trap finish EXIT
 trap 'exit 130' INT
@@ -73,6 +74,15 @@ be_busy() {
 		cat >/dev/null
 		kill -9 "${pids[@]}"
 	)
+	remover=$!
+}
+
+# be_idle returns when the busy processes have ended.
+be_idle() {
+	[ -n "$remover" ] || return 0
+	exec 3>&-
+	wait "$remover" || true # its status says nothing of the tests
+	remover=
 }
 
 # binary prints the file of a package's tests.
@@ -190,7 +200,7 @@ run_missing() {
 		in_group xargs -a "$list" -P "$at_once" -L 1 bash -c 'set -euo pipefail; test_package "$@"' test "$kept/run-$run" || fail "run $run did not end"
 		touch "$kept/run-$run/finished"
 	done
-	exec 3>&-
+	be_idle
 	rm -rf "$kept/bin" # they are large
 }
 
