@@ -16,6 +16,7 @@ var layers = [][]string{
 	{"coordinator", "agents/conversation", "agents/mcp"},
 	{"agents/workspace", "agents/permission", "coordinator/driver"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "backends/retry/limitertest"},
+	{"sessions/sqlstore"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",

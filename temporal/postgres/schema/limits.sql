@@ -1,4 +1,5 @@
--- Version 2 of a store: the limits of use that all workers keep together.
+-- The limits of use that all workers keep together: step from version 1 to 2, and part of a
+-- new store.
 --
 -- What decides runs here, as functions, each of which a worker calls by one statement
 -- outside of any transaction: so no lock of an account outlives the statement when the
