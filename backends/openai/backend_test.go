@@ -87,14 +87,25 @@ func TestBodyIsTheOneThatIsTraced(t *testing.T) {
 
 func newBackend(t testing.TB, cfg openai.Config) *openai.Backend {
 	t.Helper()
-	backend, err := openai.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := backend.Close(); err != nil {
-			t.Error(err)
+	return closedLater(t)(openai.New(cfg))
+}
+
+func newDialect(t testing.TB, d openai.Dialect, cfg openai.Config) *openai.Backend {
+	t.Helper()
+	return closedLater(t)(openai.NewDialect(cfg, d))
+}
+
+func closedLater(t testing.TB) func(*openai.Backend, error) *openai.Backend {
+	return func(backend *openai.Backend, err error) *openai.Backend {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	return backend
+		t.Cleanup(func() {
+			if err := backend.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return backend
+	}
 }

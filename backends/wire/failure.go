@@ -28,8 +28,8 @@ type StreamError struct{ Body []byte }
 
 func (e *StreamError) Error() string { return parseReport(e.Body, redactor{}).message }
 
-// IsStreamError says whether err is one that the service reported in its answer.
-func IsStreamError(err error) bool {
+// isStreamError says whether err is one that the service reported in its answer.
+func isStreamError(err error) bool {
 	var e *StreamError
 	return errors.As(err, &e)
 }
@@ -58,7 +58,7 @@ func (e *Refusal) Error() string { return e.Message }
 // did not end. What the caller did stands before what the wire said, and that before
 // what became of it in the library.
 func (x *Exchange) Failure(err error, begun bool, cut ...backends.ToolCall) error {
-	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
+	out := &backends.Error{Provider: x.service.cfg.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
 	secret := x.service.secrets.and(x.headers)
 	var quiet *silence
 	switch {
