@@ -10,30 +10,9 @@ import (
 
 func TestMain(m *testing.M) { leaks.Main(m) }
 
-func TestConformance(t *testing.T) {
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewProtocolServer(t, backendtest.Messages(), s.Reply)
-		backend := newBackend(t, anthropic.Config{
-			Provider:         "claude",
-			BaseURL:          server.BaseURL,
-			APIKey:           s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout,
-			IdleTimeout:      s.IdleTimeout,
-		})
-		return backendtest.Harness{Backend: backend, Provider: "claude", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
-}
+func TestConformance(t *testing.T) { backendtest.RunAdapter(t, backendtest.Messages(), anthropic.New) }
 
 func newBackend(t testing.TB, cfg anthropic.Config) *anthropic.Backend {
 	t.Helper()
-	backend, err := anthropic.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := backend.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return backend
+	return backendtest.Connect(t, anthropic.New, cfg)
 }

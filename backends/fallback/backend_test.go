@@ -66,22 +66,9 @@ func secretly() backends.Request {
 // TestConformance: with no other model, and with one that is not needed, nothing is
 // different from the backend inside.
 func TestConformance(t *testing.T) {
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewServer(t, s.Reply)
-		inner, err := openai.New(openai.Config{
-			Provider: "local", BaseURL: server.BaseURL, APIKey: s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := inner.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return backendtest.Harness{Backend: fallback.New("local", inner), Provider: "local", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	backendtest.Run(t, backendtest.Around(backendtest.ChatCompletions(), openai.New, func(inner *openai.Backend) backends.Backend {
+		return fallback.New("local", inner)
+	}))
 }
 
 func TestWhichFailuresAreCured(t *testing.T) {

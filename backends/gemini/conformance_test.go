@@ -13,29 +13,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewProtocolServer(t, backendtest.GenerateContent(), s.Reply)
-		backend := newBackend(t, gemini.Config{
-			Provider:         "google",
-			BaseURL:          server.BaseURL,
-			APIKey:           s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout,
-			IdleTimeout:      s.IdleTimeout,
-		})
-		return backendtest.Harness{Backend: backend, Provider: "google", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	backendtest.RunAdapter(t, backendtest.GenerateContent(), gemini.New)
 }
 
 func newBackend(t testing.TB, cfg gemini.Config) *gemini.Backend {
 	t.Helper()
-	backend, err := gemini.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := backend.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return backend
+	return backendtest.Connect(t, gemini.New, cfg)
 }

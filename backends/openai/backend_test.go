@@ -87,25 +87,11 @@ func TestBodyIsTheOneThatIsTraced(t *testing.T) {
 
 func newBackend(t testing.TB, cfg openai.Config) *openai.Backend {
 	t.Helper()
-	return closedLater(t)(openai.New(cfg))
+	return backendtest.Connect(t, openai.New, cfg)
 }
 
 func newDialect(t testing.TB, d openai.Dialect, cfg openai.Config) *openai.Backend {
 	t.Helper()
-	return closedLater(t)(openai.NewDialect(cfg, d))
-}
-
-func closedLater(t testing.TB) func(*openai.Backend, error) *openai.Backend {
-	return func(backend *openai.Backend, err error) *openai.Backend {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := backend.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return backend
-	}
+	connect := func(cfg openai.Config) (*openai.Backend, error) { return openai.NewDialect(cfg, d) }
+	return backendtest.Connect(t, connect, cfg)
 }

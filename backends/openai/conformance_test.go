@@ -18,15 +18,5 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewServer(t, s.Reply)
-		backend := newBackend(t, openai.Config{
-			Provider:         "local",
-			BaseURL:          server.BaseURL,
-			APIKey:           s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout,
-			IdleTimeout:      s.IdleTimeout,
-		})
-		return backendtest.Harness{Backend: backend, Provider: "local", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	backendtest.RunAdapter(t, backendtest.ChatCompletions(), openai.New)
 }

@@ -18,24 +18,10 @@ import (
 
 // TestConformance: with one attempt, nothing is different from the backend inside.
 func TestConformance(t *testing.T) {
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := backendtest.NewServer(t, s.Reply)
-		inner, err := openai.New(openai.Config{
-			Provider: "local", BaseURL: server.BaseURL, APIKey: s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := inner.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		limits := retry.Limits{Concurrent: 2, RequestsPerMinute: 10_000, TokensPerMinute: 10_000_000}
-		backend := retry.New(inner, retry.NewGate("local", limits), retry.Options{MaxAttempts: 1})
-		return backendtest.Harness{Backend: backend, Provider: "local", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	limits := retry.Limits{Concurrent: 2, RequestsPerMinute: 10_000, TokensPerMinute: 10_000_000}
+	backendtest.Run(t, backendtest.Around(backendtest.ChatCompletions(), openai.New, func(inner *openai.Backend) backends.Backend {
+		return retry.New(inner, retry.NewGate("local", limits), retry.Options{MaxAttempts: 1})
+	}))
 }
 
 // fixed returns the same number for each wait.
