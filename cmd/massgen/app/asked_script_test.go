@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
 		typed(answer)
 	}
 	err = massgen.Wait()
-	_, writeErr := io.WriteString(ts.Stderr(), shown+screen.rest())
+	_, writeErr := io.WriteString(ts.Stderr(), plain(shown+screen.rest()))
 	ts.Check(writeErr)
 	ts.Check(err)
 }
@@ -58,6 +59,14 @@ func binary(ts *testscript.TestScript) string {
 	}
 	ts.Fatalf("there is no massgen in PATH")
 	return ""
+}
+
+// terminalCodes are those of colours and of the cursor.
+var terminalCodes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+
+// plain returns the lines that a terminal shows, without its codes.
+func plain(shown string) string {
+	return strings.ReplaceAll(terminalCodes.ReplaceAllString(shown, ""), "\r\n", "\n")
 }
 
 // screen is what a terminal shows, as it comes.

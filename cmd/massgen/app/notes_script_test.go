@@ -55,7 +55,7 @@ func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
 	shown := screen.until(strings.Split(args[1], "|")...)
 	free()
 	err = massgen.Wait()
-	_, writeErr := io.WriteString(ts.Stderr(), shown+screen.rest())
+	_, writeErr := io.WriteString(ts.Stderr(), plain(shown+screen.rest()))
 	ts.Check(writeErr)
 	ts.Check(err)
 	for _, c := range server.Calls() {

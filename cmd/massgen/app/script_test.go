@@ -50,9 +50,12 @@ func runMassgen() {
 	os.Exit(status)
 }
 
+// scripts is the folder of the scripts.
+const scripts = "testdata/script"
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: scripts,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("STATUS", filepath.Join(env.WorkDir, ".status"))
 			env.Setenv("HOME", env.WorkDir)
@@ -73,6 +76,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "asked": cmdAsked, "noted": cmdNoted, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
 			"calls": cmdCalls, "holds": cmdHolds, "journaled": cmdJournaled, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
+			"json": cmdJSON, "is": cmdIs, "line": cmdLine, "has": cmdHas, "golden": cmdGolden,
 		},
 		RequireUniqueNames: true,
 	})
