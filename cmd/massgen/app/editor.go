@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -109,7 +110,7 @@ func (e *editor) read(leave func()) {
 	}()
 	for {
 		text, err := e.terminal.ReadLine()
-		if err == term.ErrPasteIndicator { //nolint:errorlint // it is never wrapped
+		if errors.Is(err, term.ErrPasteIndicator) {
 			err = nil
 		} else if err == nil && utf8.RuneCountInString(text) == mostTyped {
 			text, err = "", cutLine{}
