@@ -4,19 +4,10 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 )
-
-// AbandonAfter is how long an effect may ignore its cancellation.
-const AbandonAfter = 2 * time.Second
-
-// abandonedText tells of an effect that was left behind.
-func abandonedText() string {
-	return fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter)
-}
 
 // Perform is Do that comes to its one result also when the effect panics, and when
 // it ignores its cancellation, after which it is left behind and whatever it still
@@ -41,22 +32,14 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 		ev, err := d.do(ctx, turn, effect, h)
 		done <- result{ev, err}
 	}()
-	select {
-	case r := <-done:
-		return r.event, r.err
-	case <-ctx.Done():
-	}
-	patience := time.NewTimer(AbandonAfter)
-	defer patience.Stop()
-	select {
-	case r := <-done:
-		return r.event, r.err
-	case <-patience.C:
+	r, end := await(ctx, done)
+	if end == abandoned {
 		return d.broken(ctx, effect, h, machine.Failure{
 			Kind: string(backends.KindCancelled), Abandoned: true,
 			Message: abandonedText(),
 		})
 	}
+	return r.event, r.err
 }
 
 // broken is the result of an effect that yielded none itself.

@@ -42,7 +42,7 @@ func (r *replyReader) readTools() error {
 
 // read fills in what the response says.
 func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
-	reply.Truncated = truncated(resp.Finish)
+	reply.Truncated = resp.Truncated()
 	message, err := json.Marshal(resp.Message)
 	if err != nil {
 		return fmt.Errorf("encode the message: %w", err)
@@ -65,12 +65,6 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 		reply.Calls = append(reply.Calls, call)
 	}
 	return nil
-}
-
-// truncated knows the providers' words for an answer that was cut at its most
-// tokens: OpenAI's, and Claude's and Gemini's.
-func truncated(finish string) bool {
-	return finish == "length" || strings.EqualFold(finish, "max_tokens")
 }
 
 // usage is what a call that ended with err, or well, has cost: nil where the

@@ -140,32 +140,18 @@ func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.
 	defer cancel()
 	done := make(chan toolOutcome, 1)
 	go func() { done <- callGuarded(limited, tool, name, arguments) }()
-	late := toolOutcome{
-		err: toolFault("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit),
-	}
-	select {
-	case o := <-done:
-		if o.err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
-			return late
-		}
-		return o
-	case <-limited.Done():
-	}
-	patience := time.NewTimer(AbandonAfter)
-	defer patience.Stop()
-	select {
-	case <-done:
-	case <-patience.C:
-		late.abandoned = true
-	}
+	o, end := await(limited, done)
+	isOver := errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	switch {
+	case end == inTime && (o.err == nil || !isOver):
+		return o
 	case ctx.Err() == nil:
-	case late.abandoned: // Perform may say the same at the same moment
-		late.err = toolFault("%s", abandonedText())
-	default:
-		late.err = ctx.Err()
+		return toolOutcome{abandoned: end == abandoned, err: toolFault(
+			"the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)}
+	case end == abandoned: // Perform may say the same at the same moment
+		return toolOutcome{abandoned: true, err: toolFault("%s", abandonedText())}
 	}
-	return late
+	return toolOutcome{err: ctx.Err()}
 }
 
 // tool is the member's tool with a name, nil if it has none.

@@ -129,6 +129,12 @@ type Response struct {
 	Finish string `json:"finish"`
 }
 
+// Truncated says that the answer was cut at its most tokens. OpenAI has one word for it,
+// Claude and Gemini have another.
+func (r Response) Truncated() bool {
+	return r.Finish == "length" || strings.EqualFold(r.Finish, "max_tokens")
+}
+
 // Collect reads a stream to its end and puts it together. Each event passes
 // observe, if it is not nil, before the next is read. On an error the response
 // holds what had come until then.

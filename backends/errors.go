@@ -38,6 +38,9 @@ type Error struct {
 	// NoTools says that the service takes no tools for this model; Kind is then
 	// KindBadRequest.
 	NoTools bool
+	// QuotaSpent says that the account has used up what it paid for, which waiting does
+	// not cure; Kind is then KindRateLimit.
+	QuotaSpent bool
 	// Unreachable says that waiting will not help: there is no such host, or nothing
 	// listens on that port of this machine.
 	Unreachable bool

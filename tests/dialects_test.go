@@ -17,7 +17,7 @@ import (
 func dialectPanel(t *testing.T, d openai.Dialect, model string, reply func(backendtest.Call) backendtest.Reply) (panel, *backendtest.Server) {
 	t.Helper()
 	server := backendtest.NewServer(t, reply)
-	backend, err := openai.New(openai.Config{Provider: "test", BaseURL: server.BaseURL, Dialect: &d})
+	backend, err := openai.NewDialect(openai.Config{Provider: "test", BaseURL: server.BaseURL}, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,12 +32,15 @@ type answer struct {
 	stopped    bool // whether message_stop came
 }
 
-// finished says whether a stop reason came.
-func (a *answer) finished() bool { return a.reason != "" }
+// Progress says how far the answer has come.
+func (a *answer) Progress() wire.Progress {
+	finished := a.reason != ""
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.stopped}
+}
 
-// add takes an event of the stream and returns the events that need not wait. It
+// Add takes an event of the stream and returns the events that need not wait. It
 // fails if that begins a tool call too many.
-func (a *answer) add(ev sdk.MessageStreamEventUnion) ([]backends.Event, error) {
+func (a *answer) Add(ev sdk.MessageStreamEventUnion) ([]backends.Event, error) {
 	switch ev.Type {
 	case "message_start":
 		a.usage.add(ev.Message.Usage.RawJSON())
@@ -60,9 +63,9 @@ func (a *answer) add(ev sdk.MessageStreamEventUnion) ([]backends.Event, error) {
 	return nil, nil
 }
 
-// end returns the events of a stream that ended well: what blocks nobody closed,
+// End returns the events of a stream that ended well: what blocks nobody closed,
 // usage and finish. An answer that was withheld is an error instead of a finish.
-func (a *answer) end() ([]backends.Event, error) {
+func (a *answer) End() ([]backends.Event, error) {
 	var events []backends.Event
 	if a.reason != sdk.StopReasonRefusal {
 		for _, index := range slices.Sorted(maps.Keys(a.open)) {
@@ -155,14 +158,16 @@ func (a *answer) stop(index int64) []backends.Event {
 	return a.opaque(closed)
 }
 
-// cut are the tool calls that have begun and not ended.
-func (a *answer) cut() (calls []backends.ToolCall) {
+// abandon returns the tool calls that have begun and not ended. The usage of an answer
+// that failed is unknown: its output is counted at the end.
+func (a *answer) abandon() ([]backends.Event, []backends.ToolCall) {
+	var calls []backends.ToolCall
 	for _, index := range slices.Sorted(maps.Keys(a.open)) {
 		if b := a.open[index]; b.start.Type == "tool_use" {
 			calls = append(calls, a.call(b))
 		}
 	}
-	return calls
+	return nil, calls
 }
 
 // call is the tool call of a block. Its id is unique in the answer.

@@ -1,14 +1,13 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"net/http"
-	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -21,28 +20,10 @@ import (
 // DefaultBaseURL is where Anthropic itself is.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// Config says which service to call, and how. Nothing in it changes after New.
-type Config struct {
-	// Provider is the name that errors and opaque parts carry. Empty means
-	// "anthropic".
-	Provider string
-	// BaseURL is what "/v1/messages" is added to; that or "/v1" at its end is taken
-	// for the same. Empty means Anthropic itself.
-	BaseURL string
-	// APIKey is sent as X-Api-Key. It may be empty: local servers need none, and
-	// others take it in a header of their own.
-	APIKey string
-	// Model is used by requests that name none.
-	Model string
-	// Transport carries the requests. Nil means a new one that obeys the proxy
-	// variables of the environment.
-	Transport http.RoundTripper
-	// FirstByteTimeout is how long the first byte of an answer may take, and
-	// IdleTimeout how long the stream may be silent after it. 0 means the default
-	// of package wire, a negative time means no limit.
-	FirstByteTimeout time.Duration
-	IdleTimeout      time.Duration
-}
+// Config says which service to call. Provider is "anthropic" and BaseURL Anthropic
+// itself by default. "/v1/messages" is added to BaseURL; that or "/v1" at its end is
+// taken for the same. APIKey is sent as X-Api-Key.
+type Config = wire.Config
 
 // Backend calls one service. It is safe for concurrent use.
 type Backend struct {
@@ -56,21 +37,9 @@ var _ backends.Backend = (*Backend)(nil)
 
 // New makes a backend and calls nothing. It fails if the base URL is none.
 func New(cfg Config) (*Backend, error) {
-	if cfg.Provider == "" {
-		cfg.Provider = "anthropic"
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
-	service, err := wire.NewService(wire.Settings{
-		Provider:         cfg.Provider,
-		BaseURL:          cfg.BaseURL,
-		Paths:            []string{"/messages", "/v1"},
-		APIKey:           cfg.APIKey,
-		Transport:        cfg.Transport,
-		FirstByteTimeout: cfg.FirstByteTimeout,
-		IdleTimeout:      cfg.IdleTimeout,
-	})
+	cfg.Provider = cmp.Or(cfg.Provider, "anthropic")
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
+	service, err := wire.NewService(cfg, "/messages", "/v1")
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +61,7 @@ func New(cfg Config) (*Backend, error) {
 }
 
 // Close closes the connections that no call uses. The backend still works after it.
-func (b *Backend) Close() error {
-	b.service.CloseIdleConnections()
-	return nil
-}
+func (b *Backend) Close() error { return b.service.Close() }
 
 // Stream calls the model once, without a retry. Its errors are *backends.Error. A
 // setting that the model cannot take is KindBadRequest, and nothing is sent. An
@@ -107,93 +73,49 @@ func (b *Backend) Close() error {
 // the models before 3.5, which have no more), plus what the reasoning effort may
 // take.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	return wire.Stream(func(emit wire.Emit) error {
-		a := attempt{emit: emit}
-		return a.run(ctx, b, req)
-	})
+	return wire.Stream(func(emit wire.Emit) error { return b.run(ctx, req, emit) })
 }
 
-// attempt is one request on the wire and its answer.
-type attempt struct {
-	wire   *wire.Exchange
-	answer answer
-	emit   wire.Emit
-}
-
-func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
-	a.wire = b.service.Begin(ctx, req.Params.Headers)
-	defer a.wire.End()
-	if err := ctx.Err(); err != nil {
-		return a.failure(err)
-	}
-	if req.Model == "" {
-		req.Model = b.model
-	}
+func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
+	req.Model = cmp.Or(req.Model, b.model)
 	params, err := encode(req, b.provider)
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	a.answer = answer{key: req.Key, provider: b.provider, model: req.Model}
-	a.wire.Rewrite = func(body []byte) ([]byte, error) { return wire.Merge(body, req.Params.ExtraBody) }
-	a.wire.Show = func(body io.ReadCloser) io.ReadCloser { return newEventStream(body) }
-	stream := b.messages.NewStreaming(a.wire.Context(), params)
-	if err := stream.Err(); err != nil {
-		return a.failure(err)
-	}
-	err = a.read(stream)
-	if err == nil {
-		a.wire.Drain()
-	}
-	if closeErr := stream.Close(); closeErr != nil && err == nil {
-		return a.failure(fmt.Errorf("close the stream: %w", closeErr))
-	}
-	return err
+	answer := &answer{key: req.Key, provider: b.provider, model: req.Model}
+	return wire.Attempt[sdk.MessageStreamEventUnion]{
+		Headers: req.Params.Headers,
+		Rewrite: func(body []byte) ([]byte, error) { return wire.Merge(body, req.Params.ExtraBody) },
+		Show:    newEventStream,
+		Open: func(ctx context.Context) (wire.Source[sdk.MessageStreamEventUnion], error) {
+			stream := b.messages.NewStreaming(ctx, params)
+			return &source{stream, answer}, stream.Err()
+		},
+		Answer:  answer,
+		Abandon: answer.abandon,
+	}.Run(ctx, b.service, emit)
 }
 
-// read gives the events of a stream to a.emit, until the answer is whole.
-func (a *attempt) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion]) error {
-	for !a.answer.stopped && stream.Next() {
-		events, problem := a.answer.add(stream.Current())
-		if err := a.emit(events...); err != nil {
-			return err
-		}
-		if problem != nil {
-			return a.failure(problem)
-		}
-		if a.answer.finished() {
-			a.wire.LimitRest(wire.TrailerTimeout)
-		}
-	}
-	err := stream.Err()
-	if err != nil && (!a.answer.finished() || a.wire.AskedToStop() || wire.IsStreamError(err)) {
-		if unreadable := asUnreadable(err); unreadable != nil {
-			a.answer.begun, err = true, unreadable
-		}
-		return a.failure(err)
-	}
-	if !a.answer.finished() && !a.answer.stopped {
-		return a.failure(wire.ErrCut)
-	}
-	events, err := a.answer.end()
-	if emitErr := a.emit(events...); emitErr != nil {
-		return emitErr
-	}
-	if err != nil {
-		return a.failure(err)
-	}
-	return nil
+// source gives the events of the library's stream.
+type source struct {
+	stream *ssestream.Stream[sdk.MessageStreamEventUnion]
+	answer *answer
 }
 
-// asUnreadable says what an error of the library's decoder is about. Any other error
-// gives nil.
-func asUnreadable(err error) error {
+func (s *source) Next() (sdk.MessageStreamEventUnion, error) {
+	if s.stream.Next() {
+		return s.stream.Current(), nil
+	}
+	err := s.stream.Err()
 	var noJSON *json.SyntaxError
-	if errors.As(err, &noJSON) {
-		return fmt.Errorf("a piece of the stream cannot be read: %w", err)
+	switch {
+	case err == nil:
+		err = io.EOF
+	case errors.As(err, &noJSON):
+		s.answer.begun = true
+		err = fmt.Errorf("a piece of the stream cannot be read: %w", err)
 	}
-	return nil
+	return sdk.MessageStreamEventUnion{}, err
 }
 
-func (a *attempt) failure(err error) error {
-	return a.wire.Failure(err, a.answer.begun, a.answer.cut()...)
-}
+func (s *source) Close() error { return s.stream.Close() }

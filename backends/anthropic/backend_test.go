@@ -1,18 +1,14 @@
 package anthropic_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
@@ -21,16 +17,6 @@ import (
 
 func simple() backends.Request {
 	return backends.Request{Model: "m", Messages: []backends.Message{backends.User("hi")}}
-}
-
-func failure(t *testing.T, backend *anthropic.Backend, req backends.Request) *backends.Error {
-	t.Helper()
-	_, err := backends.Collect(backend.Stream(t.Context(), req), nil)
-	var e *backends.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("the call ended with %v, not with a *backends.Error", err)
-	}
-	return e
 }
 
 // TestToolLoopKeepsThinking takes a tool loop through two calls and looks at what
@@ -106,21 +92,6 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	}
 }
 
-// TestOneCallIsOneAttempt: the library's own retries are off.
-func TestOneCallIsOneAttempt(t *testing.T) {
-	for _, reply := range []backendtest.Reply{
-		{Error: &backendtest.ReplyError{Status: 529, Message: "Overloaded"}},
-		{Error: &backendtest.ReplyError{Status: 429, Message: "slow", Header: http.Header{"X-Should-Retry": {"true"}}}},
-		{Fault: backendtest.Reset},
-	} {
-		server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply { return reply })
-		failure(t, newBackend(t, anthropic.Config{BaseURL: server.BaseURL}), simple())
-		if n := len(server.Calls()); n != 1 {
-			t.Errorf("%+v costs %d requests", reply, n)
-		}
-	}
-}
-
 func TestBaseURL(t *testing.T) {
 	for base, want := range map[string]string{
 		"":                                  "https://api.anthropic.com/v1/messages",
@@ -132,120 +103,30 @@ func TestBaseURL(t *testing.T) {
 		"https://host/anthropic/v1/?a=b%20": "https://host/anthropic/v1/messages?a=b+",
 	} {
 		var got string
-		backend := newBackend(t, anthropic.Config{BaseURL: base, Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		backend := newBackend(t, anthropic.Config{BaseURL: base, Transport: backendtest.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			got = r.URL.String()
 			return nil, errors.New("no network")
 		})})
-		if e := failure(t, backend, simple()); e.Kind != backends.KindNetwork || e.Message != "no network" {
+		if e := backendtest.Fail(t, backend, simple()); e.Kind != backends.KindNetwork || e.Message != "no network" {
 			t.Errorf("%+v", e)
 		}
 		if got != want {
 			t.Errorf("%q leads to %s, want %s", base, got, want)
 		}
 	}
-	if _, err := anthropic.New(anthropic.Config{BaseURL: "host/v1"}); err == nil {
-		t.Error("a base URL without a scheme is taken")
-	}
 }
 
-type roundTripFunc func(*http.Request) (*http.Response, error)
-
-func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestSecretsAreNotShown(t *testing.T) {
-	echo := func(w http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		http.Error(w, strings.Join([]string{r.Header.Get("X-Api-Key"), user, password, r.Header.Get("X-Other-Token")}, " "), http.StatusBadRequest)
-	}
-	server := httptest.NewServer(http.HandlerFunc(echo))
-	t.Cleanup(server.Close)
-	backend := newBackend(t, anthropic.Config{
-		BaseURL: strings.Replace(server.URL, "://", "://me:pass%20word@", 1),
-		APIKey:  "sk-key-123",
-	})
-	req := simple()
-	req.Params.Headers = map[string]string{"X-Other-Token": "tok-1"}
-	e := failure(t, backend, req)
-	if e.Message != "*** me *** ***" {
-		t.Errorf("the error shows %q", e.Message)
-	}
-	if e.Err != nil {
-		t.Errorf("the cause is %v", e.Err)
-	}
-}
-
-const finished = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}` + "\n\n" + wholeAnswer
-
-// TestCancelBeforeTheEndMark: an answer that was cancelled is none, though all of it
-// may have come.
-func TestCancelBeforeTheEndMark(t *testing.T) {
-	server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply {
-		return backendtest.Reply{Raw: finished, Fault: backendtest.HangMidStream}
-	})
-	backend := newBackend(t, anthropic.Config{BaseURL: server.BaseURL})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	_, err := backends.Collect(backend.Stream(ctx, simple()), func(backends.Event) { cancel() })
-	if backends.KindOf(err) != backends.KindCancelled {
-		t.Errorf("the call ended with %v", err)
-	}
-}
-
-// TestLimitsOfTime takes the default limits in a bubble where time is free.
-func TestLimitsOfTime(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		reply backendtest.Reply
-		after time.Duration
-		want  string
-	}{
-		{"nothing", backendtest.Reply{Fault: backendtest.HangBefore}, 120 * time.Second, "no first byte of an answer within 2m0s"},
-		{"half an answer", backendtest.Reply{Text: "ab", Fault: backendtest.HangMidStream}, 60 * time.Second, "no more of the answer within 1m0s"},
-		{"no end mark", backendtest.Reply{Raw: finished, Fault: backendtest.HangMidStream}, 5 * time.Second, ""},
-		{"an open connection", backendtest.Reply{Raw: finished + "data: {\"type\":\"message_stop\"}\n\n", Fault: backendtest.HangMidStream}, 50 * time.Millisecond, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := backendtest.NewProtocolPipeServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply { return c.reply })
-				backend := newBackend(t, anthropic.Config{BaseURL: server.BaseURL, Transport: server.Transport()})
-				start := time.Now()
-				_, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
-				if passed := time.Since(start); passed != c.after {
-					t.Errorf("it took %s, want %s", passed, c.after)
-				}
-				var e *backends.Error
-				if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &e) || e.Kind != backends.KindTimeout || e.Message != c.want) {
-					t.Errorf("the call ended with %v, want %q", err, c.want)
-				}
-			})
-		})
-	}
-}
-
-func TestConnectionIsUsedAgain(t *testing.T) {
-	backendtest.RunReuse(t, backendtest.Messages(), func(t testing.TB, baseURL string, transport http.RoundTripper) backends.Backend {
-		return newBackend(t, anthropic.Config{BaseURL: baseURL, Transport: transport})
-	})
-}
-
-func TestRequestThatCannotBeMade(t *testing.T) {
-	backend := newBackend(t, anthropic.Config{Transport: roundTripFunc(func(*http.Request) (*http.Response, error) {
+// TestOpaquePartThatIsNoJSON is refused before anything is sent.
+func TestOpaquePartThatIsNoJSON(t *testing.T) {
+	backend := newBackend(t, anthropic.Config{Transport: backendtest.RoundTripper(func(*http.Request) (*http.Response, error) {
 		t.Error("it was sent")
 		return nil, errors.New("sent")
 	})})
-	for name, change := range map[string]func(*backends.Request){
-		"schema":     func(r *backends.Request) { r.Tools = []backends.Tool{{Name: "t", Schema: []byte("{")}} },
-		"extra body": func(r *backends.Request) { r.Params.ExtraBody = map[string]any{"f": func() {}} },
-		"opaque": func(r *backends.Request) {
-			r.Messages = []backends.Message{{Role: backends.RoleAssistant, Parts: []backends.Part{
-				backends.Opaque{Provider: "anthropic", Model: "m", Data: []byte("{")},
-			}}}
-		},
-	} {
-		req := simple()
-		change(&req)
-		if e := failure(t, backend, req); e.Kind != backends.KindBadRequest || e.Message == "" {
-			t.Errorf("%s: %+v", name, e)
-		}
+	req := simple()
+	req.Messages = []backends.Message{{Role: backends.RoleAssistant, Parts: []backends.Part{
+		backends.Opaque{Provider: "anthropic", Model: "m", Data: []byte("{")},
+	}}}
+	if e := backendtest.Fail(t, backend, req); e.Kind != backends.KindBadRequest || e.Message == "" {
+		t.Errorf("%+v", e)
 	}
 }

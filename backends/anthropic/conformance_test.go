@@ -12,30 +12,10 @@ func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := s.Serve(t, backendtest.Messages())
-		backend := newBackend(t, anthropic.Config{
-			Provider:         "claude",
-			BaseURL:          server.BaseURL,
-			APIKey:           s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout,
-			IdleTimeout:      s.IdleTimeout,
-			Transport:        s.Transport,
-		})
-		return backendtest.Harness{Backend: backend, Provider: "claude", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	backendtest.RunAdapter(t, backendtest.Messages(), anthropic.New)
 }
 
 func newBackend(t testing.TB, cfg anthropic.Config) *anthropic.Backend {
 	t.Helper()
-	backend, err := anthropic.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := backend.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return backend
+	return backendtest.Connect(t, anthropic.New, cfg)
 }

@@ -20,6 +20,7 @@ func Messages() Protocol {
 		Stream:     messagesStream,
 		Error:      messagesError,
 		CheckOrder: CheckMessagesOrder,
+		samples:    messagesSamples(),
 	}
 }
 

@@ -18,6 +18,7 @@ func GenerateContent() Protocol {
 		Stream:     func(_ Call, r Reply) string { return generateStream(r) },
 		Error:      generateError,
 		CheckOrder: CheckContentsOrder,
+		samples:    generateSamples(),
 	}
 }
 

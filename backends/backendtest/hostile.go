@@ -2,7 +2,6 @@ package backendtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,9 +14,9 @@ import (
 	"github.com/massgen/massgen/backends/wire"
 )
 
-// RunEndless answers with bodies that have no end: an adapter reads
+// checkEndless answers with bodies that have no end: an adapter reads
 // wire.MaxResponse bytes of one, and its error says so.
-func RunEndless(t *testing.T, newBackend NewBackend) {
+func checkEndless(t *testing.T, a adapter) {
 	kilobyte := strings.Repeat("x", 1<<10)
 	for name, body := range map[string]struct{ start, more string }{
 		"comments":     {"", ": " + kilobyte + "\n"},
@@ -32,7 +31,7 @@ func RunEndless(t *testing.T, newBackend NewBackend) {
 				canned := Canned{Status: status, Body: func() io.Reader {
 					return &endless{rest: body.start, more: body.more, read: &read}
 				}}
-				checkEndless(t, newBackend(t, canned), status)
+				checkTooLong(t, a.over(t, canned), status)
 				if read > wire.MaxResponse+1 {
 					t.Errorf("%d bytes were read", read)
 				}
@@ -41,13 +40,9 @@ func RunEndless(t *testing.T, newBackend NewBackend) {
 	}
 }
 
-func checkEndless(t *testing.T, backend backends.Backend, status int) {
+func checkTooLong(t *testing.T, backend backends.Backend, status int) {
 	t.Helper()
-	_, err := backends.Collect(backend.Stream(t.Context(), ask()), nil)
-	var e *backends.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("it ended with %v, which is no *backends.Error", err)
-	}
+	e := Fail(t, backend, ask())
 	if status == http.StatusOK && (e.Kind != backends.KindBadRequest || e.Message != wire.ErrTooLong.Error()) {
 		t.Errorf("it ended with %s %q", e.Kind, e.Message)
 	}
@@ -69,16 +64,16 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// RunKeepAlives answers with a stream, finished, that has all of the answer "x" and
-// no end mark, and keeps the connection alive for ever after it. The answer is whole.
-func RunKeepAlives(t *testing.T, finished string, newBackend NewBackend) {
+// checkKeepAlives answers with a stream that has all of the answer and no end mark, and
+// keeps the connection alive for ever after it. The answer is whole.
+func checkKeepAlives(t *testing.T, a adapter) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := roundTripper(func(req *http.Request) (*http.Response, error) {
-			body := &keptAlive{ctx: req.Context(), rest: finished}
+		transport := RoundTripper(func(req *http.Request) (*http.Response, error) {
+			body := &keptAlive{ctx: req.Context(), rest: a.samples.finished}
 			return &http.Response{StatusCode: http.StatusOK, Body: body, Request: req}, nil
 		})
 		start := time.Now()
-		response, err := backends.Collect(newBackend(t, transport).Stream(t.Context(), ask()), nil)
+		response, err := backends.Collect(a.over(t, transport).Stream(t.Context(), ask()), nil)
 		if err != nil || response.Message.Text() != "x" {
 			t.Errorf("it ended with %+v, %v", response, err)
 		}
@@ -87,10 +82,6 @@ func RunKeepAlives(t *testing.T, finished string, newBackend NewBackend) {
 		}
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // keptAlive reads as rest, and then as a comment five times a second, until its
 // request ends.
@@ -115,17 +106,14 @@ func (k *keptAlive) Read(p []byte) (int, error) {
 
 func (k *keptAlive) Close() error { return nil }
 
-// RunManyCalls answers with more tool calls than are taken of one answer. call is an
-// event of the protocol, with %[1]d where the number of the call stands.
-func RunManyCalls(t *testing.T, call string, newBackend NewBackend) {
+// checkManyCalls answers with more tool calls than are taken of one answer.
+func checkManyCalls(t *testing.T, a adapter) {
 	var body strings.Builder
 	for i := range wire.MaxCalls + 1 {
-		fmt.Fprintf(&body, call, i)
+		fmt.Fprintf(&body, a.samples.call, i)
 	}
 	canned := Canned{Status: http.StatusOK, Body: func() io.Reader { return strings.NewReader(body.String()) }}
-	_, err := backends.Collect(newBackend(t, canned).Stream(t.Context(), ask()), nil)
-	var e *backends.Error
-	if !errors.As(err, &e) || e.Kind != backends.KindBadRequest || e.Message != wire.ErrTooManyCalls.Error() {
-		t.Errorf("it ended with %v", err)
+	if e := Fail(t, a.over(t, canned), ask()); e.Kind != backends.KindBadRequest || e.Message != wire.ErrTooManyCalls.Error() {
+		t.Errorf("it ended with %v", e)
 	}
 }

@@ -59,7 +59,8 @@ type Protocol struct {
 	CheckOrder func(body []byte) error
 
 	// whole writes the reply to a call that asks for no stream.
-	whole func(c Call, r Reply) string
+	whole   func(c Call, r Reply) string
+	samples samples
 }
 
 // NewServer starts a server on a port of the loopback interface. reply is called

@@ -83,6 +83,7 @@ func ChatCompletions() Protocol {
 		},
 		CheckOrder: CheckChatOrder,
 		whole:      wholeReply,
+		samples:    chatSamples(),
 	}
 }
 

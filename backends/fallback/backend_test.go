@@ -67,22 +67,9 @@ func secretly() backends.Request {
 // different from the backend inside.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := s.Serve(t, backendtest.ChatCompletions())
-		inner, err := openai.New(openai.Config{
-			Provider: "local", BaseURL: server.BaseURL, APIKey: s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout, Transport: s.Transport,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := inner.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return backendtest.Harness{Backend: fallback.New("local", inner), Provider: "local", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	backendtest.Run(t, backendtest.Around(backendtest.ChatCompletions(), openai.New, func(inner *openai.Backend) backends.Backend {
+		return fallback.New("local", inner)
+	}))
 }
 
 func TestWhichFailuresAreCured(t *testing.T) {

@@ -25,12 +25,16 @@ type answer struct {
 	begun      bool // whether any part of it came, readable or not
 }
 
-// finished says whether a finish reason came.
-func (a *answer) finished() bool { return a.reason != "" }
+// Progress says how far the answer has come. A service may send a finish reason before
+// the content, and no end mark follows it.
+func (a *answer) Progress() wire.Progress {
+	finished := a.reason != ""
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished && a.hasContent}
+}
 
-// add takes a chunk and returns its events, and an error if with it the service
+// Add takes a chunk and returns its events, and an error if with it the service
 // withheld the answer or gave up.
-func (a *answer) add(raw []byte) ([]backends.Event, error) {
+func (a *answer) Add(raw []byte) ([]backends.Event, error) {
 	var c chunk
 	if err := json.Unmarshal(raw, &c); err != nil {
 		a.begun = true
@@ -166,9 +170,9 @@ func (a *answer) keep(events []backends.Event, raw json.RawMessage) []backends.E
 	return append(events, backends.Opaque{Provider: a.provider, Model: a.model, Data: raw})
 }
 
-// end returns the last events of a stream that ended well.
-func (a *answer) end() []backends.Event {
-	return append(a.withUsage(nil), backends.Finish{Reason: a.reason})
+// End returns the last events of a stream that ended well.
+func (a *answer) End() ([]backends.Event, error) {
+	return append(a.withUsage(nil), backends.Finish{Reason: a.reason}), nil
 }
 
 func (a *answer) withUsage(events []backends.Event) []backends.Event {

@@ -14,30 +14,10 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := s.Serve(t, backendtest.GenerateContent())
-		backend := newBackend(t, gemini.Config{
-			Provider:         "google",
-			BaseURL:          server.BaseURL,
-			APIKey:           s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout,
-			IdleTimeout:      s.IdleTimeout,
-			Transport:        s.Transport,
-		})
-		return backendtest.Harness{Backend: backend, Provider: "google", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	backendtest.RunAdapter(t, backendtest.GenerateContent(), gemini.New)
 }
 
 func newBackend(t testing.TB, cfg gemini.Config) *gemini.Backend {
 	t.Helper()
-	backend, err := gemini.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := backend.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return backend
+	return backendtest.Connect(t, gemini.New, cfg)
 }

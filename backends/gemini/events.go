@@ -2,7 +2,12 @@ package gemini
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"iter"
+
+	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends/wire"
 )
@@ -10,28 +15,67 @@ import (
 // emptyEvent is what the library reads in place of each event.
 const emptyEvent = "data: {}\n\n"
 
-// eventStream turns a response body into empty events, one for each event of the
-// service. The library yields an event before it reads on, so that data is always
-// that of the event which it has just yielded.
+// eventStream is an answer that passes through the library without being read by it: the
+// library is shown an empty event for each of the service. It yields an event before it
+// reads on, so that data is always that of the event which it has just yielded.
 type eventStream struct {
-	io.ReadCloser
 	data []byte
 	// err is why the stream ended, io.EOF at the end of the body. The library is
 	// told of the end only: it prints errors.
 	err error
+
+	next func() (*genai.GenerateContentResponse, error, bool)
+	stop func()
+	// more says that the library has yielded an event that Next has not returned.
+	more bool
 }
 
-func newEventStream(source io.ReadCloser) *eventStream {
-	s := &eventStream{}
-	s.ReadCloser = wire.Rewrite(source, s.next)
-	return s
+// read returns what the library reads in place of body.
+func (s *eventStream) read(body io.ReadCloser) io.ReadCloser {
+	return wire.Rewrite(body, func(events *wire.EventReader) ([]byte, error) {
+		if s.data, s.err = nextEvent(events); s.err != nil {
+			return nil, io.EOF
+		}
+		return []byte(emptyEvent), nil
+	})
 }
 
-func (s *eventStream) next(events *wire.EventReader) ([]byte, error) {
-	if s.data, s.err = nextEvent(events); s.err != nil {
+// open has the library send the request, and fails if no answer comes.
+func (s *eventStream) open(responses iter.Seq2[*genai.GenerateContentResponse, error]) error {
+	s.next, s.stop = iter.Pull2(responses)
+	err := s.advance()
+	if err != nil {
+		s.stop()
+	}
+	return err
+}
+
+func (s *eventStream) advance() (err error) {
+	_, err, s.more = s.next()
+	return err
+}
+
+// Next returns the data of the next event.
+func (s *eventStream) Next() ([]byte, error) {
+	if !s.more {
+		if err := s.advance(); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.more:
+		s.more = false
+		return s.data, nil
+	case errors.Is(s.err, io.EOF):
 		return nil, io.EOF
 	}
-	return []byte(emptyEvent), nil
+	return nil, fmt.Errorf("read the stream: %w", s.err)
+}
+
+// Close has the library close the body.
+func (s *eventStream) Close() error {
+	s.stop()
+	return nil
 }
 
 // nextEvent returns the data of the next event. An end mark is none: Gemini sends no

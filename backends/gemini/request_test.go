@@ -149,7 +149,7 @@ func TestParamsThatGeminiDoesNotTake(t *testing.T) {
 	} {
 		req := backends.Request{Model: "gemini-3-pro", Messages: []backends.Message{backends.User("hi")}}
 		change(&req)
-		if e := failure(t, backend, req); e.Kind != backends.KindBadRequest || !strings.HasPrefix(e.Message, name) {
+		if e := backendtest.Fail(t, backend, req); e.Kind != backends.KindBadRequest || !strings.HasPrefix(e.Message, name) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

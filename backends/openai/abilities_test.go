@@ -60,7 +60,7 @@ func TestServiceThatCannotStreamIsAskedOnlyOnceMore(t *testing.T) {
 	server := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Message: "Streaming is not supported."}}
 	})
-	e := failure(t, newBackend(t, openai.Config{BaseURL: server.BaseURL}), simple())
+	e := backendtest.Fail(t, newBackend(t, openai.Config{BaseURL: server.BaseURL}), simple())
 	if e.Kind != backends.KindBadRequest || len(server.Calls()) != 2 {
 		t.Errorf("%d calls give %v", len(server.Calls()), e)
 	}
@@ -136,7 +136,7 @@ func TestServiceWithoutTools(t *testing.T) {
 	})
 	req := simple()
 	req.Tools = []backends.Tool{{Name: "vote"}}
-	e := failure(t, newBackend(t, openai.Config{BaseURL: server.BaseURL}), req)
+	e := backendtest.Fail(t, newBackend(t, openai.Config{BaseURL: server.BaseURL}), req)
 	if !e.NoTools || e.Kind != backends.KindBadRequest || len(server.Calls()) != 1 {
 		t.Errorf("%d calls give %+v", len(server.Calls()), e)
 	}

@@ -1,15 +1,14 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -20,30 +19,10 @@ import (
 // DefaultBaseURL is where OpenAI itself is.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Config says which service to call, and how. Nothing in it changes after New.
-type Config struct {
-	// Provider is the name that errors and opaque parts carry. Empty means "openai".
-	Provider string
-	// Dialect is how the service differs from OpenAI. Nil means OpenAI at its own
-	// address, and Compatible at any other.
-	Dialect *Dialect
-	// BaseURL is what "/chat/completions" is added to. Empty means OpenAI itself.
-	// A query is kept (Azure's api-version), and a user and password are sent as
-	// basic authorization where there is no APIKey.
-	BaseURL string
-	// APIKey may be empty: local servers need none.
-	APIKey string
-	// Model is used by requests that name none.
-	Model string
-	// Transport carries the requests. Nil means a new one that obeys the proxy
-	// variables of the environment.
-	Transport http.RoundTripper
-	// FirstByteTimeout is how long the first byte of an answer may take, and
-	// IdleTimeout how long the stream may be silent after it. 0 means the default
-	// of package wire, a negative time means no limit.
-	FirstByteTimeout time.Duration
-	IdleTimeout      time.Duration
-}
+// Config says which service to call. Provider is "openai" and BaseURL OpenAI itself by
+// default. "/chat/completions" is added to BaseURL, whose query is kept (Azure's
+// api-version). APIKey is sent as a bearer token.
+type Config = wire.Config
 
 // Backend calls one service. It is safe for concurrent use.
 type Backend struct {
@@ -65,23 +44,21 @@ type callKind struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New makes a backend and calls nothing. It fails if the base URL is none.
+// New makes a backend and calls nothing. It fails if the base URL is none. The service
+// speaks OpenAI's dialect at OpenAI's own address, and Compatible at any other.
 func New(cfg Config) (*Backend, error) {
-	if cfg.Provider == "" {
-		cfg.Provider = "openai"
+	b, err := NewDialect(cfg, Compatible())
+	if err == nil && b.service.BaseURL() == DefaultBaseURL {
+		b.dialect = OpenAI()
 	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
-	service, err := wire.NewService(wire.Settings{
-		Provider:         cfg.Provider,
-		BaseURL:          cfg.BaseURL,
-		Paths:            []string{"/chat/completions"},
-		APIKey:           cfg.APIKey,
-		Transport:        cfg.Transport,
-		FirstByteTimeout: cfg.FirstByteTimeout,
-		IdleTimeout:      cfg.IdleTimeout,
-	})
+	return b, err
+}
+
+// NewDialect makes a backend for a service that differs from OpenAI as d says. See New.
+func NewDialect(cfg Config, d Dialect) (*Backend, error) {
+	cfg.Provider = cmp.Or(cfg.Provider, "openai")
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
+	service, err := wire.NewService(cfg, "/chat/completions")
 	if err != nil {
 		return nil, err
 	}
@@ -92,26 +69,13 @@ func New(cfg Config) (*Backend, error) {
 		client:   goopenai.NewClientWithConfig(settings),
 		service:  service,
 		provider: cfg.Provider,
-		dialect:  dialectAt(service.BaseURL(), cfg.Dialect),
+		dialect:  d,
 		model:    cfg.Model,
 	}, nil
 }
 
-func dialectAt(baseURL string, given *Dialect) Dialect {
-	switch {
-	case given != nil:
-		return *given
-	case baseURL == DefaultBaseURL:
-		return OpenAI()
-	}
-	return Compatible()
-}
-
 // Close closes the connections that no call uses. The backend still works after it.
-func (b *Backend) Close() error {
-	b.service.CloseIdleConnections()
-	return nil
-}
+func (b *Backend) Close() error { return b.service.Close() }
 
 // Stream calls the model once, without a retry. Three things alone send it twice, and
 // the trace shows both bodies: a connection that was used before and turns out to be
@@ -127,40 +91,28 @@ func (b *Backend) Close() error {
 // stopped talking: a stream that was cut is never an answer. The usage that a service
 // told before that is yielded first.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	return wire.Stream(func(emit wire.Emit) error {
-		a := attempt{emit: emit}
-		return a.run(ctx, b, req)
-	})
-}
-
-// attempt is one request and its answer, in one exchange on the wire or two.
-type attempt struct {
-	wire   *wire.Exchange
-	stream *eventStream // nil without an answer
-	emit   wire.Emit
-	begun  bool
+	return wire.Stream(func(emit wire.Emit) error { return b.run(ctx, req, emit) })
 }
 
 // run makes the call. A service that cannot stream what it is asked is asked once more,
 // for a whole answer.
-func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) error {
-	if req.Model == "" {
-		req.Model = b.model
-	}
+func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
+	req.Model = cmp.Or(req.Model, b.model)
 	request, overlay, err := encoder{b.provider, req.Model, b.dialect}.encode(req)
 	if err != nil {
 		return b.localError(err)
 	}
+	send := func() error { return b.attempt(req, request, overlay).Run(ctx, b.service, emit) }
 	if _, refused := b.uncounted.Load(req.Model); refused {
 		overlay["stream_options"] = nil
 	}
 	kind := callKind{req.Model, len(req.Tools) > 0}
 	if _, refused := b.unstreamed.Load(kind); !refused {
-		err := a.exchange(ctx, b, req, request, overlay)
+		err := send()
 		if saysNoStreamUsage(err) {
 			b.uncounted.Store(req.Model, true)
 			overlay["stream_options"] = nil
-			err = a.exchange(ctx, b, req, request, overlay)
+			err = send()
 		}
 		if !wire.SaysNoStream(err) {
 			return err
@@ -168,8 +120,31 @@ func (a *attempt) run(ctx context.Context, b *Backend, req backends.Request) err
 		b.unstreamed.Store(kind, true)
 	}
 	overlay["stream"], overlay["stream_options"] = false, nil
-	return a.exchange(ctx, b, req, request, overlay)
+	return send()
 }
+
+// attempt sends a request once.
+func (b *Backend) attempt(
+	req backends.Request, request goopenai.ChatCompletionRequest, overlay map[string]any,
+) wire.Attempt[[]byte] {
+	answer := newAnswer(req.Key, b.dialect, origin{b.provider, req.Model})
+	return wire.Attempt[[]byte]{
+		Headers: req.Params.Headers,
+		Rewrite: func(body []byte) ([]byte, error) { return mergeBody(body, overlay) },
+		Show:    func(body io.ReadCloser) io.ReadCloser { return newEventStream(body, &answer.ended) },
+		Open: func(ctx context.Context) (wire.Source[[]byte], error) {
+			stream, err := b.client.CreateChatCompletionStream(ctx, request)
+			return source{stream}, err
+		},
+		Answer:  answer,
+		Abandon: answer.abandon,
+	}
+}
+
+// source gives the events of the library's stream.
+type source struct{ *goopenai.ChatCompletionStream }
+
+func (s source) Next() ([]byte, error) { return s.RecvRaw() }
 
 // localError is the failure of a request that was not sent. That tools cannot be
 // sent is told as the service would tell it.
@@ -192,81 +167,3 @@ func saysNoStreamUsage(err error) bool {
 	}
 	return strings.Contains(e.Message, "stream_options")
 }
-
-// exchange sends one request and reads its answer.
-func (a *attempt) exchange(
-	ctx context.Context, b *Backend, req backends.Request, request goopenai.ChatCompletionRequest, overlay map[string]any,
-) error {
-	a.wire = b.service.Begin(ctx, req.Params.Headers)
-	defer a.wire.End()
-	if err := ctx.Err(); err != nil {
-		return a.failure(err)
-	}
-	a.wire.Rewrite = func(body []byte) ([]byte, error) { return mergeBody(body, overlay) }
-	a.wire.Show = func(body io.ReadCloser) io.ReadCloser {
-		a.stream = newEventStream(body)
-		return a.stream
-	}
-	stream, err := b.client.CreateChatCompletionStream(a.wire.Context(), request)
-	if err != nil {
-		return a.failure(err)
-	}
-	err = a.read(stream, newAnswer(req.Key, b.dialect, origin{b.provider, req.Model}))
-	if err == nil {
-		a.wire.Drain()
-	}
-	if closeErr := stream.Close(); closeErr != nil && err == nil {
-		return a.failure(fmt.Errorf("close the stream: %w", closeErr))
-	}
-	return err
-}
-
-// read gives the events of a stream to a.emit, until the answer is whole.
-func (a *attempt) read(stream *goopenai.ChatCompletionStream, answer *answer) error {
-	for {
-		raw, err := stream.RecvRaw()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			if answer.finished() && !a.wire.AskedToStop() && !wire.IsStreamError(err) {
-				break // all that was missing is usage and the end mark
-			}
-			return a.fail(answer, err)
-		}
-		events, err := answer.add(raw)
-		a.begun = answer.begun
-		if err != nil {
-			return a.fail(answer, err)
-		}
-		if err := a.emit(events...); err != nil {
-			return err
-		}
-		if answer.finished() {
-			a.wire.LimitRest(wire.TrailerTimeout)
-		}
-	}
-	if !answer.finished() && !a.sawEndMark() {
-		return a.fail(answer, wire.ErrCut)
-	}
-	events, err := answer.end()
-	if err != nil {
-		return a.fail(answer, err)
-	}
-	return a.emit(events...)
-}
-
-func (a *attempt) sawEndMark() bool { return a.stream != nil && a.stream.done }
-
-// fail ends an answer that had begun, and tells what is known of its cost first: it
-// was paid for.
-func (a *attempt) fail(answer *answer, err error) error {
-	if answer.usage != nil {
-		if err := a.emit(answer.usage.event()); err != nil {
-			return err
-		}
-	}
-	return a.wire.Failure(err, a.begun, answer.calls.merged()...)
-}
-
-func (a *attempt) failure(err error) error { return a.wire.Failure(err, a.begun) }

@@ -87,14 +87,11 @@ func TestBodyIsTheOneThatIsTraced(t *testing.T) {
 
 func newBackend(t testing.TB, cfg openai.Config) *openai.Backend {
 	t.Helper()
-	backend, err := openai.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := backend.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return backend
+	return backendtest.Connect(t, openai.New, cfg)
+}
+
+func newDialect(t testing.TB, d openai.Dialect, cfg openai.Config) *openai.Backend {
+	t.Helper()
+	connect := func(cfg openai.Config) (*openai.Backend, error) { return openai.NewDialect(cfg, d) }
+	return backendtest.Connect(t, connect, cfg)
 }

@@ -149,6 +149,7 @@ type answer struct {
 	reason  string
 	hasText bool
 	begun   bool // whether any part of a message came, yielded or not, readable or not
+	ended   bool // whether the end mark came
 }
 
 func newAnswer(key backends.Key, d Dialect, from origin) *answer {
@@ -159,15 +160,18 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 	return a
 }
 
-// finished says whether a finish reason came.
-func (a *answer) finished() bool { return a.reason != "" }
+// Progress says how far the answer has come.
+func (a *answer) Progress() wire.Progress {
+	finished := a.reason != ""
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.ended}
+}
 
 // maxShown is how much of a piece of a stream goes into an error. Package wire cuts
 // it further, once it has taken out secrets.
 const maxShown = 4 << 10
 
-// add takes a chunk and returns the events that need not wait.
-func (a *answer) add(raw []byte) ([]backends.Event, error) {
+// Add takes a chunk and returns the events that need not wait.
+func (a *answer) Add(raw []byte) ([]backends.Event, error) {
 	var c chunk
 	raw, broken := hideBrokenChars(raw)
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -254,10 +258,10 @@ func textEvents(reasoning, text string) []backends.Event {
 	return events
 }
 
-// end returns the events of a stream that ended well: its calls, whatever the
+// End returns the events of a stream that ended well: its calls, whatever the
 // finish reason says, then usage and finish. An answer that the provider or the
 // model withheld is an error.
-func (a *answer) end() ([]backends.Event, error) {
+func (a *answer) End() ([]backends.Event, error) {
 	calls := a.calls.merged()
 	switch {
 	case a.reason == "content_filter":
@@ -278,6 +282,14 @@ func (a *answer) end() ([]backends.Event, error) {
 		events = append(events, a.usage.event())
 	}
 	return append(events, backends.Finish{Reason: a.reason}), nil
+}
+
+// abandon returns the usage, if the service told it, and the calls of which a part came.
+func (a *answer) abandon() ([]backends.Event, []backends.ToolCall) {
+	if a.usage == nil {
+		return nil, a.calls.merged()
+	}
+	return []backends.Event{a.usage.event()}, a.calls.merged()
 }
 
 // rest returns the text that was held back.

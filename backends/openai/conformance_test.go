@@ -19,16 +19,5 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, func(t *testing.T, s backendtest.Settings) backendtest.Harness {
-		server := s.Serve(t, backendtest.ChatCompletions())
-		backend := newBackend(t, openai.Config{
-			Provider:         "local",
-			BaseURL:          server.BaseURL,
-			APIKey:           s.APIKey,
-			FirstByteTimeout: s.FirstByteTimeout,
-			IdleTimeout:      s.IdleTimeout,
-			Transport:        s.Transport,
-		})
-		return backendtest.Harness{Backend: backend, Provider: "local", Calls: server.Calls, AwaitIdle: server.AwaitIdle}
-	})
+	backendtest.RunAdapter(t, backendtest.ChatCompletions(), openai.New)
 }

@@ -60,7 +60,7 @@ func TestRequests(t *testing.T) {
 const wholeAnswer = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
 func sentBody(t *testing.T, dialect openai.Dialect, req backends.Request) string {
-	backend := newBackend(t, openai.Config{Provider: "service", Dialect: &dialect, Transport: backendtest.Canned{
+	backend := newDialect(t, dialect, openai.Config{Provider: "service", Transport: backendtest.Canned{
 		Status: 200, Body: func() io.Reader { return strings.NewReader(wholeAnswer) },
 	}})
 	var out bytes.Buffer
@@ -176,7 +176,7 @@ data: [DONE]
 	} {
 		dialect := dialects()[c.dialect]
 		var bodies []string
-		backend := newBackend(t, openai.Config{Provider: "service", Dialect: &dialect, Transport: backendtest.Canned{
+		backend := newDialect(t, dialect, openai.Config{Provider: "service", Transport: backendtest.Canned{
 			Status: 200, Body: func() io.Reader { return strings.NewReader(c.stream) },
 		}})
 		ctx := backends.WithTrace(t.Context(), &backends.Trace{RequestBody: func(body []byte) { bodies = append(bodies, string(body)) }})

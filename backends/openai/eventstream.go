@@ -9,25 +9,18 @@ import (
 	"github.com/massgen/massgen/backends/wire"
 )
 
-// eventStream turns a response body into the server-sent events that go-openai
+// newEventStream turns a response body into the server-sent events that go-openai
 // reads: one "data:" line for each piece of the answer and nothing else. An error
-// object or a body that is no stream ends it with an error, and done tells whether
-// the end mark came.
-type eventStream struct {
-	io.ReadCloser
-	done bool
-}
-
-func newEventStream(source io.ReadCloser) *eventStream {
-	s := &eventStream{}
-	s.ReadCloser = wire.Rewrite(source, s.next)
-	return s
+// object or a body that is no stream ends it with an error. It sets ended when the end
+// mark comes.
+func newEventStream(source io.ReadCloser, ended *bool) io.ReadCloser {
+	return wire.Rewrite(source, func(events *wire.EventReader) ([]byte, error) { return nextEvent(events, ended) })
 }
 
 const endMark = "data: [DONE]\n"
 
-func (s *eventStream) next(events *wire.EventReader) ([]byte, error) {
-	if s.done {
+func nextEvent(events *wire.EventReader, ended *bool) ([]byte, error) {
+	if *ended {
 		return nil, io.EOF
 	}
 	event, err := events.Next()
@@ -36,10 +29,10 @@ func (s *eventStream) next(events *wire.EventReader) ([]byte, error) {
 		return nil, err
 	case event.Whole:
 		out, err := wholeAnswer(event.Data)
-		s.done = err == nil
+		*ended = err == nil
 		return out, err
 	case string(event.Data) == "[DONE]":
-		s.done = true
+		*ended = true
 		return []byte(endMark), nil
 	}
 	return line(event.Data), nil

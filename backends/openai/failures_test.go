@@ -12,8 +12,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -24,16 +22,6 @@ import (
 
 func simple() backends.Request {
 	return backends.Request{Model: "m", Messages: []backends.Message{backends.User("hi")}}
-}
-
-func failure(t *testing.T, backend *openai.Backend, req backends.Request) *backends.Error {
-	t.Helper()
-	_, err := backends.Collect(backend.Stream(t.Context(), req), nil)
-	var e *backends.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("the call ended with %v, not with a *backends.Error", err)
-	}
-	return e
 }
 
 // closedAddress is one that refuses connections until t ends: the client's end of a
@@ -56,7 +44,7 @@ func closedAddress(t *testing.T) string {
 
 func TestRefusedConnection(t *testing.T) {
 	backend := newBackend(t, openai.Config{BaseURL: "http://user:pass-word@" + closedAddress(t) + "/v1"})
-	e := failure(t, backend, simple())
+	e := backendtest.Fail(t, backend, simple())
 	if e.Kind != backends.KindNetwork || e.Begun || !strings.HasPrefix(e.Message, "dial tcp") || !strings.HasSuffix(e.Message, "connection refused") {
 		t.Errorf("a refused connection gives %+v", e)
 	}
@@ -78,19 +66,13 @@ func TestSecretsAreNotShown(t *testing.T) {
 	})
 	req := simple()
 	req.Params.Headers = map[string]string{"X-Api-Token": "/tok-1"}
-	if got := failure(t, backend, req).Message; got != "Bearer ****** *** *** http://me:***@host/" {
+	if got := backendtest.Fail(t, backend, req).Message; got != "Bearer ****** *** *** http://me:***@host/" {
 		t.Errorf("the error shows %q", got)
 	}
 	want := "Bearer *** *** *** http://me:***@host/"
 	_, err := backend.ListModels(t.Context())
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("listing the models shows %v", err)
-	}
-	for _, bad := range []string{"ftp://user:pass@host", "user:pass@host/v1", "http://user:pa ss@ho st", "://", "http://"} {
-		_, err := openai.New(openai.Config{BaseURL: bad})
-		if err == nil || strings.Contains(err.Error(), "pa") && strings.Contains(err.Error(), "ss@") {
-			t.Errorf("base URL %q gives %v", bad, err)
-		}
 	}
 }
 
@@ -104,14 +86,14 @@ func TestSentCredentialsAreNotShown(t *testing.T) {
 	t.Cleanup(server.Close)
 	for password, want := range map[string]string{"pass-word": "no to *** and ***", "password": "no to ***= and ***"} {
 		backend := newBackend(t, openai.Config{BaseURL: strings.Replace(server.URL, "://", "://user1:"+password+"@", 1)})
-		if got := failure(t, backend, simple()).Message; got != want {
+		if got := backendtest.Fail(t, backend, simple()).Message; got != want {
 			t.Errorf("of %s the error shows %q, want %q", password, got, want)
 		}
 	}
 	backend := newBackend(t, openai.Config{BaseURL: server.URL, APIKey: "other"})
 	req := simple()
 	req.Params.Headers = map[string]string{"Authorization": "Bearer tok-1"}
-	if got := failure(t, backend, req).Message; got != "no to *** and ***" {
+	if got := backendtest.Fail(t, backend, req).Message; got != "no to *** and ***" {
 		t.Errorf("of a header the error shows %q", got)
 	}
 }
@@ -122,145 +104,12 @@ func TestNoCauseShowsASecret(t *testing.T) {
 	failing := func(*http.Request) (*http.Response, error) {
 		return nil, errors.New("proxy http://me:" + password + "@proxy: refused")
 	}
-	backend := newBackend(t, openai.Config{Transport: roundTripFunc(failing)})
-	for err := error(failure(t, backend, simple())); err != nil; err = errors.Unwrap(err) {
+	backend := newBackend(t, openai.Config{Transport: backendtest.RoundTripper(failing)})
+	for err := error(backendtest.Fail(t, backend, simple())); err != nil; err = errors.Unwrap(err) {
 		if strings.Contains(err.Error(), password) {
 			t.Errorf("%T shows the password: %v", err, err)
 		}
 	}
-}
-
-type roundTripFunc func(*http.Request) (*http.Response, error)
-
-func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestRequestThatCannotBeMade(t *testing.T) {
-	backend := newBackend(t, openai.Config{Transport: roundTripFunc(func(*http.Request) (*http.Response, error) {
-		t.Error("it was sent")
-		return nil, errors.New("sent")
-	})})
-	for name, change := range map[string]func(*backends.Request){
-		"schema":     func(r *backends.Request) { r.Tools = []backends.Tool{{Name: "t", Schema: []byte("{")}} },
-		"extra body": func(r *backends.Request) { r.Params.ExtraBody = map[string]any{"f": func() {}} },
-	} {
-		req := simple()
-		change(&req)
-		if e := failure(t, backend, req); e.Kind != backends.KindBadRequest || e.Message == "" {
-			t.Errorf("%s: %+v", name, e)
-		}
-	}
-}
-
-// TestLimitsOfTime takes the default limits in a bubble where time is free.
-func TestLimitsOfTime(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		cfg   openai.Config
-		reply backendtest.Reply
-		after time.Duration
-		want  string
-	}{
-		{"default of the first byte", openai.Config{}, backendtest.Reply{Fault: backendtest.HangBefore}, 120 * time.Second, "no first byte of an answer within 2m0s"},
-		{"default of silence", openai.Config{}, backendtest.Reply{Text: "ab", Fault: backendtest.HangMidStream}, 60 * time.Second, "no more of the answer within 1m0s"},
-		{"own limit of the first byte", openai.Config{FirstByteTimeout: time.Second}, backendtest.Reply{Delay: time.Hour}, time.Second, "no first byte of an answer within 1s"},
-		{"no limit", openai.Config{FirstByteTimeout: -1, IdleTimeout: -1}, backendtest.Reply{Delay: 24 * time.Hour}, 24 * time.Hour, ""},
-		{"just in time", openai.Config{}, backendtest.Reply{Delay: 119 * time.Second}, 119 * time.Second, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply { return c.reply })
-				c.cfg.BaseURL, c.cfg.Transport = server.BaseURL, server.Transport()
-				backend := newBackend(t, c.cfg)
-				start := time.Now()
-				_, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
-				if passed := time.Since(start); passed != c.after {
-					t.Errorf("it took %s, want %s", passed, c.after)
-				}
-				var e *backends.Error
-				if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &e) || e.Kind != backends.KindTimeout || e.Message != c.want) {
-					t.Errorf("the call ended with %v, want %q", err, c.want)
-				}
-			})
-		})
-	}
-}
-
-// TestReaderMayBeSlow checks that only the service's silence is measured.
-func TestReaderMayBeSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply {
-			return backendtest.Reply{Text: strings.Repeat("longer than all buffers ", 10_000)}
-		})
-		backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: server.Transport()})
-		for _, err := range backend.Stream(t.Context(), simple()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Hour)
-		}
-	})
-}
-
-// TestSilenceAfterTheAnswer: a service that stops talking after its finish reason
-// has answered; one that only leaves the connection open costs no time at all.
-func TestSilenceAfterTheAnswer(t *testing.T) {
-	const finished = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n"
-	for raw, most := range map[string]time.Duration{
-		finished:                      5 * time.Second,
-		finished + "data: [DONE]\n\n": 50 * time.Millisecond,
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply {
-				return backendtest.Reply{Raw: raw, Fault: backendtest.HangMidStream}
-			})
-			backend := newBackend(t, openai.Config{BaseURL: server.BaseURL, Transport: server.Transport()})
-			start := time.Now()
-			resp, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
-			if err != nil || resp.Message.Text() != "x" {
-				t.Errorf("%+v %v", resp, err)
-			}
-			if passed := time.Since(start); passed != most {
-				t.Errorf("it took %s, want %s", passed, most)
-			}
-		})
-	}
-}
-
-// closeCounter counts how often a body is closed.
-type closeCounter struct {
-	io.Reader
-	closed int
-}
-
-func (c *closeCounter) Close() error {
-	c.closed++
-	return nil
-}
-
-// TestEveryBodyIsClosed: an open one would hold a connection and its goroutines.
-func TestEveryBodyIsClosed(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		status int
-		text   string
-	}{
-		{"answer", 200, "data: [DONE]\n"}, {"cut", 200, "data: {}\n"}, {"error", 500, "x"}, {"page", 200, "<html>"},
-	} {
-		body := &closeCounter{Reader: strings.NewReader(c.text)}
-		backend := newBackend(t, openai.Config{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: c.status, Body: body, Request: r}, nil
-		})})
-		_, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
-		if body.closed == 0 || (err == nil) != (c.name == "answer") {
-			t.Errorf("%s: closed %d times, %v", c.name, body.closed, err)
-		}
-	}
-}
-
-func TestConnectionIsUsedAgain(t *testing.T) {
-	backendtest.RunReuse(t, backendtest.ChatCompletions(), func(t testing.TB, baseURL string, transport http.RoundTripper) backends.Backend {
-		return newBackend(t, openai.Config{BaseURL: baseURL, Transport: transport})
-	})
 }
 
 // TestRedirects: a captive portal sends a POST to its page with a GET; a service
@@ -284,7 +133,7 @@ func TestRedirects(t *testing.T) {
 	req.Params.Temperature = &zero
 	for path, want := range map[string]string{"portal": "Log in", "moved": "the stream was cut"} {
 		backend := newBackend(t, openai.Config{BaseURL: server.URL + "/" + path})
-		if e := failure(t, backend, req); !strings.Contains(e.Message, want) {
+		if e := backendtest.Fail(t, backend, req); !strings.Contains(e.Message, want) {
 			t.Errorf("%s gives %+v", path, e)
 		}
 	}
@@ -294,12 +143,12 @@ func TestQueryOfTheBaseURLIsKept(t *testing.T) {
 	var got []string
 	backend := newBackend(t, openai.Config{
 		BaseURL: "https://host/openai/deployments/d/chat/completions?api-version=2024-10-21",
-		Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		Transport: backendtest.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			got = append(got, r.URL.String())
 			return nil, errors.New("no network")
 		}),
 	})
-	failure(t, backend, simple())
+	backendtest.Fail(t, backend, simple())
 	want := []string{"https://host/openai/deployments/d/chat/completions?api-version=2024-10-21"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -103,9 +103,9 @@ func TestCharactersMayBeCut(t *testing.T) {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
 			piece := rest[:n]
 			rest = rest[n:]
-			add(a.add([]byte(`{"choices":[{"delta":{"content":"` + piece + `","tool_calls":[{"index":0,"function":{"arguments":"` + piece + `"}}]}}]}`)))
+			add(a.Add([]byte(`{"choices":[{"delta":{"content":"` + piece + `","tool_calls":[{"index":0,"function":{"arguments":"` + piece + `"}}]}}]}`)))
 		}
-		add(a.end())
+		add(a.End())
 		if got.String() != text {
 			t.Fatalf("%q became %q", text, got.String())
 		}
@@ -142,10 +142,10 @@ func TestHalvesMayBeCut(t *testing.T) {
 				fmt.Fprintf(&piece, `\u%04x`, unit)
 			}
 			rest = rest[n:]
-			add(a.add(fmt.Appendf(nil, `{"choices":[{"delta":{"content":"%[1]s","reasoning":"%[1]s","tool_calls":[{"index":0,"function":{"arguments":"%[1]s"}}]}}]}`, &piece)))
+			add(a.Add(fmt.Appendf(nil, `{"choices":[{"delta":{"content":"%[1]s","reasoning":"%[1]s","tool_calls":[{"index":0,"function":{"arguments":"%[1]s"}}]}}]}`, &piece)))
 		}
 		kept := a.kept.text.String()
-		add(a.end())
+		add(a.End())
 		if got.String() != text || thought.String() != text || joinHalves(kept) != text {
 			t.Fatalf("%q became %q, reasoning %q, kept %q", text, got.String(), thought.String(), kept)
 		}
@@ -157,11 +157,11 @@ func TestHalvesMayBeCut(t *testing.T) {
 
 func TestBytesThatAreNoCharacter(t *testing.T) {
 	a := newAnswer(backends.Key{}, Dialect{}, origin{})
-	first, err := a.add([]byte("{\"choices\":[{\"delta\":{\"content\":\"a\xff b\xe2\"}}]}"))
+	first, err := a.Add([]byte("{\"choices\":[{\"delta\":{\"content\":\"a\xff b\xe2\"}}]}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := a.end()
+	last, err := a.End()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestEventStream(t *testing.T) {
 		"\ufeffdata: [1]":    "data: [1]\n",
 		"{\"choices\":\n[]}": "data: { \"choices\":[]}\ndata: [DONE]\n",
 	} {
-		got, err := io.ReadAll(newEventStream(io.NopCloser(strings.NewReader(in))))
+		got, err := io.ReadAll(newEventStream(io.NopCloser(strings.NewReader(in)), new(bool)))
 		if err != nil || string(got) != want {
 			t.Errorf("%q became %q (%v), want %q", in, got, err, want)
 		}

@@ -12,11 +12,7 @@ import (
 // overTransport speaks the dialect that reads the most out of a stream.
 func overTransport(t testing.TB, transport http.RoundTripper) backends.Backend {
 	dialect := openai.Dialect{ThinkTags: true, Reasoning: openai.ReasoningDetails}
-	backend, err := openai.New(openai.Config{Provider: "test", Dialect: &dialect, Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return backend
+	return newDialect(t, dialect, openai.Config{Provider: "test", Transport: transport})
 }
 
 func TestStreams(t *testing.T) { backendtest.RunStreams(t, "testdata/streams", overTransport) }

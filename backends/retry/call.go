@@ -164,16 +164,7 @@ func settle(held backends.Reservation, usage *backends.Usage, err error) {
 
 // repeatable says whether the same request may succeed later and was not paid for.
 func (c *call) repeatable(failure *backends.Error) bool {
-	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil && !outOfQuota(failure)
-}
-
-// outOfQuota knows the words of OpenAI for an account that has used up what it
-// paid for, which arrives with the status of a rate limit. Gemini says the same of
-// the quota of a minute, and how long that will take.
-func outOfQuota(e *backends.Error) bool {
-	message := strings.ToLower(e.Message)
-	return e.Kind == backends.KindRateLimit && (strings.Contains(message, "insufficient_quota") ||
-		e.RetryAfter == 0 && strings.Contains(message, "exceeded your current quota"))
+	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil && !failure.QuotaSpent
 }
 
 // plan returns how long to wait after a failed attempt, or the failure and why

@@ -15,16 +15,12 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Exchange is one attempt: a request and its answer. It is what the transport and
-// the caller of a library tell each other, past the library between them. One
-// goroutine uses it.
+// Exchange is a request and its answer. Through it the transport and the caller of a
+// library reach each other, past the library between them. One goroutine uses it.
 type Exchange struct {
-	// Rewrite, if it is not nil, turns the body that the library made into the one
-	// that is sent.
-	Rewrite func(body []byte) ([]byte, error)
-	// Show, if it is not nil, turns the body of a successful answer into what the
-	// library can read.
-	Show func(body io.ReadCloser) io.ReadCloser
+	// rewrite and show are those of an Attempt, or nil.
+	rewrite func(body []byte) ([]byte, error)
+	show    func(body io.ReadCloser) io.ReadCloser
 
 	service *Service
 	parent  context.Context
@@ -55,20 +51,13 @@ func (x *Exchange) End() {
 // the answer is whole by then.
 const TrailerTimeout = 5 * time.Second
 
-// LimitRest limits the time that is waited for all the rest of the answer, however
-// often a part of it comes. It can only be lowered.
-func (x *Exchange) LimitRest(limit time.Duration) { x.watch.limitRest(limit) }
-
 // Unlimited leaves the time that the exchange takes to the caller's context.
 func (x *Exchange) Unlimited() { x.watch.remove() }
 
-// AskedToStop says whether the caller's context has ended.
-func (x *Exchange) AskedToStop() bool { return x.parent.Err() != nil }
-
-// Drain reads what follows the end of an answer, usually the end of the body, so
+// drain reads what follows the end of an answer, usually the end of the body, so
 // that the connection can be used again. It waits only briefly: a connection that
 // stays open is closed instead.
-func (x *Exchange) Drain() {
+func (x *Exchange) drain() {
 	if x.source == nil {
 		return
 	}
@@ -160,8 +149,8 @@ func (x *Exchange) prepare(req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if x.Rewrite != nil {
-		if body, err = x.Rewrite(body); err != nil {
+	if x.rewrite != nil {
+		if body, err = x.rewrite(body); err != nil {
 			return err
 		}
 	}
@@ -191,15 +180,15 @@ func readRequest(body io.ReadCloser) ([]byte, error) {
 	return made, nil
 }
 
-// receive puts Show between the response and the library, or notes the error that
+// receive puts show between the response and the library, or notes the error that
 // the response is.
 func (x *Exchange) receive(from *url.URL, resp *http.Response) error {
 	source := newWatchedBody(resp.Body, x.trace, x.watch)
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		resp.Body = source
-		if x.Show != nil {
+		if x.show != nil {
 			x.source = source
-			resp.Body = x.Show(source)
+			resp.Body = x.show(source)
 		}
 		return nil
 	}

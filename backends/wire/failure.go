@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,8 +29,8 @@ type StreamError struct{ Body []byte }
 
 func (e *StreamError) Error() string { return parseReport(e.Body, redactor{}).message }
 
-// IsStreamError says whether err is one that the service reported in its answer.
-func IsStreamError(err error) bool {
+// isStreamError says whether err is one that the service reported in its answer.
+func isStreamError(err error) bool {
 	var e *StreamError
 	return errors.As(err, &e)
 }
@@ -58,7 +59,7 @@ func (e *Refusal) Error() string { return e.Message }
 // did not end. What the caller did stands before what the wire said, and that before
 // what became of it in the library.
 func (x *Exchange) Failure(err error, begun bool, cut ...backends.ToolCall) error {
-	out := &backends.Error{Provider: x.service.settings.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
+	out := &backends.Error{Provider: x.service.cfg.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
 	secret := x.service.secrets.and(x.headers)
 	var quiet *silence
 	switch {
@@ -108,11 +109,13 @@ func describe(out *backends.Error, err error, secret redactor) {
 	case errors.As(err, &status):
 		describeStatus(out, status, secret)
 		noteNoTools(out)
+		noteQuota(out)
 	case errors.As(err, &stream):
 		report := parseReport(stream.Body, secret)
 		out.Message, out.RetryAfter = report.message, report.retryAfter
 		out.Kind = report.kind(report.status())
 		noteNoTools(out)
+		noteQuota(out)
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.text(secret)
 	case errors.As(err, &tooMuch):
@@ -128,6 +131,15 @@ func describe(out *backends.Error, err error, secret redactor) {
 			out.Kind = backends.KindTimeout
 		}
 	}
+}
+
+// noteQuota marks the error of an account that has used up what it paid for. It arrives
+// with the status of a rate limit, and OpenAI's words for it. Gemini says the same of the
+// quota of a minute, and how long that will take.
+func noteQuota(e *backends.Error) {
+	message := strings.ToLower(e.Message)
+	e.QuotaSpent = e.Kind == backends.KindRateLimit && (strings.Contains(message, "insufficient_quota") ||
+		e.RetryAfter == 0 && strings.Contains(message, "exceeded your current quota"))
 }
 
 // isUnreachable knows a host that does not exist, and a port of this machine on

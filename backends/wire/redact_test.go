@@ -59,7 +59,7 @@ func TestCredentialsOfAddresses(t *testing.T) {
 // TestARequestThatCannotBeMade does not show its address, in which net/http leaves a
 // lone user.
 func TestARequestThatCannotBeMade(t *testing.T) {
-	service, err := NewService(Settings{Provider: "p", BaseURL: "http://host"})
+	service, err := NewService(Config{Provider: "p", BaseURL: "http://host"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,3 +78,31 @@ func TestRetryAfterOfTheHeaderComesFirst(t *testing.T) {
 		t.Errorf("it waits %s", got.RetryAfter)
 	}
 }
+
+// TestQuota: what waiting does not cure is told apart from the quota of a minute, for which
+// Gemini has the same words, but says when it is over.
+func TestQuota(t *testing.T) {
+	const spent = "You exceeded your current quota, please check your plan and billing details."
+	for _, c := range []struct {
+		status  int
+		message string
+		wait    string
+		want    bool
+	}{
+		{429, spent, "", true},
+		{429, spent, "8", false},
+		{429, "insufficient_quota", "1", true},
+		{429, "slow", "", false},
+		{400, spent, "", false},
+	} {
+		body, err := Encode(map[string]any{"error": map[string]string{"message": c.message}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := &backends.Error{}
+		describe(got, &statusError{status: c.status, header: http.Header{"Retry-After": {c.wait}}, body: body}, redactor{})
+		if got.QuotaSpent != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}

@@ -14,24 +14,26 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// The time limits of a Settings that sets none.
+// The time limits of a Config that sets none.
 const (
 	DefaultFirstByteTimeout = 120 * time.Second
 	DefaultIdleTimeout      = 60 * time.Second
 )
 
-// Settings says which service to call, and how.
-type Settings struct {
-	// Provider is the name that errors carry.
+// Config says which service to call, and how. Nothing in it changes after the adapter
+// has taken it.
+type Config struct {
+	// Provider is the name that errors and opaque parts carry.
 	Provider string
-	// BaseURL is where the service is. A user and password in it are left to
-	// net/http, its query is added to each request.
+	// BaseURL is what the library adds its paths to; a path of the protocol at its end
+	// is cut off. A query is added to each request, and a user and password are sent as
+	// basic authorization where there is no APIKey.
 	BaseURL string
-	// Paths are cut off from the end of BaseURL, one after the other: what the
-	// library will add.
-	Paths []string
-	// APIKey is only kept out of errors here; sending it is the library's task.
+	// APIKey may be empty: local servers need none, and others take it in a header of
+	// their own.
 	APIKey string
+	// Model is used by requests that name none.
+	Model string
 	// Transport carries the requests. Nil means a new one that obeys the proxy
 	// variables of the environment.
 	Transport http.RoundTripper
@@ -45,28 +47,29 @@ type Settings struct {
 // Service is one service as all its exchanges see it. It is safe for concurrent
 // use.
 type Service struct {
-	settings  Settings
+	cfg       Config
 	baseURL   *url.URL
 	transport *transport
 	secrets   redactor
 }
 
-// NewService checks the base URL and calls nothing.
-func NewService(s Settings) (*Service, error) {
-	if s.Transport == nil {
-		s.Transport = newHTTPTransport()
+// NewService checks the base URL and calls nothing. It cuts paths, which the library
+// will add, off from the end of the URL, one after the other.
+func NewService(cfg Config, paths ...string) (*Service, error) {
+	if cfg.Transport == nil {
+		cfg.Transport = newHTTPTransport()
 	}
-	s.FirstByteTimeout = cmp.Or(s.FirstByteTimeout, DefaultFirstByteTimeout)
-	s.IdleTimeout = cmp.Or(s.IdleTimeout, DefaultIdleTimeout)
-	base, query, err := parseBaseURL(s.BaseURL, s.Paths)
+	cfg.FirstByteTimeout = cmp.Or(cfg.FirstByteTimeout, DefaultFirstByteTimeout)
+	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout)
+	base, query, err := parseBaseURL(cfg.BaseURL, paths)
 	if err != nil {
 		return nil, err
 	}
 	return &Service{
-		settings:  s,
+		cfg:       cfg,
 		baseURL:   base,
-		transport: &transport{base: s.Transport, home: base, query: query},
-		secrets:   newRedactor(s.APIKey, s.BaseURL),
+		transport: &transport{base: cfg.Transport, home: base, query: query},
+		secrets:   newRedactor(cfg.APIKey, cfg.BaseURL),
 	}, nil
 }
 
@@ -77,13 +80,16 @@ func (s *Service) BaseURL() string { return s.baseURL.String() }
 // that of an Exchange.
 func (s *Service) Client() *http.Client { return &http.Client{Transport: s.transport} }
 
-// CloseIdleConnections closes the connections that no call uses.
-func (s *Service) CloseIdleConnections() { s.transport.CloseIdleConnections() }
+// Close closes the connections that no call uses. The service still works after it.
+func (s *Service) Close() error {
+	s.transport.CloseIdleConnections()
+	return nil
+}
 
 // LocalError is the failure of a request that could not be made.
 func (s *Service) LocalError(err error) error {
 	return s.secrets.clean(&backends.Error{
-		Provider: s.settings.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Free: true,
+		Provider: s.cfg.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Free: true,
 	})
 }
 
@@ -95,7 +101,7 @@ func (s *Service) Begin(ctx context.Context, headers map[string]string) *Exchang
 	inner, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
 	x.ctx = context.WithValue(inner, exchangeKey{}, x)
-	x.watch = newWatchdog(cancel, s.settings.FirstByteTimeout, s.settings.IdleTimeout)
+	x.watch = newWatchdog(cancel, s.cfg.FirstByteTimeout, s.cfg.IdleTimeout)
 	return x
 }
 

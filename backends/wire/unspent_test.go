@@ -11,7 +11,7 @@ import (
 // TestNothingSentCostsNothing: what a call ends with before its request is on the
 // wire is told apart from what may have been billed.
 func TestNothingSentCostsNothing(t *testing.T) {
-	s, err := NewService(Settings{Provider: "test", BaseURL: "http://localhost:1"})
+	s, err := NewService(Config{Provider: "test", BaseURL: "http://localhost:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestPort(t *testing.T) {
 		"http://localhost:65536/v1": false,
 		"https://[::1]:99999999999": false,
 	} {
-		if _, err := NewService(Settings{Provider: "test", BaseURL: url}); (err == nil) != want {
+		if _, err := NewService(Config{Provider: "test", BaseURL: url}); (err == nil) != want {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -92,6 +92,8 @@ func (w *watchdog) heard(bytes int) {
 	}
 }
 
+// limitRest limits the time that is waited for all the rest of the answer, however often
+// a part of it comes. It can only be lowered.
 func (w *watchdog) limitRest(limit time.Duration) {
 	if !w.limited || w.rest > limit {
 		w.limited, w.rest = true, limit

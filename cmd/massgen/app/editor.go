@@ -3,198 +3,193 @@ package app
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
 
-// editor reads questions from a terminal, with the keys that lines are edited
-// with and a history. The terminal is raw only between begin and end, while
-// nothing else runs: in a turn, Ctrl+C is a signal and lines end as they always
-// do.
+// prompt stands where a line is typed.
+const prompt = "> "
+
+// openEditor makes the program's own terminal raw, if it has one that is more than a
+// printer, and reads its lines with a line editor until the keyboard is closed. The prompt
+// stays below all that is shown meanwhile.
+func openEditor(env Env, c console) (k *keyboard, ok bool) {
+	in, isFile := env.Stdin.(*os.File)
+	name, _ := env.Lookup("TERM")
+	if env.tty == nil || !isFile || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
+		return nil, false
+	}
+	state, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, false
+	}
+	typed := &keys{in: in, interrupt: env.tty.interrupt}
+	e := newEditor(typed, env.Stderr)
+	screens := []io.Writer{c.err}
+	if isTerminal(env.Stdout) {
+		screens = append(screens, c.out)
+	}
+	undo := e.above(screens...)
+	env.tty.entered(func() error { return term.Restore(int(in.Fd()), state) }, func() {
+		e.terminal.SetBracketedPasteMode(false)
+		undo()
+		_, _ = io.WriteString(env.Stderr, "\r\x1b[J") // what is left of the prompt is all that may stay
+	})
+	resize := func() {
+		if width, height, err := term.GetSize(int(in.Fd())); err == nil && width > 0 {
+			_ = e.terminal.SetSize(width, height) // it only fails where the next write does
+		}
+	}
+	resize()
+	e.terminal.SetBracketedPasteMode(true)
+	go e.read(env.tty.leave)
+	return &keyboard{
+		lines: e.lines, isTyped: true, prompt: resize,
+		close: func() {
+			close(e.done)
+			env.tty.leave()
+		},
+		drop: func() error {
+			e.drop()
+			return flushTyped(in)
+		},
+	}, true
+}
+
+// editor reads lines with the keys that lines are edited with and a history.
 type editor struct {
 	keys     *keys
 	terminal *term.Terminal
-	screen   *maskingWriter
-	// watch reads lines while the terminal is not raw, nil where it cannot.
-	watch func() (lines <-chan inputLine, stop func() (left []inputLine, begun []byte), err error)
-	// raw makes the terminal raw and tells its width. With fresh it drops what was typed
-	// and not read yet.
-	raw func(fresh bool) (width int, restore func() error, err error)
-
-	restore func() error // undoes what begin did to the terminal
-	showing func()       // and to the screen
-	// reading is the last line that was begun, nil before the first.
-	reading *reading
+	lines    chan inputLine
+	done     chan struct{}
 }
 
-// reading is a line that is being typed. A read of the terminal cannot be ended: a line
-// that nobody waits for any more goes on being read, and is the next one's beginning.
-type reading struct {
-	line  chan inputLine
-	ended chan struct{} // closed before the line is there
+// mostAhead is how many lines may be typed that nobody has waited for yet.
+const mostAhead = 16
+
+func newEditor(k *keys, out io.Writer) *editor {
+	return &editor{keys: k, lines: make(chan inputLine, mostAhead), done: make(chan struct{}), terminal: term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{k, out}, prompt)}
 }
 
-// goesOn says that the line was not ended yet.
-func (r *reading) goesOn() bool {
-	if r == nil {
-		return false
-	}
-	select {
-	case <-r.ended:
-		return false
-	default:
-		return true
-	}
-}
-
-// prompt stands where a question is typed.
-const prompt = "> "
-
-// newEditor returns an editor for keys that come from in. It writes to out, and
-// what others write to the screen while a prompt is up goes above the prompt.
-func newEditor(in io.Reader, out io.Writer, screen *maskingWriter, raw func(bool) (int, func() error, error)) *editor {
-	k := &keys{in: in, interrupts: make(chan interrupt, 1)}
-	return &editor{
-		keys: k, screen: screen, raw: raw,
-		terminal: term.NewTerminal(struct {
-			io.Reader
-			io.Writer
-		}{k, out}, prompt),
-	}
-}
-
-// terminalEditor is the editor of the program's own terminal, if it has one that
-// is more than a printer.
-func terminalEditor(env Env, screen io.Writer) (*editor, bool) {
-	in, isFile := env.Stdin.(*os.File)
-	masking, isScreen := screen.(*maskingWriter)
-	name, _ := env.Lookup("TERM")
-	if !isFile || !isScreen || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
-		return nil, false
-	}
-	e := newEditor(in, env.Stderr, masking, func(fresh bool) (int, func() error, error) {
-		if fresh {
-			if err := flushTyped(in); err != nil {
-				return 0, nil, fmt.Errorf("drop what was typed before: %w", err)
-			}
-		}
-		state, err := term.MakeRaw(int(in.Fd()))
-		if err != nil {
-			return 0, nil, err
-		}
-		width, _, err := term.GetSize(int(in.Fd()))
-		if err != nil {
-			width = 0 // unknown
-		}
-		return width, func() error { return term.Restore(int(in.Fd()), state) }, nil
-	})
-	e.watch = func() (<-chan inputLine, func() ([]inputLine, []byte), error) { return typedLines(in) }
-	return e, true
-}
-
-// begin shows the prompt and reads a line, which comes on the first channel. What was
-// typed before an end that waited for no line is the beginning of this one, but not with
-// fresh; then it may still be seen, until the next key.
-func (e *editor) begin(fresh bool) (<-chan inputLine, <-chan interrupt, error) {
-	width, restore, err := e.raw(fresh)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make the terminal raw: %w", err)
-	}
-	e.restore = restore
-	if fresh {
-		e.keys.fresh.Store(true)
-	}
-	if width > 0 {
-		if err := e.terminal.SetSize(width, 1); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("size the prompt: %w", err), restore())
+// above has what is written to the screens stand above the prompt, until it is undone.
+func (e *editor) above(screens ...io.Writer) (undo func()) {
+	var undos []func()
+	for _, s := range screens {
+		if m, ok := s.(*maskingWriter); ok {
+			undos = append(undos, m.redirect(e.terminal))
 		}
 	}
-	e.terminal.SetBracketedPasteMode(true)
-	e.showing = e.screen.redirect(e.terminal)
-	if !e.reading.goesOn() {
-		e.reading = e.readLine(restore)
-	} else if _, err := e.terminal.Write(nil); err != nil { // this shows the prompt again
-		return nil, nil, errors.Join(fmt.Errorf("show the prompt: %w", err), e.end())
+	return func() {
+		for _, undo := range undos {
+			undo()
+		}
 	}
-	return e.reading.line, e.keys.interrupts, nil
 }
 
-// readLine begins to read a line in a goroutine of its own, which ends with the line or
-// the program.
-func (e *editor) readLine(restore func() error) *reading {
-	r := &reading{line: make(chan inputLine, 1), ended: make(chan struct{})}
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				panic(errors.Join(fmt.Errorf("%v", r), restore()))
-			}
-		}()
+// mostTyped is how many characters the library takes of a line that is typed. It drops
+// what follows them, without a word, but not of a text that is pasted.
+const mostTyped = 4096
+
+// read reads lines until done is closed. A read that has begun cannot be ended.
+func (e *editor) read(leave func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			leave()
+			panic(r)
+		}
+	}()
+	for {
 		text, err := e.terminal.ReadLine()
 		if errors.Is(err, term.ErrPasteIndicator) {
 			err = nil
+		} else if err == nil && utf8.RuneCountInString(text) == mostTyped {
+			text, err = "", cutLine{}
 		}
-		close(r.ended)
-		r.line <- inputLine{unpasted(text), err, time.Now()}
-	}()
-	return r
-}
-
-// end gives the terminal back.
-func (e *editor) end() error {
-	e.terminal.SetBracketedPasteMode(false)
-	e.showing()
-	if err := e.restore(); err != nil {
-		return fmt.Errorf("restore the terminal: %w", err)
-	}
-	if e.reading.goesOn() { // the prompt's line has no end yet
-		if _, err := io.WriteString(e.screen, "\n"); err != nil {
-			return fmt.Errorf("leave the prompt: %w", err)
+		select {
+		case e.lines <- inputLine{unpasted(text), err, e.keys.at}:
+		case <-e.done:
+			return
 		}
 	}
-	return nil
 }
 
-// typed reads nothing while a line goes on being read: that would be parted between two.
-// A paste that has no end yet when it is stopped is the beginning of the prompt's line.
-func (e *editor) typed() (<-chan inputLine, func() []inputLine, error) {
-	if e.watch == nil || e.reading.goesOn() {
-		return nil, func() []inputLine { return nil }, nil
-	}
-	lines, stop, err := e.watch()
-	if err != nil || lines == nil {
-		return nil, func() []inputLine { return nil }, err
-	}
-	e.terminal.SetBracketedPasteMode(true)
-	return lines, func() []inputLine {
-		e.terminal.SetBracketedPasteMode(false)
-		left, begun := stop()
-		if len(begun) > 0 {
-			e.keys.take(append(e.keys.held, begun...))
+// drop forgets what was typed until now. Of the line that is being typed the screen
+// forgets it with the next key.
+func (e *editor) drop() {
+	e.keys.fresh.Store(true)
+	for {
+		select {
+		case <-e.lines:
+		default:
+			return
 		}
-		return left
-	}, nil
+	}
 }
 
-func (e *editor) close() {}
+// tty is the terminal of the process, which is raw between entered and leave.
+type tty struct {
+	// interrupt delivers a Ctrl+C, which is a key while the terminal is raw.
+	interrupt func(os.Signal)
 
-// interrupt is a Ctrl+C that was typed as a key. Fresh says that other keys came
+	mu      sync.Mutex
+	restore func() error
+	clear   func()
+}
+
+func (t *tty) entered(restore func() error, clear func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.restore, t.clear = restore, clear
+}
+
+// leave gives the terminal back. A screen that takes nothing any more, as after Ctrl+S,
+// keeps nobody.
+func (t *tty) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.restore == nil {
+		return
+	}
+	_ = t.restore() // a terminal that is gone needs no mode
+	cleared := make(chan struct{})
+	go func(clear func()) {
+		defer close(cleared)
+		clear()
+	}(t.clear)
+	select {
+	case <-cleared:
+	case <-time.After(time.Second):
+	}
+	t.restore, t.clear = nil, nil
+}
+
+// keyInterrupt is a Ctrl+C that was typed as a key. Fresh says that other keys came
 // before it.
-type interrupt struct{ fresh bool }
+type keyInterrupt struct{ fresh bool }
+
+func (keyInterrupt) Signal() {}
+
+func (keyInterrupt) String() string { return os.Interrupt.String() }
 
 // keys is what a person types, made ready for the line editor: Ctrl+C clears the
 // line and is told of, and a pasted text is one line however many it has.
 type keys struct {
-	in         io.Reader
-	interrupts chan interrupt
+	in        io.Reader
+	interrupt func(os.Signal)
 
-	ready   []byte // made ready and not read yet
-	held    []byte // the beginning of what may be the mark of a paste
+	at      time.Time // of the last read
+	ready   []byte    // made ready and not read yet
+	held    []byte    // the beginning of what may be the mark of a paste
 	pasting bool
 	typed   bool // since the last Ctrl+C
 	// fresh says that what was typed until now is to be dropped. It is set from outside.
@@ -231,6 +226,7 @@ func (k *keys) Read(data []byte) (int, error) {
 	for len(k.ready) == 0 {
 		buffer := make([]byte, 4096)
 		n, err := k.in.Read(buffer)
+		k.at = time.Now()
 		k.freshen()
 		k.take(append(k.held, buffer[:n]...))
 		if err != nil && len(k.ready) == 0 {
@@ -290,10 +286,7 @@ func (k *keys) take(input []byte) {
 			// The editor would take the next letter for the rest of a key.
 		case rest[0] == ctrlC:
 			k.ready = append(k.ready, clearLine...)
-			select {
-			case k.interrupts <- interrupt{fresh: k.typed}:
-			default: // one is waiting already
-			}
+			k.interrupt(keyInterrupt{fresh: k.typed})
 			k.typed = false
 		default:
 			k.ready = append(k.ready, rest[0])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -12,13 +13,12 @@ import (
 	"time"
 )
 
-// typist is a terminal's other end: what is typed, what is on the screen, and
-// whether the terminal is raw.
+// typist is a terminal's other end: what is typed, and what is on the screen.
 type typist struct {
-	keyboard *io.PipeWriter
-	screen   *maskingWriter
-	shown    shownText
-	raw      int
+	keyboard   *io.PipeWriter
+	screen     *maskingWriter
+	shown      shownText
+	interrupts chan os.Signal
 }
 
 // shownText is what a screen shows. Both the editor and the program write to it.
@@ -41,37 +41,40 @@ func (s *shownText) String() string {
 
 func typing(t *testing.T) (*editor, *typist) {
 	in, keyboard := io.Pipe()
-	p := &typist{keyboard: keyboard}
+	p := &typist{keyboard: keyboard, interrupts: make(chan os.Signal, 10)}
 	p.screen = &maskingWriter{w: &p.shown, secrets: newConsole(Env{Stdout: io.Discard, Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }}).secrets}
-	t.Cleanup(func() { keyboard.Close() })
-	return newEditor(in, &p.shown, p.screen, func(bool) (int, func() error, error) {
-		p.raw++
-		return 80, func() error { p.raw--; return nil }, nil
-	}), p
+	e := newEditor(&keys{in: in, interrupt: func(key os.Signal) { p.interrupts <- key }}, &p.shown)
+	t.Cleanup(e.above(p.screen))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.read(func() {})
+	}()
+	t.Cleanup(func() {
+		close(e.done)
+		keyboard.Close()
+		for len(e.lines) > 0 {
+			<-e.lines
+		}
+		<-ended
+	})
+	return e, p
 }
 
-func (p *typist) edit(t *testing.T, e *editor, typed ...string) (string, error) {
+func (p *typist) types(t *testing.T, typed ...string) {
 	t.Helper()
-	lines, _, err := e.begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, part := range typed {
 		if _, err := io.WriteString(p.keyboard, part); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func (p *typist) edit(t *testing.T, e *editor, typed ...string) (string, error) {
+	t.Helper()
+	p.types(t, typed...)
 	select {
-	case l := <-lines:
-		if p.raw != 1 {
-			t.Errorf("the terminal was made raw %d times more than restored while the prompt was up", p.raw)
-		}
-		if err := e.end(); err != nil {
-			t.Fatal(err)
-		}
-		if p.raw != 0 {
-			t.Error("the terminal stayed raw")
-		}
+	case l := <-e.lines:
 		return l.text, l.err
 	case <-time.After(time.Minute):
 		t.Fatalf("%q made no line", typed)
@@ -105,149 +108,84 @@ func TestLinesAreEdited(t *testing.T) {
 	}
 }
 
-func TestCtrlCIsToldOfWhereItIsAKey(t *testing.T) {
+func TestCtrlCIsToldOf(t *testing.T) {
 	e, p := typing(t)
-	lines, interrupts, err := e.begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		typed string
 		fresh bool
 	}{{"\x03", false}, {"half a line\x03", true}, {"\x03", false}} {
-		if _, err := io.WriteString(p.keyboard, c.typed); err != nil {
-			t.Fatal(err)
-		}
-		if got := <-interrupts; got.fresh != c.fresh {
-			t.Errorf("%q: fresh is %v", c.typed, got.fresh)
+		p.types(t, c.typed)
+		if got := <-p.interrupts; got != (keyInterrupt{c.fresh}) {
+			t.Errorf("%q: %#v", c.typed, got)
 		}
 	}
-	if _, err := io.WriteString(p.keyboard, "whole\r"); err != nil {
-		t.Fatal(err)
-	}
-	if l := <-lines; l.text != "whole" || l.err != nil {
-		t.Errorf("after Ctrl+C the line is %q, %v", l.text, l.err)
+	if got, err := p.edit(t, e, "whole\r"); got != "whole" || err != nil {
+		t.Errorf("after Ctrl+C the line is %q, %v", got, err)
 	}
 }
 
 // What is said while a line is typed does not break it.
 func TestLinesAboveThePrompt(t *testing.T) {
 	e, p := typing(t)
-	lines, _, err := e.begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(p.keyboard, "half"); err != nil {
-		t.Fatal(err)
-	}
+	p.types(t, "half")
 	if _, err := io.WriteString(p.screen, "said\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(p.keyboard, " whole\r"); err != nil {
-		t.Fatal(err)
+	if got, err := p.edit(t, e, " whole\r"); got != "half whole" || err != nil {
+		t.Errorf("the line is %q, %v", got, err)
 	}
-	if l := <-lines; l.text != "half whole" {
-		t.Errorf("the line is %q", l.text)
-	}
-	if err := e.end(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(p.screen, "after\n"); err != nil {
-		t.Fatal(err)
-	}
-	shown := p.shown.String()
-	if !strings.Contains(shown, "said\r\n> half") || !strings.HasSuffix(shown, "after\n") {
+	if shown := p.shown.String(); !strings.Contains(shown, "said\r\n> half") {
 		t.Errorf("on the screen is %q", shown)
 	}
 }
 
-// TestLineIsReadOnAfterItsQuestionIsGone: one reader at a time has the keys.
-func TestLineIsReadOnAfterItsQuestionIsGone(t *testing.T) {
-	e, p := typing(t)
-	if _, _, err := e.begin(false); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(p.keyboard, "half"); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.end(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := p.edit(t, e, " whole\r"); got != "half whole" || err != nil {
-		t.Errorf("after a question that was taken back the line is %q, %v", got, err)
-	}
-	if got, err := p.edit(t, e, "next\r"); got != "next" || err != nil {
-		t.Errorf("the next line is %q, %v", got, err)
-	}
-}
-
-// TestWhatIsTypedBeforeAFreshLineIsDropped: half a line, whole ones that came with the one
+// TestWhatIsTypedBeforeADropIsDropped: half a line, whole ones that came with the one
 // before, and a paste that has no end.
-func TestWhatIsTypedBeforeAFreshLineIsDropped(t *testing.T) {
-	fresh := func(e *editor, p *typist, typed string) string {
-		t.Helper()
-		lines, _, err := e.begin(true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(p.keyboard, typed); err != nil {
-			t.Fatal(err)
-		}
-		l := <-lines
-		if err := errors.Join(l.err, e.end()); err != nil {
-			t.Fatal(err)
-		}
-		return l.text
-	}
-	for before, shown := range map[string]string{"half": "half", "half \x1b[200~a paste\ry": "a paste⏎y"} {
+func TestWhatIsTypedBeforeADropIsDropped(t *testing.T) {
+	for before, shown := range map[string]string{"half": "half", "half \x1b[200~a paste\ry": "a paste⏎y", "first\ry\ry\r": "first"} {
 		e, p := typing(t)
-		if _, _, err := e.begin(false); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(p.keyboard, before); err != nil {
-			t.Fatal(err)
-		}
+		p.types(t, before)
 		for !strings.Contains(p.shown.String(), shown) {
 			runtime.Gosched()
 		}
-		if err := e.end(); err != nil {
-			t.Fatal(err)
+		dropped := time.Now()
+		e.drop()
+		p.types(t, "no\r")
+		l := <-e.lines
+		for l.at.Before(dropped) { // it was read before
+			l = <-e.lines
 		}
-		if got := fresh(e, p, "no\r"); got != "no" {
-			t.Errorf("after %q the line is %q", before, got)
+		if l.text != "no" || l.err != nil {
+			t.Errorf("after %q the line is %q, %v", before, l.text, l.err)
 		}
-	}
-	e, p := typing(t)
-	if got, err := p.edit(t, e, "first\ry\ry\r"); got != "first" || err != nil {
-		t.Fatalf("%q, %v", got, err)
-	}
-	if got := fresh(e, p, "no\r"); got != "no" {
-		t.Errorf("after three lines at once the fourth is %q", got)
 	}
 }
 
-// TestLineToNobodyIsDropped: it was typed for a question that was taken back.
-func TestLineToNobodyIsDropped(t *testing.T) {
+// TestALineThatIsTypedMayBeCut: the library drops what is too much, but not of a paste.
+func TestALineThatIsTypedMayBeCut(t *testing.T) {
 	e, p := typing(t)
-	if _, _, err := e.begin(false); err != nil {
-		t.Fatal(err)
+	if got, err := p.edit(t, e, strings.Repeat("x", mostTyped+1)+"\r"); got != "" || !errors.Is(err, cutLine{}) {
+		t.Errorf("%.40q, %v", got, err)
 	}
-	if err := e.end(); err != nil {
-		t.Fatal(err)
+	if got, err := p.edit(t, e, strings.Repeat("x", mostTyped-1)+"\r"); len(got) != mostTyped-1 || err != nil {
+		t.Errorf("%.40q, %v", got, err)
 	}
-	if _, err := io.WriteString(p.keyboard, "y\r"); err != nil {
-		t.Fatal(err)
-	}
-	<-e.reading.ended
-	if got, err := p.edit(t, e, "n\r"); got != "n" || err != nil {
-		t.Errorf("the next line is %q, %v", got, err)
+	for typed, want := range map[bool]error{true: cutLine{}, false: nil} { // and where lines are not edited
+		in := readLines(iotest.OneByteReader(strings.NewReader(strings.Repeat("x", mostInRow)+"\nnext\n")), typed)
+		if l := <-in.lines; !errors.Is(l.err, want) {
+			t.Errorf("typed %v: %v", typed, l.err)
+		}
+		if l := <-in.lines; l.text != "next" || l.err != nil {
+			t.Errorf("typed %v: %q, %v", typed, l.text, l.err)
+		}
+		in.close()
 	}
 }
 
 // The marks of a paste may come in pieces.
 func TestKeysInPieces(t *testing.T) {
 	const typed = "a\x1b[200~b\nc\x1b[201~d\r"
-	got, err := io.ReadAll(&keys{in: iotest.OneByteReader(strings.NewReader(typed)), interrupts: make(chan interrupt, 1)})
+	got, err := io.ReadAll(&keys{in: iotest.OneByteReader(strings.NewReader(typed))})
 	if want := "a\x1b[200~b⏎c\x1b[201~d\r"; string(got) != want || err != nil {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}

@@ -19,13 +19,13 @@ func (s *session) interact(ctx context.Context) error {
 			s.console.say("")
 		}
 	}
-	in := s.keyboard()
-	defer s.closeKeyboard()
 	signals := s.watch.take()
 	defer s.watch.give(time.Time{})
 	if onTerminal {
 		s.console.say("Ask a question. /help lists the commands, /quit ends.")
 	}
+	in := s.keyboard()
+	defer s.closeKeyboard()
 	status := ExitCompleted
 	for {
 		space()
@@ -68,17 +68,17 @@ func statusError(code int) error {
 	return exitError{code: code}
 }
 
-// lines is where the questions come from.
-func (s *session) lines() lineSource {
-	if e, ok := terminalEditor(s.env, s.console.err); ok {
-		return e
+// openKeyboard begins to read the program's standard input.
+func (s *session) openKeyboard() *keyboard {
+	if k, ok := openEditor(s.env, s.console); ok {
+		return k
 	}
-	in := readLines(s.env.Stdin, isTerminal(s.env.Stdin))
-	if in.isTyped {
-		in.prompt = func() { s.console.write(prompt) }
-		in.flush = func() error { return flushTyped(s.env.Stdin.(*os.File)) }
+	k := readLines(s.env.Stdin, isTerminal(s.env.Stdin))
+	if k.isTyped {
+		k.prompt = func() { s.console.write(prompt) }
+		k.drop = func() error { return flushTyped(s.env.Stdin.(*os.File)) }
 	}
-	return in
+	return k
 }
 
 // hurry is how soon after an interrupted turn an interrupt is still meant for it.
@@ -89,25 +89,22 @@ func (s *session) deafUntil() time.Time { return s.cut.Add(hurry + s.env.Slack) 
 
 // nextLine waits for a line. An interrupt is answered with a hint, and the next
 // one is errQuit.
-func (s *session) nextLine(in lineSource, signals <-chan os.Signal) (text string, err error) {
+func (s *session) nextLine(in *keyboard, signals <-chan os.Signal) (string, error) {
 	if l, ok := s.nextAhead(); ok {
 		return l.text, l.err
 	}
-	lines, interrupts, err := in.begin(false)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, in.end()) }()
+	in.prompt()
 	interrupted := false
 	for {
 		select {
-		case l := <-lines:
+		case l := <-in.lines:
 			return l.text, l.err
-		case i := <-interrupts:
-			interrupted = interrupted && !i.fresh
 		case signal := <-signals:
 			if signal == syscall.SIGTERM {
 				return "", errQuit
+			}
+			if key, isKey := signal.(keyInterrupt); isKey && key.fresh {
+				interrupted = false
 			}
 		}
 		if time.Now().Before(s.deafUntil()) {

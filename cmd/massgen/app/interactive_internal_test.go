@@ -9,13 +9,6 @@ import (
 	"time"
 )
 
-// silent is where no line comes from.
-type silent struct{ lineSource }
-
-func (silent) begin(bool) (<-chan inputLine, <-chan interrupt, error) { return nil, nil, nil }
-
-func (silent) end() error { return nil }
-
 // TestInterruptsSoonAfterATurn that was interrupted are for that turn; later ones are for the
 // prompt.
 func TestInterruptsSoonAfterATurn(t *testing.T) {
@@ -26,7 +19,7 @@ func TestInterruptsSoonAfterATurn(t *testing.T) {
 		s := &session{console: p.console, cut: time.Now()}
 		signals, end := make(chan os.Signal), make(chan error)
 		go func() {
-			_, err := s.nextLine(silent{}, signals)
+			_, err := s.nextLine(&keyboard{prompt: func() {}}, signals)
 			end <- err
 		}()
 		time.Sleep(hurry - 1)

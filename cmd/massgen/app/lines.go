@@ -11,42 +11,19 @@ import (
 	"github.com/massgen/massgen/coordinator"
 )
 
-// lineSource is where questions come from: a pipe, or a person at a terminal.
-type lineSource interface {
-	promptSource
-	typedSource
-	close()
-}
-
-// promptSource is where a line is waited for.
-type promptSource interface {
-	// begin returns the channel on which the next line comes, and one that tells of
-	// Ctrl+C where it is a key and not a signal. With fresh, what a person has typed
-	// before is dropped, but for a line that was read already. After each begin comes an
-	// end.
-	begin(fresh bool) (<-chan inputLine, <-chan interrupt, error)
-	end() error
-}
-
-// typedSource is where a person types while a turn runs.
-type typedSource interface {
-	// typed returns the channel on which lines come between an end and a begin, and what
-	// ends that and returns those that were not taken. The channel is nil where there is no
-	// person, or no way.
-	typed() (<-chan inputLine, func() []inputLine, error)
-}
-
-// lineReader reads lines in a goroutine of its own, so that an interrupt is seen
-// while nothing is typed. A read that has begun cannot be ended: close lets the
-// goroutine go as soon as its read returns.
-type lineReader struct {
-	lines  <-chan inputLine
-	done   chan struct{}
-	prompt func()
+// keyboard is where lines come from: a pipe, or a person at a terminal.
+type keyboard struct {
+	// lines are the lines. An error other than errTooLong comes again to whoever wants
+	// another line.
+	lines <-chan inputLine
 	// isTyped says that a person types the lines.
 	isTyped bool
-	// flush drops what the terminal holds, if it is one.
-	flush func() error
+	// prompt shows where a line is waited for.
+	prompt func()
+	// drop drops what a person has typed before.
+	drop func() error
+	// close lets go of it. A read that has begun cannot be ended: it ends with the program.
+	close func()
 }
 
 type inputLine struct {
@@ -58,11 +35,24 @@ type inputLine struct {
 // errTooLong stands for a line of which the rest was passed over.
 var errTooLong = tooLong()
 
-// readLines begins to read. An error other than errTooLong is the last that is read, and
-// comes again to whoever wants another line. What isTyped comes from a terminal.
-func readLines(r io.Reader, isTyped bool) *lineReader {
-	lines := make(chan inputLine)
-	in := &lineReader{lines: lines, isTyped: isTyped, done: make(chan struct{}), prompt: func() {}, flush: func() error { return nil }}
+// mostInRow is how many bytes of a row a terminal gives that is not raw. It drops what
+// follows them, without a word (termios(3)).
+const mostInRow = 4095
+
+// cutLine stands for a line that may have lost its end: a terminal does not tell.
+type cutLine struct{}
+
+func (cutLine) Error() string {
+	return fmt.Sprintf("a line that is typed ends at %d characters: this one is not taken, since its end may be lost; type a shorter one, or paste it", mostInRow)
+}
+
+// Is implements errors.Is: such a line is one that is too long.
+func (cutLine) Is(target error) bool { return target == errTooLong }
+
+// readLines begins to read lines in a goroutine of its own, so that an interrupt is seen
+// while nothing is typed. What isTyped comes from a terminal.
+func readLines(r io.Reader, isTyped bool) *keyboard {
+	lines, done := make(chan inputLine), make(chan struct{})
 	go func() {
 		buffered := bufio.NewReader(r)
 		var text string
@@ -72,39 +62,20 @@ func readLines(r io.Reader, isTyped bool) *lineReader {
 				text, err = readLine(buffered)
 			}
 			if isTyped && len(text) >= mostInRow {
-				text, err = "", cutRow{}
+				text, err = "", cutLine{}
 			}
 			select {
 			case lines <- inputLine{text, err, time.Now()}:
-			case <-in.done:
+			case <-done:
 				return
 			}
 		}
 	}()
-	return in
-}
-
-func (in *lineReader) begin(fresh bool) (<-chan inputLine, <-chan interrupt, error) {
-	if fresh {
-		if err := in.flush(); err != nil {
-			return nil, nil, fmt.Errorf("drop what was typed before: %w", err)
-		}
+	return &keyboard{
+		lines: lines, isTyped: isTyped, prompt: func() {}, drop: func() error { return nil },
+		close: func() { close(done) },
 	}
-	in.prompt()
-	return in.lines, nil, nil
 }
-
-func (in *lineReader) end() error { return nil }
-
-func (in *lineReader) typed() (<-chan inputLine, func() []inputLine, error) {
-	nothing := func() []inputLine { return nil }
-	if !in.isTyped {
-		return nil, nothing, nil
-	}
-	return in.lines, nothing, nil
-}
-
-func (in *lineReader) close() { close(in.done) }
 
 // readLine returns the next line without its end. The last line needs none.
 func readLine(r *bufio.Reader) (string, error) {

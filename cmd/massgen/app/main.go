@@ -41,6 +41,8 @@ type Env struct {
 	Slack time.Duration
 	// Cluster is where turns are played if not here; nil plays all of them here.
 	Cluster Cluster
+
+	tty *tty // nil where it is not the program's own
 }
 
 // System is the Env of a real process.
@@ -60,6 +62,13 @@ func Main(args []string, env Env) int {
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(signals)
 		env.Interrupts = signals
+		env.tty = &tty{interrupt: func(key os.Signal) {
+			select {
+			case signals <- key:
+			default: // others are waiting
+			}
+		}}
+		defer env.tty.leave()
 		// A reader of standard error who has left is no reason to lose the answer.
 		signal.Ignore(syscall.SIGPIPE)
 	}

@@ -38,44 +38,28 @@ func whileRunning(line string) (command, text string) {
 
 // attend begins to take what a person types while the turn runs. A question alone on the
 // command line has no keyboard: what is typed then is for whatever comes after massgen.
-func (d *desk) attend() error {
-	if d.s.in == nil || d.s.given {
-		return nil
-	}
-	var err error
-	d.typed, d.stopTyping, err = d.s.in.typed()
-	return err
-}
-
-// quiet ends what attend began. What nobody has taken yet is heard.
-func (d *desk) quiet() {
-	if d.stopTyping == nil {
-		return
-	}
-	stop := d.stopTyping
-	d.typed, d.stopTyping = nil, nil
-	for _, l := range stop() {
-		d.hear(l)
+// The lines of a pipe are for the prompt.
+func (d *desk) attend() {
+	d.lines = nil
+	if in := d.s.in; in != nil && in.isTyped && !d.s.given {
+		d.lines = in.lines
 	}
 }
 
 // hear takes a line that was typed while the turn runs: a note, or what is for the prompt.
-// An error, and the end, come again there.
+// After an error, and the end, nothing more is heard in this turn.
 func (d *desk) hear(l inputLine) {
-	if l.err != nil && !errors.Is(l.err, errTooLong) {
-		d.typed = nil
-		return
-	}
-	if errors.As(l.err, new(cutRow)) {
-		d.s.console.warn(l.err.Error())
-		return
-	}
 	command, text := whileRunning(l.text)
-	if command == "" || l.err != nil {
+	switch {
+	case l.err == nil && command != "":
+		d.pass(command, text)
+	case errors.Is(l.err, cutLine{}):
+		d.s.console.warn(l.err.Error())
+	case l.err == nil, errors.Is(l.err, errTooLong):
 		d.s.ahead = append(d.s.ahead, l)
-		return
+	default:
+		d.lines = nil
 	}
-	d.pass(command, text)
 }
 
 // pass passes a command on to the turn, after those that were typed before.
@@ -100,13 +84,6 @@ func (d *desk) pass(command, text string) {
 			d.s.console.warn(fmt.Sprintf("%s: %v", command, err))
 		}
 	})
-}
-
-// close ends the desk. Notes may still be on their way.
-func (d *desk) close() error {
-	err := d.leave()
-	d.quiet()
-	return err
 }
 
 // nextAhead returns a line that was typed before the prompt was there.

@@ -123,19 +123,16 @@ type desk struct {
 	s *session
 	// asked is the question that waits for an answer, nil if none does, and gone is closed
 	// when nobody wants the answer any more. Only lines that came since then answer it.
-	asked      *question
-	since      time.Time
-	gone       <-chan struct{}
-	lines      <-chan inputLine
-	interrupts <-chan interrupt
-	// turn is the one that is watched, in ctx. While nothing is asked, what is typed comes
-	// on typed, until stopTyping; notes are those that were typed.
-	ctx        context.Context
-	turn       *coordinator.Turn
-	typed      <-chan inputLine
-	stopTyping func() []inputLine
-	notes      sync.WaitGroup
-	lastNote   <-chan struct{} // closed when it has been passed on; nil for none
+	asked *question
+	since time.Time
+	gone  <-chan struct{}
+	// lines are those that a person types, nil while nobody listens.
+	lines <-chan inputLine
+	// turn is the one that is watched, in ctx, and notes are those that were typed.
+	ctx      context.Context
+	turn     *coordinator.Turn
+	notes    sync.WaitGroup
+	lastNote <-chan struct{} // closed when it has been passed on; nil for none
 }
 
 // questions are those that may be put now: one at a time.
@@ -147,27 +144,27 @@ func (d *desk) questions() <-chan question {
 }
 
 // put asks a person. What they have typed before they see the question is no answer.
-func (d *desk) put(q question) error {
-	d.quiet()
+func (d *desk) put(q question) {
 	d.s.ahead = nil
 	arguments := oneLine(middleCut(d.s.console.secrets.Redact(legible(q.call.Arguments)), mostAsked))
 	d.s.console.write(questionText(oneLine(q.call.Agent), oneLine(q.call.Tool), arguments, because(q.call.Why)))
 	d.asked, d.gone = &q, q.ctx.Done()
-	return d.listen()
+	d.listen()
 }
 
 // listen says what can be answered, and begins to wait for it.
-func (d *desk) listen() error {
-	d.s.console.say("allow it? y: yes; anything else: no")
-	d.since = time.Now()
-	lines, interrupts, err := d.s.keyboard().begin(true)
-	if err != nil {
+func (d *desk) listen() {
+	in := d.s.keyboard()
+	if err := in.drop(); err != nil {
+		d.s.console.warn(fmt.Sprintf("ask about a tool call: drop what was typed before: %v", err))
 		d.asked.answer <- word{err: err}
-		d.asked, d.gone = nil, nil
-		return errors.Join(fmt.Errorf("ask about a tool call: %w", err), d.attend())
+		d.leave()
+		return
 	}
-	d.lines, d.interrupts = lines, interrupts
-	return nil
+	d.since = time.Now()
+	d.lines = in.lines
+	d.s.console.say("allow it? y: yes; anything else: no")
+	in.prompt()
 }
 
 var textInJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
@@ -229,8 +226,12 @@ func because(why string) string {
 
 // take takes what a person has typed. A line that was read before the question came is
 // dropped, and a command for the turn is no answer.
-func (d *desk) take(l inputLine) error {
-	early, cut := l.at.Before(d.since), errors.As(l.err, new(cutRow))
+func (d *desk) take(l inputLine) {
+	if d.asked == nil {
+		d.hear(l)
+		return
+	}
+	early, cut := l.at.Before(d.since), errors.Is(l.err, cutLine{})
 	command, text := whileRunning(l.text)
 	switch {
 	case cut:
@@ -239,27 +240,25 @@ func (d *desk) take(l inputLine) error {
 		d.pass(command, text)
 	}
 	if early && l.err == nil || command != "" || cut {
-		return errors.Join(d.s.keyboard().end(), d.listen())
+		d.listen()
+		return
 	}
 	said := strings.ToLower(strings.TrimSpace(l.text))
 	d.asked.answer <- word{allow: l.err == nil && (said == "y" || said == "yes")}
-	return d.leave()
+	d.leave()
 }
 
-// leave takes the question back, if there is one.
-func (d *desk) leave() error {
-	if d.asked == nil {
-		return nil
-	}
-	d.asked, d.gone, d.lines, d.interrupts = nil, nil, nil, nil
-	return errors.Join(d.s.keyboard().end(), d.attend())
+// leave takes the question back.
+func (d *desk) leave() {
+	d.asked, d.gone = nil, nil
+	d.attend()
 }
 
 // keyboard is where the session's lines come from. A question alone on the command line
 // has none before somebody is asked.
-func (s *session) keyboard() lineSource {
+func (s *session) keyboard() *keyboard {
 	if s.in == nil {
-		s.in = s.lines()
+		s.in = s.openKeyboard()
 	}
 	return s.in
 }

@@ -58,10 +58,10 @@ func checkChat(d openai.Dialect, model string, b configs.Backend) error {
 }
 
 func newOpenAI(c connection, d openai.Dialect) (*openai.Backend, error) {
-	return openai.New(openai.Config{
-		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model, Dialect: &d,
+	return openai.NewDialect(openai.Config{
+		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
 		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
-	})
+	}, d)
 }
 
 // claude is Anthropic's Messages API.

@@ -109,7 +109,7 @@ func TestModelsWithoutImages(t *testing.T) {
 	} {
 		p, _ := findProvider(c.name)
 		own := p.protocol.(chat).dialect
-		b, err := openai.New(openai.Config{Dialect: &own, BaseURL: "http://127.0.0.1:1/v1"})
+		b, err := openai.NewDialect(openai.Config{BaseURL: "http://127.0.0.1:1/v1"}, own)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ type session struct {
 	// questions are the tool calls that a person is asked about, and in is where they
 	// type, nil before it is needed.
 	questions chan question
-	in        lineSource
+	in        *keyboard
 	ahead     []inputLine // typed while a turn ran
 	// turn is the last one, as long as something may follow its answer, next a question
 	// that a command asks, and confirmed one whose topic is known.
@@ -313,30 +313,16 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		t.Cancel()
 	}
 	person := desk{s: s, ctx: ctx, turn: t}
-	askErr := person.attend()
+	person.attend()
 	for {
-		if askErr != nil {
-			s.console.warn(askErr.Error())
-			askErr = nil
-		}
 		select {
 		case q := <-person.questions():
-			askErr = person.put(q)
+			person.put(q)
 		case l := <-person.lines:
-			askErr = person.take(l)
-		case l := <-person.typed:
-			person.hear(l)
+			person.take(l)
 		case <-person.gone:
-			askErr = person.leave()
-		case <-person.interrupts:
-			if interrupted {
-				return coordinator.Result{}, errors.Join(errQuit, person.close())
-			}
-			cutShort()
+			person.leave()
 		case <-shown:
-			if err := person.close(); err != nil {
-				s.console.warn(err.Error())
-			}
 			person.notes.Wait()
 			r, err := t.Wait(ctx)
 			s.cut = time.Time{}
@@ -350,7 +336,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			return r, err
 		case signal := <-signals:
 			if interrupted {
-				return coordinator.Result{}, errors.Join(errQuit, person.close())
+				return coordinator.Result{}, errQuit
 			}
 			s.terminated = signal == syscall.SIGTERM
 			cutShort()

@@ -1,0 +1,42 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// AbandonAfter is how long an effect may ignore its cancellation.
+const AbandonAfter = 2 * time.Second
+
+// abandonedText tells of an effect that was left behind.
+func abandonedText() string {
+	return fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter)
+}
+
+// ending says when something ended that was told to end with its context.
+type ending int
+
+const (
+	inTime    ending = iota // before the context did
+	late                    // after it, and before AbandonAfter had passed
+	abandoned               // not by then
+)
+
+// await returns what comes on done. It waits for AbandonAfter when ctx has ended, and
+// returns the zero value if nothing has come by then.
+func await[T any](ctx context.Context, done <-chan T) (result T, end ending) {
+	select {
+	case result = <-done:
+		return result, inTime
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(AbandonAfter)
+	defer patience.Stop()
+	select {
+	case result = <-done:
+		return result, late
+	case <-patience.C:
+		return result, abandoned
+	}
+}
