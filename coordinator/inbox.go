@@ -20,14 +20,14 @@ func newInbox() *inbox {
 	return &inbox{arrived: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
-// put adds a post, or replies to it at once after close, and says which.
-func (b *inbox) put(p driver.Post) bool {
+// put adds a post, or replies to it at once after close.
+func (b *inbox) put(p driver.Post) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
 	case <-b.over:
 		p.Reply(driver.ErrOver)
-		return false
+		return
 	default:
 	}
 	b.posts = append(b.posts, p)
@@ -35,7 +35,6 @@ func (b *inbox) put(p driver.Post) bool {
 	case b.arrived <- struct{}{}:
 	default: // the element is there already
 	}
-	return true
 }
 
 // wait waits for a post, and takes all that there are.

@@ -54,9 +54,10 @@ func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
 		n.fault = driver.ErrOver
 		return nil, nil
 	}
-	var ref kernel.Ref
-	if ref, n.fault = e.panel.opts.Store.Put(e.base, []byte(n.text)); n.fault != nil {
-		return nil, nil
+	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
+	if err != nil {
+		n.fault = err
+		return nil, nil //nolint:nilerr // it is the reply to the note, and does not end the turn
 	}
 	return []turn.Event{turn.Noted{At: at, Note: ref}}, nil
 }

@@ -15,7 +15,7 @@ func (s *Store) Search(ctx context.Context, query string, limit int) ([]sessions
 	if wanted == "" {
 		return []sessions.Hit{}, ctx.Err()
 	}
-	statement, args := s.db.Dialect.Search+" ORDER BY updated DESC, name, turn", []any{wanted}
+	statement, args := s.db.Search+" ORDER BY updated DESC, name, turn", []any{wanted}
 	if limit > 0 {
 		statement, args = statement+" LIMIT $2", append(args, limit)
 	}
@@ -82,7 +82,7 @@ func (s *Store) SearchFacts(ctx context.Context, user, query string) ([]sessions
 	if wanted == "" {
 		return []sessions.Fact{}, ctx.Err()
 	}
-	return Rows(ctx, s.db, "search the facts", scanFact, factsOf+" AND "+s.db.Dialect.SearchFacts+" ORDER BY id", user, wanted)
+	return Rows(ctx, s.db, "search the facts", scanFact, factsOf+" AND "+s.db.SearchFacts+" ORDER BY id", user, wanted)
 }
 
 // Forget forgets a fact, or returns ErrNoFact.
