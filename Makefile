@@ -1,6 +1,7 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci ci-long
 
+SHELL := bash
 BINARY ?= massgen
 
 build: ## the static binary, ./massgen, without the symbols that only a debugger reads
@@ -10,10 +11,13 @@ test: ## what the README says
 	go test ./...
 
 race: ## the same with the race detector, in random order
-	go test -race -shuffle=on ./...
+	. scripts/race.sh && go test "$${race[@]}" -shuffle=on ./...
+
+flaky: ## all tests five times beside busy processes; lists those that did not end alike; RUNS=n, PACKAGES=./tests for others
+	bash scripts/flaky.sh
 
 lint: ## gofmt, vet, golangci-lint with staticcheck
-	bash .ci/run format vet lint
+	bash .ci/run format linter lint
 
 fuzz: ## every fuzz test for a minute each; FUZZ_SECONDS=n for another time
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-60} bash .ci/run fuzz
@@ -62,3 +66,6 @@ live: ## call real services, for whoever has keys; RUN=TestLive/claude/text for 
 
 ci: ## the one gate
 	bash .ci/run
+
+ci-long: ## what the gate does shorter, in full: takes hours
+	bash .ci/run long

@@ -95,6 +95,7 @@ func TestFormsCountForNothing(t *testing.T) {
 }
 
 func TestPlaceholders(t *testing.T) {
+	t.Parallel()
 	for content, refused := range map[string]bool{
 		"...": true, "…": true, " .... \n": true, "...`, ": true, "(...),": true,
 		"": false, "... and so on": false, "... 4": false, "?": false, ".": false, "4.": false, "日…": false,

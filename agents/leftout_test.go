@@ -68,6 +68,7 @@ func drawLimits(t *rapid.T) *policy.StepLimits {
 // the newest stay as they are, each call has its result and each result its call, the
 // roles alternate as they did, and one line says how much is missing.
 func TestShortenedInputsAreValid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rapid.Check(t, func(t *rapid.T) {
 		whole := w.call(rapid.SampledFrom([]int{researcher, analyst}).Draw(t, "agent"),

@@ -286,6 +286,7 @@ func TestStoreThatFailsFailsTheCall(t *testing.T) {
 // TestEveryListIsSentValid: whatever a list has in it, the turn is sent as providers
 // accept it, from its question to its answer.
 func TestEveryListIsSentValid(t *testing.T) {
+	t.Parallel()
 	w := alone(t)
 	rapid.Check(t, func(r *rapid.T) {
 		ids := rapid.SampledFrom([]string{"a", "b", "c", ""})

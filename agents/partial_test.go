@@ -81,6 +81,7 @@ func TestWhatHadComeOfAFailedCallIsKept(t *testing.T) {
 // TestCutAnswerIsABeginning: wherever the arguments are cut, what is kept is a beginning
 // of the answer, and lacks no more than a character of what had come.
 func TestCutAnswerIsABeginning(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		content := rapid.StringOf(rapid.RuneFrom([]rune("ab\"\\\n{}é😀"))).Draw(rt, "content")

@@ -115,6 +115,7 @@ func mustJSON(t interface{ Fatal(...any) }, v any) string {
 }
 
 func TestRepairMakesEveryConversationValid(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawMessages(t)
 		before := mustJSON(t, in)

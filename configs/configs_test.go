@@ -56,6 +56,7 @@ func TestErrorsAreCutShort(t *testing.T) {
 // and prints the errors, or the warnings and what Describe says; with only=WORD,
 // the lines of it that hold WORD.
 func TestParse(t *testing.T) {
+	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if filepath.Base(filepath.Dir(path)) == "fuzz" || strings.Contains(path, "FuzzParse") {
 			return

@@ -60,6 +60,7 @@ func TestSecretsOfAConfigThatIsWrong(t *testing.T) {
 }
 
 func TestRedactFindsSecretsInJSON(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-z"\\<&\n é]{8,12}`).Draw(t, "secret")
 		var secrets Secrets

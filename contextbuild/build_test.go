@@ -243,6 +243,7 @@ var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
 // TestPrompts compares the texts beside those of seed 003 with golden files.
 func TestPrompts(t *testing.T) {
+	t.Parallel()
 	in := turn3
 	in.SystemMessage = "You are a careful researcher."
 	noted := turn3

@@ -129,6 +129,7 @@ func TestEscapeSection(t *testing.T) {
 }
 
 func TestEscapeProperties(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := hostileText().Draw(t, "text")
 		clean := Clean(text)

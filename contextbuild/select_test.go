@@ -159,6 +159,7 @@ func flat(history []Exchange, most int) []backends.Message {
 
 // TestSelectShowsTheEnd holds for every policy, room and history.
 func TestSelectShowsTheEnd(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		history, s := drawHistory(t), drawSettings(t)
 		room := rapid.OneOf(rapid.IntRange(-5, 400), rapid.Just(policy.Unlimited)).Draw(t, "room")
@@ -190,6 +191,7 @@ var equalEmpty = cmp.FilterValues(func(a, b []backends.Message) bool { return le
 // TestSelectKeepsToItsRoom builds inputs of what was chosen. What a history adds to
 // an input that has an empty turn is no more than was counted.
 func TestSelectKeepsToItsRoom(t *testing.T) {
+	t.Parallel()
 	exact := tokens.New().Counter("openai", "gpt-5")
 	for name, count := range map[string]Counter{
 		"by tokenizer": func(m backends.Message) int { return exact.Message(m).Tokens },
@@ -228,6 +230,7 @@ func panelTokens(in Input, count Counter) int {
 
 // TestSelectMessages holds for any conversation that a client may give.
 func TestSelectMessages(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		messages := drawMessages(t)
 		before, s := slices.Clone(messages), drawSettings(t)
@@ -285,6 +288,7 @@ func drawMessages(t *rapid.T) []backends.Message {
 // TestSelectionRebuilds journals a selection and shows it again, from no more of the
 // history than it names.
 func TestSelectionRebuilds(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		history, s := drawHistory(t), drawSettings(t)
 		shown, selection := choose(history, Exchange{}, s, rapid.IntRange(0, 400).Draw(t, "room"), estimate)
@@ -325,6 +329,7 @@ func TestCut(t *testing.T) {
 
 // TestSummaryCallFits holds for every history and room.
 func TestSummaryCallFits(t *testing.T) {
+	t.Parallel()
 	exact := tokens.New().Counter("openai", "gpt-5")
 	count := func(m backends.Message) int { return exact.Message(m).Tokens }
 	rapid.Check(t, func(t *rapid.T) {

@@ -162,6 +162,7 @@ var headings = regexp.MustCompile(`(?:^|[\n\r\x{2028}\x{2029}])#[^\n]*`)
 // TestTextsOfACallForgeNothing gives the calls texts that would be sections, and takes
 // the texts out again.
 func TestTextsOfACallForgeNothing(t *testing.T) {
+	t.Parallel()
 	text := rapid.OneOf(hostileText(), rapid.StringOf(rapid.SampledFrom([]rune("# \t\n\r\u2028<&agent1>;lt")))).
 		Filter(func(text string) bool { return text != "" })
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,11 +2,14 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -23,18 +26,39 @@ type Approval struct {
 	Why string
 }
 
-// ask has a person decide about a tool call; the answer comes to the loop exactly once.
+// permission is a person's word about a tool call.
+type permission struct {
+	engine *engine
+	key    machine.Key
+	allow  bool
+	reason string
+	listed *toolListing
+	err    error
+}
+
+// EndsWork implements driver.Post.
+func (permission) EndsWork() bool { return true }
+
+// Events implements driver.Post.
+func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
+	if p.err != nil {
+		return nil, fmt.Errorf("%s, approval: %w", p.engine.id(p.key.Agent), p.err)
+	}
+	return append(p.engine.takeTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.allow, Reason: p.reason}), nil
+}
+
+// Reply implements driver.Post.
+func (permission) Reply(error) {}
+
+// ask has a person decide about a tool call; the answer is posted exactly once.
 func (e *engine) ask(a machine.Ask) {
-	e.out++
-	ctx, known := e.ctx[a.Key.Agent], e.toolsVersion
-	e.panel.scheduler.launch(e, func() error {
-		allow, reason, err := e.approve(ctx, a)
-		r := result{decided: &turn.Decided{Key: a.Key, Allow: allow, Reason: reason}, err: err}
-		if err == nil {
-			r.listed, r.err = e.listTools(ctx, known)
+	ctx, known := e.contextOf(a.Key.Agent), e.toolsVersion
+	e.launch(func() driver.Post {
+		p := permission{engine: e, key: a.Key}
+		if p.allow, p.reason, p.err = e.approve(ctx, a); p.err == nil {
+			p.listed, p.err = e.listTools(ctx, known)
 		}
-		e.results <- r
-		return nil
+		return p
 	})
 }
 

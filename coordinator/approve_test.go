@@ -98,6 +98,7 @@ func TestPersonIsAskedOneAtATime(t *testing.T) {
 
 // TestNobodyToAskMeansNo, and so does somebody who breaks down.
 func TestNobodyToAskMeansNo(t *testing.T) {
+	t.Parallel()
 	for name, approve := range map[string]func(context.Context, Approval) (bool, error){
 		"nobody": nil,
 		"error":  func(context.Context, Approval) (bool, error) { return true, errors.New("no terminal") },
@@ -148,6 +149,7 @@ func TestAskerThatIgnoresTheEndIsLeftBehind(t *testing.T) {
 
 // TestDecisionsAreResumed: what a person has said is not asked again.
 func TestDecisionsAreResumed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		change := func(o *Options) {
@@ -181,6 +183,7 @@ func TestDecisionsAreResumed(t *testing.T) {
 
 // TestQuestionThatWasTakenBackIsNotAskedOnResume: its agent is in another step by then.
 func TestQuestionThatWasTakenBackIsNotAskedOnResume(t *testing.T) {
+	t.Parallel()
 	script := `
 rules:
   - {when: {round: 2, agent: agent1}, reply: {tool_calls: [{name: remove, arguments: {}}]}}

@@ -196,13 +196,12 @@ func (e *engine) following(turn sessions.Ended) []machine.Aside {
 
 // follow makes the calls that follow the committed winner, and lets go of the session.
 // The result is out already, so what goes wrong is told as an event.
-func (e *engine) follow(ctx context.Context, list []machine.Aside) {
+func (e *engine) follow(list []machine.Aside) {
 	e.aside, e.asideCancel = nil, nil // those before round 1 had their own
-	err := e.apply(turn.Committed{At: e.now(), Asides: list})
+	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Asides: list} })
 	if err == nil {
-		err = e.panel.scheduler.loop(ctx, e)
+		err = e.play()
 	}
-	err = errors.Join(err, e.panel.scheduler.drain(e))
 	err = errors.Join(err, e.noteSpent())
 	ended := e.ended()
 	ended.Usage = sessions.Usage(e.machine.FollowingUsage())

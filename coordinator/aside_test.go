@@ -92,6 +92,7 @@ func TestTopicComesBeforeRoundOne(t *testing.T) {
 
 // TestTurnGoesOnWithoutAnAsideThatFails, whatever the reason.
 func TestTurnGoesOnWithoutAnAsideThatFails(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reply   string
 		change  func(*Aside)

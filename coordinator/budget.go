@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -41,79 +42,76 @@ func checkBudget(opts Options) error {
 	return cmp.Or(errs...)
 }
 
-// purse is where the attempts of a turn ask for money. The loop of the engine answers.
-type purse struct {
-	asks chan spendAsk
-	ends chan spendEnd
-	// closed is closed when the loop does not answer any more.
-	closed chan struct{}
-	// priced says that money is limited, not only tokens or calls.
-	priced bool
-	// waiting are those to whom the loop owes a word. The loop owns it.
-	waiting map[machine.Key]chan<- spendWord
-}
-
-// spendAsk asks for an attempt of a call.
-type spendAsk struct {
-	key  machine.Key
-	most budget.Amount
-	word chan<- spendWord // takes one without waiting
-}
-
-// spendWord is the answer: nothing, or why not.
-type spendWord struct{ refused string }
-
-// spendEnd tells of an attempt's end. booked is closed when the journal has it.
-type spendEnd struct {
+// callBudget is the budget of one call, whose attempts ask the turn's driver.
+type callBudget struct {
+	engine *engine
 	key    machine.Key
+}
+
+// reserving is an attempt that asks for budget. The driver grants it by its key.
+type reserving struct {
+	callBudget
+	most budget.Amount
+	word chan<- string // takes one without waiting: why the attempt may not be sent, or ""
+}
+
+// EndsWork implements driver.Post.
+func (reserving) EndsWork() bool { return false }
+
+// Events implements driver.Post.
+func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
+	r.engine.waiting[r.key] = r.word
+	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most}}, nil
+}
+
+// Reply implements driver.Post.
+func (r reserving) Reply(err error) {
+	if err != nil {
+		r.word <- err.Error()
+	}
+}
+
+// settled is the end of an attempt.
+type settled struct {
+	callBudget
 	spent  *budget.Amount
 	booked chan<- struct{}
 }
 
-func newPurse(limits budget.Allowance) *purse {
-	return &purse{
-		priced: limits.Priced(),
-		asks:   make(chan spendAsk), ends: make(chan spendEnd), closed: make(chan struct{}),
-		waiting: map[machine.Key]chan<- spendWord{},
-	}
+// EndsWork implements driver.Post.
+func (settled) EndsWork() bool { return false }
+
+// Events implements driver.Post.
+func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
+	delete(s.engine.waiting, s.key)
+	return []turn.Event{turn.Settled{At: at, Key: s.key, Spent: s.spent}}, nil
 }
 
-// ofCall is the budget of one call.
-func (p *purse) ofCall(key machine.Key) backends.Budget { return callBudget{p, key} }
+// Reply implements driver.Post. What is not in the journal stays spent.
+func (s settled) Reply(error) { close(s.booked) }
 
-type callBudget struct {
-	purse *purse
-	key   machine.Key
-}
-
-// Reserve asks the loop, and waits for its word.
+// Reserve asks the driver, and waits for its word.
 func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
-	if most.USD == nil && b.purse.priced {
+	if most.USD == nil && b.engine.priced {
 		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
-	word := make(chan spendWord, 1)
-	ask := spendAsk{key: b.key, most: budget.Request(most.Tokens, most.USD), word: word}
-	select {
-	case b.purse.asks <- ask:
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
-	case <-b.purse.closed:
-		return nil, backends.Unpaid(backends.KindBudget, "the turn is over", nil)
 	}
-	var w spendWord
+	word := make(chan string, 1)
+	b.engine.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), word})
+	refused := ""
 	select {
-	case w = <-word:
+	case refused = <-word:
 	case <-ctx.Done():
 		select {
-		case w = <-word: // who is refused is cancelled, too
+		case refused = <-word: // who is refused is cancelled, too
 		default:
 		}
-	case <-b.purse.closed:
-		return nil, backends.Unpaid(backends.KindBudget, "the turn is over", nil)
 	}
 	switch {
-	case w.refused != "":
-		return nil, backends.Unpaid(backends.KindBudget, w.refused, nil)
+	case refused != "":
+		return nil, backends.Unpaid(backends.KindBudget, refused, nil)
 	case ctx.Err() != nil: // also for one that was granted meanwhile
 		b.Release()
 		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
@@ -126,7 +124,7 @@ func (b callBudget) Release() { b.end(&budget.Amount{}) }
 
 // Settle implements backends.Reservation.
 func (b callBudget) Settle(usage *backends.Usage) {
-	if usage == nil || usage.CostUSD == nil && b.purse.priced {
+	if usage == nil || usage.CostUSD == nil && b.engine.priced {
 		b.end(nil)
 		return
 	}
@@ -134,54 +132,20 @@ func (b callBudget) Settle(usage *backends.Usage) {
 	b.end(&spent)
 }
 
-// end has the loop book an attempt's end. After the loop nobody does: what was held for
-// the attempt stays spent.
+// end has an attempt's end booked. After the turn nobody does: what was held for the
+// attempt stays spent.
 func (b callBudget) end(spent *budget.Amount) {
 	booked := make(chan struct{})
-	select {
-	case b.purse.ends <- spendEnd{b.key, spent, booked}:
-		<-booked
-	case <-b.purse.closed:
-	}
+	b.engine.turn.inbox.put(settled{b, spent, booked})
+	<-booked
 }
 
-// spending is the budget of a call's attempts, nil if there is none.
+// spending is the context of a call's attempts, which keep to the turn's budget.
 func (e *engine) spending(ctx context.Context, key machine.Key) context.Context {
-	if e.purse == nil {
+	if !e.limited {
 		return ctx
 	}
-	return backends.WithBudget(ctx, e.purse.ofCall(key))
-}
-
-// channels are those of a purse; without one nothing comes from them.
-func (p *purse) channels() (asks <-chan spendAsk, ends <-chan spendEnd) {
-	if p == nil {
-		return nil, nil
-	}
-	return p.asks, p.ends
-}
-
-// tookAsk books that an attempt wants to be sent.
-func (e *engine) tookAsk(a spendAsk) error {
-	e.purse.waiting[a.key] = a.word
-	return e.apply(turn.Reserving{At: e.now(), Key: a.key, Most: a.most})
-}
-
-// tookSpendEnd books the end of an attempt.
-func (e *engine) tookSpendEnd(s spendEnd) error {
-	defer close(s.booked)
-	delete(e.purse.waiting, s.key)
-	return e.apply(turn.Settled{At: e.now(), Key: s.key, Spent: s.spent})
-}
-
-// answer tells an attempt that it may be sent, or why it is not. In a journal that is
-// replayed nobody waits.
-func (e *engine) answer(key machine.Key, refused string) {
-	if e.purse == nil || e.purse.waiting[key] == nil {
-		return
-	}
-	e.purse.waiting[key] <- spendWord{refused}
-	delete(e.purse.waiting, key)
+	return backends.WithBudget(ctx, callBudget{e, key})
 }
 
 // MetaSpent is the key of a session's metadata that has what its turns have spent.

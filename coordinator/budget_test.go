@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,36 +154,54 @@ func usdLimit(usd float64) budget.Limits {
 // TestBudgetIsNeverExceeded: whatever the models do, the requests that were sent never
 // could have cost more than the budget, if none costs more than it could at most.
 func TestBudgetIsNeverExceeded(t *testing.T) {
+	t.Parallel()
+	var spent, budgets atomic.Int64
+	t.Run("seeds", func(t *testing.T) {
+		const parts = 10
+		for part := range uint64(parts) {
+			t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
+				t.Parallel()
+				for seed := part; seed < 1000; seed += parts {
+					sent, status := spendRandomly(t, seed)
+					if status == kernel.Budget {
+						budgets.Add(1)
+					}
+					spent.Add(int64(sent))
+				}
+			})
+		}
+	})
+	t.Logf("1000 turns of 16 agents, %d requests, %d ended by the budget", spent.Load(), budgets.Load())
+	if n := budgets.Load(); n == 0 || n == 1000 {
+		t.Errorf("%d of 1000 turns were ended by the budget", n)
+	}
+}
+
+// spendRandomly plays a turn with a budget, and returns how many requests were sent and how
+// the turn ended.
+func spendRandomly(t *testing.T, seed uint64) (sent int, status kernel.Status) {
+	t.Helper()
 	const limit = 0.10
-	spent, budgets := 0, 0
-	for seed := range uint64(1000) {
-		synctest.Test(t, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 0))
-			s := &till{random: random, dollars: random.Float64() * 1e-5}
-			s.bills = func(most float64) float64 { return most * float64(s.draw(101)) / 100 }
-			p := spendingPanel(t, 16, s, sessions.NewMemory(), func(o *Options) { o.Budget.Turn = usdLimit(limit) })
-			turn := start(t, p, "energy")
-			if s.draw(5) == 0 {
-				time.Sleep(time.Duration(s.draw(20)) * time.Second)
-				turn.Cancel()
-			}
-			r := wait(t, turn)
-			if s.top > limit+1e-9 {
-				t.Fatalf("seed %d: requests were sent that might cost %.6f", seed, s.top)
-			}
-			if r.Budget == nil || r.Budget.SpentUSD > limit || r.Budget.SpentUSD+1e-9 < s.billed {
-				t.Fatalf("seed %d: %.6f were billed, and told are %+v", seed, s.billed, r.Budget)
-			}
-			if r.Status == kernel.Budget {
-				budgets++
-			}
-			spent += s.sent
-		})
-	}
-	t.Logf("1000 turns of 16 agents, %d requests, %d ended by the budget", spent, budgets)
-	if budgets == 0 || budgets == 1000 {
-		t.Errorf("%d of 1000 turns were ended by the budget", budgets)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s := &till{random: random, dollars: random.Float64() * 1e-5}
+		s.bills = func(most float64) float64 { return most * float64(s.draw(101)) / 100 }
+		p := spendingPanel(t, 16, s, sessions.NewMemory(), func(o *Options) { o.Budget.Turn = usdLimit(limit) })
+		turn := start(t, p, "energy")
+		if s.draw(5) == 0 {
+			time.Sleep(time.Duration(s.draw(20)) * time.Second)
+			turn.Cancel()
+		}
+		r := wait(t, turn)
+		if s.top > limit+1e-9 {
+			t.Fatalf("seed %d: requests were sent that might cost %.6f", seed, s.top)
+		}
+		if r.Budget == nil || r.Budget.SpentUSD > limit || r.Budget.SpentUSD+1e-9 < s.billed {
+			t.Fatalf("seed %d: %.6f were billed, and told are %+v", seed, s.billed, r.Budget)
+		}
+		sent, status = s.sent, r.Status
+	})
+	return sent, status
 }
 
 func TestBestSoFarIsTheResultOfASpentBudget(t *testing.T) {
@@ -274,6 +293,7 @@ func TestSessionsBudgetHoldsOverItsTurns(t *testing.T) {
 // TestSessionsBudgetCountsTurnsWithoutOne: so does each that was run meanwhile without a
 // budget, of the turn or the session.
 func TestSessionsBudgetCountsTurnsWithoutOne(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 14
 		store := sessions.NewMemory()
@@ -306,6 +326,7 @@ func left(t *testing.T, journal [][]byte, texts *sessions.Memory) *sessions.Memo
 
 // TestTighterBudgetHoldsForTurnGoneOnWith: also if the turn was begun without one.
 func TestTighterBudgetHoldsForTurnGoneOnWith(t *testing.T) {
+	t.Parallel()
 	for _, before := range []budget.Limits{{}, {Calls: new(100)}} {
 		synctest.Test(t, func(t *testing.T) {
 			texts := sessions.NewMemory()

@@ -82,6 +82,7 @@ func refused(t *testing.T, p *Panel, limit string) {
 }
 
 func TestLostCallsAreRefusedWhereTheirCostIsLimited(t *testing.T) {
+	t.Parallel()
 	for limit, limits := range map[string]budget.Limits{"max_usd": usdLimit(1), "max_tokens": {Tokens: new(100_000)}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := service(rand.New(rand.NewPCG(1, 3)))
@@ -126,6 +127,7 @@ func (s silent) Stream(ctx context.Context, req backends.Request) iter.Seq2[back
 // TestSessionKnowsWhatItDoesNotKnow: what is unknown of a turn stays so when other limits
 // were noted meanwhile.
 func TestSessionKnowsWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, limit   string
 		first, limits budget.Limits

@@ -12,6 +12,7 @@ import (
 // event that is told of them. Then nothing of the turn runs any more, its session is free,
 // and its journal replays. A goroutine that is left fails the bubble.
 func TestCancelAtEveryMoment(t *testing.T) {
+	t.Parallel()
 	for name, run := range replays {
 		t.Run(name, func(t *testing.T) {
 			moments := 0

@@ -155,6 +155,7 @@ func threeContexts() []agents.Context {
 // TestPreviewIsWhatTheNextTurnIsShown looks before each question at what the turn is
 // shown then.
 func TestPreviewIsWhatTheNextTurnIsShown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 3, agree, nil, recorded(recorder, threeContexts()...))
@@ -190,6 +191,7 @@ func TestPreviewIsWhatTheNextTurnIsShown(t *testing.T) {
 
 // TestEachAgentHasAContextOfItsOwn has three policies on one panel.
 func TestEachAgentHasAContextOfItsOwn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 3, agree, nil, recorded(recorder, threeContexts()...))
@@ -253,6 +255,7 @@ func TestResumedTurnIsShownWhatItWasBegunWith(t *testing.T) {
 }
 
 func TestNewRefusesAPolicyThatCannotBe(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*policy.Settings){
 		"agent a: the policy summarize needs a summarizer": func(s *policy.Settings) { s.Kind = policy.Summarize },
 		`agent a: the policy "all" is none of`:             func(s *policy.Settings) { s.Kind = "all" },

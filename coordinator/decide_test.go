@@ -123,6 +123,7 @@ func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) 
 // TestQuestionsOfATurnThatIsPlayedElsewhere are put to a person one at a time, and each
 // once.
 func TestQuestionsOfATurnThatIsPlayedElsewhere(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		e := watchRecorded(t, time.Hour, func(o *Options) {
@@ -146,6 +147,7 @@ func TestQuestionsOfATurnThatIsPlayedElsewhere(t *testing.T) {
 
 // TestQuestionThatOthersAnswerIsTakenBack, as soon as the journal has the answer.
 func TestQuestionThatOthersAnswerIsTakenBack(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := watchRecorded(t, time.Minute, func(o *Options) {
 			o.Approve = func(ctx context.Context, _ Approval) (bool, error) {
@@ -161,6 +163,7 @@ func TestQuestionThatOthersAnswerIsTakenBack(t *testing.T) {
 
 // TestNobodyWatchesAtATerminal: what the options say holds, and is known for nobody's word.
 func TestNobodyWatchesAtATerminal(t *testing.T) {
+	t.Parallel()
 	for word, unattended := range map[string]bool{"yes": true, "no: nobody is there to allow it": false} {
 		synctest.Test(t, func(t *testing.T) {
 			e := watchRecorded(t, time.Hour, func(o *Options) { o.Unattended = unattended })

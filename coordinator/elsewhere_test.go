@@ -36,6 +36,9 @@ type plainPlay struct {
 
 func (p *plainPlay) Number() int                     { return p.number }
 func (p *plainPlay) Interrupt(context.Context) error { return nil }
+
+func (p *plainPlay) SetPaused(context.Context, bool) error { return nil }
+
 func (p *plainPlay) Wait(ctx context.Context) error {
 	select {
 	case <-p.done:

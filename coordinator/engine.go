@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,22 +12,25 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
-// engine runs one turn. The goroutine of run owns all of it; effects run in the
-// group and meet it only in results.
+// engine is one turn in this process. The goroutine of run owns all of it; work runs in the
+// group and meets it only in posts.
 type engine struct {
 	panel   *Panel
 	turn    *Turn
-	machine turn.Machine
+	driver  *driver.Driver
+	machine *turn.Machine // the driver's
 	doer    agents.Doer
+	// launch runs work in a goroutine of its own, and posts what it comes to.
+	launch  func(work func() driver.Post)
+	receive func() []driver.Post
 
-	group   errgroup.Group
-	results chan result
-	// out counts the effects under way, and with cancel each agent's are ended.
-	out    int
+	group errgroup.Group
+	// cancel ends the work of each agent, whose context is in ctx, nil while it has none.
 	base   context.Context
 	ctx    []context.Context
 	cancel []context.CancelFunc
@@ -41,10 +43,14 @@ type engine struct {
 	leftOutMost []machine.LeftOut
 	// unkept are those that could not be kept beyond the turn.
 	unkept []turn.AsideOutcome
-	timer  *time.Timer
-	over   bool
-	// purse is nil in a turn without a budget.
-	purse *purse
+	// timer posts that it is wakeAt, unless the clock was stopped.
+	timer   *time.Timer
+	wakeAt  kernel.Time
+	stopped time.Time
+	// limited and priced say that the turn has a budget, and one of money. waiting are the
+	// attempts that wait for it.
+	limited, priced bool
+	waiting         map[machine.Key]chan<- string
 	// toolsVersion is that of the agents' tools that were taken last.
 	toolsVersion uint64
 	// said is the transcript of the step of a panel of one.
@@ -53,129 +59,70 @@ type engine struct {
 	// tell yet.
 	passed []passedNote
 	// slept is how long a turn that was resumed had nobody at work on it: that time
-	// is none of the turn's (DESIGN §6).
+	// is none of the turn's (DESIGN §6), nor is that of a pause.
 	slept time.Duration
-}
-
-// result is what an effect came to.
-type result struct {
-	effect machine.Effect
-	event  machine.Event
-	// decided is set, in place of effect and event, for a person's word.
-	decided *turn.Decided
-	// listed is set if the agents' tools may have changed.
-	listed *toolListing
-	err    error
-}
-
-// work is what the loop starts, and what comes back to it once: an effect, or a question
-// for a person.
-type work struct {
-	effect machine.Effect
-	ask    *machine.Ask
-}
-
-func (w work) key() machine.Key {
-	if w.ask != nil {
-		return w.ask.Key
-	}
-	return w.effect.EffectKey()
-}
-
-// begin starts work. A question that was taken back meanwhile, by the same event or in a
-// journal that ends before its answer, is nobody's any more: its agent may be in another
-// step.
-func (e *engine) begin(w work) {
-	switch {
-	case w.ask == nil:
-		e.start(w.effect)
-	case e.machine.IsAsked(w.ask.Key):
-		e.ask(*w.ask)
-	}
+	// paused is how long a person has paused the turn, as far as this process knows.
+	paused time.Duration
 }
 
 func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	n := len(p.opts.Agents)
 	e := &engine{
-		panel: p, turn: t, results: make(chan result), base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue),
+		panel: p, turn: t, base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
-		timer: time.NewTimer(time.Hour), warned: make(chan []AgentContextWarning, 1),
+		warned: make(chan []AgentContextWarning, 1), waiting: map[machine.Key]chan<- string{},
 		leftOutMost: make([]machine.LeftOut, n), toolsVersion: t.toolsVersion,
+		receive: t.inbox.wait,
 	}
-	e.timer.Stop()
+	t.engine = e
+	e.driver = driver.New(e)
+	e.machine = e.driver.Machine()
+	e.launch = func(work func() driver.Post) {
+		e.group.Go(func() error {
+			t.inbox.put(work())
+			return nil
+		})
+	}
+	if p.scheduled != nil {
+		p.scheduled(e)
+	}
 	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Asides: e.asides(), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 
-func (e *engine) now() kernel.Time { return kernel.Time(time.Now().Add(-e.slept).UnixMilli()) }
-
-// clock is when a moment of the turn's time is.
-func (e *engine) clock(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
+// limit says what the turn may spend.
+func (e *engine) limit(a budget.Allowance) { e.limited, e.priced = !a.None(), a.Priced() }
 
 // accept writes the turn down before anything is called.
 func (e *engine) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
-	if !limits.None() {
-		e.purse = newPurse(limits)
-	}
-	return e.apply(turn.Accepted{At: e.now(), Rules: rules, Turn: described, Budget: limits})
+	e.limit(limits)
+	return e.take(func(at kernel.Time) turn.Event {
+		return turn.Accepted{At: at, Rules: rules, Turn: described, Budget: limits}
+	})
 }
 
-// apply journals an event, applies it, and does what follows.
-func (e *engine) apply(ev turn.Event) error {
-	data, err := turn.Encode(ev)
-	if err != nil {
-		return err
-	}
-	if err := e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, data); err != nil {
-		return fmt.Errorf("write the journal: %w", err)
-	}
-	commands, err := e.machine.Apply(ev)
-	if err != nil {
-		return err
-	}
-	for _, w := range e.do(commands) {
-		e.begin(w)
-	}
-	return nil
+// take has the driver take an event that happens now.
+func (e *engine) take(event func(at kernel.Time) turn.Event) error {
+	return e.driver.Take(happening{event: event})
 }
 
-// do carries out commands but for the work that they ask for, which it returns.
-func (e *engine) do(commands []turn.Command) (list []work) {
-	for _, c := range commands {
-		switch c := c.(type) {
-		case turn.Run:
-			e.noteStep(c.Effect)
-			list = append(list, work{effect: c.Effect})
-		case turn.Ask:
-			list = append(list, work{ask: &c.Ask})
-		default:
-			e.carry(c)
-		}
+// contextOf is that of an agent's work, or of the work that belongs to none.
+func (e *engine) contextOf(agent int) context.Context {
+	if agent == machine.NoAgent {
+		return e.asideContext()
 	}
-	return list
+	return e.ctx[agent]
 }
 
-func (e *engine) carry(c turn.Command) {
+// Tell implements driver.Runtime.
+func (e *engine) Tell(c turn.Command) {
 	switch c := c.(type) {
-	case turn.Cancel:
-		if c.Agent == machine.NoAgent {
-			e.cancelAsides()
-			return
-		}
-		e.cancel[c.Agent]()
-	case turn.Wake:
-		e.timer.Reset(time.Until(e.clock(c.At)))
-	case turn.Finish:
-		e.over = true
+	case turn.Run:
+		e.noteStep(c.Effect)
 	case turn.StepStarted:
-		e.ctx[c.Agent], e.cancel[c.Agent] = context.WithCancel(e.base)
 		e.turn.events.add(Event{Kind: StepStarted, Agent: e.id(c.Agent), Round: c.Round, Text: string(c.Purpose)})
 	case turn.WentToJSON:
 		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
-	case turn.Granted:
-		e.answer(c.Key, "")
-	case turn.Refused:
-		e.answer(c.Key, c.Why)
 	case turn.HeldUp:
 		e.turn.events.add(Event{Kind: HeldUp, Agent: e.who(c.Key), Round: c.Key.Round, Text: c.Why})
 	case turn.ToolEnded:
@@ -185,6 +132,12 @@ func (e *engine) carry(c turn.Command) {
 	case turn.StepEnded:
 		e.noteSaid(c)
 		e.tellEnd(c)
+	case turn.Clock:
+		kind := Paused
+		if c.Runs {
+			kind = Unpaused
+		}
+		e.turn.events.add(Event{Kind: kind})
 	case turn.NoteTaken:
 		e.tellNote(c.Text)
 	case turn.AsideStarted:
@@ -204,77 +157,28 @@ func (e *engine) who(key machine.Key) string {
 	return e.id(key.Agent)
 }
 
-// start runs an effect in the group; its result comes to the loop exactly once.
-func (e *engine) start(effect machine.Effect) {
-	e.out++
-	key := effect.EffectKey()
-	var ctx context.Context
-	if key.Agent == machine.NoAgent {
-		ctx = e.asideContext()
-	} else {
-		ctx = e.ctx[key.Agent]
-	}
-	ctx = e.spending(backends.WithTrace(ctx, e.trace(key)), key)
-	e.tellStart(effect)
-	ctx, over := e.withProgress(ctx, effect)
-	described, known := e.machine.Turn(), e.toolsVersion
-	e.panel.scheduler.launch(e, func() error {
-		r := result{effect: effect}
-		r.event, r.err = e.doer.Perform(ctx, described, effect)
-		over()
-		if r.err == nil && key.Agent != machine.NoAgent {
-			r.listed, r.err = e.listTools(ctx, known)
-		}
-		e.results <- r
-		return nil
-	})
-}
-
-// run is the loop of the turn. It returns when the result is there and every
-// effect has come back or was abandoned.
+// run plays the turn. It returns when the result is there and all work has come back or
+// was abandoned.
 func (e *engine) run(ctx context.Context) {
-	err := errors.Join(e.panel.scheduler.loop(ctx, e), e.panel.scheduler.drain(e))
+	stop := context.AfterFunc(ctx, e.turn.Cancel)
+	defer stop()
+	err := e.play()
 	if following := e.end(err); len(following) > 0 {
-		e.follow(ctx, following)
+		e.follow(following)
 	}
-	e.timer.Stop()
-	if e.purse != nil {
-		close(e.purse.closed)
-	}
+	e.stopTimer()
+	e.turn.inbox.close()
 	e.turn.events.close()
 }
 
-// took books the result of an effect.
-func (e *engine) took(r result) error {
-	if err := e.takeTools(r.listed); err != nil {
-		return err
-	}
-	if r.decided != nil {
-		if r.err != nil {
-			return fmt.Errorf("%s, approval: %w", e.id(r.decided.Key.Agent), r.err)
-		}
-		r.decided.At = e.now()
-		return e.apply(*r.decided)
-	}
-	key := r.effect.EffectKey()
-	switch {
-	case r.err != nil && key.Agent == machine.NoAgent:
-		return fmt.Errorf("%s: %w", key.Purpose, r.err)
-	case r.err != nil:
-		return fmt.Errorf("%s, %s: %w", e.id(key.Agent), key.Purpose, r.err)
-	}
-	switch ev := r.event.(type) {
-	case machine.ModelReply:
-		done := turn.ModelDone{At: e.now(), Key: key, Reply: ev}
-		if err := e.apply(done); err != nil {
-			return err
-		}
-		e.keep(done)
-		return nil
-	case machine.ToolReply:
-		return e.apply(turn.ToolDone{At: e.now(), Key: key, Reply: ev})
-	}
-	return fmt.Errorf("%s: an effect ended with %T", e.who(key), r.event)
+// play plays the turn until it is over and all its work has ended.
+func (e *engine) play() error {
+	err := e.driver.Play(e.receive)
+	e.cancelAll()
+	e.driver.Drain(e.receive)
+	// All work has posted its result, so this only waits for its goroutines to return; none
+	// of them returns an error.
+	return errors.Join(err, e.group.Wait())
 }
 
 // observe tells of what streams in. It is called from the effects' goroutines.
@@ -320,7 +224,6 @@ func (e *engine) trace(key machine.Key) *backends.Trace {
 
 // tellEnd tells of what a step came to.
 func (e *engine) tellEnd(c turn.StepEnded) {
-	e.cancel[c.Agent]()
 	told := Event{
 		Agent: e.id(c.Agent), Round: c.Round, Text: c.Outcome.Reason, Label: c.Label, Void: c.Void,
 		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage, ToolCalls: c.ToolCalls,

@@ -46,8 +46,11 @@ type Signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note passes on what is added to the question, a text of the store. The journal tells
-	// whether it came before the end, which is ErrOver if that is known at once.
+	// whether it came before the end, which is driver.ErrOver if that is known at once.
 	Note(ctx context.Context, note kernel.Ref) error
+	// SetPaused pauses the turn, or lets it go on. It returns when who plays the turn was
+	// told. The error is driver.ErrOver if the turn is known to be over.
+	SetPaused(ctx context.Context, pause bool) error
 }
 
 // watchEvery is how often the journal of a turn that is played elsewhere is read.
@@ -132,7 +135,8 @@ func (e *engine) watch(ctx context.Context, play Play) {
 			t.events.add(Event{Kind: AsideFailed, Text: err.Error()})
 		}
 	}
-	e.timer.Stop()
+	t.inbox.close()
+	e.refuseNotes()
 	t.events.close()
 }
 
@@ -151,6 +155,7 @@ func (e *engine) deliver(err error) {
 	t.err = err
 	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	close(t.done)
+	e.refuseNotes()
 }
 
 // watchJournal follows the journal, and passes an interrupt and notes on.
@@ -161,7 +166,7 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 	go func() { over <- play.Wait(waiting) }()
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	interrupted, cancelled := e.turn.interrupt, ctx.Done()
+	defer context.AfterFunc(ctx, e.turn.Cancel)()
 	asking := newAttendant(e, play)
 	applied := 0
 	for {
@@ -173,22 +178,31 @@ func (e *engine) watchJournal(ctx context.Context, play Play) error {
 		case <-ticker.C:
 			applied, err = e.catchUp(applied)
 			asking.attend()
-		case n := <-e.turn.notes:
-			e.passNote(play, n)
+		case <-e.turn.inbox.arrived:
+			err = e.passOn(play)
 		case err = <-asking.done:
 			asking.ended()
-		case <-interrupted:
-			interrupted, cancelled = nil, nil
-			err = play.Interrupt(e.base)
-		case <-cancelled:
-			interrupted, cancelled = nil, nil
-			err = play.Interrupt(e.base)
 		}
 		if err != nil {
 			stop()
 			return errors.Join(err, <-over, asking.stop())
 		}
 	}
+}
+
+// passOn passes on what people have to say.
+func (e *engine) passOn(play Play) (err error) {
+	for _, p := range e.turn.inbox.take() {
+		switch p := p.(type) {
+		case *note:
+			e.passNote(play, p)
+		case *pausing:
+			p.Reply(play.SetPaused(e.base, p.pause))
+		case interrupt:
+			err = errors.Join(err, play.Interrupt(e.base))
+		}
+	}
+	return err
 }
 
 // catchUp applies the events of the journal from a place on, and returns where it ends.
@@ -216,17 +230,9 @@ func (e *engine) tellOf(ev turn.Event) error {
 		return err
 	}
 	for _, c := range commands {
-		switch c := c.(type) {
-		case turn.Run:
-			e.noteStep(c.Effect)
-			e.tellStart(c.Effect)
-		case turn.Wake, turn.Ask: // they are where the turn is played
-		case turn.Cancel:
-			if c.Agent != machine.NoAgent {
-				e.carry(c)
-			}
-		default:
-			e.carry(c)
+		e.Tell(c)
+		if run, ok := c.(turn.Run); ok {
+			e.tellStart(run.Effect)
 		}
 	}
 	return nil

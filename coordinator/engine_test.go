@@ -231,6 +231,7 @@ func TestCallThatIgnoresItsCancelIsAbandoned(t *testing.T) {
 }
 
 func TestSessionTakesOneTurnAtATime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 3, agree, nil, nil)
 		first := start(t, p, "one")
@@ -279,6 +280,7 @@ func TestSessionsNeedNoName(t *testing.T) {
 }
 
 func TestQuestionsAreChecked(t *testing.T) {
+	t.Parallel()
 	p, _ := panelOf(t, 1, agree, nil, nil)
 	for question, want := range map[string]string{
 		" \n":                              "empty",
@@ -326,11 +328,11 @@ type fullStore struct {
 	left int
 }
 
-func (s *fullStore) Append(ctx context.Context, session string, turn int, event []byte) error {
-	if s.left--; s.left < 0 {
+func (s *fullStore) Append(ctx context.Context, session string, turn int, events ...[]byte) error {
+	if s.left -= len(events); s.left < 0 {
 		return errors.New("disk full")
 	}
-	return s.Memory.Append(ctx, session, turn, event)
+	return s.Memory.Append(ctx, session, turn, events...)
 }
 
 func TestJournalFailureEndsTheTurn(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -23,16 +24,10 @@ type follower struct {
 	rereads bool
 	// out are the effects and questions that have no result yet, in the order in which
 	// they were asked for.
-	out []asked
+	out []driver.Work
 	// events counts those that were fed, checked the inputs that were compared, and
 	// unchecked those of which the journal does not say what was sent.
 	events, checked, unchecked int
-}
-
-// asked is work with the turn as it was when the work was asked for.
-type asked struct {
-	work
-	turn machine.Turn
 }
 
 func newFollower(m *turn.Machine, texts sessions.Texts) *follower {
@@ -61,14 +56,14 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 		return nil, fmt.Errorf("event %d of its journal cannot follow those before it: %w", f.events, err)
 	}
 	if key, ok := turn.KeyOf(ev); ok {
-		f.out = slices.DeleteFunc(f.out, func(a asked) bool { return a.key() == key })
+		f.out = slices.DeleteFunc(f.out, func(w driver.Work) bool { return w.Key() == key })
 	}
 	for _, c := range commands {
 		switch c := c.(type) {
 		case turn.Run:
-			f.out = append(f.out, asked{work{effect: c.Effect}, f.machine.Turn()})
+			f.out = append(f.out, driver.Work{Effect: c.Effect, Turn: f.machine.Turn()})
 		case turn.Ask:
-			f.out = append(f.out, asked{work{ask: &c.Ask}, f.machine.Turn()})
+			f.out = append(f.out, driver.Work{Ask: &c.Ask, Turn: f.machine.Turn()})
 		}
 	}
 	return commands, nil
@@ -77,15 +72,15 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 // compare compares the input of a call, and its reply, with what is built and read now. A
 // result that nothing waits for is left to the machine to refuse.
 func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
-	i := slices.IndexFunc(f.out, func(a asked) bool { return a.key() == done.Key })
+	i := slices.IndexFunc(f.out, func(w driver.Work) bool { return w.Key() == done.Key })
 	if i < 0 {
 		return nil
 	}
-	call, ok := f.out[i].effect.(machine.ModelCall)
+	call, ok := f.out[i].Effect.(machine.ModelCall)
 	if !ok {
 		return nil
 	}
-	described := f.out[i].turn
+	described := f.out[i].Turn
 	if err := f.compareInput(ctx, described, call, done.Reply.Sent); err != nil {
 		return err
 	}

@@ -27,9 +27,9 @@ type Turn struct {
 	contextWarnings []AgentContextWarning
 
 	events    eventLog
-	interrupt chan struct{} // closed by Cancel
+	inbox     *inbox
+	engine    *engine // of the goroutine that plays or watches the turn
 	cancelled sync.Once
-	notes     chan note     // taken by who plays the turn, until done
 	done      chan struct{} // closed when the fields below are final
 
 	ended  time.Time
@@ -40,7 +40,7 @@ type Turn struct {
 func newTurn(session string, number int, question string) *Turn {
 	return &Turn{
 		session: session, number: number, question: question, started: time.Now(),
-		interrupt: make(chan struct{}), notes: make(chan note), done: make(chan struct{}),
+		inbox: newInbox(), done: make(chan struct{}),
 		events: eventLog{changed: make(chan struct{})},
 	}
 }
@@ -92,7 +92,7 @@ func (t *Turn) Wait(ctx context.Context) (Result, error) {
 
 // Cancel ends the turn with the best answer so far and the status interrupted.
 // It returns at once; Wait returns when all calls have ended.
-func (t *Turn) Cancel() { t.cancelled.Do(func() { close(t.interrupt) }) }
+func (t *Turn) Cancel() { t.cancelled.Do(func() { t.inbox.put(interrupt{}) }) }
 
 // Events yields what happens in the turn, from its beginning, whenever it is
 // called, until the turn is over or ctx is done.

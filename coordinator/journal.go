@@ -42,6 +42,18 @@ func decoded(journal [][]byte) iter.Seq2[turn.Event, error] {
 	}
 }
 
+// encoded returns events as the journal stores them.
+func encoded(events []turn.Event) ([][]byte, error) {
+	journal := make([][]byte, len(events))
+	for i, ev := range events {
+		var err error
+		if journal[i], err = turn.Encode(ev); err != nil {
+			return nil, err
+		}
+	}
+	return journal, nil
+}
+
 // readJournal reads the events of a turn.
 func readJournal(ctx context.Context, r journalReader, session string, number int) ([]turn.Event, error) {
 	var events []turn.Event

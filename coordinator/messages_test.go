@@ -96,6 +96,7 @@ func firstInput(r *debugbackend.Recorder, number int) []string {
 // TestPanelOfOneSendsItsToolCallsAgain in two turns, with a presentation configured,
 // for which a panel of one has no use.
 func TestPanelOfOneSendsItsToolCallsAgain(t *testing.T) {
+	t.Parallel()
 	for _, final := range []kernel.Strategy{kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize} {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := debugbackend.NewRecorder(debugbackend.Options{})
@@ -139,6 +140,7 @@ func rebuildsTurns(t *testing.T, store *sessions.Memory, recorder *debugbackend.
 // TestResumedTurnKeepsItsMessages leaves a turn after each event of its journal: what
 // is kept of it in the end is the same.
 func TestResumedTurnKeepsItsMessages(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 1, measures, nil, withGauge(debugbackend.NewRecorder(debugbackend.Options{}), agents.Context{}))
 		ask(t, p, weather[:1])
@@ -214,6 +216,7 @@ func TestLargerPanelShowsQuestionsAndAnswersAlone(t *testing.T) {
 // TestPoliciesPartNoCallFromItsResult asks about the weather under policies that cut
 // within a turn of six messages: of the last two, one is the result of a call.
 func TestPoliciesPartNoCallFromItsResult(t *testing.T) {
+	t.Parallel()
 	context := func(kind policy.Kind, change func(*policy.Settings), window int) agents.Context {
 		settings := policy.Defaults()
 		settings.Kind = kind

@@ -83,11 +83,23 @@ func (e *engine) takeTurnTools() error {
 	if err := e.describeTools(l); err != nil {
 		return err
 	}
-	return e.changeTools(l)
+	return e.driver.Take(newTools{engine: e, listing: l})
 }
 
-// takeTools takes tools that were listed, if none were since.
-func (e *engine) takeTools(l *toolListing) error {
+// newTools are the agents' tools of a turn that is resumed.
+type newTools struct {
+	unheard
+	engine  *engine
+	listing *toolListing
+}
+
+// Events implements driver.Post.
+func (n newTools) Events(at kernel.Time) ([]turn.Event, error) {
+	return n.engine.changeTools(n.listing, at), nil
+}
+
+// takeTools takes tools that were listed, if none were since, and returns what changes.
+func (e *engine) takeTools(l *toolListing, at kernel.Time) []turn.Event {
 	if l == nil || l.version <= e.toolsVersion {
 		return nil
 	}
@@ -96,24 +108,22 @@ func (e *engine) takeTools(l *toolListing) error {
 		e.turn.events.add(Event{Kind: ToolsKept, Text: l.fault})
 		return nil
 	}
-	return e.changeTools(l)
+	return e.changeTools(l, at)
 }
 
-// changeTools gives the agents their tools, and writes down which of them have others than
+// changeTools gives the agents their tools, and returns which of them have others than
 // before.
-func (e *engine) changeTools(l *toolListing) error {
-	if e.over {
+func (e *engine) changeTools(l *toolListing, at kernel.Time) (events []turn.Event) {
+	if e.machine.Over() {
 		return nil
 	}
 	for i, tools := range l.tools {
 		if l.refs[i] != e.machine.Tools(i) {
-			if err := e.apply(turn.ToolsChanged{At: e.now(), Agent: i, Tools: l.refs[i]}); err != nil {
-				return err
-			}
+			events = append(events, turn.ToolsChanged{At: at, Agent: i, Tools: l.refs[i]})
 		}
 		e.doer.SetTools(i, tools) // whose definitions are the same may differ in what they do
 	}
-	return nil
+	return events
 }
 
 // tellNewTools tells of an agent's tools. What cannot be read is told without names: the

@@ -163,6 +163,7 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 // TestToolsThatCannotBeListed cost nothing but a word, and are looked for again when they
 // change again.
 func TestToolsThatCannotBeListed(t *testing.T) {
+	t.Parallel()
 	for want, fault := range map[string]func(g *toolServer) error{
 		"list the agents' tools: no list":    func(*toolServer) error { return errors.New("no list") },
 		"who lists the tools panicked: oops": func(*toolServer) error { panic("oops") },
@@ -203,7 +204,6 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := newEngine(t.Context(), p, handle)
-		defer e.timer.Stop()
 		if _, err := e.machine.Apply(turn.Accepted{At: 1, Rules: p.opts.Rules, Turn: described}); err != nil {
 			t.Fatal(err)
 		}
@@ -219,8 +219,10 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := e.takeTools(l); err != nil {
-				t.Fatal(err)
+			for _, ev := range e.takeTools(l, 1) {
+				if _, err := e.machine.Apply(ev); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if newest == (kernel.Ref{}) {
 				newest = l.refs[0]
@@ -234,6 +236,7 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 
 // TestTurnWithNewToolsIsResumedFromEveryEvent as one whose tools do not change.
 func TestTurnWithNewToolsIsResumedFromEveryEvent(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newToolServer() // it outlives its clients
 		change := func(o *Options) { o.Agents = o.Agents[:2]; g.options(o) }

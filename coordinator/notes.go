@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,15 +10,13 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
 // MaxNote is how many bytes a note may have: every agent is sent it in each of its calls.
 const MaxNote = 16 << 10
-
-// ErrOver is the error of a note for a turn that is over.
-var ErrOver = errors.New("the turn is over")
 
 // ResultNote is what a person has added to the question while the turn ran. SeenBy counts
 // the agents one of whose calls was sent it and came back with a message.
@@ -38,17 +37,37 @@ func CheckNote(text string) error {
 	return nil
 }
 
-// note is one that waits to be taken. Its word, which is said once without waiting, is
-// nil when the journal has it.
+// note is what a person adds to the question. Its word, which is said once without
+// waiting, is nil when the journal has it.
 type note struct {
-	text string
-	word chan<- error
+	unheard
+	turn  *Turn
+	text  string
+	word  chan<- error
+	fault error
 }
+
+// Events implements driver.Post. A note that cannot be stored costs the turn nothing.
+func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
+	e := n.turn.engine
+	if e.machine.Over() {
+		n.fault = driver.ErrOver
+		return nil, nil
+	}
+	var ref kernel.Ref
+	if ref, n.fault = e.panel.opts.Store.Put(e.base, []byte(n.text)); n.fault != nil {
+		return nil, nil
+	}
+	return []turn.Event{turn.Noted{At: at, Note: ref}}, nil
+}
+
+// Reply implements driver.Post.
+func (n *note) Reply(err error) { n.word <- cmp.Or(err, n.fault) }
 
 // Note adds to what was asked while the turn runs (DESIGN §4 rule 11). An agent at work is
 // told of it before its next call, every later step from its beginning; what has been
 // answered and voted stands, and nobody acts again for it. It returns when the note is in
-// the journal. The error is ErrOver after the end, else it says what is wrong with the
+// the journal. The error is driver.ErrOver after the end, else it says what is wrong with the
 // note, the store or ctx.
 func (t *Turn) Note(ctx context.Context, text string) error {
 	text = contextbuild.Clean(text)
@@ -56,54 +75,11 @@ func (t *Turn) Note(ctx context.Context, text string) error {
 		return err
 	}
 	word := make(chan error, 1)
-	select {
-	case t.notes <- note{text, word}:
-	case <-t.done:
-		return fmt.Errorf("note to turn %s: %w", t.ID(), ErrOver)
-	case <-ctx.Done():
-		return fmt.Errorf("note to turn %s: %w", t.ID(), ctx.Err())
-	}
-	var err error
-	select {
-	case err = <-word:
-	case <-t.done:
-		select {
-		case err = <-word:
-		default:
-			err = ErrOver
-		}
-	case <-ctx.Done(): // it may be taken all the same
-		err = ctx.Err()
-	}
-	if err != nil {
+	t.inbox.put(&note{turn: t, text: text, word: word})
+	if err := heard(ctx, word); err != nil {
 		return fmt.Errorf("note to turn %s: %w", t.ID(), err)
 	}
 	return nil
-}
-
-// tookNote takes a note. The error is that of a store that does not work.
-func (e *engine) tookNote(n note) error {
-	if e.over {
-		n.word <- ErrOver
-		return nil
-	}
-	ref, ok := e.putNote(n)
-	if !ok {
-		return nil
-	}
-	err := e.apply(turn.Noted{At: e.now(), Note: ref})
-	n.word <- err
-	return err
-}
-
-// putNote stores a note. If that fails, which costs the turn nothing, it says so to who
-// wrote it.
-func (e *engine) putNote(n note) (ref kernel.Ref, ok bool) {
-	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
-	if err != nil {
-		n.word <- err
-	}
-	return ref, err == nil
 }
 
 // tellNote tells of a note that was taken, also to whom it was passed on for. One that

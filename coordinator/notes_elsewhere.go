@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -18,16 +19,28 @@ type passedNote struct {
 
 // passNote passes a note on to who plays the turn. Its word is said when the journal has
 // it.
-func (e *engine) passNote(play Play, n note) {
-	ref, ok := e.putNote(n)
-	if !ok {
+func (e *engine) passNote(play Play, n *note) {
+	if e.turn.Status() != Running {
+		n.Reply(driver.ErrOver)
 		return
 	}
-	if err := play.Note(e.base, ref); err != nil {
-		n.word <- err
+	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
+	if err == nil {
+		err = play.Note(e.base, ref)
+	}
+	if err != nil {
+		n.Reply(err)
 		return
 	}
 	e.passed = append(e.passed, passedNote{ref, n.word})
+}
+
+// refuseNotes replies to those that were passed on and did not come before the end.
+func (e *engine) refuseNotes() {
+	for _, n := range e.passed {
+		n.word <- driver.ErrOver
+	}
+	e.passed = nil
 }
 
 // NotedStore is what NoteElsewhere needs of the store that an engine's turns are in.
@@ -106,7 +119,7 @@ func awaitNote(over <-chan error, isTaken func() (bool, error)) error {
 		case overErr != nil:
 			return overErr
 		case isOver:
-			return ErrOver
+			return driver.ErrOver
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
@@ -19,6 +20,7 @@ import (
 // TestNotesReachTheAgents: a note that comes while a step runs is in its next input, all
 // are in the first inputs of later steps, and the result says by whom each was seen.
 func TestNotesReachTheAgents(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 2, notable, nil, func(o *Options) {
@@ -102,7 +104,7 @@ func TestNotesAreRefused(t *testing.T) {
 		if len(r.Notes) == 0 || len(r.Notes[0].Text) != MaxNote || r.Notes[0].SeenBy != 2 {
 			t.Errorf("notes %d", len(r.Notes))
 		}
-		if err := turn.Note(t.Context(), "hello"); !errors.Is(err, ErrOver) {
+		if err := turn.Note(t.Context(), "hello"); !errors.Is(err, driver.ErrOver) {
 			t.Errorf("after the end: %v", err)
 		}
 		if kept, err := KeptNotes(t.Context(), store, "s", 1); err != nil || len(kept) != len(r.Notes) {
@@ -125,7 +127,7 @@ func TestNoteWhileCallsEnd(t *testing.T) {
 		time.Sleep(time.Second)
 		turn.Cancel()
 		synctest.Wait()
-		if err := turn.Note(t.Context(), "too late"); !errors.Is(err, ErrOver) {
+		if err := turn.Note(t.Context(), "too late"); !errors.Is(err, driver.ErrOver) {
 			t.Errorf("after the cancel: %v", err)
 		}
 		if r := wait(t, turn); r.Status != kernel.Cut || len(r.Notes) != 0 {
@@ -163,10 +165,10 @@ func TestNoteElsewhere(t *testing.T) {
 					t.Errorf("told is %v", told)
 				}
 				p.Wait()
-				if err := add(engine, turn); !errors.Is(err, ErrOver) {
+				if err := add(engine, turn); !errors.Is(err, driver.ErrOver) {
 					t.Errorf("after the end: %v", err)
 				}
-				if err := NoteElsewhere(t.Context(), engine, store, "s", " "); err == nil || errors.Is(err, ErrOver) {
+				if err := NoteElsewhere(t.Context(), engine, store, "s", " "); err == nil || errors.Is(err, driver.ErrOver) {
 					t.Errorf("an empty one: %v", err)
 				}
 			})

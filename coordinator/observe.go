@@ -139,7 +139,10 @@ const (
 	AsideFailed  EventKind = "aside_failed"
 	// Noted has the Text that a person has added to the question.
 	Noted EventKind = "noted"
-	Ended EventKind = "ended"
+	// Paused and Unpaused tell of a pause: in it no call begins.
+	Paused   EventKind = "paused"
+	Unpaused EventKind = "unpaused"
+	Ended    EventKind = "ended"
 )
 
 // eventLog keeps a turn's events for whoever comes, early or late.

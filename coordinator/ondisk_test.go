@@ -28,6 +28,7 @@ func openStore(t *testing.T, path string) *sqlite.Store {
 // TestConversationGoesOnFromDisk opens the store anew for each question. Each
 // turn's inputs can be built again when all are over.
 func TestConversationGoesOnFromDisk(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	recorder := debugbackend.NewRecorder(debugbackend.Options{})
 	script, err := debugbackend.ParseScript([]byte("rules:\n  - {when: {}, reply: {text: \"on {{.Question}}\"}}\n"))

@@ -27,6 +27,7 @@ func journalOf(t *testing.T, limits budget.Budget) ([][]byte, *sessions.Memory) 
 // TestOverrideReplacesTheLimitsOfATurnGoneOnWith: higher or lower, of the turn or of its
 // session, and what was spent stays spent.
 func TestOverrideReplacesTheLimitsOfATurnGoneOnWith(t *testing.T) {
+	t.Parallel()
 	ofTurn := func(calls int) budget.Budget { return budget.Budget{Turn: budget.Limits{Calls: &calls}} }
 	ofSession := func(calls int) budget.Budget { return budget.Budget{Session: budget.Limits{Calls: &calls}} }
 	for name, test := range map[string]struct {

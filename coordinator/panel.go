@@ -26,7 +26,7 @@ const MaxQuestion = 1 << 20
 // Journal takes the events of a turn before they are applied, and has them for
 // whoever resumes it.
 type Journal interface {
-	Append(ctx context.Context, session string, turn int, event []byte) error
+	Append(ctx context.Context, session string, turn int, events ...[]byte) error
 	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
 }
 
@@ -186,8 +186,9 @@ func DefaultLimits() machine.Limits { return machine.DefaultLimits() }
 // Panel is a set of agents that answer questions together. It is safe for
 // concurrent use; turns of different sessions run side by side.
 type Panel struct {
-	opts      Options
-	scheduler scheduler
+	opts Options
+	// scheduled lets a simulation take over how an engine runs work and receives posts.
+	scheduled func(*engine)
 
 	mu      sync.Mutex
 	running int
@@ -233,7 +234,7 @@ func New(opts Options) (*Panel, error) {
 
 // newPanel returns a panel whose options are in order.
 func newPanel(opts Options) *Panel {
-	p := &Panel{opts: opts, scheduler: goroutines{}}
+	p := &Panel{opts: opts}
 	p.idle = sync.NewCond(&p.mu)
 	return p
 }

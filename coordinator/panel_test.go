@@ -23,6 +23,7 @@ func (n *named) Definition() backends.Tool {
 }
 
 func TestNewSaysWhatIsWrongWithTheOptions(t *testing.T) {
+	t.Parallel()
 	tools := func(names ...string) (list []agents.Tool) {
 		for _, name := range names {
 			list = append(list, &named{name: name})

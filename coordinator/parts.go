@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -43,8 +44,7 @@ func (p *Panel) Prepare(ctx context.Context, session, question string, begun ses
 	if err != nil {
 		return turn.Accepted{}, err
 	}
-	e := newEngine(ctx, p, t)
-	return turn.Accepted{At: e.now(), Rules: terms.Rules, Turn: described, Budget: limits}, nil
+	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
 }
 
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this
@@ -94,7 +94,6 @@ func (p *Panel) conclude(ctx context.Context, session string, number int) ([]mac
 	if err != nil {
 		return nil, err
 	}
-	defer e.timer.Stop()
 	for _, ev := range events {
 		e.keep(ev)
 	}
@@ -124,9 +123,7 @@ func (p *Panel) replayed(ctx context.Context, session string, number int) (*engi
 	t := newTurn(session, number, string(question))
 	t.tools = make([][]agents.Tool, len(p.opts.Agents))
 	e := newEngine(ctx, p, t)
-	if !accepted.Budget.None() {
-		e.purse = newPurse(accepted.Budget)
-	}
+	e.limit(accepted.Budget)
 	for i, ev := range events {
 		if err := e.tellOf(ev); err != nil {
 			return nil, nil, fmt.Errorf("event %d of its journal: %w", i+1, err)

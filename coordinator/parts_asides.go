@@ -18,7 +18,6 @@ func (p *Panel) Following(ctx context.Context, session string, number int) ([]ma
 	if err != nil {
 		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
 	}
-	defer e.timer.Stop()
 	kept, _, err := e.outcome(nil)
 	if err != nil {
 		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
@@ -40,7 +39,6 @@ func (p *Panel) finish(ctx context.Context, session string, number int) error {
 	if err != nil {
 		return err
 	}
-	defer e.timer.Stop()
 	isCommitted := false
 	for _, ev := range events {
 		if _, ok := ev.(turn.Committed); ok {
@@ -73,7 +71,6 @@ func (e *engine) lendReader(ctx context.Context, described machine.Turn, purpose
 	if err != nil {
 		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
 	}
-	defer answered.timer.Stop()
 	answer, err := p.opts.Store.Get(ctx, answered.machine.Result().Text)
 	if err != nil {
 		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)

@@ -15,6 +15,7 @@ import (
 // is watched. The result is the one that it would have been here, and does not wait for what
 // follows it.
 func TestAsidesOfATurnThatIsPlayedElsewhere(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var there, told []string
 		engine := &plain{t: t}

@@ -107,12 +107,12 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 // replayed is what the follower has found so far.
 func (f *follower) replayed(events []turn.Event) Replayed {
 	r := Replayed{Events: f.events, Inputs: f.checked, Unchecked: f.unchecked, Usage: told(usageOf(events)), Unfinished: []UnfinishedCall{}}
-	for _, a := range f.out {
-		key := callKey(a.turn, a.key())
-		call := UnfinishedCall{Agent: key.Agent, Round: key.Round, Purpose: a.key().Purpose, Number: key.Index + 1}
-		if a.ask != nil {
-			call.Tool, call.Asked = a.ask.Name, true
-		} else if tool, ok := a.effect.(machine.ToolCall); ok {
+	for _, w := range f.out {
+		key := callKey(w.Turn, w.Key())
+		call := UnfinishedCall{Agent: key.Agent, Round: key.Round, Purpose: w.Key().Purpose, Number: key.Index + 1}
+		if w.Ask != nil {
+			call.Tool, call.Asked = w.Ask.Name, true
+		} else if tool, ok := w.Effect.(machine.ToolCall); ok {
 			call.Tool = tool.Name
 		}
 		r.Unfinished = append(r.Unfinished, call)

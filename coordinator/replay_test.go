@@ -117,6 +117,7 @@ rules:
 `
 
 func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
+	t.Parallel()
 	for name, run := range replays {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 				})
 				live := runTurn(t, p, run.cancels, run.notes...)
 				fresh, inputs := replay(t, store, "s", live.turn.number)
-				if diff := cmp.Diff(stateOf(t, &live.machine), stateOf(t, fresh)); diff != "" {
+				if diff := cmp.Diff(stateOf(t, live.machine), stateOf(t, fresh)); diff != "" {
 					t.Errorf("the state after the replay differs (-live +replayed):\n%s", diff)
 				}
 				if diff := cmp.Diff(recordedInputs(t, recorder), inputs); diff != "" {

@@ -71,14 +71,12 @@ func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error)
 // goOnIn writes the journal of a turn, as far as it is to be taken over, and goes on from
 // there.
 func (p *Panel) goOnIn(ctx context.Context, session string, number int, events []turn.Event) (*Turn, error) {
-	for _, ev := range events {
-		data, err := turn.Encode(ev)
-		if err == nil {
-			err = p.opts.Store.Append(ctx, session, number, data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("write the journal: %w", err)
-		}
+	journal, err := encoded(events)
+	if err == nil {
+		err = p.opts.Store.Append(ctx, session, number, journal...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the journal: %w", err)
 	}
 	return p.goOn(ctx, session, number, events, true)
 }

@@ -101,7 +101,7 @@ type FailedAgent struct {
 }
 
 func (e *engine) usage() turn.Usage {
-	return told(usageOfAnswer(&e.machine))
+	return told(usageOfAnswer(e.machine))
 }
 
 // usageOfAnswer is that of all calls but those that followed the answer.
@@ -136,7 +136,7 @@ func (e *engine) result() (Result, error) {
 		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: e.warnings(k),
 		ContextWarnings: append([]AgentContextWarning{}, e.turn.contextWarnings...),
 		Rounds:          k.Rounds, Usage: e.usage(), RepeatedCalls: e.machine.Repeated(), Budget: budgetReport(e.machine.Ledger()),
-		DurationMS: e.turn.ended.Sub(e.turn.started).Milliseconds(),
+		DurationMS: (e.turn.ended.Sub(e.turn.started) - e.paused).Milliseconds(),
 	}
 	if r.Status == "" { // the store failed before there was a result
 		r.Status = kernel.AllFailed

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
@@ -71,7 +71,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	e := newEngine(ctx, p, t)
 	last := events[len(events)-1]
 	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
-	t.started = e.clock(turn.When(accepted))
+	t.started = e.moment(turn.When(accepted))
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
 	t.events.replay(false)
@@ -82,19 +82,17 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	if err != nil {
 		return nil, err
 	}
-	if !limits.None() {
-		e.purse = newPurse(limits)
-	}
-	if err := e.apply(turn.Resumed{At: e.now(), Branched: branched, Budget: limits}); err != nil {
+	e.limit(limits)
+	resumed := func(at kernel.Time) turn.Event { return turn.Resumed{At: at, Branched: branched, Budget: limits} }
+	if err := e.take(resumed); err != nil {
 		return nil, err
 	}
 	if err := e.takeTurnTools(); err != nil {
 		return nil, err
 	}
-	for _, a := range out {
-		if err := e.beginAgain(a.work); err != nil {
-			return nil, errors.Join(err, e.panel.scheduler.drain(e))
-		}
+	for _, w := range out {
+		w.Again = true
+		e.driver.Start(w)
 	}
 	p.run(ctx, e)
 	return t, nil
@@ -115,47 +113,17 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 
 // replay applies the events of a journal and returns the effects and questions that have
 // no result there, in the order in which they were asked for.
-func (e *engine) replay(ctx context.Context, events []turn.Event) ([]asked, error) {
-	f := newFollower(&e.machine, e.panel.opts.Store)
+func (e *engine) replay(ctx context.Context, events []turn.Event) ([]driver.Work, error) {
+	f := newFollower(e.machine, e.panel.opts.Store)
 	for _, ev := range events {
 		commands, err := f.follow(ctx, ev)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range commands { // the follower keeps the work
-			if run, ok := c.(turn.Run); ok {
-				e.noteStep(run.Effect)
-			}
-			e.carry(c)
-		}
+		e.driver.Carry(commands, e.machine.Turn()) // the follower keeps the work
 		e.keep(ev)
 	}
 	return f.out, nil
-}
-
-// beginAgain begins work that was under way when its process ended. A tool that may do
-// twice what it is asked for is not called again: its result says so.
-func (e *engine) beginAgain(w work) error {
-	call, isTool := w.effect.(machine.ToolCall)
-	mayRepeat := !isTool
-	if isTool {
-		var err error
-		if mayRepeat, err = e.doer.MayRepeat(e.base, call); err != nil {
-			return err
-		}
-	}
-	if mayRepeat {
-		e.begin(w)
-		return nil
-	}
-	e.out++
-	e.tellStart(call)
-	e.panel.scheduler.launch(e, func() error {
-		ev, err := e.doer.Interrupted(e.base, call)
-		e.results <- result{effect: call, event: ev, err: err}
-		return nil
-	})
-	return nil
 }
 
 // Abandon gives up the last turn of a session, which a process began and did not end, and

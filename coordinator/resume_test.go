@@ -53,6 +53,7 @@ func (c *finishes) add(key backends.Key) {
 // TestTurnIsResumedFromEveryEvent kills a turn after each event of its journal. What
 // goes on comes to the same result, and makes no call whose result was there.
 func TestTurnIsResumedFromEveryEvent(t *testing.T) {
+	t.Parallel()
 	for name, r := range replays {
 		if r.cancels > 0 {
 			continue // nobody cancels the second half
@@ -74,19 +75,22 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 			}
 			return result, journal, store
 		}
-		synctest.Test(t, func(t *testing.T) {
-			want, journal, texts := whole(t)
-			for n := firstWithNotes(t, journal, len(r.notes)); n <= len(journal) && !isCommitted(t, journal[n-1]); n++ {
-				got, calls := resumeAfter(t, r.script, change, journal[:n], texts)
-				for key, times := range calls {
-					if times > 1 {
-						t.Errorf("%s after %d of %d events: %v was called %d times", name, n, len(journal), key, times)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				want, journal, texts := whole(t)
+				for n := firstWithNotes(t, journal, len(r.notes)); n <= len(journal) && !isCommitted(t, journal[n-1]); n++ {
+					got, calls := resumeAfter(t, r.script, change, journal[:n], texts)
+					for key, times := range calls {
+						if times > 1 {
+							t.Errorf("after %d of %d events: %v was called %d times", n, len(journal), key, times)
+						}
+					}
+					if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
+						t.Errorf("after %d of %d events: the result (-want +got):\n%s", n, len(journal), diff)
 					}
 				}
-				if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
-					t.Errorf("%s after %d of %d events: the result (-want +got):\n%s", name, n, len(journal), diff)
-				}
-			}
+			})
 		})
 	}
 }

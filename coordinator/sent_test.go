@@ -33,16 +33,19 @@ func (g *growing) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
 	return ref, err
 }
 
-func (g *growing) Append(ctx context.Context, id string, turn int, event []byte) error {
+func (g *growing) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
 	g.mu.Lock()
-	g.journal += len(event)
+	for _, event := range events {
+		g.journal += len(event)
+	}
 	g.mu.Unlock()
-	return g.Memory.Append(ctx, id, turn, event)
+	return g.Memory.Append(ctx, id, turn, events...)
 }
 
 // TestWhatIsStoredDoesNotGrowWithTheSession although each input has the whole history:
 // turn 30 stores as much as turn 3, but for digits.
 func TestWhatIsStoredDoesNotGrowWithTheSession(t *testing.T) {
+	t.Parallel()
 	for name, run := range map[string]struct {
 		agents int
 		script string

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -32,8 +33,19 @@ func (s *simulation) note(t *Turn) {
 		switch {
 		case err == nil:
 			s.noted.taken = append(s.noted.taken, text)
-		case !errors.Is(err, ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull):
+		case !errors.Is(err, driver.ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull):
 			s.fail("a note was refused: %v", err)
+		}
+	}()
+	synctest.Wait()
+}
+
+// setPaused has the person pause the turn, or let it go on.
+func (s *simulation) setPaused(t *Turn, pause bool) {
+	go func() {
+		err := t.setPaused(context.Background(), pause, "pause or resume")
+		if err != nil && !errors.Is(err, driver.ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull) {
+			s.fail("a pause was refused: %v", err)
 		}
 	}()
 	synctest.Wait()

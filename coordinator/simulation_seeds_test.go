@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -96,33 +98,52 @@ func seeds(t *testing.T) (first, count uint64) {
 	return read("FIRST_SEED", 1), read("SEEDS", 300)
 }
 
-// TestSimulation plays turns under all that can happen to one. A seed that fails is told,
-// with the fewest choices that still fail.
+// TestSimulation plays turns under all that can happen to one, several at once. A seed that
+// fails is told, with the fewest choices that still fail.
 func TestSimulation(t *testing.T) {
+	t.Parallel()
 	first, count := seeds(t)
+	var mu sync.Mutex
 	ended := map[kernel.Status]int{}
-	for seed := first; seed < first+count; seed++ {
-		c := seeded(seed)
-		transcript, wrong := simulate(t, c)
-		if wrong != "" {
-			tellFailure(t, seed, c.made, wrong)
-			return
+	t.Run("seeds", func(all *testing.T) {
+		parts := uint64(runtime.GOMAXPROCS(0))
+		for part := range parts {
+			all.Run(fmt.Sprint("part ", part), func(t *testing.T) {
+				t.Parallel()
+				for seed := first + part; seed < first+count && !all.Failed(); seed += parts {
+					status := simulateSeed(t, seed)
+					mu.Lock()
+					ended[status]++
+					mu.Unlock()
+				}
+			})
 		}
-		var r Result
-		if err := json.Unmarshal([]byte(lastLine(transcript)), &r); err != nil {
-			t.Fatal(err)
-		}
-		ended[r.Status]++
-		if seed%10 == 0 {
-			if again, _ := simulate(t, seeded(seed)); again != transcript {
-				t.Fatalf("seed %d leads to two transcripts (-first +second):\n%s", seed, cmp.Diff(strings.Split(transcript, "\n"), strings.Split(again, "\n")))
-			}
-		}
-	}
+	})
 	t.Logf("%d seeds from %d on: %v", count, first, ended)
 }
 
+// simulateSeed plays the turn of a seed, every tenth one twice, and returns how it ended.
+func simulateSeed(t *testing.T, seed uint64) kernel.Status {
+	t.Helper()
+	c := seeded(seed)
+	transcript, wrong := simulate(t, c)
+	if wrong != "" {
+		tellFailure(t, seed, c.made, wrong)
+	}
+	var r Result
+	if err := json.Unmarshal([]byte(lastLine(transcript)), &r); err != nil {
+		t.Fatal(err)
+	}
+	if seed%10 == 0 {
+		if again, _ := simulate(t, seeded(seed)); again != transcript {
+			t.Fatalf("seed %d leads to two transcripts (-first +second):\n%s", seed, cmp.Diff(strings.Split(transcript, "\n"), strings.Split(again, "\n")))
+		}
+	}
+	return r.Status
+}
+
 func tellFailure(t *testing.T, seed uint64, made []int, wrong string) {
+	t.Helper()
 	least := reduce(made, func(list []int) bool {
 		_, wrong := simulate(t, listed(list))
 		return wrong != ""

@@ -70,20 +70,21 @@ func (f *faulty) restart(ctx context.Context, writes int, after bool) {
 	}
 }
 
-func (f *faulty) Append(ctx context.Context, session string, number int, event []byte) error {
+func (f *faulty) Append(ctx context.Context, session string, number int, events ...[]byte) error {
 	return f.write(func() error {
-		if err := f.Memory.Append(ctx, session, number, event); err != nil {
+		if err := f.Memory.Append(ctx, session, number, events...); err != nil {
 			return err
 		}
-		ev, err := turn.Decode(event)
-		if err != nil {
-			return err
-		}
-		switch ev := ev.(type) {
-		case turn.ModelDone:
-			f.done[ev.Key] = true
-		case turn.ToolDone:
-			f.done[ev.Key] = true
+		for ev, err := range decoded(events) {
+			if err != nil {
+				return err
+			}
+			switch ev := ev.(type) {
+			case turn.ModelDone:
+				f.done[ev.Key] = true
+			case turn.ToolDone:
+				f.done[ev.Key] = true
+			}
 		}
 		return nil
 	})

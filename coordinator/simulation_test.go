@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -160,118 +160,67 @@ func (s *simulation) panel() (*Panel, error) {
 	}
 	p, err := New(opts)
 	if err == nil {
-		p.scheduler = s
+		p.scheduled = s.takeOver
 	}
 	return p, err
 }
 
-// launch lets an effect run until it waits for something.
-func (s *simulation) launch(_ *engine, run func() error) {
-	go func() {
-		if err := run(); err != nil {
-			s.fail("an effect returned %v", err)
-		}
-	}()
-	synctest.Wait()
+// takeOver has an engine run work, and receive what happened, as the simulation likes it.
+func (s *simulation) takeOver(e *engine) {
+	launch := e.launch
+	e.launch = func(work func() driver.Post) { // which runs until it waits for something
+		launch(work)
+		synctest.Wait()
+	}
+	e.receive = func() []driver.Post { return s.posts(e) }
 }
 
 // mostSteps is how many choices a turn may take.
 const mostSteps = 5000
 
-func (s *simulation) loop(_ context.Context, e *engine) error {
-	interrupted := e.turn.interrupt
+// posts lets things happen until there is something to take. All that happened at one
+// moment is taken in an order of its own.
+func (s *simulation) posts(e *engine) []driver.Post {
 	s.listsWait(true)
 	defer s.listsWait(false)
-	for !e.over || e.out > 0 {
-		if s.steps++; s.steps > mostSteps {
-			return fmt.Errorf("the turn does not end:\n%s", e.machine.Describe())
-		}
-		synctest.Wait()
-		news := s.news(e, &interrupted)
-		var err error
-		for _, n := range news {
-			switch {
-			case err == nil:
-				err = n.take()
-			case n.drop != nil:
-				n.drop()
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if len(news) == 0 {
-			s.next(e)
-		}
-	}
-	return nil
-}
-
-// drain gives everybody who waits an end.
-func (s *simulation) drain(e *engine) error {
-	for _, cancel := range append(e.cancel, e.asideCancel) {
-		if cancel != nil {
-			cancel()
-		}
-	}
-	asks, ends := e.purse.channels()
-	for e.out > 0 {
-		synctest.Wait()
-		select {
-		case <-e.results:
-			e.out--
-		case a := <-asks:
-			a.word <- spendWord{"the turn is over"}
-		case d := <-ends:
-			close(d.booked)
-		default:
-			if !s.release(nil) {
-				time.Sleep(time.Second)
-			}
-		}
-	}
-	return nil
-}
-
-// message is something that has come to the loop, which takes it, or drops it after an
-// error.
-type message struct {
-	order string
-	take  func() error
-	drop  func()
-}
-
-// news are all that have come, in an order of their own: they came at one moment.
-func (s *simulation) news(e *engine, interrupted *chan struct{}) (list []message) {
-	asks, ends := e.purse.channels()
 	for {
-		select {
-		case r := <-e.results:
-			e.out--
-			list = append(list, message{"4 " + orderOf(r), func() error { return e.took(r) }, nil})
-		case a := <-asks:
-			list = append(list, message{"3 " + a.key.String(), func() error { return e.tookAsk(a) }, func() { a.word <- spendWord{"the turn is over"} }})
-		case d := <-ends:
-			list = append(list, message{"2 " + d.key.String(), func() error { return e.tookSpendEnd(d) }, func() { close(d.booked) }})
-		case n := <-e.turn.notes:
-			list = append(list, message{"0 " + n.text, func() error { return e.tookNote(n) }, nil})
-		case <-e.timer.C:
-			list = append(list, message{"1", func() error { return e.apply(turn.Woke{At: e.now()}) }, nil})
-		case <-*interrupted:
-			*interrupted = nil
-			list = append(list, message{"0", func() error { return e.apply(turn.Interrupted{At: e.now()}) }, nil})
-		default:
-			slices.SortFunc(list, func(a, b message) int { return cmp.Compare(a.order, b.order) })
-			return list
+		if s.steps++; s.steps > mostSteps {
+			s.fail("the turn does not end:\n%s", e.machine.Describe())
+			panic(s.failure)
 		}
+		// Of timers that are due at one moment some may fire after a sleep that ends then, in
+		// an order of chance: a moment later all have.
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		posts := e.turn.inbox.take()
+		if len(posts) > 0 {
+			slices.SortStableFunc(posts, func(a, b driver.Post) int { return cmp.Compare(orderOf(a), orderOf(b)) })
+			return posts
+		}
+		s.next(e)
 	}
 }
 
-func orderOf(r result) string {
-	if r.decided != nil {
-		return r.decided.Key.String()
+func orderOf(p driver.Post) string {
+	switch p := p.(type) {
+	case interrupt:
+		return "0"
+	case *note:
+		return "0 " + p.text
+	case *pausing:
+		return "0 pausing"
+	case woke:
+		return "1"
+	case settled:
+		return "2 " + p.key.String()
+	case reserving:
+		return "3 " + p.key.String()
+	case permission:
+		return "4 " + p.key.String()
+	case result:
+		return "4 " + p.work.Key().String()
 	}
-	return r.effect.EffectKey().String()
+	return ""
 }
 
 // next draws what happens when nothing is under way.
@@ -285,6 +234,10 @@ func (s *simulation) next(e *engine) {
 	}
 	if s.rarely(25) {
 		s.note(e.turn)
+		return
+	}
+	if paused := e.machine.IsPaused(); paused && s.rarely(4) || s.rarely(40) {
+		s.setPaused(e.turn, !paused)
 		return
 	}
 	if s.rarely(5) || !s.release(s.choices) {

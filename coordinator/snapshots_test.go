@@ -111,6 +111,7 @@ func (e *eye) Call(ctx context.Context, _ string) (string, error) {
 // TestPeersSeeTheWorkOfAnAnswer as it was when the answer was given, whatever its author
 // has done in the live folder since.
 func TestPeersSeeTheWorkOfAnAnswer(t *testing.T) {
+	t.Parallel()
 	w := newWorkspaces(t)
 	look := &eye{w: w}
 	synctest.Test(t, func(t *testing.T) {
@@ -204,6 +205,7 @@ func TestWorkThatCannotBeKept(t *testing.T) {
 // TestSnapshotIsTakenAnewAfterAKill that came when the folder was finished and not yet in
 // the journal.
 func TestSnapshotIsTakenAnewAfterAKill(t *testing.T) {
+	t.Parallel()
 	w := newWorkspaces(t)
 	change := func(o *Options) { w.give(&o.Agents[0]) }
 	synctest.Test(t, func(t *testing.T) {
@@ -234,6 +236,7 @@ func TestSnapshotIsTakenAnewAfterAKill(t *testing.T) {
 
 // TestWorkspaceThatIsGoneWhenTheTurnIsResumed is told of.
 func TestWorkspaceThatIsGoneWhenTheTurnIsResumed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, func(o *Options) { o.Agents[0].Snapshot = placed })
 		wait(t, start(t, p, "energy"))

@@ -65,6 +65,7 @@ func inputsOf(r *debugbackend.Recorder, agent string) (list [][]backends.Message
 
 // TestLongStepIsHeldToThePolicy has an agent alone call a tool sixty times.
 func TestLongStepIsHeldToThePolicy(t *testing.T) {
+	t.Parallel()
 	const window = 4000
 	for name, c := range map[string]struct {
 		context agents.Context
@@ -143,6 +144,7 @@ func checkStepWarnings(t *testing.T, last *Turn, r Result, want *ContextWarning)
 // TestStepsOfAPanelAreWarnedOf has three agents with contexts of their own work on and
 // on: one nears its limit, reaches it and goes over it.
 func TestStepsOfAPanelAreWarnedOf(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 3, measuresOn, nil, func(o *Options) {
@@ -175,6 +177,7 @@ func TestStepsOfAPanelAreWarnedOf(t *testing.T) {
 // TestResumedStepIsShortenedAsItWas goes on in the middle of a step, by another policy
 // than that of the process that began it.
 func TestResumedStepIsShortenedAsItWas(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 1, measuresOn, nil, measuringOn(recorder, stepContextOf(policy.Full, 4000)))

@@ -50,6 +50,7 @@ func summaries(r *debugbackend.Recorder) (found []backends.Request) {
 
 // TestOlderTurnsAreSummarized, each in one summary, whatever the number of agents.
 func TestOlderTurnsAreSummarized(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := debugbackend.NewRecorder(debugbackend.Options{})
@@ -97,6 +98,7 @@ func TestOlderTurnsAreSummarized(t *testing.T) {
 
 // TestSummaryThatFails leaves the newest turns, and says so.
 func TestSummaryThatFails(t *testing.T) {
+	t.Parallel()
 	replies := map[string]string{
 		"error": `{error: {kind: auth, message: "wrong key"}}`, "empty": `{text: "  "}`,
 		"too long to be kept": `{text: "` + strings.Repeat("They spoke. ", 6000) + `"}`,
@@ -125,6 +127,7 @@ func TestSummaryThatFails(t *testing.T) {
 
 // TestSummaryThatIsCut is used, and said to be cut.
 func TestSummaryThatIsCut(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		script := strings.Replace(summing, `{text: "They spoke of the weather."}`, `{text: "They spoke of the", finish: length}`, 1)
 		p, _ := summingPanel(t, 3, script, debugbackend.NewRecorder(debugbackend.Options{}))
@@ -172,6 +175,7 @@ func TestContextWarningsWaitForTheSummary(t *testing.T) {
 
 // TestSummaryThatCannotBeRead, as an import may have one, is made anew.
 func TestSummaryThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	for _, kept := range []string{"x", "null", `{"first_turn":2,"last_turn":1,"text":"x"}`, `{"first_turn":-1,"last_turn":1,"text":"x"}`} {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := debugbackend.NewRecorder(debugbackend.Options{})
@@ -192,6 +196,7 @@ func TestSummaryThatCannotBeRead(t *testing.T) {
 // TestSummaryOfTurnsThatABranchHasNot is not used in the branch, also when that has as
 // many turns of its own.
 func TestSummaryOfTurnsThatABranchHasNot(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := summingPanel(t, 3, summing, recorder)

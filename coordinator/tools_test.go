@@ -54,6 +54,7 @@ func (again) Idempotent() bool { return true }
 
 // TestToolsFindTheValuesOfPanelAndTurn; in a turn that is resumed there is none of Start's.
 func TestToolsFindTheValuesOfPanelAndTurn(t *testing.T) {
+	t.Parallel()
 	greet, err := agents.NewTool("greet", "Greets.", func(ctx context.Context, _ struct{}) (string, error) {
 		language, _ := agents.PanelValue[string](ctx)
 		who, ok := agents.TurnValue[user](ctx)

@@ -60,6 +60,7 @@ func checkAnswer(t *testing.T, text string, turn int) {
 }
 
 func TestDemoPanelAgreesAfterAChangedMind(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		demo := Demo()
 		for n := 2; n <= 9; n++ {

@@ -149,6 +149,7 @@ func TestDumpGoesOnFromAnEarlierRun(t *testing.T) {
 }
 
 func TestDumpsSideBySideKeepEveryCall(t *testing.T) {
+	t.Parallel()
 	const runs, calls = 4, 20
 	dir := t.TempDir()
 	var group sync.WaitGroup
@@ -218,6 +219,7 @@ func TestSafeName(t *testing.T) {
 }
 
 func TestCallsWithoutAnAgentHaveAFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	req := request(1, "")
 	req.Key.Purpose = "title"
@@ -285,6 +287,7 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 }
 
 func TestLoadDirNamesForeignAndDamagedFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	dumpOne(t, Options{Dir: dir}, parse(t, "rules:\n- reply: {text: x}"), request(1, "a"))
 	path := filepath.Join(dir, "turn-001", "a", "call-001.json")

@@ -272,6 +272,7 @@ func TestRecorderKeepsTheNewestTurns(t *testing.T) {
 }
 
 func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
 	rec := NewRecorder(Options{Dir: t.TempDir()})
 	b := rec.Wrap(parse(t, "rules:\n- reply: {text: abcdef, chunks: 6}"))
 	var wg sync.WaitGroup

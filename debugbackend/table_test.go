@@ -135,6 +135,7 @@ func longestCommon(a, b []string) int {
 }
 
 func TestDiffOfVeryLongTextsStaysCheap(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func() []string {
 		lines := make([]string, 50_000)

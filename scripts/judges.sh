@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Runs the tests of tests/judges, which let programs that others wrote judge the
 # adapters. Installs those programs into .cache/judges, at the versions that
-# tests/judges pins, the first time and when a version changes. Arguments go to go
-# test, as in "scripts/judges.sh -v -run Panel".
+# tests/judges pins, the first time and when a version changes. "scripts/judges.sh
+# install", or "install node" or "install python", does only that. Other arguments go to
+# go test, as in "scripts/judges.sh -v -run Panel".
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=SCRIPTDIR/race.sh
+. scripts/race.sh
 home=$PWD/.cache/judges
 pins=$PWD/tests/judges
 
@@ -36,7 +39,10 @@ install_python() {
 	cp "$pins/requirements.txt" "$home/python/installed-from"
 }
 
-installed "$home/node" "$pins/package-lock.json" || install_node
-installed "$home/python" "$pins/requirements.txt" || install_python
+only=
+[ "${1-}" != install ] || only=${2-all}
+[ "$only" = python ] || installed "$home/node" "$pins/package-lock.json" || install_node
+[ "$only" = node ] || installed "$home/python" "$pins/requirements.txt" || install_python
+[ -z "$only" ] || exit 0
 # The judges wait more than they work.
-go test -race -shuffle=on -count=1 -parallel 8 -tags judges "$@" ./tests/judges
+go test "${race[@]}" -shuffle=on -count=1 -parallel 8 -tags judges "$@" ./tests/judges

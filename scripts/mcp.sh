@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Runs the tests of tests/mcpservers, in which agents use MCP servers that others
 # wrote. Installs the servers into .cache/mcpservers, at the versions that
-# tests/mcpservers pins, the first time and when a version changes. Arguments go to
-# go test, as in "scripts/mcp.sh -v -run Filesystem".
+# tests/mcpservers pins, the first time and when a version changes. "scripts/mcp.sh
+# install" does only that. Other arguments go to go test, as in "scripts/mcp.sh -v -run
+# Filesystem".
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=SCRIPTDIR/race.sh
+. scripts/race.sh
 home=$PWD/.cache/mcpservers
 pins=$PWD/tests/mcpservers
 
@@ -20,4 +23,5 @@ if ! cmp -s "$home/installed-from" "$pins/package-lock.json"; then
 	(cd "$home" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
 	cp "$pins/package-lock.json" "$home/installed-from"
 fi
-go test -race -shuffle=on -count=1 -tags mcpservers "$@" ./tests/mcpservers
+[ "${1-}" != install ] || exit 0
+go test "${race[@]}" -shuffle=on -count=1 -tags mcpservers "$@" ./tests/mcpservers

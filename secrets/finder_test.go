@@ -59,6 +59,7 @@ func lowerEscapes(text string) string {
 // TestEverySpellingIsMasked: of a text with a secret in some spelling nothing is left
 // but what stood around it and, of base64, the digits that the neighbours share.
 func TestEverySpellingIsMasked(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9+/=<"%_.-][A-Za-z0-9+/=<>&"'\\%@:!~ \n\t_.-]{10,38}[A-Za-z0-9>&'\\@:!~-]`).Draw(rt, "secret")
 		var f secrets.Finder
@@ -117,6 +118,7 @@ func TestMask(t *testing.T) {
 
 // TestLongSecrets: a whole file may be given as one.
 func TestLongSecrets(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{512, 513, 1 << 20} {
 		secret := strings.Repeat("/", n)
 		var f secrets.Finder

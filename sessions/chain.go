@@ -86,6 +86,25 @@ func Refs(data []byte) []kernel.Ref {
 	return refs
 }
 
+// RefsOfEvents returns the texts that events of a turn name, each once, and refuses an event
+// of no bytes.
+func RefsOfEvents(id string, turn int, events [][]byte) ([]kernel.Ref, error) {
+	seen := map[kernel.Ref]bool{}
+	var refs []kernel.Ref
+	for _, event := range events {
+		if len(event) == 0 {
+			return nil, EmptyEvent(id, turn)
+		}
+		for _, ref := range Refs(event) {
+			if !seen[ref] {
+				seen[ref] = true
+				refs = append(refs, ref)
+			}
+		}
+	}
+	return refs, nil
+}
+
 // CheckHistory follows a session's history from head to its first turn, and reads the
 // questions and answers on the way. It must have so many turns as the store says have an
 // answer.

@@ -82,6 +82,7 @@ func TestChain(t *testing.T) {
 // TestRefsAreThoseThatWereWritten hides references in JSON, and among them texts
 // that look like some.
 func TestRefsAreThoseThatWereWritten(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var want []kernel.Ref
 		var list []any

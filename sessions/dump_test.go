@@ -113,6 +113,7 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 func TestExportSaysThatItFailed(t *testing.T) {
+	t.Parallel()
 	data := dumped(t)
 	d, err := sessions.ReadDump(bytes.NewReader(data))
 	if err != nil {

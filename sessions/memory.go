@@ -139,9 +139,9 @@ func (m *Memory) NoteCut(ctx context.Context, id string, turn int, u Usage) erro
 	return err
 }
 
-// Append adds one event to the journal of a running turn. Every text that the
-// event names must have been put.
-func (m *Memory) Append(ctx context.Context, id string, turn int, event []byte) error {
+// Append adds events to the journal of a running turn, all or none. Every text that they
+// name must have been put.
+func (m *Memory) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -151,10 +151,10 @@ func (m *Memory) Append(ctx context.Context, id string, turn int, event []byte) 
 	if err != nil {
 		return err
 	}
-	if len(event) == 0 {
-		return EmptyEvent(id, turn)
+	refs, err := RefsOfEvents(id, turn, events)
+	if err != nil {
+		return err
 	}
-	refs := Refs(event)
 	for _, ref := range refs {
 		if m.texts[ref] == nil {
 			return NoText(ref)
@@ -164,7 +164,9 @@ func (m *Memory) Append(ctx context.Context, id string, turn int, event []byte) 
 	for _, ref := range refs {
 		m.name(t, ref)
 	}
-	t.events = append(t.events, slices.Clone(event))
+	for _, event := range events {
+		t.events = append(t.events, slices.Clone(event))
+	}
 	return nil
 }
 

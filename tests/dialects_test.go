@@ -58,6 +58,7 @@ func TestModelWithoutToolsInReasoning(t *testing.T) {
 // TestReasoningOfAStepGoesBack: a service that refuses a tool loop without the
 // reasoning of its calls is content, also after a vote that was refused.
 func TestReasoningOfAStepGoesBack(t *testing.T) {
+	t.Parallel()
 	dialect := openai.Dialect{Reasoning: openai.ReasoningContent, NeedsReasoning: true}
 	p, server := dialectPanel(t, dialect, "thinker", func(c backendtest.Call) backendtest.Reply {
 		body := string(c.Body)

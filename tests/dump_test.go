@@ -24,6 +24,7 @@ const awkward = "Is <b>1 & 2</b> \"so\"?\n\tüñ 日本語 🌞 \u2028 \\u003c <
 // body that an agent sent, byte for byte and in order, also those of attempts that
 // were repeated, in the files and as they are printed.
 func TestDumpedBodyIsWhatTheServerReceived(t *testing.T) {
+	t.Parallel()
 	perProtocol(t, func(t *testing.T, proto protocol) {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()

@@ -12,6 +12,7 @@ import (
 
 // A hanging server is named in failed however the turn goes on without it.
 func TestHangingServerIsNamedInEveryPace(t *testing.T) {
+	t.Parallel()
 	for name, rules := range map[string]func(*kernel.Config){
 		"rounds, grace":      func(*kernel.Config) {},
 		"rounds, turn limit": func(c *kernel.Config) { c.TurnLimit = 30 * time.Second },
@@ -38,6 +39,7 @@ func TestHangingServerIsNamedInEveryPace(t *testing.T) {
 // A hanging, failing, cut, silent or lying server for one of three agents still
 // gives the answer of the other two, and names the failed one.
 func TestFaultyServerForOneAgent(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name   string
 		reply  backendtest.Reply

@@ -73,11 +73,13 @@ func longLimits() coordinator.Options {
 // TestLongStepIsAValidRequest has an agent alone call its tool in sixty messages, under
 // every policy, against a server that refuses what its service would.
 func TestLongStepIsAValidRequest(t *testing.T) {
+	t.Parallel()
 	budget := claude()
 	budget.model = "claude-sonnet-4-5"
 	for _, p := range append(protocols(), budget) {
 		for kind, c := range longSteps() {
 			t.Run(p.model+" "+string(kind), func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					server, adapter := p.serve(t, refusing(t, p, func(c backendtest.Call) backendtest.Reply {
 						return looksOn(p.model, c, backendtest.Reply{Text: "So it is."})
@@ -103,6 +105,7 @@ func TestLongStepIsAValidRequest(t *testing.T) {
 // TestLongStepsOfAPanelAreValidRequests has the agents of three protocols do the same
 // in one panel, before they answer.
 func TestLongStepsOfAPanelAreValidRequests(t *testing.T) {
+	t.Parallel()
 	contexts := longSteps()
 	policies := map[string]policy.Kind{"openai": policy.Full, "claude": policy.Prune, "gemini": policy.Window}
 	synctest.Test(t, func(t *testing.T) {

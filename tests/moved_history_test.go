@@ -72,6 +72,7 @@ func thinking(model string, reply backendtest.Reply) backendtest.Reply {
 // store, to another: what only the first can read is left out, and the rest is a
 // valid request, in the middle of a tool loop and after it.
 func TestHistoryMovesToAnotherModel(t *testing.T) {
+	t.Parallel()
 	perMove(t, func(t *testing.T, m move) {
 		calls := m.from.says(t, backendtest.Reply{Text: "I look both up.", ToolCalls: []backends.ToolCall{
 			{ID: "call.1", Name: "lookup", Arguments: `{"word":"sun"}`}, {ID: "call.2", Name: "lookup", Arguments: `{"word":"wind"}`},
@@ -143,6 +144,7 @@ func checkMoved(t *testing.T, to protocol, sent backendtest.Call, others ...stri
 // of a tool loop, another makes the second, and its own is back for the third. None
 // is sent what the other alone can read.
 func TestStepMovesToAnotherModel(t *testing.T) {
+	t.Parallel()
 	perMove(t, func(t *testing.T, m move) {
 		own, first := m.from.serve(t, func(c backendtest.Call) backendtest.Reply {
 			switch c.Number {

@@ -12,6 +12,7 @@ import (
 // A conversation of three turns, end to end: the winning answers of the turns
 // before, and nothing else of them, are what the next one knows.
 func TestConversationOfThreeTurns(t *testing.T) {
+	t.Parallel()
 	turn := 0
 	p := newPanel(t, panelOptions{agents: 3}, func(c backendtest.Call) backendtest.Reply {
 		if isBlind(c) {

@@ -41,6 +41,7 @@ func threeTurns(t *testing.T) []debugbackend.Call {
 
 // Each call of every round has exactly the section layout of seed 003.
 func TestInputOfEveryCallHasTheLayoutOfSeed003(t *testing.T) {
+	t.Parallel()
 	calls := threeTurns(t)
 	for _, c := range calls {
 		key := c.Request.Key
@@ -109,6 +110,7 @@ func expectedLayout(turn, round int) []string {
 // All agents of a round are sent the same bytes, but for the model: what is
 // fixed stands first, so that prompt caches hit.
 func TestAgentsOfARoundAreSentTheSameBytes(t *testing.T) {
+	t.Parallel()
 	calls := threeTurns(t)
 	bodies := map[string]string{}
 	for _, c := range calls {
@@ -125,6 +127,7 @@ func TestAgentsOfARoundAreSentTheSameBytes(t *testing.T) {
 // The input grows by the same for each turn: linearly with the conversation, not
 // with the answers that lost, the votes or the rounds.
 func TestInputGrowsLinearlyWithTheConversation(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, panelOptions{agents: 2}, func(c backendtest.Call) backendtest.Reply {
 		if isBlind(c) {
 			return newAnswer(c.Model() + " says " + strings.Repeat("x", 200))

@@ -31,6 +31,7 @@ func (i interjected) Call(ctx context.Context, arguments string) (string, error)
 // so that no call is parted from its result and the roles alternate as before; in round 2
 // all agents have it behind the question. What a tool says cannot pass for one.
 func TestNotesAsEachServiceIsSentThem(t *testing.T) {
+	t.Parallel()
 	perProtocol(t, func(t *testing.T, p protocol) {
 		server, backend := p.serve(t, func(c backendtest.Call) backendtest.Reply {
 			switch {

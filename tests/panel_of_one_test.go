@@ -64,6 +64,7 @@ const seattle = `{"role":"system","parts":[{"type":"text","text":"You tell the w
 // asks the second question in the session itself, in a branch, and in a copy that was
 // exported and imported.
 func TestSecondTurnKnowsTheToolCallsOfTheFirst(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	exported := &bytes.Buffer{}
 	onDisk(t, path, func(store *sqlite.Store) {
@@ -154,6 +155,7 @@ func solo(t *testing.T, store coordinator.Store, a coordinator.Agent) panel {
 // the second, and another model go on in the third. What only the first can read goes
 // back to it, and not to the other; the requests are valid.
 func TestSessionMovesToAnotherModel(t *testing.T) {
+	t.Parallel()
 	perMove(t, func(t *testing.T, m move) {
 		store := sessions.NewMemory()
 		ask := func(p protocol, reply func(backendtest.Call) backendtest.Reply) []backendtest.Call {
@@ -208,6 +210,7 @@ func orphans(put func(string) kernel.Ref) map[string][]machine.Entry {
 // stands alone. Each protocol's server is sent a valid request, the result says what
 // was repaired, and the store has the original.
 func TestDamagedSessionIsRepairedOnLoad(t *testing.T) {
+	t.Parallel()
 	texts := map[kernel.Ref]string{}
 	noted := orphans(func(text string) kernel.Ref {
 		ref := sessions.RefOf([]byte(text))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -198,14 +199,19 @@ func (f fault) rows(t *testing.T) []string {
 
 // TestRequestsOfEachFault keeps the table of docs/requests.md true.
 func TestRequestsOfEachFault(t *testing.T) {
-	lines := []string{
+	rows := make([][]string, len(faults()))
+	t.Run("faults", func(t *testing.T) {
+		for i, f := range faults() {
+			t.Run(f.name, func(t *testing.T) {
+				t.Parallel()
+				rows[i] = f.rows(t)
+			})
+		}
+	})
+	checkTable(t, "requests", slices.Concat([]string{
 		"| Fault | Requests | Ends with | At most | Turn | Turn at most |",
 		"| --- | ---: | --- | ---: | --- | ---: |",
-	}
-	for _, f := range faults() {
-		lines = append(lines, f.rows(t)...)
-	}
-	checkTable(t, "requests", lines)
+	}, slices.Concat(rows...)))
 }
 
 func TestDefaultsOfRequests(t *testing.T) {

@@ -139,6 +139,7 @@ func (f toolFaultCase) check(t *testing.T, calls []backendtest.Call) {
 // told, the loop goes on, and each list that is sent, in this turn and the next, has each
 // call answered once and no result without a call.
 func TestEveryFaultOfAToolGivesValidRequests(t *testing.T) {
+	t.Parallel()
 	for _, f := range toolFaults() {
 		t.Run(f.name, func(t *testing.T) {
 			perProtocol(t, func(t *testing.T, p protocol) {
@@ -162,6 +163,7 @@ func TestEveryFaultOfAToolGivesValidRequests(t *testing.T) {
 
 // TestEveryFaultOfAToolInAPanel is the same for three agents that answer and vote.
 func TestEveryFaultOfAToolInAPanel(t *testing.T) {
+	t.Parallel()
 	for _, f := range toolFaults() {
 		t.Run(f.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -196,6 +198,7 @@ func opened(t *testing.T, opts coordinator.Options) panel {
 // TestCancelDuringAToolGivesValidRequests cancels a turn while its tool runs, which
 // hears of it or not, and asks again.
 func TestCancelDuringAToolGivesValidRequests(t *testing.T) {
+	t.Parallel()
 	for _, f := range toolFaults() {
 		if !strings.HasPrefix(f.name, "hangs") {
 			continue
@@ -229,6 +232,7 @@ func TestCancelDuringAToolGivesValidRequests(t *testing.T) {
 // TestInterruptedToolGivesValidRequests goes on with a turn that was left after each
 // event of its journal: while a call of the model, one of its tools or both were out.
 func TestInterruptedToolGivesValidRequests(t *testing.T) {
+	t.Parallel()
 	f := toolFaultCase{name: "left", dig: hole, want: "a hole"}
 	perProtocol(t, func(t *testing.T, p protocol) {
 		synctest.Test(t, func(t *testing.T) {

@@ -47,6 +47,7 @@ const (
 // consensus, after each has used a tool twice. What they thought of it goes back to
 // them unchanged and in its place.
 func TestToolLoopOfTwoCalls(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first := lookUps(t)
 		p := newMixedPanel(t, func(_ protocol, a coordinator.Agent) coordinator.Agent {

@@ -281,6 +281,7 @@ func drawMessages(t *rapid.T) conversation.Messages {
 // TestJSONRoundTrip: a conversation reads back equal, its opaque parts too.
 // Arguments and opaque data are the same JSON, if not the same bytes.
 func TestJSONRoundTrip(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want, _ := drawMessages(t).Repaired()
 		data, err := json.Marshal(want)

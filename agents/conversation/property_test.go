@@ -95,6 +95,7 @@ func (m *mischief) tools() []agents.Tool {
 // begins with the one that was handed in, every call in it has its result, its JSON
 // reads back equal, and it goes on.
 func TestConversationIsValidAfterAnyFault(t *testing.T) {
+	t.Parallel()
 	seen := map[conversation.Status]int{}
 	rapid.Check(t, func(r *rapid.T) {
 		m := &mischief{replies: drawReplies(r)}

@@ -17,6 +17,7 @@ import (
 // TestShownConversation has a conversation of 7 messages before the question, of which
 // a call and its result are never parted.
 func TestShownConversation(t *testing.T) {
+	t.Parallel()
 	french, left := backends.System("Answer in French."), backends.User("(Earlier messages of this conversation are left out.)")
 	looked := message(backends.RoleAssistant, call("1", "look", `{}`))
 	found := message(backends.RoleTool, backends.ToolResult{CallID: "1", Name: "look", Content: "rain"})
@@ -76,6 +77,7 @@ func prefixed(prefix, text string) string {
 // TestShownConversationIsValid: whatever is left out of a conversation, what is sent
 // is valid, ends with the turn that goes on, and what comes back is whole.
 func TestShownConversationIsValid(t *testing.T) {
+	t.Parallel()
 	const script = `
 rules:
   - {when: {last: tool}, reply: {text: done}}

@@ -50,6 +50,7 @@ func TestLongLoopIsHeldToThePolicy(t *testing.T) {
 // TestLongLoopFitsTheWindow: of what has no room under the policy full the oldest is
 // left out, too.
 func TestLongLoopFitsTheWindow(t *testing.T) {
+	t.Parallel()
 	a, s := scripted(t, `rules: [{reply: {tool_calls: [{id: "1", name: search, arguments: {}}]}}]`, names("search"))
 	a.Context = agents.Context{Policy: policy.Defaults(), Window: 800}
 	r := exec(t, a, conversation.Request{Prompt: "a", Tools: []string{"search"}}, 20)

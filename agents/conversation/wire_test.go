@@ -177,6 +177,7 @@ func withoutMarks(v any) any {
 // its results, to every provider: what comes back to it is what it said,
 // signatures and all.
 func TestToolsOverTheWire(t *testing.T) {
+	t.Parallel()
 	for name, s := range services {
 		t.Run(name, func(t *testing.T) {
 			server, a := s.start(t)
@@ -206,6 +207,7 @@ func TestToolsOverTheWire(t *testing.T) {
 
 // TestLoopOverTheWire sends the same without anybody beside it.
 func TestLoopOverTheWire(t *testing.T) {
+	t.Parallel()
 	for name, s := range services {
 		t.Run(name, func(t *testing.T) {
 			if name == "openai" { // the arguments go back as the model wrote them

@@ -34,6 +34,7 @@ type run struct {
 }
 
 func TestEveryStepKeepsTheRules(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := &run{t: t, task: drawTask(t), replies: map[string]machine.ModelReply{}, keys: map[machine.Key]bool{}}
 		r.offer = r.task.Offer

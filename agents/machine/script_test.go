@@ -29,6 +29,7 @@ import (
 // The answer of agent 1 has the hash h1 unless shown=1:hash says another. After
 // each command the step is written to JSON and read again.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -196,6 +196,25 @@ func (s *Step) callModel() Effect {
 	return call
 }
 
+// Recall returns the model call that is out, and that nobody has sent, as it is to be sent
+// now: with the notes and the newer answers that have come since. Without such a call ok
+// is false.
+func (s *Step) Recall() (call Effect, ok bool) {
+	if !s.s.Waiting {
+		return nil, false
+	}
+	if len(s.s.Transcript) == 0 {
+		s.s.Task.Notes = slices.Concat(s.s.Task.Notes, s.s.Notes)
+	} else {
+		last := &s.s.Transcript[len(s.s.Transcript)-1]
+		last.Notes = slices.Concat(last.Notes, s.s.Notes)
+		s.update(last)
+	}
+	s.s.Notes = nil
+	s.s.Calls--
+	return s.callModel(), true
+}
+
 func (s *Step) modelKey(index int) Key {
 	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
 }
@@ -350,6 +369,11 @@ func (s *Step) tell() {
 	last := &s.s.Transcript[len(s.s.Transcript)-1]
 	last.Notes, s.s.Notes = s.s.Notes, nil
 	last.Final = !s.s.JSON && s.s.Calls == s.s.Task.Limits.MaxTurns-1
+	s.update(last)
+}
+
+// update adds a newer set of answers to a result.
+func (s *Step) update(last *Entry) {
 	if last.Kind == Result && s.s.Next != nil {
 		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,7 +151,7 @@ func (c *Client) Close() error {
 	if c.session == nil {
 		return nil
 	}
-	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
+	limit, cancel := context.WithTimeout(context.Background(), cmp.Or(c.options.closeLimit, closeLimit))
 	defer cancel()
 	if err := c.drop(limit); err != nil {
 		return c.named(errors.New("it does not end, although it was killed"))

@@ -16,7 +16,7 @@ import (
 
 func TestCall(t *testing.T) {
 	t.Parallel()
-	c, _ := start(t, self("honest"), mcp.Options{})
+	c, _ := start(t, self("honest"), mcp.Patient(mcp.Options{}))
 	if got := call(t, c, "arguments", `{"b":1,"a":"<e>"}`); got != `{"b":1,"a":"<e>"}` {
 		t.Errorf("the server was given %s", got)
 	}
@@ -62,6 +62,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestAllowedAndExcluded(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		allowed, excluded []string
 		want              []string
@@ -73,6 +74,7 @@ func TestAllowedAndExcluded(t *testing.T) {
 		"typing": {allowed: []string{"wait", "dye"}, want: []string{"wait"}, note: `no tool "dye"`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := self("honest")
 			server.AllowedTools, server.ExcludeTools = test.allowed, test.excluded
 			c, lines := start(t, server, mcp.Options{})
@@ -132,7 +134,7 @@ func TestProgress(t *testing.T) {
 
 func TestListChanges(t *testing.T) {
 	t.Parallel()
-	c, _ := start(t, self("honest"), mcp.Options{})
+	c, _ := start(t, self("honest"), mcp.Patient(mcp.Options{}))
 	before, version := names(c), c.Version()
 	call(t, c, "grow", "")
 	if got := names(c); !slices.Equal(got, before) {
@@ -180,7 +182,7 @@ func TestHang(t *testing.T) {
 	t.Parallel()
 	server := self("honest")
 	server.CallTimeout = 300 * time.Millisecond
-	c, lines := start(t, server, mcp.Options{})
+	c, lines := start(t, server, mcp.Patient(mcp.Options{}))
 	mustContain(t, fails(t, c, "hang", ""), "did not answer within 300ms")
 	mcp.SetCallTimeout(c, patience)
 	call(t, c, "arguments", "")
@@ -226,6 +228,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestBadServers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		server mcp.Server
 		want   string

@@ -9,9 +9,17 @@ func SetCallTimeout(c *Client, limit time.Duration) {
 	c.session.server.CallTimeout = limit
 }
 
-// Patient returns options with which a server that ends has a minute until it is gone:
-// what is told of how it ended does not depend on how quick the machine is.
+// Patient returns options with which a server that ends has a minute until it is gone,
+// and one that lives has a minute to answer a ping: what is told of it does not depend on
+// how quick the machine is.
 func Patient(options Options) Options {
-	options.lastWait = time.Minute
+	options.lastWait, options.pingLimit = time.Minute, time.Minute
+	return options
+}
+
+// PatientToClose returns options with which Close waits a minute for a server that was
+// killed.
+func PatientToClose(options Options) Options {
+	options.closeLimit = time.Minute
 	return options
 }

@@ -130,6 +130,7 @@ func watched(t *testing.T) (path string, gone func()) {
 // TestKilledParent kills a program that has a server, again and again: nobody of the
 // server's family is left.
 func TestKilledParent(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		path, gone := watched(t)
 		parent := exec.Command(os.Args[0], "parent", path)
@@ -162,7 +163,7 @@ func TestClosedFamily(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			path, gone := watched(t)
-			c, err := mcp.Start(t.Context(), family(path, kind), mcp.Options{Launcher: launcher})
+			c, err := mcp.Start(t.Context(), family(path, kind), mcp.PatientToClose(mcp.Options{Launcher: launcher}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,6 +177,7 @@ func TestClosedFamily(t *testing.T) {
 
 // TestKilledGuard: a server dies with its guard where the kernel sees to that.
 func TestKilledGuard(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		return
 	}

@@ -42,6 +42,7 @@ func honestHTTP(t *testing.T) (http.Handler, heard) {
 }
 
 func TestHTTP(t *testing.T) {
+	t.Parallel()
 	var without atomic.Int64
 	honest, lines := honestHTTP(t)
 	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,6 +97,7 @@ func saysNothing(_ http.ResponseWriter, r *http.Request) {
 
 // TestHTTPFaults: what is wrong at the start is said in one line.
 func TestHTTPFaults(t *testing.T) {
+	t.Parallel()
 	elsewhere := serveHTTP(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("another host was sent %v", r.Header)
 	}))
@@ -123,6 +125,7 @@ func TestHTTPFaults(t *testing.T) {
 		"silent": {saysNothing, "did not answer within 1s"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := serveHTTP(t, test.handler)
 			server.Headers = map[string]string{"Authorization": "secret"}
 			if name == "silent" {
@@ -144,6 +147,7 @@ func TestHTTPFaults(t *testing.T) {
 
 // TestHTTPFloodOfAnError: an error that calls itself a stream is bounded like any other.
 func TestHTTPFloodOfAnError(t *testing.T) {
+	t.Parallel()
 	var sent atomic.Int64
 	server := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

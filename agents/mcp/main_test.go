@@ -43,7 +43,7 @@ func block() {
 }
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // self is a server that this program is.
 func self(role string, args ...string) mcp.Server {
@@ -98,7 +98,7 @@ func start(t *testing.T, server mcp.Server, options mcp.Options) (*mcp.Client, h
 	lines := make(heard, 1000)
 	options.Log = lines.log
 	options.Launcher = guarded(t)
-	c, err := mcp.Start(t.Context(), server, options)
+	c, err := mcp.Start(t.Context(), server, mcp.PatientToClose(options))
 	if err != nil {
 		t.Fatal(err)
 	}

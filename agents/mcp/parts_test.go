@@ -20,6 +20,7 @@ import (
 // TestNames: whatever tools are called, models get names that providers take, no
 // two alike, whatever the order.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	taken := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	rapid.Check(t, func(t *rapid.T) {
 		server := rapid.StringMatching(`[a-zA-Z0-9_-]{1,40}`).Draw(t, "server")
@@ -48,6 +49,7 @@ func TestNames(t *testing.T) {
 // TestLines: lines are those of the text, and one that is too long has its own
 // beginning and end.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 700
 		var text []byte

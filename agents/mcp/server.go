@@ -96,4 +96,6 @@ type Options struct {
 	// lastWait is how long a server that has closed its output may take to end if it
 	// is to be told how it ended: 0 means drainGrace.
 	lastWait time.Duration
+	// pingLimit and closeLimit stand in for the constants of these names, unless they are 0.
+	pingLimit, closeLimit time.Duration
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -191,7 +192,8 @@ func (s *session) lose(err error) {
 
 // ping asks the server for a sign of life. Any answer is one.
 func (s *session) ping(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, pingLimit)
+	limit := cmp.Or(s.options.pingLimit, pingLimit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := s.conn.Ping(limited, nil)
 	_, isAnswer := answered(err)
@@ -202,7 +204,7 @@ func (s *session) ping(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		return fmt.Errorf("it did not answer a ping within %s", pingLimit)
+		return fmt.Errorf("it did not answer a ping within %s", limit)
 	}
 	return s.explain(ctx, "ping", err)
 }

@@ -65,6 +65,7 @@ func parse(script string) Rules {
 
 // TestOrderDoesNotMatter: a decision is the same however the rules stand.
 func TestOrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.Custom(func(t *rapid.T) Rule {
 			return Rule{

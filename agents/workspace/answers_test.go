@@ -20,6 +20,7 @@ func snapshot(t *testing.T, name, text string) string {
 }
 
 func TestAnswersAreShownForReading(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "answers"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "answers", "mine"), []byte("hidden"), 0o644))
@@ -73,6 +74,7 @@ func TestWithoutAnswersTheNameIsFree(t *testing.T) {
 
 // TestToolsReadAnswersAtTheSameTime is for the race detector.
 func TestToolsReadAnswersAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Answers: true})
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -89,6 +91,7 @@ func TestToolsReadAnswersAtTheSameTime(t *testing.T) {
 }
 
 func TestOnlyTheFinalAnswerWritesElsewhere(t *testing.T) {
+	t.Parallel()
 	site := snapshot(t, "old.md", "old")
 	s := open(t, Options{Writes: []Mount{{"site", site}}})
 	s.info.Final = false

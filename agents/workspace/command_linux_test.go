@@ -77,6 +77,7 @@ func TestNoCommandInAnotherFolder(t *testing.T) {
 }
 
 func TestRunCommandEndsInTime(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Command: &CommandOptions{Timeout: 100 * time.Millisecond}})
 	if r := s.runs("sleep", "600"); !r.TimedOut || r.Success || r.Exit != -1 || r.Error != "it was ended after 100ms: do it in smaller steps" {
 		t.Errorf("%+v", r)
@@ -86,6 +87,7 @@ func TestRunCommandEndsInTime(t *testing.T) {
 // TestOnlyAllowedPrograms tries to start another program by way of allowed ones, which
 // the kernel has to refuse.
 func TestOnlyAllowedPrograms(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Command: &CommandOptions{Allow: []string{"sh", "env", "xargs", "find", "git", "cp", "ech?"}}})
 	for _, argv := range [][]string{{"sh", "-c", "echo ok"}, {"env", "echo", "ok"}, {"sh", "-c", "echo ok | xargs echo"}, {"git", "-c", "alias.x=!echo ok", "x"}} {
 		if r := s.runs(argv...); !r.Success || r.Output != "ok\n" {
@@ -103,6 +105,7 @@ func TestOnlyAllowedPrograms(t *testing.T) {
 }
 
 func TestDeniedWords(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Command: &CommandOptions{Deny: []string{"curl", "rm", "python*"}}})
 	for _, argv := range [][]string{
 		{"curl", "x"}, {"/usr/bin/curl"}, {"env", "curl"}, {"sh", "-c", "true;curl x"}, {"sh", "-c", "$(rm -rf x)"},
@@ -119,6 +122,7 @@ func TestDeniedWords(t *testing.T) {
 
 // TestWithoutAFenceAPersonIsAsked takes the fence away, as where there is none.
 func TestWithoutAFenceAPersonIsAsked(t *testing.T) {
+	t.Parallel()
 	var asked []string
 	answer := false
 	approve := func(_ context.Context, command string) (bool, error) {
@@ -146,6 +150,7 @@ func TestWithoutAFenceAPersonIsAsked(t *testing.T) {
 
 // TestCommandsSeeAnswers has commands read what the call was shown, and try to change it.
 func TestCommandsSeeAnswers(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "temp", "a")
 	one, two := snapshot(t, "f", "one"), snapshot(t, "f", "two")
 	s := open(t, Options{Answers: true, AnswersDir: dir, Command: &CommandOptions{}})
@@ -182,6 +187,7 @@ func TestCommandsSeeAnswers(t *testing.T) {
 
 // TestLinksOfAnEarlierRunGo keeps what is no link.
 func TestLinksOfAnEarlierRunGo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.Symlink("/", filepath.Join(dir, "agent1")))
 	must(t, os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644))
@@ -194,6 +200,7 @@ func TestLinksOfAnEarlierRunGo(t *testing.T) {
 // TestCommandsOnlyReadMounts has commands try to change what a peer is judged by: in
 // place, by its mode and times, and by a name of their own for the same file.
 func TestCommandsOnlyReadMounts(t *testing.T) {
+	t.Parallel()
 	peer := t.TempDir()
 	file := filepath.Join(peer, "answer")
 	must(t, os.WriteFile(file, []byte("theirs"), 0o644))

@@ -155,12 +155,14 @@ func (s scene) call(name string, args map[string]any) (string, bool) {
 }
 
 func TestHostilePaths(t *testing.T) {
+	t.Parallel()
 	t.Logf("%d hostile paths, each with every tool", len(hostilePaths))
 	if len(hostilePaths) < 40 {
 		t.Errorf("%d hostile paths are too few", len(hostilePaths))
 	}
 	for _, p := range hostilePaths {
 		t.Run(fmt.Sprintf("%.40q", p), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t)
 			p := strings.ReplaceAll(p, "/OUTSIDE", filepath.ToSlash(s.outside))
 			for _, call := range []struct {
@@ -186,6 +188,7 @@ func TestHostilePaths(t *testing.T) {
 // TestLinkSwappedWhileItRuns has a folder change places with a link that leads outside,
 // again and again, while tools use it.
 func TestLinkSwappedWhileItRuns(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	at := func(name string) string { return filepath.Join(s.Dir(), name) }
 	must(t, os.Mkdir(at("swap"), 0o755))
@@ -260,6 +263,7 @@ func FuzzParsePath(f *testing.F) {
 // TestProtectedByAnotherSpelling stands for systems that do not tell the case of names:
 // a hard link is another name for the same file everywhere.
 func TestProtectedByAnotherSpelling(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	site := filepath.Join(filepath.Dir(s.Dir()), "site")
 	must(t, os.Link(filepath.Join(site, "keep.md"), filepath.Join(site, "other-name")))

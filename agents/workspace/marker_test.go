@@ -49,6 +49,7 @@ func TestMarkersAreNotLedElsewhere(t *testing.T) {
 
 // TestToolsShowNoMarkers, nor do they stand in the way of one.
 func TestToolsShowNoMarkers(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{})
 	must(t, Mark(s.Dir(), "one"))
 	s.is("write_file", args{"path": "a", "content": "made"}, `{"success":true,"path":"a","size":4,"created":true}`)

@@ -31,6 +31,7 @@ func makeOddFiles(t *testing.T, dir string) {
 // TestPipeSwappedWhileItRuns has a file change places with a pipe, which nobody must
 // wait for.
 func TestPipeSwappedWhileItRuns(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	at := func(name string) string { return filepath.Join(s.Dir(), name) }
 	stop := swap(at("file"), at("pipe"), at("aside"))
@@ -42,6 +43,7 @@ func TestPipeSwappedWhileItRuns(t *testing.T) {
 
 // TestPipeInPlaceOfAFolder has what was listed as a folder be a pipe when it is opened.
 func TestPipeInPlaceOfAFolder(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	at := func(name string) string { return filepath.Join(s.Dir(), name) }
 	stop := swap(at("dir"), at("pipe"), at("aside"))

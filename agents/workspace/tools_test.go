@@ -66,6 +66,7 @@ func TestSeveralFiles(t *testing.T) {
 }
 
 func TestReadFileInParts(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{})
 	whole := strings.Repeat("añ€😀\n", 30_000)
 	s.call("write_file", args{"path": "long", "content": whole})
@@ -148,6 +149,7 @@ func TestEditFile(t *testing.T) {
 }
 
 func TestSearchFiles(t *testing.T) {
+	t.Parallel()
 	peer := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(peer, "answer.go"), []byte("package theirs\n"), 0o644))
 	s := open(t, Options{Reads: []Mount{{"agent2", peer}}})
@@ -170,6 +172,7 @@ func TestSearchFiles(t *testing.T) {
 }
 
 func TestMounts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "notes.md"), []byte("notes"), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte("other"), 0o644))
@@ -247,6 +250,7 @@ func TestSchemasAreTheArguments(t *testing.T) {
 }
 
 func TestArgumentsThatAreNone(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{})
 	for _, arguments := range []string{"", "[]", "null", `"x"`, `{"path":`, `{"path":1}`, `{}`, `{"path":"a","why":1}`, `{"path":"a"} x`} {
 		out, err := toolCalled(t, s.Tools(), "read_file").Call(t.Context(), arguments)
@@ -266,6 +270,7 @@ func toolCalled(t *testing.T, tools []agents.Tool, name string) agents.Tool {
 }
 
 func TestChangesWorld(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Writes: []Mount{{"site", t.TempDir()}}, Command: &CommandOptions{}})
 	online := open(t, Options{Command: &CommandOptions{Network: true}})
 	for _, c := range []struct {

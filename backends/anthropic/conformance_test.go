@@ -10,7 +10,10 @@ import (
 
 func TestMain(m *testing.M) { leaks.Main(m) }
 
-func TestConformance(t *testing.T) { backendtest.RunAdapter(t, backendtest.Messages(), anthropic.New) }
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	backendtest.RunAdapter(t, backendtest.Messages(), anthropic.New)
+}
 
 func newBackend(t testing.TB, cfg anthropic.Config) *anthropic.Backend {
 	t.Helper()

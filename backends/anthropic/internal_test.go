@@ -83,6 +83,7 @@ type sentRequest struct {
 
 // TestEveryConversationIsValid checks what the service refuses a request for.
 func TestEveryConversationIsValid(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		params, err := encode(backends.Request{
 			Model: "m", Messages: drawMessages(t), Tools: []backends.Tool{{Name: "a"}, {Name: "b"}},

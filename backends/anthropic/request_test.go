@@ -17,6 +17,7 @@ import (
 // TestRequests sends the requests of testdata/requests and shows the body of each,
 // or the error that it gets before anything is sent.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	datadriven.Walk(t, "testdata/requests", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var req backends.Request

@@ -116,6 +116,7 @@ func TestServerSpeaksTheProtocol(t *testing.T) {
 
 // TestManyCallsAtOnce is also what shows that the server adds no time of its own.
 func TestManyCallsAtOnce(t *testing.T) {
+	t.Parallel()
 	const callers, delay = 100, 500 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		server := backendtest.NewPipeServer(t, func(backendtest.Call) backendtest.Reply {

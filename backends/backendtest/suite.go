@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -21,6 +22,21 @@ type Settings struct {
 	// FirstByteTimeout and IdleTimeout are the adapter's limits, 0 for its defaults.
 	FirstByteTimeout time.Duration
 	IdleTimeout      time.Duration
+	// InMemory wants a server without the network: the test runs in a bubble of
+	// testing/synctest.
+	InMemory bool
+	// Transport is the adapter's, nil for its default. Serve sets it.
+	Transport http.RoundTripper
+}
+
+// Serve starts the server that the settings want, which speaks p, and sets Transport.
+func (s *Settings) Serve(t testing.TB, p Protocol) *Server {
+	if !s.InMemory {
+		return NewProtocolServer(t, p, s.Reply)
+	}
+	server := NewProtocolPipeServer(t, p, s.Reply)
+	s.Transport = server.Transport()
+	return server
 }
 
 // Harness is an adapter under test and the server that it calls.
@@ -52,7 +68,7 @@ type check struct {
 }
 
 // patience is how long a test waits for what should happen at once.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func always(r Reply) func(Call) Reply { return func(Call) Reply { return r } }
 

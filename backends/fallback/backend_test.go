@@ -66,6 +66,7 @@ func secretly() backends.Request {
 // TestConformance: with no other model, and with one that is not needed, nothing is
 // different from the backend inside.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, backendtest.Around(backendtest.ChatCompletions(), openai.New, func(inner *openai.Backend) backends.Backend {
 		return fallback.New("local", inner)
 	}))

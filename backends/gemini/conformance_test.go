@@ -13,6 +13,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.RunAdapter(t, backendtest.GenerateContent(), gemini.New)
 }
 

@@ -111,6 +111,7 @@ func TestSchemaOfTheReply(t *testing.T) {
 }
 
 func TestReasoningEffort(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ model, effort, want string }{
 		{"gemini-3-pro", "minimal", `{"includeThoughts":true,"thinkingLevel":"MINIMAL"}`},
 		{"gemini-3.1-flash", "medium", `{"includeThoughts":true,"thinkingLevel":"MEDIUM"}`},
@@ -157,6 +158,7 @@ func TestParamsThatGeminiDoesNotTake(t *testing.T) {
 // TestForeignCalls: a model that asks for signatures is told that these calls have
 // none, in the present turn only; what another provider or model kept is dropped.
 func TestForeignCalls(t *testing.T) {
+	t.Parallel()
 	kept := func(provider, model string) backends.Part {
 		return backends.Opaque{Provider: provider, Model: model, Data: json.RawMessage(`{"thoughtSignature":"QQ=="}`)}
 	}

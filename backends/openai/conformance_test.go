@@ -18,5 +18,6 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.RunAdapter(t, backendtest.ChatCompletions(), openai.New)
 }

@@ -101,6 +101,7 @@ func TestDialectOfTheAddress(t *testing.T) {
 // TestCheckIsWhatIsRefused: what Check lets through is sent, and what it refuses is
 // not, in the same words.
 func TestCheckIsWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	half, seed := 0.5, int64(1)
 	refused := 0
 	for _, params := range []backends.Params{

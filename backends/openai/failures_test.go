@@ -168,6 +168,7 @@ func callThroughProxy() {
 }
 
 func TestProxyOfTheEnvironment(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 1)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.String()

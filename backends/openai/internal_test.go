@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/tests/linear"
 )
 
 // TestTagsMayBeCut splits a text in any pieces, as the whole would be split.
@@ -200,46 +200,35 @@ func TestCompleteArguments(t *testing.T) {
 	})
 }
 
-// linearLimit is far above what a busy machine takes for work that grows with the length
-// of what comes.
-const linearLimit = time.Minute
-
-// TestReasoningTakesLinearTime sends long reasoning in small pieces. The limit is far
-// below what it takes to copy all for each piece.
+// TestReasoningTakesLinearTime sends long reasoning in small pieces.
 func TestReasoningTakesLinearTime(t *testing.T) {
-	keeper := reasoningKeeper{form: ReasoningDetails}
-	tags := tagSplitter{state: atStart}
-	start := time.Now()
-	for i := range 1_200_000 {
-		keeper.add("", []map[string]any{{"type": "reasoning.text", "text": "0123456789"}})
-		tags.split(" ")
-		if time.Since(start) > linearLimit {
-			t.Fatalf("%d pieces in %s", i, linearLimit)
+	linear.Check(t, 20_000, func(n int) {
+		keeper := reasoningKeeper{form: ReasoningDetails}
+		tags := tagSplitter{state: atStart}
+		for range n {
+			keeper.add("", []map[string]any{{"type": "reasoning.text", "text": "0123456789"}})
+			tags.split(" ")
 		}
-	}
-	if len(keeper.details) != 1 {
-		t.Errorf("%d details", len(keeper.details))
-	}
+		if len(keeper.details) != 1 {
+			t.Errorf("%d details", len(keeper.details))
+		}
+	})
 }
 
-// TestFragmentsTakeLinearTime sends one long call of which every fragment has id
-// and name. The limit is far below what it takes to read all that came again with each
-// fragment.
+// TestFragmentsTakeLinearTime sends one long call of which every fragment has id and name.
 func TestFragmentsTakeLinearTime(t *testing.T) {
-	var m callMerger
-	var f callFragment
-	f.ID, f.Function.Name, f.Function.Arguments = "a", "new_answer", `{"content":"`
-	start := time.Now()
-	for i := range 160_000 {
-		if err := m.add(f); err != nil {
-			t.Fatal(err)
+	linear.Check(t, 5000, func(n int) {
+		var m callMerger
+		var f callFragment
+		f.ID, f.Function.Name, f.Function.Arguments = "a", "new_answer", `{"content":"`
+		for range n {
+			if err := m.add(f); err != nil {
+				t.Fatal(err)
+			}
+			f.Function.Arguments = "0123456789012345678901234567890123456789"
 		}
-		f.Function.Arguments = "0123456789012345678901234567890123456789"
-		if time.Since(start) > linearLimit {
-			t.Fatalf("%d fragments in %s", i, linearLimit)
+		if len(m.calls) != 1 {
+			t.Errorf("%d calls", len(m.calls))
 		}
-	}
-	if len(m.calls) != 1 {
-		t.Errorf("%d calls", len(m.calls))
-	}
+	})
 }

@@ -18,6 +18,7 @@ import (
 
 // TestConformance: with one attempt, nothing is different from the backend inside.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	limits := retry.Limits{Concurrent: 2, RequestsPerMinute: 10_000, TokensPerMinute: 10_000_000}
 	backendtest.Run(t, backendtest.Around(backendtest.ChatCompletions(), openai.New, func(inner *openai.Backend) backends.Backend {
 		return retry.New(inner, retry.NewGate("local", limits), retry.Options{MaxAttempts: 1})

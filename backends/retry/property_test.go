@@ -83,6 +83,7 @@ func (f *fickle) Stream(ctx context.Context, req backends.Request) iter.Seq2[bac
 // hold of every run: no call has more attempts than it may, none is repeated that
 // had begun, none begins too late, and the limits of the gate hold.
 func TestProperties(t *testing.T) {
+	t.Parallel()
 	attempts := 0
 	rapid.Check(t, func(r *rapid.T) {
 		limits := retry.Limits{

@@ -15,6 +15,7 @@ import (
 // TestPublishedCounts compares with counts that OpenAI has published for
 // o200k_base.
 func TestPublishedCounts(t *testing.T) {
+	t.Parallel()
 	c := tokens.New().Counter("openai", "gpt-4o")
 	for text, want := range map[string]int{
 		"":                             0,
@@ -142,11 +143,15 @@ func hardTexts() []string {
 }
 
 func TestHardTextsAreCounted(t *testing.T) {
+	t.Parallel()
 	c := tokens.New().Counter("openai", "gpt-5")
 	for _, text := range hardTexts() {
-		if n := c.Text(text).Tokens; n < 1 || n > len(text) {
-			t.Errorf("%q…: %d tokens in %d bytes", text[:8], n, len(text))
-		}
+		t.Run(strconv.Quote(text[:8]), func(t *testing.T) {
+			t.Parallel()
+			if n := c.Text(text).Tokens; n < 1 || n > len(text) {
+				t.Errorf("%d tokens in %d bytes", n, len(text))
+			}
+		})
 	}
 }
 
@@ -164,6 +169,7 @@ func BenchmarkHardTexts(b *testing.B) {
 
 // TestCountsOfEveryCharacter wants none passed over, as the library does with U+007F.
 func TestCountsOfEveryCharacter(t *testing.T) {
+	t.Parallel()
 	c := tokens.New().Counter("openai", "gpt-5")
 	for r := range rune(0x3000) {
 		if n := c.Text(string(r)).Tokens; n < 1 || n > len(string(r)) {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestWhatServicesCannotDo(t *testing.T) {
+	t.Parallel()
 	const yes, no = true, false
 	for _, c := range []struct {
 		status            int

@@ -15,6 +15,7 @@ const hidden = "sk-hidden/key+0123456789"
 
 // TestShortenedMessagesShowNoPartOfASecret has the secret stand where a message is cut.
 func TestShortenedMessagesShowNoPartOfASecret(t *testing.T) {
+	t.Parallel()
 	for before := maxMessage - len(hidden) - 1; before <= maxMessage; before++ {
 		text := strings.Repeat("x", before) + hidden + " and more"
 		status := func(body string) error {

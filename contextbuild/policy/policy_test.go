@@ -265,6 +265,7 @@ func lastMessages(turns []policy.Turn, n int) []policy.Turn {
 }
 
 func TestSelectionAsJSON(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := run(policy.NewPicker(drawSettings(t), rapid.IntRange(0, 300).Draw(t, "room"), policy.Summary{}), drawTurns(t))
 		data, err := json.Marshal(s)

@@ -12,6 +12,7 @@ import (
 // order, with what they cost, without a word, or lost. What is spent, kept and held never
 // exceeds the limits as long as no attempt costs more than was held for it.
 func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		usd, tokens, calls := USD(rapid.Int64Range(0, 100).Draw(t, "usd")), rapid.IntRange(0, 100).Draw(t, "tokens"), rapid.IntRange(0, 20).Draw(t, "calls")
 		l := Ledger{Limits: Allowance{Limits: Limits{&usd, &tokens, &calls}}}

@@ -12,6 +12,7 @@ import (
 // TestRandomTurns goes at random through turns of 2 to 50 agents under any
 // setting, with the checker of the walk.
 func TestRandomTurns(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawConfig(t)
 		may := events{

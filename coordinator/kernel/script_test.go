@@ -14,6 +14,7 @@ import (
 // feeds events to a machine and shows the commands that follow. Times are in
 // milliseconds; an event without one comes at the time of the event before it.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		s := &script{}
 		datadriven.RunTest(t, path, s.run)

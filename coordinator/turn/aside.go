@@ -93,7 +93,7 @@ func (m *Machine) committed(ev Committed) error {
 // that come before it.
 func (m *Machine) asideDone(ev ModelDone) error {
 	i := slices.IndexFunc(m.s.Asides.Waiting, func(a machine.Aside) bool { return a.Key() == ev.Key })
-	if i < 0 {
+	if i < 0 || m.isHeld(ev.Key) {
 		return fmt.Errorf("no effect %s is out", ev.Key)
 	}
 	m.s.Asides.Waiting = slices.Delete(m.s.Asides.Waiting, i, i+1)
@@ -146,6 +146,7 @@ func (m *Machine) callOff(at kernel.Time) error {
 // out cancels those: before round 1 the kernel hears of it when they are back, after
 // the end there is nothing else to cut.
 func (m *Machine) interrupted(ev Interrupted) error {
+	m.goOn()
 	if len(m.s.Asides.Waiting) == 0 {
 		return m.decide(kernel.Interrupted{At: ev.At})
 	}

@@ -129,6 +129,7 @@ func (m *Machine) settled(ev Settled) error {
 
 // resumed books what was under way, and takes up the limits that hold now.
 func (m *Machine) resumed(ev Resumed) error {
+	defer m.goOn()
 	a := &m.s.Account
 	unsent := m.unsent()
 	a.Attempts = nil
@@ -157,10 +158,11 @@ func (m *Machine) unsent() []attempt {
 	return slices.DeleteFunc(slices.Clone(m.s.Account.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
 }
 
-// sent are the model calls that are out, but for those of attempts that were not sent.
+// sent are the model calls that are out, but for those that were not sent: a pause holds
+// them back, or they wait for the budget.
 func (m *Machine) sent(unsent []attempt) []machine.Key {
 	return slices.DeleteFunc(m.calls(), func(key machine.Key) bool {
-		return slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key })
+		return m.isHeld(key) || slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key })
 	})
 }
 
@@ -295,7 +297,7 @@ func (m *Machine) underWay() int {
 // isOut says that the result of a call is waited for.
 func (m *Machine) isOut(key machine.Key) bool {
 	if key.Agent == machine.NoAgent {
-		return slices.ContainsFunc(m.s.Asides.Waiting, func(a machine.Aside) bool { return a.Key() == key })
+		return !m.isHeld(key) && slices.ContainsFunc(m.s.Asides.Waiting, func(a machine.Aside) bool { return a.Key() == key })
 	}
 	return m.checkOut(key) == nil
 }

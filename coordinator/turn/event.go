@@ -124,6 +124,10 @@ func Decode(data []byte) (Event, error) {
 		return decode[Lost](head.Event)
 	case Noted{}.kind():
 		return decode[Noted](head.Event)
+	case Paused{}.kind():
+		return decode[Paused](head.Event)
+	case Unpaused{}.kind():
+		return decode[Unpaused](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }
@@ -156,7 +160,7 @@ func decode[E Event](data []byte) (Event, error) {
 }
 
 // Command is what the machine wants done. The set is closed: Run, Ask, Cancel, Wake,
-// Granted, Refused and Finish touch the world, the others only tell of it.
+// Clock, Granted, Refused and Finish touch the world, the others only tell of it.
 type Command interface{ command() }
 
 // Run asks for one effect. Its result is one ModelDone or ToolDone.

@@ -46,6 +46,8 @@ var wholeEvents = []turn.Event{
 	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 8},
 	turn.Noted{At: 10, Note: ref("n")},
+	turn.Paused{At: 11},
+	turn.Unpaused{At: 11},
 	turn.Resumed{At: 9, Branched: true, Budget: budget.Allowance{Limits: budget.Limits{Calls: new(1)}, Session: budget.Limits{Tokens: new(2)}, Before: budget.Amount{Tokens: 3}}},
 }
 
@@ -60,6 +62,7 @@ func TestEventsReadBackEqual(t *testing.T) {
 // TestJournalsReadBackEqual: what a turn was played by live and what its journal
 // gives back lead to the same state.
 func TestJournalsReadBackEqual(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := playTurn(t, false)
 		m := &turn.Machine{}

@@ -42,6 +42,7 @@ type state struct {
 	Unkept    []Unkept   `json:"unkept,omitempty"`
 	Partials  []Partial  `json:"partials,omitempty"`
 	Notes     notes      `json:"notes,omitzero"`
+	Pause     pause      `json:"pause,omitzero"`
 	// Asks are the questions that wait for a person; IsAsking says that the first of
 	// them was asked.
 	Asks     []machine.Ask `json:"asks,omitempty"`
@@ -134,6 +135,7 @@ func (m *Machine) Apply(ev Event) ([]Command, error) {
 	if err := m.apply(ev); err != nil {
 		return nil, fmt.Errorf("turn: %s: %w", ev.kind(), err)
 	}
+	m.hold()
 	return m.out, nil
 }
 
@@ -176,6 +178,10 @@ func (m *Machine) take(ev Event) error {
 		return m.lost(ev)
 	case Noted:
 		return m.noted(ev)
+	case Paused:
+		return m.paused()
+	case Unpaused:
+		return m.unpaused()
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }
@@ -274,7 +280,7 @@ func (m *Machine) checkOut(key machine.Key) error {
 	if key.Agent < 0 || key.Agent >= len(m.s.Steps) {
 		return fmt.Errorf("there is no agent %d", key.Agent)
 	}
-	if s := m.s.Steps[key.Agent]; s == nil || !s.Step.Waits(key) {
+	if s := m.s.Steps[key.Agent]; s == nil || !s.Step.Waits(key) || m.isHeld(key) {
 		return fmt.Errorf("no effect %s is out", key)
 	}
 	return nil

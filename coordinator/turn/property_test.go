@@ -118,6 +118,9 @@ func (p *play) drawEvent() turn.Event {
 	if rapid.IntRange(0, 39).Draw(p.t, "interrupt") == 0 {
 		return turn.Interrupted{At: p.now}
 	}
+	if ev := p.drawPause(); ev != nil {
+		return ev
+	}
 	if p.asking != nil && (len(p.able()) == 0 || rapid.Bool().Draw(p.t, "decide")) {
 		key := p.asking.Key
 		p.asking = nil
@@ -156,6 +159,18 @@ func (p *play) drawEvent() turn.Event {
 		return turn.ModelDone{At: p.now, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "budget", Message: "it was not sent", Unsent: true}}}
 	}
 	return turn.ModelDone{At: p.now, Key: effect.EffectKey(), Reply: p.drawReply()}
+}
+
+// drawPause pauses the turn now and then, or lets it go on, at the latest when nothing is
+// under way any more.
+func (p *play) drawPause() turn.Event {
+	switch {
+	case p.m.IsPaused() && (len(p.able()) == 0 || rapid.IntRange(0, 4).Draw(p.t, "unpause") == 0):
+		return turn.Unpaused{At: p.now}
+	case !p.m.IsPaused() && !p.finished && rapid.IntRange(0, 29).Draw(p.t, "pause") == 0:
+		return turn.Paused{At: p.now}
+	}
+	return nil
 }
 
 func (p *play) drawReply() machine.ModelReply {
@@ -234,6 +249,9 @@ func (p *play) took(c turn.Command) {
 	case turn.Run:
 		p.checkTools(c.Effect)
 		key := c.Effect.EffectKey()
+		if p.m.IsPaused() && !p.cancelled[key.Agent] {
+			p.t.Fatalf("%s runs in a turn that is paused", key)
+		}
 		if p.keys[key] {
 			p.t.Fatalf("two effects have the key %s", key)
 		}
@@ -336,6 +354,7 @@ func (p *play) tookEnd(c turn.StepEnded) {
 }
 
 func TestEveryTurnEndsAndAddsUp(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := playTurn(t, true)
 		if len(p.steps) > 0 {
@@ -404,6 +423,7 @@ func (p *play) checkWork(r kernel.Result) {
 
 // TestDamagedJournalsAreErrors takes a turn's journal and spoils it.
 func TestDamagedJournalsAreErrors(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		journal := playTurn(t, false).journal
 		i := rapid.IntRange(0, len(journal)-1).Draw(t, "entry")

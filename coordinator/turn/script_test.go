@@ -31,7 +31,7 @@ import (
 //	decide AGENT N yes | no
 //	reserve AGENT usd= tokens=             for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
-//	woke | interrupt | resume [branched] | note WORD
+//	woke | interrupt | resume [branched] | note WORD | pause | unpause
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
 //
@@ -39,6 +39,7 @@ import (
 // agent's call that is out, unless it says which. After each event the machine is
 // written to JSON and read again, as is the event before it.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -109,6 +110,10 @@ func (s *script) event() turn.Event {
 		return turn.Interrupted{At: s.at}
 	case "resume":
 		return turn.Resumed{At: s.at, Branched: s.d.HasArg("branched")}
+	case "pause":
+		return turn.Paused{At: s.at}
+	case "unpause":
+		return turn.Unpaused{At: s.at}
 	case "note":
 		return turn.Noted{At: s.at, Note: ref(s.d.CmdArgs[0].Key)}
 	case "reserve":
@@ -328,6 +333,8 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "cancel %s\n", who)
 		case turn.NewTools:
 			fmt.Fprintf(&b, "tools %s: %q -> %q\n", s.ids[c.Agent], c.Before.SHA256, c.After.SHA256)
+		case turn.Clock:
+			fmt.Fprintf(&b, "clock runs=%t\n", c.Runs)
 		case turn.Wake:
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
 		case turn.Ask:

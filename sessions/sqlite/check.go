@@ -3,12 +3,14 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 // Check looks for damage: in the file, in the search indexes, in texts that are
@@ -18,15 +20,15 @@ func (s *Store) Check(ctx context.Context) error {
 	if err := s.checkFile(ctx); err != nil {
 		return err
 	}
-	err := s.change(ctx, "check", func(w *writer) {
+	err := s.db.Change(ctx, "check", func(w *sqlstore.Tx) {
 		for _, index := range searchIndexes() {
-			w.exec(fmt.Sprintf("INSERT INTO %s (%s, rank) VALUES ('integrity-check', 1)", index, index))
+			w.Exec(fmt.Sprintf("INSERT INTO %s (%s, rank) VALUES ('integrity-check', 1)", index, index))
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.checkTexts(ctx), s.checkHistories(ctx))
+	return errors.Join(s.checkTexts(ctx), s.CheckRows(ctx, s.path))
 }
 
 // checkFile has SQLite look at the file. It does so on a connection of its own: on
@@ -39,9 +41,9 @@ func (s *Store) checkFile(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, fault(s.path, "check", db.Close())) }()
 	for _, pragma := range []string{"integrity_check", "foreign_key_check"} {
-		found, err := rowsIn(ctx, db, s.path, "check", scanFirst, "PRAGMA "+pragma)
+		found, err := sqlstore.Collect(ctx, db.QueryContext, scanFirst, "PRAGMA "+pragma)
 		if err != nil {
-			return err
+			return fault(s.path, "check", err)
 		}
 		if len(found) > 1 || len(found) == 1 && found[0] != "ok" {
 			first := strings.Join(strings.Fields(found[0]), " ")
@@ -66,13 +68,13 @@ func scanFirst(rows *sql.Rows) (first string, err error) {
 }
 
 func (s *Store) checkTexts(ctx context.Context) error {
-	bad, err := rowsOf(ctx, s, "check", func(rows *sql.Rows) (bad string, err error) {
+	bad, err := sqlstore.Rows(ctx, s.db, "check", func(rows *sql.Rows) (bad string, err error) {
 		var sum, data []byte
 		if err := rows.Scan(&sum, &data); err != nil {
 			return "", err
 		}
-		if ref := (storedRef{sum: sum}).ref(); ref.SHA256 != sessions.RefOf(data).SHA256 {
-			return ref.SHA256, nil
+		if kept := hex.EncodeToString(sum); kept != sessions.RefOf(data).SHA256 {
+			return kept, nil
 		}
 		return "", nil
 	}, "SELECT sha256, data FROM texts")
@@ -82,27 +84,4 @@ func (s *Store) checkTexts(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// checkHistories follows each session's chain, which must have its answered turns.
-func (s *Store) checkHistories(ctx context.Context) error {
-	type session struct {
-		id       string
-		head     storedRef
-		answered int
-	}
-	list, err := rowsOf(ctx, s, "check", func(rows *sql.Rows) (n session, err error) {
-		err = rows.Scan(&n.id, &n.head.sum, &n.head.bytes, &n.answered)
-		return n, err
-	}, `SELECT name, sha256, length(data), (SELECT count(link) FROM turns WHERE session = sessions.id)
-		FROM sessions LEFT JOIN texts ON texts.id = head`)
-	if err != nil {
-		return err
-	}
-	for _, n := range list {
-		if err := sessions.CheckHistory(ctx, s, n.id, n.head.ref(), n.answered); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 func open(t *testing.T) *Store {
@@ -57,7 +58,7 @@ func snapshot(t *testing.T, s *Store) string {
 	t.Helper()
 	var b strings.Builder
 	for _, table := range []string{"texts", "sessions", "metadata", "turns", "events", "refs", "facts", "turn_search", "title_search", "fact_search"} {
-		rows, err := s.read.QueryContext(t.Context(), "SELECT * FROM "+table)
+		rows, err := s.db.Read.QueryContext(t.Context(), "SELECT * FROM "+table)
 		must(t, err)
 		columns, err := rows.Columns()
 		must(t, err)
@@ -142,17 +143,17 @@ func prepared(t *testing.T, before func(context.Context, *Store) error) *Store {
 func writesOf(t *testing.T, before, run func(context.Context, *Store) error) (found []write) {
 	t.Helper()
 	s, ctx := prepared(t, before), t.Context()
-	_, err := s.write.ExecContext(ctx, "CREATE TEMP TABLE writes (what, tabl, UNIQUE (what, tabl))")
+	_, err := s.db.Write.ExecContext(ctx, "CREATE TEMP TABLE writes (what, tabl, UNIQUE (what, tabl))")
 	must(t, err)
 	for _, table := range []string{"texts", "sessions", "metadata", "turns", "events", "refs", "facts"} {
 		for _, what := range []string{"INSERT", "UPDATE", "DELETE"} {
-			_, err := s.write.ExecContext(ctx, fmt.Sprintf(
+			_, err := s.db.Write.ExecContext(ctx, fmt.Sprintf(
 				"CREATE TEMP TRIGGER %[1]s_%[2]s AFTER %[1]s ON main.%[2]s BEGIN INSERT OR IGNORE INTO writes VALUES ('%[1]s', '%[2]s'); END", what, table))
 			must(t, err)
 		}
 	}
 	must(t, run(ctx, s))
-	found, err = rowsIn(ctx, s.write, s.path, "test", func(rows *sql.Rows) (w write, err error) {
+	found, err = sqlstore.Collect(ctx, s.db.Write.QueryContext, func(rows *sql.Rows) (w write, err error) {
 		err = rows.Scan(&w.what, &w.table)
 		return w, err
 	}, "SELECT * FROM temp.writes")
@@ -163,8 +164,10 @@ func writesOf(t *testing.T, before, run func(context.Context, *Store) error) (fo
 // TestChangesAreWholeOrNotAtAll has each operation fail at each kind of write
 // within it, and then succeed.
 func TestChangesAreWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	for name, op := range operations {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			writes := writesOf(t, op.before, op.run)
 			if len(writes) == 0 {
 				t.Fatal("it writes nothing")
@@ -172,11 +175,11 @@ func TestChangesAreWholeOrNotAtAll(t *testing.T) {
 			s, ctx := prepared(t, op.before), t.Context()
 			before := snapshot(t, s)
 			for _, w := range writes {
-				_, err := s.write.ExecContext(ctx, fmt.Sprintf(
+				_, err := s.db.Write.ExecContext(ctx, fmt.Sprintf(
 					"CREATE TEMP TRIGGER fault AFTER %s ON main.%s BEGIN SELECT RAISE(ABORT, 'injected'); END", w.what, w.table))
 				must(t, err)
 				failed := op.run(ctx, s)
-				_, err = s.write.ExecContext(ctx, "DROP TRIGGER fault")
+				_, err = s.db.Write.ExecContext(ctx, "DROP TRIGGER fault")
 				must(t, err)
 				if failed == nil || !strings.Contains(failed.Error(), "injected") || !strings.Contains(failed.Error(), s.path) {
 					t.Errorf("%s of %s: %v", w.what, w.table, failed)
@@ -194,13 +197,14 @@ func TestChangesAreWholeOrNotAtAll(t *testing.T) {
 
 // TestFullDisk gives a turn one page more each time, until it has enough.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	ctx := t.Context()
 	var pages int
-	must(t, s.write.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
+	must(t, s.db.Write.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
 	limit := func(pages int) {
 		t.Helper()
-		_, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
+		_, err := s.db.Write.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
 		must(t, err)
 	}
 	fits, history := 0, 0
@@ -232,10 +236,11 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestConnectionsAreSet(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for db, want := range map[*sql.DB]string{
-		s.write: "wal 2 1 100 1 0",
-		s.read:  "wal 2 1 10000 0 1",
+		s.db.Write: "wal 2 1 100 1 0",
+		s.db.Read:  "wal 2 1 10000 0 1",
 	} {
 		var set []any
 		for _, pragma := range []string{"journal_mode", "synchronous", "foreign_keys", "busy_timeout", "secure_delete", "query_only"} {
@@ -251,8 +256,9 @@ func TestConnectionsAreSet(t *testing.T) {
 
 // TestAnotherProcessWritesForLong has a transaction that does not end.
 func TestAnotherProcessWritesForLong(t *testing.T) {
+	t.Parallel()
 	s := open(t)
-	s.patience = busyPause
+	s.db.Patience = busyPause
 	other, err := connect(s.path, patience, url.Values{"_txlock": {"immediate"}})
 	must(t, err)
 	defer other.Close()
@@ -268,13 +274,13 @@ func TestAnotherProcessWritesForLong(t *testing.T) {
 		if err := do(t.Context()); err == nil || !strings.Contains(err.Error(), "another process has been writing to the store "+s.path+" for long") {
 			t.Errorf("%s: %v", what, err)
 		}
-		s.patience = time.Hour
+		s.db.Patience = time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), busyPause)
 		if err := do(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s that is cancelled: %v", what, err)
 		}
 		cancel()
-		s.patience = busyPause
+		s.db.Patience = busyPause
 	}
 	must(t, tx.Rollback())
 	_, err = s.AddFact(t.Context(), "u", "f")
@@ -282,39 +288,43 @@ func TestAnotherProcessWritesForLong(t *testing.T) {
 }
 
 func TestMigration(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	ctx := t.Context()
-	steps, err := schema()
-	must(t, err)
-	with := func(more ...string) func() ([]string, error) {
-		return func() ([]string, error) { return append(steps[:len(steps):len(steps)], more...), nil }
+	to := func(more ...string) error {
+		steps := sqlstore.Steps{}
+		for i, step := range more {
+			steps[sqlstore.Version+i] = step
+		}
+		return migrate(ctx, s.db.Write, steps, sqlstore.Version+len(more))
 	}
 	version := func() int {
 		t.Helper()
-		v, err := versionOf(ctx, s.write)
+		v, err := versionOf(ctx, s.db.Write)
 		must(t, err)
 		return v
 	}
-	must(t, migrate(ctx, s.write, with()))
-	if got := version(); got != len(steps) {
-		t.Errorf("version %d, want %d", got, len(steps))
+	must(t, to())
+	if got := version(); got != sqlstore.Version {
+		t.Errorf("version %d, want %d", got, sqlstore.Version)
 	}
-	if err := migrate(ctx, s.write, with("CREATE TABLE more (x)", "CREATE TABLE more (x)")); err == nil {
+	if err := to("CREATE TABLE more (x)", "CREATE TABLE more (x)"); err == nil {
 		t.Error("a step that fails was taken")
 	}
-	if got := version(); got != len(steps) {
-		t.Errorf("version %d after a step that failed, want %d", got, len(steps))
+	if got := version(); got != sqlstore.Version {
+		t.Errorf("version %d after a step that failed, want %d", got, sqlstore.Version)
 	}
-	must(t, migrate(ctx, s.write, with("CREATE TABLE more (x)", "CREATE TABLE yet_more (x)")))
-	if got := version(); got != len(steps)+2 {
-		t.Errorf("version %d, want %d", got, len(steps)+2)
+	must(t, to("CREATE TABLE more (x)", "CREATE TABLE yet_more (x)"))
+	if got := version(); got != sqlstore.Version+2 {
+		t.Errorf("version %d, want %d", got, sqlstore.Version+2)
 	}
-	if err := migrate(ctx, s.write, with()); !errors.Is(err, errNewer) {
+	if err := to(); !errors.Is(err, errNewer) {
 		t.Errorf("a newer file: %v", err)
 	}
 }
 
 func TestCheckFindsDamage(t *testing.T) {
+	t.Parallel()
 	for want, statement := range map[string]string{
 		"is not what was stored":             "UPDATE texts SET data = CAST('x' AS BLOB) WHERE id = (SELECT max(id) FROM texts WHERE data = CAST('a text' AS BLOB))",
 		"no text is stored under":            "PRAGMA foreign_keys = 0; DELETE FROM refs; DELETE FROM texts WHERE id = (SELECT answer FROM turns); INSERT INTO turn_search (turn_search) VALUES ('rebuild')",
@@ -329,7 +339,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		must(t, event(ctx, s, "s", 1, "a text"))
 		must(t, s.End(ctx, "s", 1, done))
 		must(t, s.Check(ctx))
-		_, err = s.write.ExecContext(ctx, statement)
+		_, err = s.db.Write.ExecContext(ctx, statement)
 		must(t, err)
 		if err := s.Check(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("after %s: %v, want %q", statement, err, want)

@@ -65,22 +65,19 @@ const (
 )
 
 // hold takes the lock of a session, or returns ErrBusy.
-func (s *Store) hold(ctx context.Context, id string) (*fileLock, error) {
+func (h *holds) hold(ctx context.Context, id string) (*fileLock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := sessions.CheckID(id); err != nil {
-		return nil, err
-	}
 	for try := 1; ; try++ {
-		lock, err := tryLock(s.lockPath(id))
+		lock, err := tryLock(lockPath(h.path, id))
 		if err != nil {
-			return nil, fault(s.path, "lock a session", err)
+			return nil, fault(h.path, "lock a session", err)
 		}
 		if lock != nil {
 			return lock, nil
 		}
-		if try == lockTries || s.runs(id) {
+		if try == lockTries || h.runs(id) {
 			return nil, sessions.ErrBusy
 		}
 		select {
@@ -91,14 +88,7 @@ func (s *Store) hold(ctx context.Context, id string) (*fileLock, error) {
 	}
 }
 
-func (s *Store) lockPath(id string) string {
+func lockPath(store, id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return fmt.Sprintf("%s-lock-%s", s.path, hex.EncodeToString(sum[:8]))
-}
-
-// runs says that a turn of this Store holds a session.
-func (s *Store) runs(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.running[id] != nil
+	return fmt.Sprintf("%s-lock-%s", store, hex.EncodeToString(sum[:8]))
 }

@@ -12,6 +12,7 @@ import (
 // TestOneHoldsALock has many take a lock and let go of it, whose file comes and
 // goes meanwhile.
 func TestOneHoldsALock(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	var holders, taken atomic.Int32
 	var group sync.WaitGroup

@@ -18,6 +18,7 @@ func longSession(t testing.TB, s *sqlite.Store, id string, turns int) {
 // TestLongSessionsTakeNoMoreSpace adds turns to a session of 10,000 turns and to one
 // of 10, in the same file. BenchmarkTurn shows that they take no more time.
 func TestLongSessionsTakeNoMoreSpace(t *testing.T) {
+	t.Parallel()
 	length := 10_000
 	if underRace() {
 		length = 500

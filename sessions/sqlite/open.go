@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,40 +13,17 @@ import (
 	"time"
 
 	codes "modernc.org/sqlite/lib"
-)
 
-//go:embed schema
-var schemaFiles embed.FS
+	"github.com/massgen/massgen/sessions/sqlstore"
+)
 
 // applicationID marks a file as a store: "mass" as a big-endian number.
 const applicationID = 0x6d617373
 
-// schema returns the statements that lead from each version to the next: the
-// first makes a store of an empty file.
-func schema() ([]string, error) {
-	var steps []string
-	for {
-		name := fmt.Sprintf("schema/%d.sql", len(steps)+1)
-		text, err := schemaFiles.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return steps, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, string(text))
-	}
-}
-
-// migrate brings a database up to the schema's version, all of it or nothing. One
-// that is newer is refused.
-func migrate(ctx context.Context, db *sql.DB, schema func() ([]string, error)) error {
-	steps, err := schema()
-	if err != nil {
-		return err
-	}
+// migrate brings a database up to a version, all of it or nothing. One that is newer is refused.
+func migrate(ctx context.Context, db *sql.DB, steps sqlstore.Steps, newest int) error {
 	version, err := versionOf(ctx, db)
-	if err != nil || version == len(steps) {
+	if err != nil || version == newest {
 		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
@@ -58,15 +34,17 @@ func migrate(ctx context.Context, db *sql.DB, schema func() ([]string, error)) e
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	if version > len(steps) {
-		return newerError(version, len(steps))
+	if version > newest {
+		return newerError(version, newest)
 	}
-	for ; version < len(steps); version++ {
-		if _, err := tx.ExecContext(ctx, steps[version]); err != nil {
-			return fmt.Errorf("go from version %d to %d: %w", version, version+1, err)
-		}
+	exec := func(statements string) error {
+		_, err := tx.ExecContext(ctx, statements)
+		return err
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version)); err != nil {
+	if err := steps.Apply(dialect("", 0), version, newest, exec); err != nil {
+		return err
+	}
+	if err := exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, newest)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -167,13 +145,11 @@ func inspectOnce(ctx context.Context, path string) (err error) {
 	if application != applicationID {
 		return foreignError(path)
 	}
-	steps, err := schema()
 	switch {
-	case err != nil:
 	case version < 1: // no store was ever without one
 		err = fmt.Errorf("%w (its version is %d)", errDamaged, version)
-	case version > len(steps):
-		err = newerError(version, len(steps))
+	case version > sqlstore.Version:
+		err = newerError(version, sqlstore.Version)
 	}
 	return fault(path, "open", err)
 }
@@ -268,7 +244,7 @@ func fill(ctx context.Context, path string) error {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	err = migrate(ctx, db, schema)
+	err = migrate(ctx, db, steps(), sqlstore.Version)
 	if err == nil {
 		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 	}

@@ -85,6 +85,7 @@ func foreign(t *testing.T, statements string) (data, log []byte) {
 }
 
 func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
+	t.Parallel()
 	good := oneTurn(t)
 	newer := slices.Clone(good)
 	newer[63] = 99 // the last byte of user_version
@@ -119,7 +120,7 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 			write(inWAL, 0o600)(t, path)
 			write(log, 0o600)(t, path+"-wal")
 		}, "is no store of massgen"},
-		"newer":                 {write(newer, 0o600), "was written by a newer massgen (it has version 99, and this one knows 1): update massgen"},
+		"newer":                 {write(newer, 0o600), "was written by a newer massgen (it has version 99, and this one knows 4): update massgen"},
 		"version below zero":    {write(below, 0o600), "is damaged: put a copy from before in its place, or move it away to begin a new one (its version is -1)"},
 		"without a version":     {write(without, 0o600), "is damaged"},
 		"cut by half":           {write(good[:len(good)/2], 0o600), "is damaged"},
@@ -143,6 +144,7 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 		}, "is a folder: name a file in it"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			path := filepath.Join(dir, "sessions.db")
 			c.make(t, path)
@@ -186,6 +188,7 @@ func withLog(t *testing.T) (data, log []byte) {
 
 // TestStoreWithALogIsOpened: what a killed process has left is no damage.
 func TestStoreWithALogIsOpened(t *testing.T) {
+	t.Parallel()
 	data, log := withLog(t)
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	for name, content := range map[string][]byte{path: data, path + "-wal": log} {
@@ -216,6 +219,7 @@ func TestFolderThatCannotBeMade(t *testing.T) {
 
 // TestDamageWithin has a file whose first page is good and whose others are not.
 func TestDamageWithin(t *testing.T) {
+	t.Parallel()
 	data := oneTurn(t)
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	for at := 4096; at+4096 <= len(data); at += 4096 {
@@ -235,6 +239,7 @@ func TestDamageWithin(t *testing.T) {
 }
 
 func TestStoreIsMadeWhereThereIsNone(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"made/for it/c.db", "odd ?name#with%20all;of&it=é.json", "empty.db"} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -269,6 +274,7 @@ func TestStoreIsMadeWhereThereIsNone(t *testing.T) {
 // TestOneFileByTwoNames begins two turns of one session, in stores that were
 // opened by different names of one file.
 func TestOneFileByTwoNames(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir())
 	link := filepath.Join(t.TempDir(), "link.db")
 	if err := os.Symlink(s.Path(), link); err != nil {
@@ -288,6 +294,7 @@ func TestOneFileByTwoNames(t *testing.T) {
 }
 
 func TestManyMakeOneStore(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "sessions.db")
 	const all = 8
 	errs := make(chan error, all)
@@ -321,6 +328,7 @@ func TestManyMakeOneStore(t *testing.T) {
 }
 
 func TestDeletedTextsAreNotInTheFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir)
 	for _, id := range []string{"keep", "secret"} {

@@ -50,7 +50,7 @@ func writeTurns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := sqlite.Open(ctx, filepath.Join(os.Getenv(writerDir), "state", "sessions.db"))
+	s, err := sqlite.OpenPatiently(ctx, filepath.Join(os.Getenv(writerDir), "state", "sessions.db"))
 	if err != nil {
 		return err
 	}
@@ -180,13 +180,17 @@ func stored(t *testing.T, s *sqlite.Store) map[turn]bool {
 }
 
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	program := writerProgram(t)
 	for name, test := range map[string]func(*testing.T, string){
 		"two write at once":           twoWriteAtOnce,
 		"killed at any moment":        killedAtAnyMoment,
 		"killed as the store is made": killedWhileTheStoreIsMade,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, program) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, program)
+		})
 	}
 }
 

@@ -24,5 +24,6 @@ func open(t testing.TB, dir string) *sqlite.Store {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.RunLasting(t, func(t *testing.T, dir string) storetest.Store { return open(t, dir) })
 }

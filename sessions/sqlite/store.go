@@ -1,18 +1,19 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"modernc.org/sqlite"
 
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 // A write waits for another process's for so long, and looks every busyPause
@@ -22,25 +23,18 @@ const (
 	busyPause = 100 * time.Millisecond
 )
 
-// Store is a store of sessions in one file. It is safe for concurrent use, and so
-// is the file: by other Stores and in other processes.
+// Store is a store of sessions in one file. It is safe for concurrent use, and so is the
+// file: by other Stores and in other processes.
 type Store struct {
-	path     string
-	patience time.Duration
-	// write has one connection, in which writes wait for their turn; read has more.
-	write, read *sql.DB
-	// text reads one text; histories are read with it, link by link.
-	text *sql.Stmt
-
-	mu      sync.Mutex
-	running map[string]*running
-	fresh   map[kernel.Ref]*fresh
-	clock   int64 // counts what Begin and Put have done
+	*sqlstore.Store
+	path  string
+	db    *sqlstore.DB
+	holds *holds
 }
 
-// Open opens the store in a file, which is made if it is not there or empty. A
-// file that is no store, or one that this program cannot use, is left as it was,
-// and the error says what to do about it.
+// Open opens the store in a file, which is made if it is not there or empty. A file that is
+// no store, or one that this program cannot use, is left as it was, and the error says what
+// to do about it.
 func Open(ctx context.Context, path string) (*Store, error) {
 	return openWithin(ctx, path, patience)
 }
@@ -58,23 +52,25 @@ func openWithin(ctx context.Context, path string, wait time.Duration) (*Store, e
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, fault(path, "open", err)
 	}
-	s := &Store{path: path, patience: wait, running: map[string]*running{}, fresh: map[kernel.Ref]*fresh{}}
-	if s.write, err = connect(path, busyPause, url.Values{"_txlock": {"immediate"}, "_pragma": {"secure_delete(1)"}}); err != nil {
+	// One connection, in which writes wait for their turn.
+	write, err := connect(path, busyPause, url.Values{"_txlock": {"immediate"}, "_pragma": {"secure_delete(1)"}})
+	if err != nil {
 		return nil, fault(path, "open", err)
 	}
-	s.write.SetMaxOpenConns(1)
-	if s.read, err = connect(path, patience, url.Values{"_query_only": {"1"}}); err != nil {
-		return nil, errors.Join(fault(path, "open", err), s.write.Close())
+	write.SetMaxOpenConns(1)
+	read, err := connect(path, patience, url.Values{"_query_only": {"1"}})
+	if err != nil {
+		return nil, errors.Join(fault(path, "open", err), write.Close())
 	}
-	s.read.SetMaxOpenConns(readers)
-	s.read.SetMaxIdleConns(readers)
-	if err := s.patiently(ctx, func() error { return migrate(ctx, s.write, schema) }); err != nil {
-		return nil, errors.Join(fault(path, "open", err), s.Close())
+	read.SetMaxOpenConns(readers)
+	read.SetMaxIdleConns(readers)
+	texts := &texts{fresh: map[kernel.Ref]*fresh{}}
+	db := sqlstore.NewDB(dialect(path, wait), texts, write, read)
+	if err := db.Patiently(ctx, func() error { return migrate(ctx, write, steps(), sqlstore.Version) }); err != nil {
+		return nil, errors.Join(fault(path, "open", err), db.Close())
 	}
-	if s.text, err = s.read.PrepareContext(ctx, "SELECT data FROM texts WHERE sha256 = ?"); err != nil {
-		return nil, errors.Join(fault(path, "open", err), s.Close())
-	}
-	return s, nil
+	h := &holds{path: path, db: db, texts: texts, running: map[string]*running{}}
+	return &Store{sqlstore.New(db, h, h), path, db, h}, nil
 }
 
 // readers is how many reads run side by side.
@@ -97,18 +93,39 @@ func connect(path string, wait time.Duration, parameters url.Values) (*sql.DB, e
 	return sql.OpenDB(connector), nil
 }
 
-// Close closes the file. Turns that have not ended are let go of, and count as
-// interrupted.
+// Close closes the file. Turns that have not ended are let go of, and count as interrupted.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := errors.Join(s.read.Close(), s.write.Close())
-	for id, r := range s.running {
-		err = errors.Join(err, r.lock.release())
-		delete(s.running, id)
-	}
-	return fault(s.path, "close", err)
+	return fault(s.path, "close", errors.Join(s.db.Close(), s.holds.letGoOfAll()))
 }
 
 // Path returns the file's absolute path.
 func (s *Store) Path() string { return s.path }
+
+// Forget forgets a fact, or returns ErrNoFact. Its bytes are overwritten.
+func (s *Store) Forget(ctx context.Context, id int64) error {
+	if err := s.Store.Forget(ctx, id); err != nil {
+		return err
+	}
+	return emptyLog(ctx, s.db)
+}
+
+// Compact makes the file as small as it can be, and the search indexes anew. Other writes
+// wait meanwhile.
+func (s *Store) Compact(ctx context.Context) error {
+	err := s.db.Change(ctx, "compact", func(w *sqlstore.Tx) {
+		w.Exec("DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM refs WHERE text = texts.id)")
+		for _, index := range searchIndexes() {
+			w.Exec(fmt.Sprintf("INSERT INTO %s (%s) VALUES ('rebuild')", index, index))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = s.db.Patiently(ctx, func() error {
+		_, err := s.db.Write.ExecContext(ctx, "VACUUM")
+		return err
+	})
+	return cmp.Or(fault(s.path, "compact", err), emptyLog(ctx, s.db))
+}
+
+func searchIndexes() []string { return []string{"turn_search", "title_search", "fact_search"} }

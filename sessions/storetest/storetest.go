@@ -39,7 +39,7 @@ type Turns interface {
 
 // Journals are what happened in turns.
 type Journals interface {
-	Append(ctx context.Context, id string, turn int, event []byte) error
+	Append(ctx context.Context, id string, turn int, events ...[]byte) error
 	Journal(ctx context.Context, id string, turn int) ([][]byte, error)
 }
 
@@ -119,11 +119,12 @@ type Copies interface {
 	Check(ctx context.Context) error
 }
 
-// Run tests the stores that open makes, each empty. After each test the store
-// must be undamaged.
+// Run tests the stores that open makes, each empty, several at once. After each test the
+// store must be undamaged.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for name, test := range suite() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := world{t, open(t)}
 			test(w)
 			w.ok(w.Check(t.Context()))
@@ -138,6 +139,7 @@ func RunLasting(t *testing.T, open func(t *testing.T, dir string) Store) {
 	Run(t, func(t *testing.T) Store { return open(t, t.TempDir()) })
 	for name, test := range lasting() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			test(world{t, open(t, dir)}, func() world { return world{t, open(t, dir)} })
 		})

@@ -28,7 +28,7 @@ func (p *player) next(effects []machine.Effect) (next request, ok bool) {
 		return next, false
 	}
 	next = p.in
-	next.Played = &played{Number: p.number, Events: p.journal.events, Machine: state, Wake: p.wake, Interrupted: p.cut, Tools: p.home, Unattended: p.unattended}
+	next.Played = &played{Number: p.number, Events: p.journal.events, Machine: state, Wake: p.wake, Clock: p.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.unattended}
 	for _, e := range effects {
 		next.Played.Effects = append(next.Played.Effects, effectOf(e))
 	}
@@ -42,6 +42,7 @@ func (p *player) takeUp(last played) ([]machine.Effect, error) {
 	}
 	p.number, p.journal.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
 	p.unattended = last.Unattended
+	p.clock = last.Clock
 	if last.Wake > 0 {
 		p.wakeAt(last.Wake)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
@@ -187,7 +188,7 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 	const pause = time.Second
 	for ctx.Err() == nil {
 		err := r.signal(ctx, decideSignal, d)
-		if err == nil || errors.Is(err, coordinator.ErrOver) {
+		if err == nil || errors.Is(err, driver.ErrOver) {
 			return nil
 		}
 		if !isAway(err) && ctx.Err() == nil {

@@ -41,13 +41,11 @@ type asking struct {
 func askedKey() machine.Key { return machine.Key{Round: 1, Purpose: machine.Tool} }
 
 func newAsking() *asking {
-	var suite testsuite.WorkflowTestSuite
-	a := &asking{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), onJournal: func(turn.Event) {}, slow: func(machine.Key) bool { return false }}
+	a := &asking{TestWorkflowEnvironment: newEnvironment(), onJournal: func(turn.Event) {}, slow: func(machine.Key) bool { return false }}
 	a.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{prepareName: a.prepare, performName: a.perform, journalName: a.journal, concludeName: a.conclude, finishName: a.finish} {
 		a.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
-	a.SetTestTimeout(time.Minute)
 	return a
 }
 

@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -287,18 +288,18 @@ func (r *remote) Number() int { return r.number }
 
 func (r *remote) Interrupt(ctx context.Context) error {
 	err := r.signal(ctx, interruptSignal, interruption{r.number})
-	if err == nil || errors.Is(err, coordinator.ErrOver) {
+	if err == nil || errors.Is(err, driver.ErrOver) {
 		return nil
 	}
 	return fmt.Errorf("interrupt the turn: %w", err)
 }
 
-// signal tells the workflow something. It returns coordinator.ErrOver when the turn is.
+// signal tells the workflow something. It returns driver.ErrOver when the turn is.
 func (r *remote) signal(ctx context.Context, name string, value any) error {
 	err := r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", name, value)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return coordinator.ErrOver
+		return driver.ErrOver
 	}
 	return err
 }

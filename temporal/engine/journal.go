@@ -70,7 +70,7 @@ func (p *player) take() ([]machine.Effect, error) {
 		return nil, err
 	}
 	h := j.inbox[0]
-	ev := h.event(now(p.root))
+	ev := h.event(p.now())
 	if ev == nil || j.catchUp(ev) {
 		h.taken(j)
 		return nil, nil

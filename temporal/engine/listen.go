@@ -27,6 +27,7 @@ func (p *player) listen(ctx workflow.Context) error {
 		}
 	})
 	p.hearNotes()
+	p.hearPauses()
 	p.listenForWords()
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),

@@ -83,5 +83,5 @@ func (p *player) hearNote(ctx workflow.Context, note kernel.Ref) {
 
 // hasNotes says that there are notes that are not in the inbox yet.
 func (p *player) hasNotes() bool {
-	return p.hearing || workflow.GetSignalChannel(p.root, noteSignal).Len() > 0
+	return p.hearing || workflow.GetSignalChannel(p.root, noteSignal).Len() > 0 || workflow.GetSignalChannel(p.root, pauseSignal).Len() > 0
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/backends"
@@ -56,7 +57,9 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
 	env.SetWorkerStopChannel(store.end)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
 	h := &hands{panel: panel, as: func(string) Store { return store }}
 	env.RegisterActivity(h.prepare)
 	once := workflow.ActivityOptions{

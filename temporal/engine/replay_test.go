@@ -11,8 +11,8 @@ import (
 )
 
 // TestRecordedHistoriesReplay: a turn that was begun by the program as it was goes on with
-// the program as it is. They are recorded by scripts/temporal.sh -run Same
-// ./cmd/massgen-temporal -update-histories, in the commit that means to change them.
+// the program as it is. They are recorded by scripts/temporal.sh ./cmd/massgen-temporal
+// -kill-everywhere -update-histories, in the commit that means to change them.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/histories/*.json")
 	if err != nil || len(files) < 5 {

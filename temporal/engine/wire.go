@@ -32,6 +32,7 @@ const (
 	settleUpdate    = "settle"
 	interruptSignal = "interrupt"
 	noteSignal      = "note"
+	pauseSignal     = "pause"
 	attendSignal    = "attend"
 	decideSignal    = "decide"
 	progressQuery   = "progress"
@@ -97,6 +98,7 @@ type played struct {
 	Effects []effect `json:"effects"`
 	// Wake is when the machine wants to be woken, 0 for never.
 	Wake        kernel.Time `json:"wake,omitempty"`
+	Clock       clock       `json:"clock,omitzero"`
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Tools       home        `json:"tools"`
 	Unattended  bool        `json:"unattended,omitempty"`

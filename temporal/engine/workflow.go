@@ -27,6 +27,7 @@ type player struct {
 	ctx     map[int]workflow.Context // by agent
 	cancel  map[int]workflow.CancelFunc
 	wake    kernel.Time
+	clock   clock
 	unwake  workflow.CancelFunc
 	permits map[machine.Key]*permit
 	tries   map[machine.Key]int // of calls whose worker was lost
@@ -172,6 +173,8 @@ func (p *player) feed(ev turn.Event) ([]machine.Effect, error) {
 			p.cancel[c.Agent]()
 		case turn.Wake:
 			p.wakeAt(c.At)
+		case turn.Clock:
+			p.setClock(c.Runs)
 		case turn.Finish:
 			p.over = true
 		case turn.Granted:
@@ -199,10 +202,13 @@ func (p *player) wakeAt(at kernel.Time) {
 		p.unwake()
 	}
 	p.wake = at
+	if p.clock.Stopped > 0 {
+		return
+	}
 	ctx, cancel := workflow.WithCancel(p.root)
 	p.unwake = cancel
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		rest := time.Duration(at-now(ctx)) * time.Millisecond
+		rest := time.Duration(at-p.now()) * time.Millisecond
 		if err := workflow.Sleep(ctx, rest); err == nil {
 			p.wake = 0
 			p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Woke{At: at} }})

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -102,8 +103,17 @@ func passes(err error) bool {
 		return true
 	case "":
 		var network net.Error
-		return !errors.Is(err, errUnsure) && (pgconn.SafeToRetry(err) || errors.As(err, &network) ||
+		return !errors.Is(err, errUnsure) && (pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) || errors.As(err, &network) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 	}
 	return false
+}
+
+// unsure is the error of a commit. If the server has not answered, nobody knows whether it
+// was done.
+func unsure(err error) error {
+	if codeOf(err) != "" {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnsure, err)
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,7 @@ func TestFaults(t *testing.T) {
 		"a damaged file":         {code("XX001"), "is damaged", false},
 		"a cut connection":       {fmt.Errorf("read: %w", io.ErrUnexpectedEOF), "has failed", true},
 		"a connection that ends": {&net.OpError{Op: "write", Err: errors.New("broken pipe")}, "has failed", true},
+		"a connection was gone":  {driver.ErrBadConn, "has failed", true},
 		"a commit without reply": {fmt.Errorf("%w: %w", errUnsure, io.ErrUnexpectedEOF), "nobody knows", false},
 		"anything else":          {errors.New("words"), "has failed (words)", false},
 	} {

@@ -146,6 +146,7 @@ func expire(t *testing.T, s *postgres.Store) {
 
 // TestLeasesAreProlonged has a session held for many times its lease.
 func TestLeasesAreProlonged(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	other := open(t, t.TempDir())
 	s := beating(t, schemaOf(t, other))
@@ -175,6 +176,7 @@ func TestLeasesAreProlonged(t *testing.T) {
 // TestNobodyAtWork: what an owner holds who is at work in several processes is kept up while
 // somebody is, and free a lease later: its turn may have been given up.
 func TestNobodyAtWork(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	other := open(t, t.TempDir())
 	const lease = time.Second
@@ -366,6 +368,7 @@ func TestTextsOfOwnersWhoNeverCameBack(t *testing.T) {
 // TestTextsThatComeAndGo has turns name a text while sessions that named it are
 // deleted.
 func TestTextsThatComeAndGo(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := open(t, t.TempDir())
 	var group sync.WaitGroup

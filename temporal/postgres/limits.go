@@ -158,7 +158,7 @@ func (l *limiter) end(e ending) {
 	l.endsMu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), l.endPatience)
 	defer cancel()
-	_ = l.patiently(ctx, func() error { return l.writeEnds(ctx) }) // what is left is written later
+	_ = l.db.Patiently(ctx, func() error { return l.writeEnds(ctx) }) // what is left is written later
 }
 
 // writeEnds writes what attempts came to. Doing that again changes nothing.
@@ -215,7 +215,7 @@ func (s *server) prolongAttempts(ctx context.Context) error {
 // not pass. It is done again also if nobody knows whether it was.
 func (s *server) persistently(ctx context.Context, do func(context.Context) error) error {
 	for {
-		err := s.patiently(ctx, func() error {
+		err := s.db.Patiently(ctx, func() error {
 			try, cancel := context.WithTimeout(ctx, patience) // a connection that is parted would wait for minutes
 			defer cancel()
 			return do(try)

@@ -24,7 +24,11 @@ import (
 	"github.com/massgen/massgen/temporal/postgres"
 )
 
+// longMinute is a minute of limits in which nothing flows in that a test would see.
+const longMinute = 24 * time.Hour
+
 func TestLimiters(t *testing.T) {
+	t.Parallel()
 	limitertest.Run(t, limitertest.Suite{
 		Open: func(t *testing.T, l retry.Limits, minute time.Duration) [2]retry.Limiter {
 			one := open(t, t.TempDir())
@@ -41,7 +45,7 @@ func TestLimiters(t *testing.T) {
 			}
 			return at
 		},
-		Short: time.Second, Long: time.Hour,
+		Short: time.Second, Long: longMinute,
 		Seeds: 3,
 	})
 }
@@ -68,6 +72,7 @@ func mayNot(t *testing.T, l retry.Limiter, tokens int) {
 
 // TestPlacesOfTheDead are free when their lease is over, those of the living are kept.
 func TestPlacesOfTheDead(t *testing.T) {
+	t.Parallel()
 	living := open(t, t.TempDir())
 	dead := another(t, schemaOf(t, living), time.Hour)
 	postgres.Part(dead)
@@ -111,7 +116,7 @@ func TestManyTakeAtOnce(t *testing.T) {
 			var taken atomic.Int64
 			var wg sync.WaitGroup
 			for range 4 {
-				l := postgres.LimiterFor(s, "account", limits, 24*time.Hour)
+				l := postgres.LimiterFor(s, "account", limits, longMinute)
 				wg.Go(func() {
 					for ctx.Err() == nil {
 						if _, err := l.Reserve(ctx, 1); err == nil {
@@ -161,7 +166,7 @@ func TestAccountsAreApart(t *testing.T) {
 func TestBookedOnce(t *testing.T) {
 	ctx := t.Context()
 	s := open(t, t.TempDir())
-	may(t, postgres.LimiterFor(s, "account", retry.Limits{RequestsPerMinute: 40, TokensPerMinute: 400}, time.Hour), 10)
+	may(t, postgres.LimiterFor(s, "account", retry.Limits{RequestsPerMinute: 40, TokensPerMinute: 400}, longMinute), 10)
 	conn, err := pgx.Connect(ctx, address(t, schemaOf(t, s)))
 	ok(t, err)
 	defer func() { ok(t, conn.Close(context.WithoutCancel(ctx))) }()
@@ -189,19 +194,20 @@ func TestBookedOnce(t *testing.T) {
 // TestLimitsWhileTheDatabaseIsAway: nothing passes, a wait can be cancelled, and what was
 // not written is when the database is back.
 func TestLimitsWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir())
 	way := newWay(t)
 	parted, err := postgres.Open(t.Context(), way.address(t, schemaOf(t, s)))
 	ok(t, err)
 	t.Cleanup(func() { ok(t, parted.Close()) })
 	limits := retry.Limits{TokensPerMinute: 120} // the bucket holds 30
-	l := postgres.LimiterFor(parted, "account", limits, time.Hour)
+	l := postgres.LimiterFor(parted, "account", limits, longMinute)
 	r := may(t, l, 30)
 	way.shut()
 	r.Settle(&backends.Usage{OutputTokens: 2})
 	mayNot(t, l, 1)
-	mayNot(t, postgres.LimiterFor(s, "account", limits, time.Hour), 1)
-	fresh := postgres.LimiterFor(parted, "another", limits, time.Hour)
+	mayNot(t, postgres.LimiterFor(s, "account", limits, longMinute), 1)
+	fresh := postgres.LimiterFor(parted, "another", limits, longMinute)
 	mayNot(t, fresh, 1)
 	passed := make(chan error, 1)
 	go func() {

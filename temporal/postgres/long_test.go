@@ -10,6 +10,7 @@ import (
 // TestLongSessionsTakeNoMoreSpace adds turns to a session of 1,000 turns and to one of
 // 10.
 func TestLongSessionsTakeNoMoreSpace(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := open(t, t.TempDir())
 	stored := func() int64 {

@@ -2,18 +2,14 @@ package postgres
 
 import (
 	"context"
-	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-)
 
-//go:embed schema
-var schemaFiles embed.FS
+	"github.com/massgen/massgen/sessions/sqlstore"
+)
 
 // oldestServer is the oldest version of PostgreSQL that the statements are for.
 const oldestServer = 12
@@ -21,22 +17,6 @@ const oldestServer = 12
 // creation is the lock of whoever makes a store, or brings one up to date: "mass" as a
 // big-endian number. There is no table yet whose number could be taken.
 const creation = 0x6d617373
-
-// allSteps returns the statements that lead from each version to the next: the first
-// makes a store of an empty schema.
-func allSteps() ([]string, error) {
-	var all []string
-	for {
-		text, err := schemaFiles.ReadFile(fmt.Sprintf("schema/%d.sql", len(all)+1))
-		if errors.Is(err, fs.ErrNotExist) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, string(text))
-	}
-}
 
 // prepare makes the store if it is not there, and brings an old one up to date. One
 // that is newer, and what is no store, is refused.
@@ -49,15 +29,11 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	if err := suits(conn.Conn()); err != nil {
 		return err
 	}
-	steps, err := allSteps()
-	if err != nil {
-		return err
-	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
-	if err != nil || version == len(steps) {
+	if err != nil || version == sqlstore.Version {
 		return err
 	}
-	return pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema, steps) })
+	return pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema) })
 }
 
 // suits says what is wrong with a server for a store.
@@ -103,8 +79,8 @@ func versionOf(ctx context.Context, db querier, schema string) (version int, err
 	return version, nil
 }
 
-// migrate brings a store up to the last step. Whoever else is about to do so waits.
-func migrate(ctx context.Context, tx pgx.Tx, schema string, steps []string) error {
+// migrate brings a store up to date. Whoever else is about to do so waits.
+func migrate(ctx context.Context, tx pgx.Tx, schema string) error {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", creation); err != nil {
 		return err
 	}
@@ -112,8 +88,8 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string, steps []string) erro
 	if err != nil {
 		return err
 	}
-	if version > len(steps) {
-		return fmt.Errorf("%w (it has version %d, and this one knows %d)", errNewer, version, len(steps))
+	if version > sqlstore.Version {
+		return fmt.Errorf("%w (it has version %d, and this one knows %d)", errNewer, version, sqlstore.Version)
 	}
 	if version == 0 {
 		// Whoever may not make schemas can be given one that is empty.
@@ -127,15 +103,17 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string, steps []string) erro
 			}
 		}
 	}
-	for ; version < len(steps); version++ {
-		if _, err := tx.Exec(ctx, steps[version]); err != nil {
-			return fmt.Errorf("go from version %d to %d: %w", version, version+1, err)
-		}
+	err = steps().Apply(dialect(""), version, sqlstore.Version, func(statements string) error {
+		_, err := tx.Exec(ctx, statements)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if err := addMissingWords(ctx, tx); err != nil {
 		return fmt.Errorf("keep the words of turns that were given up: %w", err)
 	}
-	_, err = tx.Exec(ctx, "WITH old AS (DELETE FROM massgen_store) INSERT INTO massgen_store VALUES ($1)", version)
+	_, err = tx.Exec(ctx, "WITH old AS (DELETE FROM massgen_store) INSERT INTO massgen_store VALUES ($1)", sqlstore.Version)
 	return err
 }
 

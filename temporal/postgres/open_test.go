@@ -59,7 +59,7 @@ func TestAddressesThatLeadToNoStore(t *testing.T) {
 
 func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 	for name, c := range map[string]struct{ change, want string }{
-		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 3): update massgen"},
+		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 4): update massgen"},
 		"of version 0":      {"UPDATE massgen_store SET version = 0", "is damaged"},
 		"without a version": {"DELETE FROM massgen_store", "is damaged"},
 		"of another shape":  {"ALTER TABLE massgen_store RENAME version TO number", "is damaged"},
@@ -88,7 +88,7 @@ func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 func TestOldStoreIsBroughtUpToDate(t *testing.T) {
 	ctx := t.Context()
 	name := schema(t, t.TempDir())
-	first, err := os.ReadFile("schema/1.sql")
+	first, err := os.ReadFile("testdata/1.sql")
 	ok(t, err)
 	execute(t, "SET search_path = "+name+"; "+string(first)+`; INSERT INTO massgen_store VALUES (1);
 		INSERT INTO facts (owner, text, sha256, words, created) VALUES ('u', 'one fact', '', '', now())`)
@@ -181,6 +181,7 @@ func TestManyMakeOneStore(t *testing.T) {
 // TestLostConnections has the server end all connections between the steps of a turn,
 // as one does that restarts.
 func TestLostConnections(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	name := schema(t, t.TempDir())
 	s, err := postgres.Open(ctx, called(t, name, address(t, name))) // others have connections too
@@ -220,6 +221,7 @@ func TestLostConnections(t *testing.T) {
 
 // TestWordsOfLongTexts are found as far as PostgreSQL can keep them.
 func TestWordsOfLongTexts(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := open(t, t.TempDir())
 	var many strings.Builder

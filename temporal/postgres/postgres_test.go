@@ -47,6 +47,7 @@ func address(t testing.TB, schema string) string {
 	}
 	query := at.Query()
 	query.Set("search_path", schema)
+	query.Set("idle_in_transaction_session_timeout", "5min") // no process is lost that is only slow
 	at.RawQuery = query.Encode()
 	return at.String()
 }
@@ -121,12 +122,14 @@ func open(t testing.TB, place string) *postgres.Store {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.RunLasting(t, func(t *testing.T, dir string) storetest.Store { return open(t, dir) })
 }
 
 func TestDatabaseDoesAsMemoryDoes(t *testing.T) {
+	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // each makes a store
-		ok(t, checks.Value.Set("30"))
+		ok(t, checks.Value.Set("10")) // as the only parallel test that reads the flag
 		defer func() { ok(t, checks.Value.Set(checks.DefValue)) }()
 	}
 	storetest.RunAsMemory(t, func(rt *rapid.T) storetest.Store {

@@ -166,6 +166,7 @@ func stored(t *testing.T, s *postgres.Store) map[string]bool {
 // TestTwoProcessesWriteAtOnce has two processes write to one session, and each to one
 // of its own.
 func TestTwoProcessesWriteAtOnce(t *testing.T) {
+	t.Parallel()
 	const each = 200
 	s := open(t, t.TempDir())
 	one, toldByOne := writer(t, schemaOf(t, s), "one", each, time.Minute) // which is longer than any pause of a process
@@ -200,6 +201,7 @@ func TestTwoProcessesWriteAtOnce(t *testing.T) {
 // and the session of a dead one is free when its lease is over: the one after it writes
 // to the same.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	const kills = 20
 	s := open(t, t.TempDir())
 	random := rand.New(rand.NewPCG(1, 2))

@@ -1,12 +1,9 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/massgen/massgen/sessions"
 )
@@ -91,38 +88,6 @@ func match(q sessions.Query) string {
 		}
 	}
 	return strings.Join(phrases, " & ")
-}
-
-// Search returns where the words of a query are: in titles, and in questions and
-// answers, of the sessions first that were used last. limit is how many hits are
-// wanted at most; 0: all. Words are found side by side only among the first 8,000 of a
-// question or answer, and of one with a megabyte of different words only the first.
-func (s *Store) Search(ctx context.Context, query string, limit int) ([]sessions.Hit, error) {
-	q := sessions.ParseQuery(query)
-	wanted := match(q)
-	if wanted == "" {
-		return []sessions.Hit{}, ctx.Err()
-	}
-	scan := func(row pgx.CollectableRow) (h sessions.Hit, err error) {
-		var question, answer []byte
-		err = row.Scan(&h.Session, &h.Title, &h.Turn, &question, &answer)
-		h.Snippet = h.Title
-		if h.Turn > 0 {
-			h.Snippet = snippet(q[0].Words[0], string(question), string(answer))
-		}
-		return h, err
-	}
-	return rowsOf(ctx, s, "search", scan, `
-		SELECT name, title, turn, question.data, answer.data FROM (
-			SELECT id AS session, 0 AS turn, NULL AS question, NULL AS answer
-			FROM sessions WHERE title_words @@ $1::tsquery
-			UNION ALL
-			SELECT session, number, question, answer FROM turns WHERE words @@ $1::tsquery
-		) AS hits
-		JOIN sessions ON sessions.id = session
-		LEFT JOIN texts AS question ON question.sha256 = hits.question
-		LEFT JOIN texts AS answer ON answer.sha256 = hits.answer
-		ORDER BY updated DESC, name, turn LIMIT $2`, wanted, limited(limit))
 }
 
 // snippetBytes is about how much of a text a hit shows on either side of a word.

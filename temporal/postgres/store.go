@@ -13,17 +13,25 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 // Lease is how long a session is held for an owner of whom nothing is heard.
 const Lease = 15 * time.Second
 
-// Store is a store of sessions in a schema of a database. It is safe for concurrent
-// use, and so is the schema: by other Stores, in other processes and on other
-// machines.
+// Store is a store of sessions in a schema of a database. It is safe for concurrent use, and
+// so is the schema: by other Stores, in other processes and on other machines.
 type Store struct {
+	*sqlstore.Store
+	*owner
+}
+
+// owner is who holds sessions through a Store.
+type owner struct {
 	*server
-	owner string
+	id    string
 	lease time.Duration
 	// shared says that others may be at work for the same owner.
 	shared bool
@@ -32,6 +40,8 @@ type Store struct {
 // server is what the Stores of one Open share.
 type server struct {
 	pool *pgxpool.Pool
+	// db is the same database for sqlstore, with connections of pool.
+	db *sqlstore.DB
 	// name is the database, where it is, and the schema, for people.
 	name string
 
@@ -45,6 +55,12 @@ type server struct {
 	stop   func() // ends the beats, and waits
 	closed sync.Once
 }
+
+// A server that restarts, or is out of reach, is waited for so long.
+const (
+	patience = 10 * time.Second
+	pause    = 100 * time.Millisecond
+)
 
 // lostInTransaction is after how long the server lets go of what a process has locked that it
 // hears nothing of.
@@ -90,9 +106,13 @@ func open(ctx context.Context, address string, lease, every time.Duration) (*Sto
 		pool.Close()
 		return nil, fault(s.name, "open", err)
 	}
+	db := stdlib.OpenDBFromPool(pool)
+	s.db = sqlstore.NewDB(dialect(s.name), texts{s}, db, db)
 	s.beat(every)
-	return &Store{server: s, owner: rand.Text(), lease: lease}, nil
+	return newStore(&owner{server: s, id: rand.Text(), lease: lease}), nil
 }
+
+func newStore(o *owner) *Store { return &Store{sqlstore.New(o.db, leases{o}, leases{o}), o} }
 
 // schemaName is a name that needs no quotes, in SQL and in search_path.
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
@@ -110,8 +130,8 @@ func place(config *pgxpool.Config) string {
 // As returns the store for an owner who is at work in several processes: all that have
 // the same name hold the same sessions. They are held for so long after the last word
 // of any of them. The Store that As was called on closes what both use.
-func (s *Store) As(owner string, lease time.Duration) *Store {
-	return &Store{server: s.server, owner: owner, lease: lease, shared: true}
+func (s *Store) As(name string, lease time.Duration) *Store {
+	return newStore(&owner{server: s.server, id: name, lease: lease, shared: true})
 }
 
 // Close lets go of the sessions that this Store holds, whose turns count as interrupted
@@ -126,7 +146,8 @@ func (s *Store) Close() (err error) {
 		defer s.pool.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_, err = s.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner)
+		_, err = s.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner.id)
+		err = errors.Join(err, s.db.Close())
 	})
 	return fault(s.name, "let go of the sessions that are held", err)
 }

@@ -10,12 +10,13 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/mcpservers", "tests/live"},
+	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures"},
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine"},
 	{"coordinator", "agents/conversation", "agents/mcp"},
-	{"agents/workspace", "agents/permission"},
+	{"agents/workspace", "agents/permission", "coordinator/driver"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "backends/retry/limitertest"},
+	{"sessions/sqlstore"},
 	{
 		"agents/machine", "contextbuild", "sessions", "sessions/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
@@ -26,7 +27,7 @@ var layers = [][]string{
 		"agents/workspace/confine", "agents/workspace/snapshot",
 	},
 	{"backends", "coordinator/kernel", "coordinator/budget", "agents/workspace/rootfs"},
-	{"secrets", "tests/leaks"},
+	{"secrets", "tests/leaks", "tests/linear"},
 }
 
 func row(dir string) int {
@@ -93,7 +94,7 @@ var confined = map[string][]string{
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
-	"golang.org/x/sys":                       {"agents/mcp", "agents/workspace/confine", "cmd/massgen/app"},
+	"golang.org/x/sys":                       {"tests/linear", "agents/mcp", "agents/workspace/confine", "cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
 	"github.com/landlock-lsm/go-landlock":    {"agents/workspace/confine"},

@@ -33,12 +33,14 @@ func TestRequests(t *testing.T) {
 // runSuite runs the suite of the adapters, and checks every request in it.
 func runSuite(t *testing.T, s subject, schema *jsonschema.Schema) {
 	backendtest.Run(t, func(t *testing.T, settings backendtest.Settings) backendtest.Harness {
-		server := s.serve(t, func(c backendtest.Call) backendtest.Reply {
+		reply := settings.Reply
+		settings.Reply = func(c backendtest.Call) backendtest.Reply {
 			if err := check(schema, c.Body); err != nil {
 				t.Errorf("request %d: %v: %s", c.Number, err, c.Body)
 			}
-			return settings.Reply(c)
-		})
+			return reply(c)
+		}
+		server := settings.Serve(t, s.wire())
 		backend := withoutExtraBody{s.dial(t, server.BaseURL, settings)}
 		return backendtest.Harness{Backend: backend, Provider: s.name, Calls: server.Calls, AwaitIdle: server.AwaitIdle}
 	})

@@ -48,7 +48,7 @@ func subjects() []subject {
 			protocol: backendtest.Messages,
 			connect: func(baseURL string, s backendtest.Settings) (closer, error) {
 				return anthropic.New(anthropic.Config{Provider: "anthropic", BaseURL: baseURL, APIKey: s.APIKey,
-					FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout})
+					FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout, Transport: s.Transport})
 			},
 			order:   backendtest.CheckMessagesOrder,
 			signs:   true,
@@ -69,7 +69,7 @@ func subjects() []subject {
 			protocol: backendtest.GenerateContent,
 			connect: func(baseURL string, s backendtest.Settings) (closer, error) {
 				return gemini.New(gemini.Config{Provider: "gemini", BaseURL: baseURL, APIKey: s.APIKey,
-					FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout})
+					FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout, Transport: s.Transport})
 			},
 			order:   backendtest.CheckContentsOrder,
 			signs:   true,
@@ -89,7 +89,7 @@ func subjects() []subject {
 			models: []string{"gpt-4o", "gpt-5-mini", "test-model"},
 			connect: func(baseURL string, s backendtest.Settings) (closer, error) {
 				return openai.New(openai.Config{Provider: "openai", BaseURL: baseURL, APIKey: s.APIKey,
-					FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout})
+					FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout, Transport: s.Transport})
 			},
 			order: backendtest.CheckChatOrder,
 			spoilt: [][2]string{
@@ -105,12 +105,17 @@ func subjects() []subject {
 	}
 }
 
+// wire is the subject's protocol.
+func (s subject) wire() backendtest.Protocol {
+	if s.protocol == nil {
+		return backendtest.ChatCompletions()
+	}
+	return s.protocol()
+}
+
 // serve starts a server of our own in the subject's protocol.
 func (s subject) serve(t *testing.T, reply func(backendtest.Call) backendtest.Reply) *backendtest.Server {
-	if s.protocol == nil {
-		return backendtest.NewServer(t, reply)
-	}
-	return backendtest.NewProtocolServer(t, s.protocol(), reply)
+	return backendtest.NewProtocolServer(t, s.wire(), reply)
 }
 
 // dial makes the adapter for a service, until t ends.

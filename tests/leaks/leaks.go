@@ -17,8 +17,6 @@ const patience = time.Minute
 // Find returns an error that shows the goroutines that are left, but for the caller's and
 // those that the options name, once they have had a minute to end.
 func Find(options ...goleak.Option) error {
-	// Google's library starts this one when it is linked, and never ends it.
-	options = append(options, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 	for late := time.Now().Add(patience); ; {
 		if err := goleak.Find(options...); err == nil || time.Now().After(late) {
 			return err

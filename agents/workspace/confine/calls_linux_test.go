@@ -197,6 +197,7 @@ func makeHostileCalls() int {
 // TestHostileCalls makes calls of the system that no program is needed for: free, which
 // shows what they can do here, and fenced in, with and without namespaces.
 func TestHostileCalls(t *testing.T) {
+	t.Parallel()
 	free := got(t, func(p place, c Command) string { return string(p.run(c).Output) })
 	for _, i := range free {
 		t.Logf("free: %s", hostileCalls[i].name)

@@ -67,7 +67,7 @@ func (p place) command(fence *Fence, argv ...string) Command {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return Command{Path: path, Argv: argv, Dir: p.inside, Fence: fence, MaxOutput: 1 << 16, Timeout: time.Minute, Env: p.env()}
+	return Command{Path: path, Argv: argv, Dir: p.inside, Fence: fence, MaxOutput: 1 << 16, Timeout: 5 * time.Minute, Env: p.env()}
 }
 
 func (p place) run(c Command) Result {
@@ -107,6 +107,7 @@ func TestFenceIsUpHere(t *testing.T) {
 }
 
 func TestCommandWorksInside(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	r := p.run(p.command(p.fence(), "sh", "-c",
 		"set -e; mkdir -p d/e; echo hi > d/e/f; mv d/e/f g; chmod 755 g; touch -d 2001-01-01 g; ln -s g l; cat l; echo echo ran > run; chmod +x run; ./run; echo tmp > $TMPDIR/x; echo err >&2; exit 3"))
@@ -121,6 +122,7 @@ func TestCommandWorksInside(t *testing.T) {
 // TestNoDumps has a program look at how much it may leave when it crashes: 1 is
 // nothing, and keeps from the system's own program for dumps too.
 func TestNoDumps(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	r := p.run(p.command(p.fence(), "grep", "-Ec", "^Max core file size +[01] +[01] ", "/proc/self/limits"))
 	if string(r.Output) != "1\n" {

@@ -55,7 +55,7 @@ gcc -shared -fPIC -o p.so p.c && LD_PRELOAD=./p.so sh -c :`},
 fd = os.memfd_create("x", 0)
 os.write(fd, open("/bin/sh", "rb").read())
 os.execv("/proc/self/fd/%d" % fd, ["sh", "-c", "echo x > \"$OUT/canary\""])'`},
-	{"timeout", "timeout", `timeout 9 sh -c 'echo x > "$OUT/canary"'`},
+	{"timeout", "timeout", `timeout 60 sh -c 'echo x > "$OUT/canary"'`},
 	{"setsid", "setsid", `setsid -w sh -c 'echo x > "$OUT/canary"'`},
 	{"encoded", "base64", `echo ZWNobyB4ID4gIiRPVVQvY2FuYXJ5Igo= | base64 -d | sh`},
 	{"substitution", "sh", `true "$(echo x > "$OUT/canary")"`},
@@ -233,6 +233,7 @@ func (p place) runBare(c Command, fence *Fence) string {
 }
 
 func TestWithoutOwnMountsItWritesInside(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.runWithoutNamespaces(p.command(nil, "sh", "-c", "echo x > mine; mkdir d; mv mine d/"))
 	if text, err := os.ReadFile(filepath.Join(p.inside, "d", "mine")); err != nil || string(text) != "x\n" {

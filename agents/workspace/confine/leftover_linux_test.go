@@ -160,6 +160,7 @@ func withToken(token string) []string {
 
 // TestWithTokenFinds guards the test above, which would pass if it saw no process.
 func TestWithTokenFinds(t *testing.T) {
+	t.Parallel()
 	token := rand.Text()
 	cmd := exec.Command("sleep", "600")
 	cmd.Env = []string{"TOKEN=" + token}

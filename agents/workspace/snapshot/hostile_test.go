@@ -13,6 +13,7 @@ import (
 // TestWorkspaceThatChanges takes snapshots while a file, a folder, a pipe and a link that
 // leads outside change places. None fails, or has what is outside.
 func TestWorkspaceThatChanges(t *testing.T) {
+	t.Parallel()
 	src, store := live(t)
 	at := func(name string) string { return filepath.Join(src, name) }
 	must(t, os.Symlink("../outside", at("out")))
@@ -84,6 +85,7 @@ func TestSparseFile(t *testing.T) {
 // TestLongPaths has a path that is longer than systems take at once, which tools that go
 // from folder to folder can make.
 func TestLongPaths(t *testing.T) {
+	t.Parallel()
 	src, store := live(t)
 	root, err := os.OpenRoot(src)
 	must(t, err)
@@ -128,6 +130,7 @@ func TestLeftOutIsTold(t *testing.T) {
 
 // TestSnapshotInItsWorkspace would go on for ever.
 func TestSnapshotInItsWorkspace(t *testing.T) {
+	t.Parallel()
 	src, store := live(t)
 	link := filepath.Join(filepath.Dir(src), "link")
 	must(t, os.Symlink(filepath.Join(src, "bin"), link))

@@ -97,6 +97,7 @@ func TestTake(t *testing.T) {
 }
 
 func TestAnEditInPlaceDoesNotReachASnapshot(t *testing.T) {
+	t.Parallel()
 	src, store := live(t)
 	file := filepath.Join(src, "a.txt")
 	first, err := Take(t.Context(), src, filepath.Join(store, "one"), plenty())
@@ -128,6 +129,7 @@ func TestAnEditInPlaceDoesNotReachASnapshot(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	src, store := live(t)
 	refused(t, src, store, Options{MaxBytes: 14, MaxFiles: 100}, "it has more than 14 bytes: delete what is not needed")
 	refused(t, src, store, Options{MaxBytes: 100, MaxFiles: 3}, "it has more than 3 files: delete what is not needed")

@@ -64,6 +64,7 @@ func TestSnapshotWithinItsWorkspace(t *testing.T) {
 }
 
 func TestManyThatAreLeftOutAreCounted(t *testing.T) {
+	t.Parallel()
 	src, store := live(t)
 	for i := range mostLeftOut + 7 {
 		must(t, os.Symlink("none", filepath.Join(src, "link"+strings.Repeat("x", i))))
@@ -91,6 +92,7 @@ func TestStorageInTheWorkspace(t *testing.T) {
 }
 
 func TestKeep(t *testing.T) {
+	t.Parallel()
 	src, store := live(t)
 	storage := storageIn(t, store)
 	keeper := storage.Keeper(src, Options{})

@@ -28,7 +28,7 @@ type Suite struct {
 	In func(t *testing.T, test func(t *testing.T))
 }
 
-// Run runs the suite.
+// Run runs the suite, several of its tests at once.
 func Run(t *testing.T, s Suite) {
 	for name, test := range map[string]func(t *testing.T, s Suite){
 		"WindowsHold":    windowsHold,
@@ -38,7 +38,10 @@ func Run(t *testing.T, s Suite) {
 		"CancelledWaits": cancelledWaits,
 		"LargeOnesPass":  largeOnesPass,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, s) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
 	}
 }
 
@@ -92,6 +95,7 @@ func tight() map[string]retry.Limits {
 func release(t *testing.T, s Suite) {
 	for name, l := range tight() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s.in(t, l, s.Long, func(t *testing.T, of [2]retry.Limiter) {
 				r := reserve(t, of[0], 30)
 				waits(t, of[0], 30)
@@ -122,6 +126,7 @@ func settle(t *testing.T, s Suite) {
 		"larger than all":  {100, used(100), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s.in(t, retry.Limits{TokensPerMinute: 120}, s.Long, func(t *testing.T, of [2]retry.Limiter) {
 				reserve(t, of[0], c.booked).Settle(c.usage)
 				if c.left > 0 {
@@ -133,6 +138,7 @@ func settle(t *testing.T, s Suite) {
 		})
 	}
 	t.Run("place", func(t *testing.T) {
+		t.Parallel()
 		s.in(t, retry.Limits{Concurrent: 1}, s.Long, func(t *testing.T, of [2]retry.Limiter) {
 			for i := range 4 {
 				r := reserve(t, of[i%2], 30)
@@ -142,6 +148,7 @@ func settle(t *testing.T, s Suite) {
 		})
 	})
 	t.Run("requests", func(t *testing.T) {
+		t.Parallel()
 		s.in(t, retry.Limits{RequestsPerMinute: 4}, s.Long, func(t *testing.T, of [2]retry.Limiter) {
 			reserve(t, of[0], 30).Settle(used(0))
 			waits(t, of[1], 30)
@@ -162,6 +169,7 @@ func noLimit(t *testing.T, s Suite) {
 func cancelledWaits(t *testing.T, s Suite) {
 	for name, l := range tight() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s.in(t, l, s.Long, func(t *testing.T, of [2]retry.Limiter) {
 				r := reserve(t, of[0], 30)
 				ctx, cancel := context.WithCancel(t.Context())

@@ -32,6 +32,7 @@ type booked struct {
 func windowsHold(t *testing.T, s Suite) {
 	for seed := range s.Seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 0))
 			l := retry.Limits{
 				Concurrent: random.IntN(5), RequestsPerMinute: 8 + random.IntN(9), TokensPerMinute: random.IntN(2) * (200 + random.IntN(200)),

@@ -12,14 +12,28 @@ import (
 // noteCommand is what a line begins with that adds to the question while a turn runs.
 const noteCommand = "/note"
 
-// asNote returns the text of a line that is a note.
-func asNote(line string) (text string, isNote bool) {
+// The commands that pause the turn that runs, and let it go on.
+const (
+	pauseCommand  = "/pause"
+	resumeCommand = "/resume"
+)
+
+// whileRunning returns the command of a line that is for the turn that runs, and its text;
+// the command is empty for any other line.
+func whileRunning(line string) (command, text string) {
 	line = strings.TrimSpace(line)
 	end := strings.IndexFunc(line, unicode.IsSpace) // a pasted text may have lines
 	if end < 0 {
 		end = len(line)
 	}
-	return strings.TrimSpace(line[end:]), strings.EqualFold(line[:end], noteCommand)
+	text = strings.TrimSpace(line[end:])
+	switch command = strings.ToLower(line[:end]); {
+	case command == noteCommand:
+		return command, text
+	case (command == pauseCommand || command == resumeCommand) && text == "":
+		return command, ""
+	}
+	return "", ""
 }
 
 // attend begins to take what a person types while the turn runs. A question alone on the
@@ -35,10 +49,10 @@ func (d *desk) attend() {
 // hear takes a line that was typed while the turn runs: a note, or what is for the prompt.
 // After an error, and the end, nothing more is heard in this turn.
 func (d *desk) hear(l inputLine) {
-	text, isNote := asNote(l.text)
+	command, text := whileRunning(l.text)
 	switch {
-	case l.err == nil && isNote:
-		d.note(text)
+	case l.err == nil && command != "":
+		d.pass(command, text)
 	case errors.Is(l.err, cutLine{}):
 		d.s.console.warn(l.err.Error())
 	case l.err == nil, errors.Is(l.err, errTooLong):
@@ -48,8 +62,8 @@ func (d *desk) hear(l inputLine) {
 	}
 }
 
-// note passes a note on, after those that were typed before.
-func (d *desk) note(text string) {
+// pass passes a command on to the turn, after those that were typed before.
+func (d *desk) pass(command, text string) {
 	before, gone := d.lastNote, make(chan struct{})
 	d.lastNote = gone
 	d.notes.Go(func() {
@@ -57,8 +71,17 @@ func (d *desk) note(text string) {
 		if before != nil {
 			<-before
 		}
-		if err := d.turn.Note(d.ctx, text); err != nil {
-			d.s.console.warn(fmt.Sprintf("%s: %v", noteCommand, err))
+		var err error
+		switch command {
+		case noteCommand:
+			err = d.turn.Note(d.ctx, text)
+		case pauseCommand:
+			err = d.turn.Pause(d.ctx)
+		case resumeCommand:
+			err = d.turn.Resume(d.ctx)
+		}
+		if err != nil {
+			d.s.console.warn(fmt.Sprintf("%s: %v", command, err))
 		}
 	})
 }
@@ -75,9 +98,11 @@ func (s *session) nextAhead() (l inputLine, ok bool) {
 	return l, true
 }
 
-// note is the command at the prompt, where no turn runs.
-func (s *session) note(string) error {
-	return fmt.Errorf("%s: no turn is running: type it while one is", noteCommand)
+// notRunning is a command at the prompt that is for a turn which runs.
+func notRunning(command string) func(*session, string) error {
+	return func(*session, string) error {
+		return fmt.Errorf("%s: no turn is running: type it while one is", command)
+	}
 }
 
 // noteLines are the notes of a turn, for people.

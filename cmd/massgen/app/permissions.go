@@ -225,21 +225,21 @@ func because(why string) string {
 }
 
 // take takes what a person has typed. A line that was read before the question came is
-// dropped, and a note is no answer.
+// dropped, and a command for the turn is no answer.
 func (d *desk) take(l inputLine) {
 	if d.asked == nil {
 		d.hear(l)
 		return
 	}
 	early, cut := l.at.Before(d.since), errors.Is(l.err, cutLine{})
-	text, isNote := asNote(l.text)
+	command, text := whileRunning(l.text)
 	switch {
 	case cut:
 		d.s.console.warn(l.err.Error())
-	case isNote && !early:
-		d.note(text)
+	case command != "" && !early:
+		d.pass(command, text)
 	}
-	if early && l.err == nil || isNote || cut {
+	if early && l.err == nil || command != "" || cut {
 		d.listen()
 		return
 	}

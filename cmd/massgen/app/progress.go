@@ -147,6 +147,10 @@ func (v *progress) show(ev coordinator.Event) {
 		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
 	case coordinator.Noted:
 		c.say("  %s", c.paint(faint, "note: "+shortened(oneLine(ev.Text), 100)))
+	case coordinator.Paused:
+		c.say("  %s", c.paint(yellow, "paused: no call begins until "+resumeCommand))
+	case coordinator.Unpaused:
+		c.say("  %s", c.paint(yellow, "the turn was paused, and goes on"))
 	case coordinator.ContextWarned:
 		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
 	case coordinator.ToolsChanged:

@@ -113,8 +113,12 @@ func (s *maskedStore) Put(ctx context.Context, data []byte) (kernel.Ref, error) 
 	return s.keeper.Put(ctx, []byte(s.redact(string(data))))
 }
 
-func (s *maskedStore) Append(ctx context.Context, id string, turn int, event []byte) error {
-	return s.keeper.Append(ctx, id, turn, []byte(s.redact(string(event))))
+func (s *maskedStore) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
+	masked := make([][]byte, len(events))
+	for i, event := range events {
+		masked[i] = []byte(s.redact(string(event)))
+	}
+	return s.keeper.Append(ctx, id, turn, masked...)
 }
 
 // Path returns the file's path.

@@ -125,6 +125,7 @@ func TestClientsDecideAboutToolCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	t.Run("a person says yes", func(t *testing.T) {
+		t.Parallel()
 		w := w.of(t)
 		w.settings.Lease = time.Hour
 		client, person := w.askedAt(w.asking("deny"), "energy?")
@@ -143,6 +144,7 @@ func TestClientsDecideAboutToolCalls(t *testing.T) {
 		w.checkWritten(client, "ran: ")
 	})
 	t.Run("another takes over", func(t *testing.T) {
+		t.Parallel()
 		w := w.of(t)
 		config := w.asking("deny")
 		first, _ := w.askedAt(config, "energy?")
@@ -153,6 +155,7 @@ func TestClientsDecideAboutToolCalls(t *testing.T) {
 		w.checkHistories("decided")
 	})
 	t.Run("nobody is there any more", func(t *testing.T) {
+		t.Parallel()
 		w := w.of(t)
 		w.settings.AskPatience = 15 * time.Second
 		config := w.asking("deny")
@@ -168,6 +171,7 @@ func TestClientsDecideAboutToolCalls(t *testing.T) {
 	})
 	for unattended, want := range map[string]string{"allow": "ran: ", "deny": "nobody is there to allow it"} {
 		t.Run("a script, "+unattended, func(t *testing.T) {
+			t.Parallel()
 			w := w.of(t)
 			client := w.start("client", w.arguments(w.asking(unattended), "--automation", "energy?")...)
 			w.checkWritten(client, want)

@@ -67,6 +67,7 @@ func TestOneOfTwoWorkersIsKilled(t *testing.T) {
 	w := newLosingWorld(t)
 	for name, repeated := range map[string]int{"the caller": 1, "the other": 0} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := w.of(t)
 			s, client, working, _ := w.inMidTurn("worker1", "worker2")
 			caller := w.caller()
@@ -84,6 +85,7 @@ func TestOneOfTwoWorkersIsKilled(t *testing.T) {
 // TestAWorkerThatIsToldToEnd gives back what it has under way: nobody waits until it counts as
 // lost.
 func TestAWorkerThatIsToldToEnd(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settings.Heartbeat = time.Hour
 	s, client, working, config := w.inMidTurn("worker")
@@ -115,17 +117,20 @@ func (w *world) caller() (pid int) {
 // TestTheServerIsKilled, and comes back with what it has kept. The worker goes on with the
 // call meanwhile.
 func TestTheServerIsKilled(t *testing.T) {
-	w := newLosingWorld(t)
+	t.Parallel()
+	w := newWorldAlone(t)
+	w.settings.Heartbeat = losingHeartbeat
 	s, client, _, _ := w.inMidTurn("worker")
-	w.killServer()
+	w.server.kill()
 	s.free()
-	w.startServer()
+	ok(t, w.server.start())
 	r := w.result(client)
 	w.checkUnrepeated(s, r, r.RepeatedCalls)
 }
 
 // TestTheClientIsKilled: the turn comes to its end, and another client is told.
 func TestTheClientIsKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s, client, _, config := w.inMidTurn("worker")
 	w.until("the client follows", func() bool { return w.followers() == 1 })
@@ -151,6 +156,7 @@ func (w *world) followers() (n int) {
 // TestInterruptEndsTheTurn with the best so far, and closes the connection of the call
 // that is under way.
 func TestInterruptEndsTheTurn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := newService(t, func(c backendtest.Call) backendtest.Reply {
 		if c.Model() == "agent3" {
@@ -173,6 +179,7 @@ func TestInterruptEndsTheTurn(t *testing.T) {
 
 // TestASecondTurnIsRefused while one is played.
 func TestASecondTurnIsRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s, client, _, config := w.inMidTurn("worker")
 	second := w.ask(config, "more?")
@@ -187,6 +194,7 @@ func TestASecondTurnIsRefused(t *testing.T) {
 // TestBudgetHoldsOverWorkers: of calls that run on two workers, no more are sent than the
 // turn may have.
 func TestBudgetHoldsOverWorkers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := newService(t, agreeable)
 	config := w.config(s.agents(6, "budget: {max_calls: 8}")...)
@@ -212,6 +220,7 @@ func TestNoWorker(t *testing.T) {
 // TestTermsAreThoseOfWhoAsks: the limits that a client is given hold at the workers, and
 // workers with another panel do not play for it.
 func TestTermsAreThoseOfWhoAsks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := newService(t, agreeable)
 	config := w.config(s.agents(3)...)
@@ -230,6 +239,7 @@ func TestTermsAreThoseOfWhoAsks(t *testing.T) {
 // TestInterruptBeforeATurnBegins ends a client whose only worker was killed a moment ago, so
 // that the server still believes in it.
 func TestInterruptBeforeATurnBegins(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	config := w.config(newService(t, agreeable).agents(3)...)
 	worker := w.worker("worker", config)

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
@@ -51,21 +51,26 @@ func (s *mortalStore) AppendAt(ctx context.Context, id string, turn, place int, 
 	return other, err
 }
 
+var killEverywhere = flag.Bool("kill-everywhere", false, "kill workers after each event of a journal, and wherever they may have tools, and not only at some places")
+
 // killed is a panel whose turn is played again for each event of its journal.
 type killed struct {
 	name  string
 	reply func(backendtest.Call) backendtest.Reply
+	// place returns the one event, of so many, after which the worker is killed without
+	// -kill-everywhere.
+	place func(events int) int
 	// agents are the lines of its config.
 	agents func(w *world, s *service) []string
 }
 
 func killedPanels() []killed {
 	return []killed{
-		{"plain", agreeable, func(_ *world, s *service) []string { return s.agents(3) }},
-		{"budget", agreeable, func(_ *world, s *service) []string {
+		{"plain", agreeable, func(int) int { return 0 }, func(_ *world, s *service) []string { return s.agents(3) }},
+		{"budget", agreeable, func(events int) int { return events - 1 }, func(_ *world, s *service) []string {
 			return s.agents(3, "budget: {max_calls: 40, max_tokens: 400000}")
 		}},
-		{"tools", writing, func(w *world, s *service) []string {
+		{"tools", writing, func(events int) int { return events / 2 }, func(w *world, s *service) []string {
 			lines := s.agents(2, "orchestrator: {snapshot_storage: "+filepath.Join(w.dir, "snapshots")+"}")
 			lines[2] = strings.Replace(lines[2], "model: agent1", "model: agent1, cwd: "+w.shared("work"), 1)
 			return lines
@@ -82,24 +87,31 @@ func (w *world) shared(name string) string {
 }
 
 // TestWorkerIsKilledAfterEachEvent: whatever the next worker sees first, the turn goes on
-// from what the journal has, to the result of a turn that nobody killed.
+// from what the journal has, to the result of a turn that nobody killed. Without
+// -kill-everywhere, each panel loses a worker at one place only.
 func TestWorkerIsKilledAfterEachEvent(t *testing.T) {
-	w := newWorld(t)
-	w.settings.Heartbeat = 4 * time.Second // so many at once may be slow, and are not to count as lost
+	t.Parallel()
+	w := newLosingWorld(t)
 	for _, panel := range killedPanels() {
-		own := w.of(t)
-		s := newService(t, panel.reply)
-		config := own.config(panel.agents(own, s)...)
-		own.worker("worker", config)
-		want := own.result(own.ask(config, "energy?"))
-		events, err := own.store().Journal(t.Context(), "s", 1)
-		ok(t, err)
-		for at := range events {
-			t.Run(fmt.Sprint(panel.name, at), func(t *testing.T) {
-				t.Parallel()
-				w.of(t).killAfter(at, panel, want)
-			})
-		}
+		t.Run(panel.name, func(t *testing.T) {
+			t.Parallel()
+			w := w.of(t)
+			s := newService(t, panel.reply)
+			config := w.config(panel.agents(w, s)...)
+			w.worker("worker", config)
+			want := w.result(w.ask(config, "energy?"))
+			events, err := w.store().Journal(t.Context(), "s", 1)
+			ok(t, err)
+			for at := range events {
+				if !*killEverywhere && at != panel.place(len(events)) {
+					continue
+				}
+				t.Run(fmt.Sprint(at), func(t *testing.T) {
+					t.Parallel()
+					w.of(t).killAfter(at, panel, want)
+				})
+			}
+		})
 	}
 }
 

@@ -53,10 +53,18 @@ func (w *world) limited(n int, limits string, arrived func()) (*service, *proces
 
 // TestLimitsHoldOverWorkers has two workers make the calls of one turn.
 func TestLimitsHoldOverWorkers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	t.Run("requests per minute", func(t *testing.T) { w.of(t).checkRequestsPerMinute() })
-	t.Run("calls at a time", func(t *testing.T) { w.of(t).checkCallsAtATime() })
-	t.Run("a wait that is cancelled", func(t *testing.T) { w.of(t).checkCancelledWait() })
+	for name, check := range map[string]func(*world){
+		"requests per minute":      (*world).checkRequestsPerMinute,
+		"calls at a time":          (*world).checkCallsAtATime,
+		"a wait that is cancelled": (*world).checkCancelledWait,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(w.of(t))
+		})
+	}
 }
 
 // checkRequestsPerMinute: by the database's clock, no request arrives at the service before

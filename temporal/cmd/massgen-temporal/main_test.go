@@ -4,25 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/log"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
@@ -52,7 +45,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "%s or %s is missing: run these tests with scripts/temporal.sh\n", databaseTest, temporalTest)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	killCommonServer()
+	os.Exit(status)
 }
 
 // settingsOfTest are what a test changes.
@@ -82,49 +77,46 @@ func program(settings string) int {
 type world struct {
 	t        *testing.T
 	dir      string
+	server   *server
 	address  string
 	database string
 	settings settingsOfTest
-	server   *exec.Cmd
 }
 
-// newWorld starts a server. No worker counts as lost that is only slow.
+// newWorld is a world on the common server. No worker counts as lost that is only slow.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t), database: newDatabase(t)}
-	w.settings = settingsOfTest{Settings: engine.Settings{Heartbeat: time.Minute}, Lease: lease}
-	w.startServer()
-	t.Cleanup(w.killServer)
-	return w
+	s, err := commonServer()
+	ok(t, err)
+	return worldOn(t, s)
 }
 
-// newLosingWorld is one in which workers are killed: one of which nothing is heard for ten
-// seconds is lost. One that lives is heard every five.
+// losingHeartbeat is for worlds in which something is killed: a worker that was not heard for
+// so long is lost. A worker that lives is heard every five seconds.
+const losingHeartbeat = 10 * time.Second
+
+// newLosingWorld is a world in which workers are killed.
 func newLosingWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.settings.Heartbeat = 10 * time.Second
+	w.settings.Heartbeat = losingHeartbeat
 	return w
 }
 
-// worlds counts the addresses that were given away, from firstPort on.
-var (
-	worlds    atomic.Int32
-	firstPort = 10_000 + rand.Int32N(19_000)
-)
-
-// freeAddress is one that nobody listens to, and that no other world is given. It is below
-// those that the system gives away: whoever asks one of these for a connection may come to be
-// connected to itself.
-func freeAddress(t *testing.T) string {
+// newWorldAlone is a world that may kill its server.
+func newWorldAlone(t *testing.T) *world {
 	t.Helper()
-	for {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+worlds.Add(1)))
-		if err == nil {
-			ok(t, l.Close())
-			return l.Addr().String()
-		}
-	}
+	s, err := newServer(filepath.Join(t.TempDir(), "temporal.db"))
+	ok(t, err)
+	t.Cleanup(s.kill)
+	return worldOn(t, s)
+}
+
+func worldOn(t *testing.T, s *server) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), server: s, address: s.address, database: newDatabase(t)}
+	w.settings = settingsOfTest{Settings: engine.Settings{Heartbeat: time.Minute}, Lease: lease}
+	return w
 }
 
 // newDatabase is a schema of the database, which goes after the test.
@@ -142,6 +134,7 @@ func newDatabase(t *testing.T) string {
 	})
 	query := at.Query()
 	query.Set("search_path", schema)
+	query.Set("idle_in_transaction_session_timeout", "5min") // no process is lost that is only slow
 	at.RawQuery = query.Encode()
 	return at.String()
 }
@@ -153,35 +146,13 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// startServer starts the server, with what it kept the last time.
-func (w *world) startServer() {
-	w.t.Helper()
-	_, port, err := net.SplitHostPort(w.address)
-	ok(w.t, err)
-	w.server = exec.Command(os.Getenv(temporalTest), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port,
-		"--db-filename", filepath.Join(w.dir, "temporal.db"), "--log-level", "never")
-	ok(w.t, w.server.Start())
-	w.until("the server knows its namespace", func() bool {
-		c, err := client.Dial(client.Options{HostPort: w.address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
-		if err != nil {
-			return false
-		}
-		defer c.Close()
-		_, err = c.DescribeWorkflowExecution(w.t.Context(), "none", "")
-		var none *serviceerror.NotFound
-		return errors.As(err, &none)
-	})
-}
-
-func (w *world) killServer() {
-	_ = w.server.Process.Kill() // it may be gone already
-	_ = w.server.Wait()         // and was killed
-}
+// patience is how long a test waits for what a machine does at once that has little to do.
+const patience = 5 * time.Minute
 
 // until waits for something that another process does.
 func (w *world) until(what string, is func() bool) {
 	w.t.Helper()
-	const patience, pause = time.Minute, 20 * time.Millisecond
+	const pause = 20 * time.Millisecond
 	for end := time.Now().Add(patience); !is(); {
 		if time.Now().After(end) {
 			w.t.Fatalf("%s: not within %s", what, patience)
@@ -244,8 +215,8 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// queue is that of the workers of this world.
-func (w *world) queue() string { return filepath.Base(w.dir) + w.t.Name() }
+// queue is the queue of the workers of this world, and of no other on its server.
+func (w *world) queue() string { return filepath.Base(filepath.Dir(w.dir)) + filepath.Base(w.dir) }
 
 // worker starts a worker for a config.
 func (w *world) worker(folder, config string) *process {
@@ -265,7 +236,7 @@ func (w *world) result(p *process) (r coordinator.Result) {
 	w.t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		ok(w.t, p.Process.Signal(syscall.SIGQUIT))
 		<-p.ended
 		w.t.Fatalf("the client does not end: %s", w.pending())

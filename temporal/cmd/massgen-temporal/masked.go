@@ -23,8 +23,12 @@ func (s *masked) Begin(ctx context.Context, id, question string) (sessions.Begun
 	return s.Store.Begin(ctx, id, s.redact(question))
 }
 
-func (s *masked) Append(ctx context.Context, id string, turn int, event []byte) error {
-	return s.Store.Append(ctx, id, turn, []byte(s.redact(string(event))))
+func (s *masked) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
+	masked := make([][]byte, len(events))
+	for i, event := range events {
+		masked[i] = []byte(s.redact(string(event)))
+	}
+	return s.Store.Append(ctx, id, turn, masked...)
 }
 
 func (s *masked) AppendAt(ctx context.Context, id string, turn, place int, event []byte) ([]byte, error) {

@@ -136,12 +136,31 @@ func isBetween(c backendtest.Call) bool {
 	return isBlind(c) && (c.Model() == "agent1" && said == 4 || c.Model() == "agent2" && said == 2)
 }
 
-// TestToolsMoveToAWorkerThatSeesTheirFolders: the home of the tools is killed between two
-// calls. They go on elsewhere with the file that is there, no finished call is made again,
-// and what was kept with the answers is where all see it.
-func TestToolsMoveToAWorkerThatSeesTheirFolders(t *testing.T) {
+// TestWorkerThatHasTheToolsIsKilled between two calls, and other workers see its folders. With
+// -kill-everywhere it is also killed in a call, and where no other worker sees its folders:
+// temporal/engine has that where time is free.
+func TestWorkerThatHasTheToolsIsKilled(t *testing.T) {
 	t.Parallel()
-	m := newMovable(t, newLosingWorld(t), isBetween, "SHARED/snapshots", "SHARED/agent1")
+	w := newLosingWorld(t)
+	kills := map[string]func(*testing.T, *world){"between two calls": checkToolsMove}
+	if *killEverywhere {
+		kills["in a call"] = checkToolCallIsNotRepeated
+		for _, missing := range []string{"cwd", "snapshot_storage"} {
+			kills["where no other worker sees its "+missing] = func(t *testing.T, w *world) { checkToolsCannotMove(t, w, missing) }
+		}
+	}
+	for name, check := range kills {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, w)
+		})
+	}
+}
+
+// checkToolsMove: the tools go on elsewhere with the file that is there, no finished call is
+// made again, and what was kept with the answers is where all see it.
+func checkToolsMove(t *testing.T, w *world) {
+	m := newMovable(t, w, isBetween, "SHARED/snapshots", "SHARED/agent1")
 	client := m.ask(m.config, "energy?")
 	m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })
 	killed := m.home()
@@ -178,11 +197,10 @@ func TestToolsMoveToAWorkerThatSeesTheirFolders(t *testing.T) {
 	m.checkUnmarked()
 }
 
-// TestToolCallUnderWayIsNotMadeAgain when its worker is killed: the agent is told that nobody
-// knows what has become of it, and goes on with its files elsewhere.
-func TestToolCallUnderWayIsNotMadeAgain(t *testing.T) {
-	t.Parallel()
-	m := newMovable(t, newLosingWorld(t), func(backendtest.Call) bool { return false }, "SHARED/snapshots", "SHARED/agent1")
+// checkToolCallIsNotRepeated: the agent is told that nobody knows what has become of the call
+// that was under way, and goes on with its files elsewhere.
+func checkToolCallIsNotRepeated(t *testing.T, w *world) {
+	m := newMovable(t, w, func(backendtest.Call) bool { return false }, "SHARED/snapshots", "SHARED/agent1")
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) }) // before the desk is closed
 	m.desk.before = func(what string) {
@@ -213,31 +231,25 @@ func TestToolCallUnderWayIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// TestToolsThatCannotMove tells the agent which folder is missing, while agents without
+// checkToolsCannotMove: the agent is told which folder is missing, while agents without
 // folders go on elsewhere.
-func TestToolsThatCannotMove(t *testing.T) {
-	t.Parallel()
-	w := newLosingWorld(t)
-	for key, folders := range map[string][2]string{
+func checkToolsCannotMove(t *testing.T, w *world, missing string) {
+	folders := map[string][2]string{
 		"cwd":              {"SHARED/snapshots", "work"},
 		"snapshot_storage": {"snapshots", "SHARED/agent1"},
-	} {
-		t.Run(key, func(t *testing.T) {
-			t.Parallel()
-			m := newMovable(t, w, isBetween, folders[0], folders[1])
-			client := m.ask(m.config, "energy?")
-			m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })
-			m.home().kill()
-			m.service.free()
-			r := m.result(client)
-			told := strings.Join(calls(r), "\n")
-			lost := "agent1 read_file interrupted: Error: the worker on which the tools and files of agent1 were is lost, and no other one that was asked sees the same folder (" + key + "). Go on without them."
-			if r.Status != "completed" || !strings.Contains(told, lost) || !strings.Contains(told, "ran: of agent2 again") || strings.Contains(told, "of agent1 again,") {
-				t.Errorf("%s\n%s", r.Status, told)
-			}
-			if warnings := strings.Join(r.Warnings, "\n"); !strings.Contains(warnings, "the workspace of agent1 could not be kept") || !strings.Contains(warnings, key) {
-				t.Errorf("the warnings are %s", warnings)
-			}
-		})
+	}[missing]
+	m := newMovable(t, w, isBetween, folders[0], folders[1])
+	client := m.ask(m.config, "energy?")
+	m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })
+	m.home().kill()
+	m.service.free()
+	r := m.result(client)
+	told := strings.Join(calls(r), "\n")
+	lost := "agent1 read_file interrupted: Error: the worker on which the tools and files of agent1 were is lost, and no other one that was asked sees the same folder (" + missing + "). Go on without them."
+	if r.Status != "completed" || !strings.Contains(told, lost) || !strings.Contains(told, "ran: of agent2 again") || strings.Contains(told, "of agent1 again,") {
+		t.Errorf("%s\n%s", r.Status, told)
+	}
+	if warnings := strings.Join(r.Warnings, "\n"); !strings.Contains(warnings, "the workspace of agent1 could not be kept") || !strings.Contains(warnings, missing) {
+		t.Errorf("the warnings are %s", warnings)
 	}
 }

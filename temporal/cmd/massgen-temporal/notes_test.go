@@ -43,6 +43,7 @@ func TestNotesReachATurnThatRuns(t *testing.T) {
 		"plain": {}, "the worker is killed": {kill: true}, "new runs": {historyLimit: 20},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := w.of(t)
 			w.settings.HistoryLimit = c.historyLimit
 			if p := w.note("In French"); p.ProcessState.ExitCode() == 0 || !strings.Contains(p.stderr.String(), `no turn of session "s" is played`) {

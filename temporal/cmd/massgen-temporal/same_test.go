@@ -94,6 +94,7 @@ func TestEnginesAndStoresDoTheSame(t *testing.T) {
 	w := newWorld(t)
 	for _, s := range append(scenarios(), toolScenarios()...) {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			w := w.of(t)
 			here, atHome := w.playHere(s)
 			there, byWorkers := w.playThere(s)

@@ -136,7 +136,7 @@ func (o *order) begin(store journals, turn int, models string) {
 
 // wait returns when it is a model's turn.
 func (o *order) wait(model string) {
-	const patience, pause = time.Minute, 5 * time.Millisecond
+	const pause = 5 * time.Millisecond
 	for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(pause) {
 		if o.take(model) {
 			return

@@ -5,7 +5,7 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -100,19 +100,25 @@ func TestATurnOfWhoseStartNobodyHears(t *testing.T) {
 		}, false, 2, "start the workflow: a word of the server\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := w.of(t)
 			s := newService(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.HangBefore} })
 			config := w.config(s.agents(3)...)
 			w.worker("worker", config)
-			asked, sought := make(chan struct{}), make(chan struct{})
-			var seek sync.Once
+			asked, sought, begun := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			var looks atomic.Int32
 			way := w.through(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 				switch info.FullMethod {
 				case workflowservice.WorkflowService_StartWorkflowExecution_FullMethodName:
 					close(asked)
+					defer close(begun)
 					return c.start(ctx, func() (any, error) { return handle(context.WithoutCancel(ctx), request) }, sought)
 				case workflowservice.WorkflowService_DescribeWorkflowExecution_FullMethodName:
-					defer seek.Do(func() { close(sought) })
+					if looks.Add(1) > 1 { // it gives up when it has looked for some seconds
+						<-begun
+						break
+					}
+					defer close(sought)
 				}
 				return handle(ctx, request)
 			})

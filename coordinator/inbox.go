@@ -1,0 +1,65 @@
+package coordinator
+
+import (
+	"sync"
+
+	"github.com/massgen/massgen/coordinator/driver"
+)
+
+// inbox holds what happened to a turn until its driver takes it. It is safe for concurrent
+// use.
+type inbox struct {
+	mu    sync.Mutex
+	posts []driver.Post
+	// arrived has one element while posts wait.
+	arrived chan struct{}
+	over    chan struct{} // closed by close
+}
+
+func newInbox() *inbox {
+	return &inbox{arrived: make(chan struct{}, 1), over: make(chan struct{})}
+}
+
+// put adds a post, or replies to it at once after close, and says which.
+func (b *inbox) put(p driver.Post) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.over:
+		p.Reply(driver.ErrOver)
+		return false
+	default:
+	}
+	b.posts = append(b.posts, p)
+	select {
+	case b.arrived <- struct{}{}:
+	default: // the element is there already
+	}
+	return true
+}
+
+// wait waits for a post, and takes all that there are.
+func (b *inbox) wait() []driver.Post {
+	<-b.arrived
+	return b.take()
+}
+
+// take takes all posts that there are.
+func (b *inbox) take() []driver.Post {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	posts := b.posts
+	b.posts = nil
+	return posts
+}
+
+// close refuses all posts that nobody has taken, and all that come later.
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.over)
+	for _, p := range b.posts {
+		p.Reply(driver.ErrOver)
+	}
+	b.posts = nil
+}

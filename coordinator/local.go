@@ -1,0 +1,225 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// The engine is the runtime of turns that are played in this process: work runs in
+// goroutines, and posts its result to the turn's inbox.
+
+// Now implements driver.Runtime.
+func (e *engine) Now() kernel.Time {
+	now := e.stopped
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return kernel.Time(now.Add(-e.slept).UnixMilli())
+}
+
+// moment is when a time of the turn is.
+func (e *engine) moment(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
+
+// Clock implements driver.Runtime.
+func (e *engine) Clock(runs bool) {
+	if !runs {
+		e.stopped = time.Now()
+		e.stopTimer()
+		return
+	}
+	pause := time.Since(e.stopped)
+	e.slept, e.paused, e.stopped = e.slept+pause, e.paused+pause, time.Time{}
+	if e.wakeAt > 0 {
+		e.Wake(e.wakeAt)
+	}
+}
+
+// Append implements driver.Runtime.
+func (e *engine) Append(events []turn.Event) error {
+	journal, err := encoded(events)
+	if err != nil {
+		return err
+	}
+	return e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, journal...)
+}
+
+// Start implements driver.Runtime.
+func (e *engine) Start(w driver.Work) {
+	switch {
+	case w.Ask != nil:
+		e.ask(*w.Ask)
+	case w.Again:
+		e.startAgain(w)
+	default:
+		e.startEffect(w)
+	}
+}
+
+func (e *engine) startEffect(w driver.Work) {
+	key := w.Key()
+	ctx := e.spending(backends.WithTrace(e.contextOf(key.Agent), e.trace(key)), key)
+	e.tellStart(w.Effect)
+	ctx, over := e.withProgress(ctx, w.Effect)
+	known := e.toolsVersion
+	e.launch(func() driver.Post {
+		r := result{engine: e, work: w}
+		r.event, r.err = e.doer.Perform(ctx, w.Turn, w.Effect)
+		over()
+		if r.err == nil && key.Agent != machine.NoAgent {
+			r.listed, r.err = e.listTools(ctx, known)
+		}
+		return r
+	})
+}
+
+// startAgain starts work that was under way when its process ended. A tool that may do
+// twice what it is asked for is not called again: its result says so.
+func (e *engine) startAgain(w driver.Work) {
+	call, isTool := w.Effect.(machine.ToolCall)
+	if !isTool {
+		e.startEffect(w)
+		return
+	}
+	mayRepeat, err := e.doer.MayRepeat(e.base, call)
+	if err == nil && mayRepeat {
+		e.startEffect(w)
+		return
+	}
+	e.tellStart(call)
+	e.launch(func() driver.Post {
+		r := result{engine: e, work: w, err: err}
+		if err == nil {
+			r.event, r.err = e.doer.Interrupted(e.base, call)
+		}
+		return r
+	})
+}
+
+// Begin implements driver.Runtime.
+func (e *engine) Begin(agent int) {
+	e.ctx[agent], e.cancel[agent] = context.WithCancel(e.base)
+}
+
+// Cancel implements driver.Runtime.
+func (e *engine) Cancel(agent int) {
+	if agent == machine.NoAgent {
+		e.cancelAsides()
+		return
+	}
+	e.cancel[agent]()
+}
+
+// cancelAll ends all work.
+func (e *engine) cancelAll() {
+	for _, cancel := range append(e.cancel, e.asideCancel) {
+		if cancel != nil {
+			cancel()
+		}
+	}
+}
+
+// Wake implements driver.Runtime. A timer that is replaced may post all the same, which
+// does no harm.
+func (e *engine) Wake(at kernel.Time) {
+	e.stopTimer()
+	e.wakeAt = at
+	if e.stopped.IsZero() {
+		e.timer = time.AfterFunc(time.Until(e.moment(at)), func() { e.turn.inbox.put(woke{}) })
+	}
+}
+
+func (e *engine) stopTimer() {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+}
+
+// Grant implements driver.Runtime. In a journal that is replayed nobody waits.
+func (e *engine) Grant(key machine.Key, refused string) {
+	if word := e.waiting[key]; word != nil {
+		word <- refused
+		delete(e.waiting, key)
+	}
+}
+
+// result is the one that an effect came to.
+type result struct {
+	engine *engine
+	work   driver.Work
+	event  machine.Event
+	// listed is set if the agents' tools may have changed.
+	listed *toolListing
+	err    error
+}
+
+// EndsWork implements driver.Post.
+func (result) EndsWork() bool { return true }
+
+// Events implements driver.Post.
+func (r result) Events(at kernel.Time) ([]turn.Event, error) {
+	key := r.work.Key()
+	if r.err != nil && key.Agent == machine.NoAgent {
+		return nil, fmt.Errorf("%s: %w", key.Purpose, r.err)
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", r.engine.id(key.Agent), key.Purpose, r.err)
+	}
+	events := r.engine.takeTools(r.listed, at)
+	switch ev := r.event.(type) {
+	case machine.ModelReply:
+		return append(events, turn.ModelDone{At: at, Key: key, Reply: ev}), nil
+	case machine.ToolReply:
+		return append(events, turn.ToolDone{At: at, Key: key, Reply: ev}), nil
+	}
+	return nil, fmt.Errorf("%s: an effect ended with %T", r.engine.who(key), r.event)
+}
+
+// Reply implements driver.Post. What an aside came to is kept once the journal has it.
+func (r result) Reply(err error) {
+	if reply, ok := r.event.(machine.ModelReply); ok && err == nil {
+		r.engine.keep(turn.ModelDone{Key: r.work.Key(), Reply: reply})
+	}
+}
+
+// happening is an event that is known beforehand.
+type happening struct {
+	unheard
+	event func(at kernel.Time) turn.Event
+}
+
+// Events implements driver.Post.
+func (o happening) Events(at kernel.Time) ([]turn.Event, error) {
+	return []turn.Event{o.event(at)}, nil
+}
+
+// woke is the clock.
+type woke struct{ unheard }
+
+// Events implements driver.Post.
+func (woke) Events(at kernel.Time) ([]turn.Event, error) {
+	return []turn.Event{turn.Woke{At: at}}, nil
+}
+
+// interrupt is a person, or a context, ending the turn.
+type interrupt struct{ unheard }
+
+// Events implements driver.Post.
+func (interrupt) Events(at kernel.Time) ([]turn.Event, error) {
+	return []turn.Event{turn.Interrupted{At: at}}, nil
+}
+
+// unheard is the part of a post that nobody waits for and that ends no work.
+type unheard struct{}
+
+// Reply implements driver.Post.
+func (unheard) Reply(error) {}
+
+// EndsWork implements driver.Post.
+func (unheard) EndsWork() bool { return false }

@@ -1,0 +1,68 @@
+package coordinator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// pausing is a person who pauses a turn, or lets it go on.
+type pausing struct {
+	unheard
+	turn  *Turn
+	pause bool
+	word  chan<- error
+	fault error
+}
+
+// Events implements driver.Post. What is so already changes nothing.
+func (p *pausing) Events(at kernel.Time) ([]turn.Event, error) {
+	m := p.turn.engine.machine
+	switch {
+	case m.Over():
+		p.fault = driver.ErrOver
+		return nil, nil
+	case m.IsPaused() == p.pause:
+		return nil, nil
+	case p.pause:
+		return []turn.Event{turn.Paused{At: at}}, nil
+	}
+	return []turn.Event{turn.Unpaused{At: at}}, nil
+}
+
+// Reply implements driver.Post.
+func (p *pausing) Reply(err error) { p.word <- cmp.Or(err, p.fault) }
+
+// Pause pauses the turn: calls that are under way go on, no other begins, and no time of
+// the turn passes, until Resume or Cancel, or until a process resumes the turn. To pause a
+// paused turn changes nothing. Pause returns when the journal has it, or with Options.Engine
+// when the turn's workers were told. The error is driver.ErrOver after the end, else it says
+// what is wrong with the store or ctx.
+func (t *Turn) Pause(ctx context.Context) error { return t.setPaused(ctx, true, "pause") }
+
+// Resume lets a paused turn go on. For the rest it is as Pause.
+func (t *Turn) Resume(ctx context.Context) error { return t.setPaused(ctx, false, "resume") }
+
+func (t *Turn) setPaused(ctx context.Context, pause bool, verb string) error {
+	word := make(chan error, 1)
+	t.inbox.put(&pausing{turn: t, pause: pause, word: word})
+	if err := heard(ctx, word); err != nil {
+		return fmt.Errorf("%s turn %s: %w", verb, t.ID(), err)
+	}
+	return nil
+}
+
+// heard waits for the word that replies to a post. After an error of ctx the post may be
+// taken all the same.
+func heard(ctx context.Context, word <-chan error) error {
+	select {
+	case err := <-word:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

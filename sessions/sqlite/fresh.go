@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// texts are those that were put and that no event on disk may name yet. A text goes to disk
+// with the first event that names it, in one transaction: so the store never has a text that
+// nothing names, and none that an event names can be deleted with another session in between.
+type texts struct {
+	mu    sync.Mutex
+	fresh map[kernel.Ref]*fresh
+	clock int64 // counts what Begin and Put have done
+}
+
+type fresh struct {
+	data []byte
+	// puts is how often it was put and not named since; each is for a name to come.
+	puts int
+	last int64 // when it was last put
+}
+
+// Put implements sqlstore.Texts.
+func (t *texts) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+	if err := ctx.Err(); err != nil {
+		return kernel.Ref{}, err
+	}
+	ref := sessions.RefOf(data)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.fresh[ref]
+	if f == nil {
+		f = &fresh{data: append([]byte{}, data...)} // not nil, also if it is empty
+		t.fresh[ref] = f
+	}
+	f.puts++
+	t.clock++
+	f.last = t.clock
+	return ref, nil
+}
+
+// Fresh implements sqlstore.Texts.
+func (t *texts) Fresh(ref kernel.Ref) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.fresh[ref]; f != nil {
+		return f.data
+	}
+	return nil
+}
+
+// Named implements sqlstore.Texts.
+func (t *texts) Named(refs []kernel.Ref) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, ref := range refs {
+		f := t.fresh[ref]
+		if f == nil {
+			continue
+		}
+		if f.puts--; f.puts <= 0 {
+			delete(t.fresh, ref)
+		}
+	}
+}
+
+// tick returns a moment later than all before it.
+func (t *texts) tick() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clock++
+	return t.clock
+}
+
+// sweep forgets the texts that were put before a moment.
+func (t *texts) sweep(first int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.fresh, func(_ kernel.Ref, f *fresh) bool { return f.last < first })
+}

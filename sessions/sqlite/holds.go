@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"sync"
+
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlstore"
+)
+
+// holds are the turns of this Store that hold their sessions, each by a lock of the system.
+// They implement sqlstore.Holds and sqlstore.Quiet.
+type holds struct {
+	path  string
+	db    *sqlstore.DB
+	texts *texts
+
+	mu      sync.Mutex
+	running map[string]*running
+}
+
+// running is a turn that holds its session.
+type running struct {
+	number int
+	lock   *fileLock
+	began  int64 // a moment of texts
+
+	mu   sync.Mutex // one change of the turn at a time
+	turn sqlstore.Running
+	over bool
+}
+
+// Take implements sqlstore.Holds.
+func (h *holds) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) (sessions.Begun, error) {
+	lock, err := h.hold(ctx, id)
+	if err != nil {
+		return sessions.Begun{}, err
+	}
+	last, err := h.db.LastTurn(ctx, id)
+	if err != nil {
+		return sessions.Begun{}, errors.Join(err, lock.release())
+	}
+	turn, err := next(last)
+	if err != nil {
+		return sessions.Begun{}, errors.Join(err, lock.release())
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running[id] = &running{number: turn.Number, lock: lock, began: h.texts.tick(), turn: turn}
+	return last.Begun(turn.Number), nil
+}
+
+// Write implements sqlstore.Holds.
+func (h *holds) Write(ctx context.Context, what, id string, turn int, ends bool, do func(*sqlstore.Tx, *sqlstore.Running)) error {
+	return h.during(id, turn, func(r *running) error {
+		var changed sqlstore.Running
+		err := h.db.Change(ctx, what, func(w *sqlstore.Tx) {
+			changed = r.turn
+			do(w, &changed)
+		})
+		if err != nil {
+			return err
+		}
+		r.turn = changed
+		if !ends {
+			return nil
+		}
+		return h.letGo(id, r)
+	})
+}
+
+// LetGo implements sqlstore.Holds.
+func (h *holds) LetGo(_ context.Context, id string, turn int) (held bool, err error) {
+	err = h.during(id, turn, func(r *running) error { return h.letGo(id, r) })
+	if errors.Is(err, sessions.ErrNotRunning) {
+		return false, nil
+	}
+	return true, err
+}
+
+// during does something to the turn that holds a session, while nobody else does.
+func (h *holds) during(id string, turn int, do func(*running) error) error {
+	h.mu.Lock()
+	r := h.running[id]
+	h.mu.Unlock()
+	if r == nil || r.number != turn {
+		return sessions.NotRunning(id, turn)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return sessions.NotRunning(id, turn)
+	}
+	return do(r)
+}
+
+// letGo ends what a turn holds, and forgets the texts that no running turn can have put. The
+// caller has the turn's lock.
+func (h *holds) letGo(id string, r *running) error {
+	r.over = true
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.running[id] != r { // Close was here
+		return nil
+	}
+	delete(h.running, id)
+	first := int64(math.MaxInt64)
+	for r := range maps.Values(h.running) {
+		first = min(first, r.began)
+	}
+	h.texts.sweep(first)
+	return fault(h.path, "unlock session "+id, r.lock.release())
+}
+
+// letGoOfAll ends what all turns hold.
+func (h *holds) letGoOfAll() (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, r := range h.running {
+		err = errors.Join(err, r.lock.release())
+		delete(h.running, id)
+	}
+	return err
+}
+
+// runs says that a turn of this Store holds a session.
+func (h *holds) runs(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.running[id] != nil
+}
+
+// Alone implements sqlstore.Quiet.
+func (h *holds) Alone(ctx context.Context, what, id string, erases bool, do func(*sqlstore.Tx)) error {
+	err := h.Unheld(ctx, id, func() error { return h.db.Change(ctx, what, do) })
+	if err != nil || !erases {
+		return err
+	}
+	return emptyLog(ctx, h.db)
+}
+
+// Unheld implements sqlstore.Quiet.
+func (h *holds) Unheld(ctx context.Context, id string, do func() error) error {
+	lock, err := h.hold(ctx, id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), fault(h.path, "unlock session "+id, lock.release()))
+}
+
+// emptyLog moves what SQLite's log holds to the file, as far as nobody is reading it, so
+// that no copy of what was deleted stays there.
+func emptyLog(ctx context.Context, db *sqlstore.DB) error {
+	_, err := db.Write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return db.Fault("empty the log", err)
+}

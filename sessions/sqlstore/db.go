@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+)
+
+// DB is a database and its dialect. It is safe for concurrent use.
+type DB struct {
+	Dialect
+	Texts Texts
+	// Write runs transactions that write, and Read all else. They may be the same.
+	Write, Read *sql.DB
+
+	mu sync.Mutex
+	// translated are the statements in the dialect, reading and writing those that are prepared.
+	translated       map[string]string
+	reading, writing map[string]*sql.Stmt
+}
+
+// NewDB returns a database.
+func NewDB(d Dialect, texts Texts, write, read *sql.DB) *DB {
+	return &DB{
+		Dialect: d, Texts: texts, Write: write, Read: read,
+		translated: map[string]string{}, reading: map[string]*sql.Stmt{}, writing: map[string]*sql.Stmt{},
+	}
+}
+
+// Close closes the connections.
+func (d *DB) Close() error {
+	if d.Read == d.Write {
+		return d.Write.Close()
+	}
+	return errors.Join(d.Read.Close(), d.Write.Close())
+}
+
+// Translate returns a text with the dialect's words.
+func (d Dialect) Translate(text string) string {
+	for word, own := range d.Words {
+		text = strings.ReplaceAll(text, "{"+word+"}", own)
+	}
+	return text
+}
+
+// translate is Translate for a statement that is used again.
+func (d *DB) translate(statement string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	text, known := d.translated[statement]
+	if !known {
+		text = d.Translate(statement)
+		d.translated[statement] = text
+	}
+	return text
+}
+
+// Patiently does something again while it fails by what passes.
+func (d *DB) Patiently(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(d.Patience); ; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := do()
+		if ctx.Err() != nil && err != nil {
+			return ctx.Err()
+		}
+		if err == nil || !d.Passes(err) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d.Pause):
+		}
+	}
+}
+
+// Query runs a statement that reads, and returns its rows.
+type Query func(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
+
+// query runs a statement on a connection for reading.
+func (d *DB) query(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+	if !d.Prepares {
+		return d.Read.QueryContext(ctx, d.translate(statement), args...)
+	}
+	prepared, err := d.prepareToRead(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	return prepared.QueryContext(ctx, args...)
+}
+
+func (d *DB) prepareToRead(ctx context.Context, statement string) (*sql.Stmt, error) {
+	d.mu.Lock()
+	known := d.reading[statement]
+	d.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	prepared, err := d.Read.PrepareContext(ctx, d.translate(statement))
+	if err != nil {
+		return nil, err
+	}
+	return d.add(d.reading, statement, prepared), nil
+}
+
+// add keeps a prepared statement, and returns the one to use: another call may have been faster.
+func (d *DB) add(to map[string]*sql.Stmt, statement string, prepared *sql.Stmt) *sql.Stmt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if to[statement] == nil {
+		to[statement] = prepared
+		return prepared
+	}
+	_ = prepared.Close() // it was never used
+	return to[statement]
+}
+
+// Rows returns what scan makes of each row of a query. It tries again while that helps.
+func Rows[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
+	err = d.Patiently(ctx, func() error {
+		list, err = Collect(ctx, d.query, scan, statement, args...)
+		return err
+	})
+	return list, d.Fault(what, err)
+}
+
+// Collect returns what scan makes of each row of a query, with errors as the database has them.
+func Collect[T any](ctx context.Context, query Query, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
+	rows, err := query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	list = []T{}
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	return list, rows.Err()
+}
+
+// Scan reads a row of one column.
+func Scan[T any](rows *sql.Rows) (value T, err error) {
+	err = rows.Scan(&value)
+	return value, err
+}

@@ -1,0 +1,162 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/sessions"
+)
+
+const (
+	selectSessions = `
+	SELECT sessions.name, title, parent, parent_turn, created, updated, turns, messages,
+		calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd,
+		(SELECT {object}(key, value) FROM metadata WHERE session = sessions.id)
+	FROM sessions`
+	selectSession = selectSessions + " WHERE name = $1"
+	selectTurns   = `
+	SELECT number, question.data, answer.data, winner, status, started, ended, turns.messages,
+		turns.calls, turns.input_tokens, turns.output_tokens, turns.cached_tokens, turns.unknown_calls, turns.cost_usd,
+		list.sha256, length(list.data), link.sha256, length(link.data)
+	FROM sessions
+	JOIN turns ON turns.session = sessions.id
+	JOIN texts AS question ON question.{key} = turns.question
+	LEFT JOIN texts AS answer ON answer.{key} = turns.answer
+	LEFT JOIN texts AS list ON list.{key} = turns.list
+	LEFT JOIN texts AS link ON link.{key} = turns.link
+	WHERE sessions.name = $1`
+	selectEvents = `
+	SELECT data FROM events
+	WHERE turn = (SELECT turns.id FROM turns JOIN sessions ON sessions.id = turns.session WHERE name = $1 AND number = $2)
+	ORDER BY place`
+)
+
+func scanSession(rows *sql.Rows) (n sessions.Session, err error) {
+	var created, updated stamp
+	var metadata []byte
+	err = rows.Scan(&n.ID, &n.Title, &n.Parent, &n.ParentTurn, &created, &updated, &n.Turns, &n.Messages,
+		&n.Usage.Calls, &n.Usage.InputTokens, &n.Usage.OutputTokens, &n.Usage.CachedInputTokens, &n.Usage.UnknownCalls, &n.Usage.CostUSD,
+		&metadata)
+	if err != nil {
+		return n, err
+	}
+	n.Created, n.Updated = created.Time, updated.Time
+	n.Usage = n.Usage.Plus(sessions.Usage{})
+	if len(metadata) > len("{}") {
+		err = json.Unmarshal(metadata, &n.Metadata)
+	}
+	return n, err
+}
+
+// List returns the sessions that f chooses, those first that were used last.
+func (s *Store) List(ctx context.Context, f sessions.Filter) ([]sessions.Session, error) {
+	where, args := chosen(f)
+	query := selectSessions + where + " ORDER BY updated DESC, name"
+	if f.Limit > 0 {
+		args = append(args, f.Limit)
+		query += fmt.Sprintf(" LIMIT $%d", len(args))
+	}
+	return Rows(ctx, s.db, "list the sessions", scanSession, query, args...)
+}
+
+// chosen returns the condition of a filter.
+func chosen(f sessions.Filter) (where string, args []any) {
+	var conditions []string
+	for key, value := range f.Metadata {
+		args = append(args, key, value)
+		conditions = append(conditions, fmt.Sprintf(
+			"EXISTS (SELECT 1 FROM metadata WHERE session = sessions.id AND key = $%d AND value = $%d)", len(args)-1, len(args)))
+	}
+	if f.Unended {
+		conditions = append(conditions, "sessions.id IN (SELECT session FROM turns WHERE status = 'running')")
+	}
+	if len(conditions) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(conditions, " AND "), args
+}
+
+// Session returns a session, or ErrNoSession.
+func (s *Store) Session(ctx context.Context, id string) (sessions.Session, error) {
+	list, err := Rows(ctx, s.db, "read session "+id, scanSession, selectSession, id)
+	switch {
+	case err != nil:
+		return sessions.Session{}, err
+	case len(list) == 0:
+		return sessions.Session{}, sessions.NoSession(id)
+	}
+	return list[0], nil
+}
+
+// Usage adds up the usage of the sessions that f chooses.
+func (s *Store) Usage(ctx context.Context, f sessions.Filter) (sessions.Usage, error) {
+	list, err := s.List(ctx, f)
+	return sessions.UsageOf(list), err
+}
+
+func scanTurn(rows *sql.Rows) (t sessions.Turn, err error) {
+	var question, answer []byte
+	var started, ended stamp
+	var list, link storedRef
+	err = rows.Scan(&t.Number, &question, &answer, &t.Winner, &t.Status, &started, &ended, &t.MessageCount,
+		&t.Usage.Calls, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedInputTokens, &t.Usage.UnknownCalls, &t.Usage.CostUSD,
+		&list.sum, &list.bytes, &link.sum, &link.bytes)
+	t.Question, t.Answer, t.Started, t.Ended = string(question), string(answer), started.Time, ended.Time
+	t.Usage = t.Usage.Plus(sessions.Usage{})
+	t.Messages, t.Link = list.ref(), link.ref()
+	return t, err
+}
+
+// Turns returns a session's last turns, oldest first: so many as last says, 0 for all. Those
+// that have no answer, or never ended, are among them.
+func (s *Store) Turns(ctx context.Context, id string, last int) ([]sessions.Turn, error) {
+	query, args := selectTurns+" ORDER BY number DESC", []any{id}
+	if last > 0 {
+		query, args = query+" LIMIT $2", append(args, last)
+	}
+	turns, err := Rows(ctx, s.db, "read session "+id, scanTurn, query, args...)
+	if err == nil && len(turns) == 0 {
+		err = sessions.NoSession(id)
+	}
+	slices.Reverse(turns)
+	return turns, err
+}
+
+// History returns a session's turns that have an answer, oldest first. A session that is not
+// there has none.
+func (s *Store) History(ctx context.Context, id string) ([]sessions.Turn, error) {
+	turns, err := s.Turns(ctx, id, 0)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(turns, func(t sessions.Turn) bool { return t.Winner == "" }), err
+}
+
+// Interrupted returns the turn of a session that has begun, has not ended, and that nobody
+// is at work on, in any process, or none.
+func (s *Store) Interrupted(ctx context.Context, id string) (list []sessions.Turn, err error) {
+	last, err := s.Turns(ctx, id, 1)
+	if err != nil || last[0].Status != sessions.Running {
+		return nil, err
+	}
+	// What was read may have ended meanwhile.
+	err = s.quiet.Unheld(ctx, id, func() error {
+		list, err = Rows(ctx, s.db, "read session "+id, scanTurn,
+			selectTurns+" AND number = sessions.turns AND status = 'running'{unheld}", id)
+		return err
+	})
+	if errors.Is(err, sessions.ErrBusy) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// Journal returns the events of a turn in their order, and none of one that is not there.
+func (s *Store) Journal(ctx context.Context, id string, turn int) ([][]byte, error) {
+	return Rows(ctx, s.db, "read the journal of session "+id, Scan[[]byte], selectEvents, id, turn)
+}

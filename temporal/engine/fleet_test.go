@@ -1,0 +1,324 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// patience is how long a workflow may take for one step: a machine may be slow.
+const patience = 5 * time.Minute
+
+// newEnvironment skips the time of a workflow.
+func newEnvironment() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(patience)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
+	return env
+}
+
+// memory is a store in memory that several workers share.
+type memory struct {
+	*sessions.Memory
+	mu    sync.Mutex
+	begun *sessions.Begun
+}
+
+func (s *memory) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
+	b, err := s.Memory.Begin(ctx, id, question)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.begun = &b
+	}
+	return b, err
+}
+
+func (s *memory) Held(context.Context, string) (sessions.Begun, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun == nil {
+		return sessions.Begun{}, false, nil
+	}
+	return *s.begun, true, nil
+}
+
+func (s *memory) AtWork(string) (rest func()) { return func() {} }
+
+func (s *memory) AppendAt(ctx context.Context, id string, number, place int, event []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events, err := s.Journal(ctx, id, number)
+	if err != nil && !errors.Is(err, sessions.ErrNoSession) { // which the first event makes
+		return nil, err
+	}
+	if place < len(events) {
+		return events[place], nil
+	}
+	return nil, s.Append(ctx, id, number, event)
+}
+
+// fleet are two workers in an environment that skips time. The agents have their tools at the
+// first one, until it is lost.
+type fleet struct {
+	*testsuite.TestWorkflowEnvironment
+	t       *testing.T
+	store   *memory
+	workers [2]*hands
+	backend *counting
+
+	mu sync.Mutex
+	// lose says whether a worker is lost before it takes an activity, or after it has done the
+	// activity and before anybody has heard of that. The first worker only can be lost before.
+	lose func(activity string, w work) loss
+	// late says which effects come to the first worker only when it is gone.
+	late func(w work) bool
+	gone chan struct{} // closed when the first worker is lost
+
+	tools sync.Mutex
+	done  map[string]int // by tool, how often it was called
+	at    map[string]int // by tool, the worker of its last call
+}
+
+// loss is when a worker is lost.
+type loss int
+
+const (
+	none loss = iota
+	before
+	after
+)
+
+// counting counts the requests of each call.
+type counting struct {
+	backends.Backend
+	mu    sync.Mutex
+	calls map[backends.Key]int
+}
+
+func (c *counting) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	c.mu.Lock()
+	c.calls[req.Key]++
+	c.mu.Unlock()
+	return c.Backend.Stream(ctx, req)
+}
+
+// fleetScript has agent a write and read, and agent b look, before they answer and vote.
+const fleetScript = `
+rules:
+  - {when: {agent: a, round: 1, index: 0}, reply: {tool_calls: [{id: call_1, name: write, arguments: {}}]}}
+  - {when: {agent: a, round: 1, index: 1}, reply: {tool_calls: [{id: call_2, name: read, arguments: {}}]}}
+  - {when: {agent: b, round: 1, index: 0}, reply: {tool_calls: [{id: call_3, name: look, arguments: {}}]}}
+  - {when: {round: 1}, reply: {new_answer: "{{.Agent}} says: the sun."}}
+  - {when: {}, reply: {vote: {agent: agent1, reason: clear}}}
+`
+
+// newFleet returns a fleet in which agent a has these folders at each worker.
+func newFleet(t *testing.T, folders [2][]coordinator.Folder) *fleet {
+	t.Helper()
+	script, err := debugbackend.ParseScript([]byte(fleetScript))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{
+		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory()},
+		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
+		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}),
+		done: map[string]int{}, at: map[string]int{},
+	}
+	for i := range f.workers {
+		f.workers[i] = &hands{panel: f.panel(i, folders[i]), as: func(string) Store { return f.store }, home: fmt.Sprint("home", i)}
+	}
+	f.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
+	common := f.workers[1] // the other processes that listen to the queue of all are like it
+	for name, run := range map[string]any{
+		prepareName: unheard(f, prepareName, f.workers[0].prepare), concludeName: unheard(f, concludeName, common.conclude),
+		performName: f.perform, journalName: common.journal, finishName: common.finish, leaveName: common.leave,
+		adoptName: common.adopt, unmarkName: common.unmark,
+	} {
+		f.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
+	}
+	return f
+}
+
+// panel returns the panel of a worker. Agent a has two tools and a workspace, agent b one tool.
+func (f *fleet) panel(number int, folders []coordinator.Folder) *coordinator.Panel {
+	f.t.Helper()
+	tool := func(name string) agents.Tool {
+		t, err := agents.NewTool(name, "It can "+name+".", func(context.Context, struct{}) (string, error) {
+			f.tools.Lock()
+			defer f.tools.Unlock()
+			f.done[name]++
+			f.at[name] = number
+			return "did " + name, nil
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		return t
+	}
+	panel, err := coordinator.New(coordinator.Options{Store: f.store, Agents: []coordinator.Agent{
+		{ID: "a", Backend: f.backend, Tools: []agents.Tool{tool("write"), tool("read")}, Folders: folders,
+			Snapshot: func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+				return agents.Snapshot{Dir: "/kept"}, nil
+			}},
+		{ID: "b", Backend: f.backend, Tools: []agents.Tool{tool("look")}},
+	}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return panel
+}
+
+// isLost says whether a worker is lost that has done an activity. After the first worker none
+// is.
+func (f *fleet) isLost(name string, w work) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.isGone() && f.lose(name, w) == after
+}
+
+// isGone says whether the first worker is lost. The caller holds the lock.
+func (f *fleet) isGone() bool {
+	select {
+	case <-f.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// unheard is an activity of which nobody hears if its worker is lost.
+func unheard[In, Out any](f *fleet, name string, run func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (Out, error) {
+		out, err := run(ctx, in)
+		if err == nil && f.isLost(name, work{}) {
+			err = temporal.NewHeartbeatTimeoutError()
+		}
+		return out, err
+	}
+}
+
+// perform does an effect at the worker that it is for, unless that is lost.
+func (f *fleet) perform(ctx context.Context, w work) (result, error) {
+	isHome := activity.GetInfo(ctx).TaskQueue == f.workers[0].home
+	if !isHome {
+		r, err := f.workers[1].perform(ctx, w)
+		if err == nil && f.isLost(performName, w) {
+			err = temporal.NewHeartbeatTimeoutError()
+		}
+		return r, err
+	}
+	if f.late(w) {
+		<-f.gone
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.isGone() && f.lose(performName, w) == before {
+		close(f.gone)
+	}
+	if f.isGone() {
+		return result{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+	}
+	r, err := f.workers[0].perform(ctx, w)
+	if err == nil && f.lose(performName, w) == after {
+		close(f.gone)
+		err = temporal.NewHeartbeatTimeoutError()
+	}
+	return r, err
+}
+
+// outcome is what a turn has come to.
+type outcome struct {
+	status         kernel.Status
+	winner, answer string
+	tools          map[string][]string // by agent, what its calls have come to
+	kept           string              // the last snapshot of agent a
+	lost           int                 // calls that are in the journal as lost
+}
+
+// play plays a turn.
+func (f *fleet) play() (o outcome) {
+	f.t.Helper()
+	ctx := f.t.Context()
+	question, err := f.store.Put(ctx, []byte("energy?"))
+	f.check(err)
+	rules := kernel.Defaults()
+	rules.Agents = []string{"a", "b"}
+	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: question, Terms: coordinator.Terms{Rules: rules}})
+	if !f.IsWorkflowCompleted() {
+		f.t.Fatal("the turn does not end")
+	}
+	f.check(f.GetWorkflowError())
+	turns, err := f.store.Turns(ctx, "s", 0)
+	f.check(err)
+	if len(turns) != 1 {
+		f.t.Fatalf("there are %d turns", len(turns))
+	}
+	o = outcome{status: turns[0].Status, winner: turns[0].Winner, answer: turns[0].Answer, tools: map[string][]string{}}
+	events, err := f.store.Journal(ctx, "s", 1)
+	f.check(err)
+	for _, data := range events {
+		ev, err := turn.Decode(data)
+		f.check(err)
+		switch ev := ev.(type) {
+		case turn.Lost:
+			o.lost++
+		case turn.ToolDone:
+			f.note(&o, ev)
+		}
+	}
+	return o
+}
+
+func (f *fleet) note(o *outcome, done turn.ToolDone) {
+	f.t.Helper()
+	text, err := f.store.Get(f.t.Context(), done.Reply.Result)
+	f.check(err)
+	if (machine.ToolCall{Key: done.Key}).IsSnapshot() {
+		o.kept = string(text)
+		return
+	}
+	agent := []string{"a", "b"}[done.Key.Agent]
+	state := done.Reply.State
+	if state == "" {
+		state = machine.ToolRan
+	}
+	o.tools[agent] = append(o.tools[agent], fmt.Sprintf("%s: %s", state, text))
+}
+
+func (f *fleet) check(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// repeated are the calls that were requested more than once.
+func (f *fleet) repeated() map[backends.Key]int {
+	times := maps.Clone(f.backend.calls)
+	maps.DeleteFunc(times, func(_ backends.Key, n int) bool { return n == 1 })
+	return times
+}

@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	_ "embed" // for the schema
+	"time"
+
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlstore"
+)
+
+//go:embed schema/leases.sql
+var leaseTables string
+
+//go:embed schema/limits.sql
+var limitTables string
+
+// steps bring older stores up to date.
+func steps() sqlstore.Steps {
+	return sqlstore.Steps{
+		1: limitTables,
+		2: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`,
+		3: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT ''`,
+	}
+}
+
+// now is the server's time as the store keeps it, in whole milliseconds.
+const now = "date_trunc('milliseconds', clock_timestamp())"
+
+// textsLock is the lock that all share who may name texts, and that those take alone who
+// delete them.
+const textsLock = "('texts'::regclass::oid::bigint)"
+
+// dialect is that of PostgreSQL for the store of a name.
+func dialect(name string) sqlstore.Dialect {
+	return sqlstore.Dialect{
+		Words: map[string]string{
+			"id": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "count": "bigint", "number": "integer", "real": "double precision",
+			"bytes": "bytea", "text": "text", "name": `text COLLATE "C"`, "strict": "", "strict_by_key": "",
+			"time": "timestamptz", "now": now,
+			// A text is named by its hash: workers name texts that others have put.
+			"key": "sha256", "key_of": "", "end": "", "text_key": "bytea", "text_columns": "sha256 bytea PRIMARY KEY",
+			// An index cannot hold a long fact, and can hold its hash.
+			"fact_id": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "fact_unique": "sha256",
+			"fact_hash": ", sha256", "hash_of_2": ", sha256(convert_to($2::text, 'UTF8'))",
+			"more_tables": leaseTables + limitTables,
+			"title_words": "\n    title_words   tsvector NOT NULL DEFAULT '',",
+			"turn_words":  "\n    words         tsvector, -- of its question and answer, once it is over",
+			"fact_words":  "\n    sha256  bytea NOT NULL, -- of the text\n    words   tsvector NOT NULL DEFAULT '',",
+			"words":       ", words", "parent_words": ", title_words = parent.title_words",
+			"lock_row":    " FOR NO KEY UPDATE",
+			"share_texts": "SELECT pg_advisory_xact_lock_shared" + textsLock,
+			"own_texts":   "SELECT pg_advisory_xact_lock" + textsLock,
+			"unheld":      " AND NOT EXISTS (SELECT 1 FROM holds WHERE name = $1 AND until > clock_timestamp())",
+			"object":      "json_object_agg",
+			"named": `(
+				SELECT decode(value ->> 'sha256', 'hex') AS sum, (value ->> 'bytes')::bigint AS bytes, n - 1 AS n
+				FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS list (value, n)
+			) AS named`,
+		},
+		Search: `
+			SELECT name, title, turn, question.data, answer.data FROM (
+				SELECT id AS session, 0 AS turn, NULL AS question, NULL AS answer
+				FROM sessions WHERE title_words @@ $1::tsquery
+				UNION ALL
+				SELECT session, number, question, answer FROM turns WHERE words @@ $1::tsquery
+			) AS hits
+			JOIN sessions ON sessions.id = session
+			LEFT JOIN texts AS question ON question.sha256 = hits.question
+			LEFT JOIN texts AS answer ON answer.sha256 = hits.answer`,
+		SearchFacts: "words @@ $2::tsquery",
+		Match:       match,
+		Snippet: func(q sessions.Query, question, answer []byte) string {
+			return snippet(q[0].Words[0], string(question), string(answer))
+		},
+		Index:    index,
+		Orphan:   orphan,
+		Time:     func(t time.Time) any { return t },
+		MostRows: 500,
+		Faults: sqlstore.Faults{
+			Fault:    func(doing string, err error) error { return fault(name, doing, err) },
+			Passes:   passes,
+			Unsure:   unsure,
+			Patience: patience,
+			Pause:    pause,
+		},
+	}
+}
+
+// index stores the words of texts, so many rows at a time that a message can hold them.
+func index(w *sqlstore.Tx, table string, rows []sqlstore.Indexed) {
+	column := "words"
+	if table == "sessions" {
+		column = "title_words"
+	}
+	var ids []int64
+	var vectors []string
+	size := 0
+	for i, row := range rows {
+		found := vector(row.Texts...)
+		ids, vectors, size = append(ids, row.ID), append(vectors, found), size+len(found)
+		if size < mostVector && i < len(rows)-1 {
+			continue
+		}
+		w.Exec("UPDATE "+table+" SET "+column+" = vector::tsvector FROM unnest($1::bigint[], $2::text[]) AS found (row_id, vector) WHERE id = row_id",
+			ids, vectors)
+		ids, vectors, size = nil, nil, 0
+	}
+}
+
+// orphan notes that nobody has put the texts of a session, so that they go if nothing else
+// names them.
+func orphan(w *sqlstore.Tx, session int64) (drop func()) {
+	w.Exec(`
+		INSERT INTO fresh (text, put) SELECT DISTINCT text, 0 FROM refs WHERE turn IN (SELECT id FROM turns WHERE session = $1)
+		ON CONFLICT DO NOTHING`, session)
+	return func() {}
+}

@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/sessions/sqlstore"
+)
+
+// leases are the holds of an owner. They implement sqlstore.Holds and sqlstore.Quiet.
+type leases struct{ *owner }
+
+// Take implements sqlstore.Holds.
+func (o leases) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) (b sessions.Begun, err error) {
+	err = o.db.Change(ctx, "hold session "+id, func(w *sqlstore.Tx) {
+		o.take(w, id)
+		last := w.LastTurn(id)
+		turn, err := next(last)
+		w.Refuse(err)
+		w.Exec("UPDATE holds SET turn = $2, question = $3 WHERE name = $1", id, turn.Number, []byte(turn.Question))
+		b = last.Begun(turn.Number)
+	})
+	if err != nil {
+		return sessions.Begun{}, err
+	}
+	o.keepUp(id)
+	return b, nil
+}
+
+// Held returns the turn for which this owner holds a session, as Begin or Resume has
+// returned it, and false if it holds none. It is for a caller that missed Begin's reply.
+func (s *Store) Held(ctx context.Context, id string) (b sessions.Begun, held bool, err error) {
+	err = s.db.Change(ctx, "look who holds session "+id, func(w *sqlstore.Tx) {
+		var turn int
+		held = w.Row("SELECT turn FROM holds WHERE name = $1 AND owner = $2 FOR UPDATE", []any{id, s.owner.id}, &turn)
+		if held {
+			b = w.LastTurn(id).Begun(turn)
+		}
+	})
+	if err != nil || !held {
+		return sessions.Begun{}, false, err
+	}
+	s.keepUp(id)
+	return b, true, nil
+}
+
+// take holds a session that nobody holds, until the transaction's end if it is not told for
+// which turn. The transaction's time is the server's from then on.
+func (o *owner) take(w *sqlstore.Tx, id string) {
+	taken := w.Row(`
+		INSERT INTO holds (name, owner, turn, question, began, until)
+		VALUES ($1, $2, 0, '', nextval('moments'), clock_timestamp() + $3::float8 * interval '1 second')
+		ON CONFLICT (name) DO UPDATE
+		SET owner = excluded.owner, turn = 0, question = '', cut = '{}', began = excluded.began, until = excluded.until
+		WHERE holds.until < clock_timestamp()
+		RETURNING `+now, []any{id, o.id, o.lease.Seconds()}, &w.At)
+	if !taken {
+		w.Refuse(sessions.ErrBusy)
+	}
+}
+
+// Write implements sqlstore.Holds.
+func (o leases) Write(ctx context.Context, what, id string, turn int, ends bool, do func(*sqlstore.Tx, *sqlstore.Running)) error {
+	err := o.db.Change(ctx, what, func(w *sqlstore.Tx) {
+		r := o.mine(w, id, turn)
+		if w.Failed() {
+			return
+		}
+		before := r.Cut
+		do(w, &r)
+		if r.Cut != before {
+			data, err := json.Marshal(r.Cut)
+			w.Refuse(err)
+			w.Exec("UPDATE holds SET cut = $2 WHERE name = $1", id, string(data))
+		}
+		if ends {
+			o.letGo(w, id, turn)
+		}
+	})
+	if err == nil && ends {
+		o.giveUp(id)
+	}
+	return err
+}
+
+// mine returns the turn for which this owner holds a session, and prolongs the lease. Until
+// the transaction's end nobody else writes for this session, or takes it.
+func (o *owner) mine(w *sqlstore.Tx, id string, turn int) sqlstore.Running {
+	r := sqlstore.Running{Number: turn}
+	var question, cut []byte
+	held := w.Row(`
+		UPDATE holds SET until = greatest(until, clock_timestamp() + $4::float8 * interval '1 second')
+		WHERE name = $1 AND owner = $2 AND turn = $3
+		RETURNING question, cut, `+now, []any{id, o.id, turn, o.lease.Seconds()}, &question, &cut, &w.At)
+	if !held {
+		o.notMine(w, id, turn)
+		return r
+	}
+	r.Question = string(question)
+	w.Refuse(json.Unmarshal(cut, &r.Cut))
+	var kept sql.NullInt64
+	var status sql.NullString
+	w.Row(`
+		SELECT sessions.id, turns.id, status FROM sessions
+		LEFT JOIN turns ON session = sessions.id AND number = $2
+		WHERE name = $1`, []any{id, turn}, &r.Session, &kept, &status)
+	r.Turn, r.Committed = kept.Int64, kept.Valid && status.String != string(sessions.Running)
+	return r
+}
+
+// notMine refuses to write for a turn that this owner does not hold a session for.
+func (o *owner) notMine(w *sqlstore.Tx, id string, turn int) {
+	var until time.Time
+	refusal := sessions.NotRunning(id, turn)
+	if w.Row("SELECT until FROM holds WHERE name = $1 AND owner <> $2", []any{id, o.id}, &until) {
+		refusal = fmt.Errorf("%w: another process holds the session, perhaps since this one was out of the database's reach for longer than %v", refusal, o.lease)
+	}
+	w.Refuse(refusal)
+}
+
+// LetGo implements sqlstore.Holds.
+func (o leases) LetGo(ctx context.Context, id string, turn int) (held bool, err error) {
+	o.giveUp(id)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err = o.db.Change(ctx, "let go of session "+id, func(w *sqlstore.Tx) { held = o.letGo(w, id, turn) })
+	return held, err
+}
+
+func (o *owner) letGo(w *sqlstore.Tx, id string, turn int) (held bool) {
+	held = w.Exec("DELETE FROM holds WHERE name = $1 AND owner = $2 AND turn = $3", id, o.id, turn) > 0
+	sweep(w)
+	return held
+}
+
+// Alone implements sqlstore.Quiet.
+func (o leases) Alone(ctx context.Context, what, id string, erases bool, do func(*sqlstore.Tx)) error {
+	change := o.db.Change
+	if erases {
+		change = o.db.Forget
+	}
+	return change(ctx, what, func(w *sqlstore.Tx) {
+		o.take(w, id)
+		do(w)
+		w.Exec("DELETE FROM holds WHERE name = $1", id)
+		sweep(w)
+	})
+}
+
+// Unheld implements sqlstore.Quiet. What do reads looks for a hold itself.
+func (o leases) Unheld(_ context.Context, _ string, do func() error) error { return do() }
