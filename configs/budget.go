@@ -14,14 +14,18 @@ func budgetSection() section[budget.Budget] {
 		{"session", mapping(limitsSection, func(b *budget.Budget) *budget.Limits { return &b.Session })},
 	}}
 	for _, k := range limitsSection().keys {
-		s.keys = append(s.keys, key[budget.Budget]{k.name, of(k.set, func(b *budget.Budget) *budget.Limits { return &b.Turn })})
+		s.keys = append(s.keys, key[budget.Budget]{k.name, of(k.item, func(b *budget.Budget) *budget.Limits { return &b.Turn })})
 	}
 	return s
 }
 
-// of reads a key into a part of what it stands in.
-func of[T, S any](set func(*reader, string, *yaml.Node, *S), part func(*T) *S) func(*reader, string, *yaml.Node, *T) {
-	return func(r *reader, at string, n *yaml.Node, t *T) { set(r, at, n, part(t)) }
+// of is an item of a part, for what the part stands in.
+func of[T, S any](i item[S], part func(*T) *S) item[T] {
+	out := by(func(r *reader, at string, n *yaml.Node, t *T) { i.read(r, at, n, part(t)) })
+	if i.show != nil {
+		out.show = func(t *T) string { return i.show(part(t)) }
+	}
+	return out
 }
 
 func limitsSection() section[budget.Limits] {
@@ -47,18 +51,6 @@ func (d *description) budget(b budget.Budget) {
 		return
 	}
 	d.head("budget")
-	for _, l := range []struct {
-		prefix string
-		limits budget.Limits
-	}{{"", b.Turn}, {"session ", b.Session}} {
-		if l.limits.USD != nil {
-			d.row(l.prefix+"max_usd", *l.limits.USD)
-		}
-		if l.limits.Tokens != nil {
-			d.row(l.prefix+"max_tokens", *l.limits.Tokens)
-		}
-		if l.limits.Calls != nil {
-			d.row(l.prefix+"max_calls", *l.limits.Calls)
-		}
-	}
+	rows(d, "", limitsSection(), &b.Turn)
+	rows(d, "session ", limitsSection(), &b.Session)
 }

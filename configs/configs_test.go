@@ -301,29 +301,18 @@ func TestMaxOverlap(t *testing.T) {
 
 // TestSectionNames checks that no key is in a section's table twice.
 func TestSectionNames(t *testing.T) {
-	check := func(section string, names []string, ignored []ignoredKey) {
-		for _, k := range ignored {
+	for _, section := range homes() {
+		names := slices.Clone(section.names)
+		for _, k := range section.ignored {
 			names = append(names, k.name)
 		}
 		slices.Sort(names)
 		for i := 1; i < len(names); i++ {
 			if names[i] == names[i-1] {
-				t.Errorf("%s: %s is there twice", section, names[i])
+				t.Errorf("%s: %s is there twice", section.where, names[i])
 			}
 		}
 	}
-	check("top", topSection().names(), topSection().ignored)
-	check("agent", agentSection().names(), agentSection().ignored)
-	check("backend", agentBackendSection().names(), agentBackendSection().ignored)
-	check("context path", contextPathSection().names(), contextPathSection().ignored)
-	check("mcp server", serverSection().names(), serverSection().ignored)
-	check("reasoning", reasoningSection().names(), reasoningSection().ignored)
-	check("orchestrator", orchestratorSection().names(), orchestratorSection().ignored)
-	check("timeout_settings", timeoutSection().names(), timeoutSection().ignored)
-	check("ui", uiSection().names(), uiSection().ignored)
-	check("context", commonContextSection().names(), commonContextSection().ignored)
-	check("topic", topicSection().names(), topicSection().ignored)
-	check("memory", memorySection().names(), memorySection().ignored)
 }
 
 // TestIssueIsFound shows how a caller gets at the place of the first error.

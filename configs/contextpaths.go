@@ -72,11 +72,11 @@ const (
 func contextPathSection() section[ContextPath] {
 	return section[ContextPath]{keys: []key[ContextPath]{
 		{"path", pathOf("a folder or file", func(p *ContextPath) *string { return &p.Path })},
-		{"permission", func(r *reader, at string, n *yaml.Node, p *ContextPath) {
+		{"permission", by(func(r *reader, at string, n *yaml.Node, p *ContextPath) {
 			access := accessRead
-			enum(func(a *string) *string { return a }, accessRead, accessWrite)(r, at, n, &access)
+			enum(func(a *string) *string { return a }, accessRead, accessWrite).read(r, at, n, &access)
 			p.Write = access == accessWrite
-		}},
+		})},
 		{"protected_paths", listOf(pathBelow(), func(p *ContextPath) *[]string { return &p.Protected })},
 	}}
 }
@@ -87,8 +87,17 @@ func pathBelow() parser[string] {
 	}}
 }
 
-func contextPathsOf[T any](field func(*T) *[]ContextPath) func(*reader, string, *yaml.Node, *T) {
-	return func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.contextPaths(at, n) }
+func contextPathsOf[T any](field func(*T) *[]ContextPath) item[T] {
+	return item[T]{
+		func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.contextPaths(at, n) },
+		func(t *T) string {
+			var lines []string
+			for _, p := range *field(t) {
+				lines = append(lines, oneLine(p.String()))
+			}
+			return strings.Join(lines, "\n")
+		},
+	}
 }
 
 func (r *reader) contextPaths(at string, n *yaml.Node) []ContextPath {

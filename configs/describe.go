@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
@@ -37,7 +36,7 @@ func tell(f fmt.State, text string) {
 }
 
 func (c *Config) text() string {
-	var d description
+	d := description{secrets: c.secrets}
 	if c.File != "" {
 		d.head("config " + oneLine(c.File))
 	}
@@ -45,21 +44,23 @@ func (c *Config) text() string {
 	for _, a := range c.Agents {
 		d.row(a.ID, oneLine(c.secrets.Redact(agentLine(a, c.Context))))
 	}
-	d.orchestrator(c.Orchestrator, c.secrets)
-	d.timeouts(c.Timeouts)
+	d.head("orchestrator")
+	rows(&d, "", orchestratorSection(), &c.Orchestrator)
+	d.head("timeout_settings")
+	rows(&d, "", timeoutSection(), &c.Timeouts)
 	d.budget(c.Budget)
 	d.head("ui")
-	d.row("display_type", c.UI.DisplayType)
+	rows(&d, "", uiSection(), &c.UI)
 	d.head("context")
 	for _, s := range contextSettings(c.Context) {
 		d.row(s.name, oneLine(c.secrets.Redact(s.value)))
 	}
 	d.call(c, "summarize backend", c.Summary, c.Summarizes())
 	d.head("topic")
-	d.row("detect", c.Topic.Detect)
+	rows(&d, "", topicSection(), &c.Topic)
 	d.call(c, "backend", c.Topic.Backend, c.Topic.Detect)
 	d.head("memory")
-	d.row("extract", c.Memory.Extract)
+	rows(&d, "", memorySection(), &c.Memory)
 	d.call(c, "backend", c.Memory.Backend, c.Memory.Extract)
 	if len(c.Servers) > 0 {
 		d.head("mcp_servers")
@@ -73,11 +74,29 @@ func (c *Config) text() string {
 	return d.String()
 }
 
-type description struct{ strings.Builder }
+type description struct {
+	strings.Builder
+
+	secrets *Secrets
+}
 
 func (d *description) head(title string) { fmt.Fprintln(d, title) }
 
 func (d *description) row(name string, value any) { fmt.Fprintf(d, "  %-34s%v\n", name, value) }
+
+// rows has a row for each key of a section that has something to say.
+func rows[T any](d *description, prefix string, sec section[T], t *T) {
+	for _, k := range sec.keys {
+		if k.show == nil {
+			continue
+		}
+		if text := k.show(t); text != "" {
+			for line := range strings.SplitSeq(d.secrets.Redact(text), "\n") {
+				d.row(prefix+k.name, oneLine(line))
+			}
+		}
+	}
+}
 
 func agentLine(a Agent, context policy.Settings) string {
 	line := fmt.Sprint(a.Backend)
@@ -177,54 +196,13 @@ func (d *description) call(c *Config, name string, b Backend, made bool) {
 	}
 }
 
-func (d *description) orchestrator(o Orchestrator, secrets *Secrets) {
-	d.head("orchestrator")
-	d.row("pace", o.Pace)
-	d.row("decision", o.Decision)
-	d.row("max_rounds", o.MaxRounds)
-	d.row("straggler_grace", graceOrNone(o.StragglerGrace))
-	d.row("max_new_answers_per_agent", orNoLimit(o.MaxNewAnswersPerAgent))
-	d.row("max_new_answers_global", orNoLimit(o.MaxNewAnswersGlobal))
-	d.row("self_vote", o.SelfVote)
-	d.row("answer_novelty_requirement", o.AnswerNoveltyRequirement)
-	d.row("final_answer_strategy", o.FinalAnswerStrategy)
-	d.row("max_turns", o.MaxTurns)
-	d.row("max_attempts", o.MaxAttempts)
-	d.row("planning_mode", o.PlanningMode)
-	d.row("max_tool_calls", o.MaxToolCalls)
-	d.row("max_tool_result_bytes", o.MaxToolResultBytes)
-	if o.SnapshotStorage != "" {
-		d.row("snapshot_storage", o.SnapshotStorage)
-	}
-	for _, p := range o.ContextPaths {
-		d.row("context_paths", oneLine(secrets.Redact(p.String())))
-	}
-	if o.AgentTemporaryWorkspace != "" {
-		d.row("agent_temporary_workspace", oneLine(secrets.Redact(o.AgentTemporaryWorkspace)))
-	}
-}
-
-func (d *description) timeouts(t Timeouts) {
-	d.head("timeout_settings")
-	d.row("orchestrator_timeout_seconds", t.Orchestrator.Seconds())
-	d.row("initial_round_timeout_seconds", secondsOrNone(t.InitialRound))
-	d.row("subsequent_round_timeout_seconds", secondsOrNone(t.SubsequentRound))
-	d.row("round_timeout_grace_seconds", t.RoundGrace.Seconds())
-	d.row("tool_timeout_seconds", t.Tool.Seconds())
-}
-
 func (d *description) providers(providers map[string]Provider) {
 	if len(providers) > 0 {
 		d.head("providers")
 	}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		p := providers[name]
-		d.row(name+" max_concurrent_calls", orNoLimit(p.MaxConcurrentCalls))
-		d.row(name+" requests_per_minute", orNoLimit(p.RequestsPerMinute))
-		d.row(name+" tokens_per_minute", orNoLimit(p.TokensPerMinute))
-		d.row(name+" max_call_attempts", orDefault(p.MaxCallAttempts))
-		d.row(name+" first_byte_timeout_seconds", orDefault(p.FirstByteTimeout.Seconds()))
-		d.row(name+" idle_timeout_seconds", orDefault(p.IdleTimeout.Seconds()))
+		rows(d, name+" ", providerSection(), &p)
 	}
 }
 
@@ -235,49 +213,11 @@ func (d *description) prices(overrides map[string]prices.Override) {
 	for _, name := range slices.Sorted(maps.Keys(overrides)) {
 		o := overrides[name]
 		var parts []string
-		add := func(name string, v *float64) {
-			if v != nil {
-				parts = append(parts, fmt.Sprintf("%s %v", name, *v))
+		for _, k := range priceSection().keys {
+			if text := k.show(&o); text != "" {
+				parts = append(parts, k.name+" "+text)
 			}
-		}
-		add("input", o.Input)
-		add("cached_input", o.CachedInput)
-		add("cache_write", o.CacheWrite)
-		add("output", o.Output)
-		if o.ContextWindow != nil {
-			parts = append(parts, fmt.Sprintf("context_window %d", *o.ContextWindow))
-		}
-		if o.MaxOutput != nil {
-			parts = append(parts, fmt.Sprintf("max_output %d", *o.MaxOutput))
 		}
 		d.row(oneLine(name), strings.Join(parts, ", "))
 	}
-}
-
-func orDefault[N int | float64](n N) string {
-	if n == 0 {
-		return "the default"
-	}
-	return fmt.Sprint(n)
-}
-
-func graceOrNone(d time.Duration) string {
-	if d == 0 {
-		return "none, rounds wait for all"
-	}
-	return d.String()
-}
-
-func orNoLimit(n int) string {
-	if n == 0 {
-		return "no limit"
-	}
-	return fmt.Sprint(n)
-}
-
-func secondsOrNone(d time.Duration) string {
-	if d == 0 {
-		return "none"
-	}
-	return fmt.Sprint(d.Seconds())
 }

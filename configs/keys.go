@@ -24,7 +24,31 @@ type section[T any] struct {
 
 type key[T any] struct {
 	name string
-	set  func(r *reader, at string, n *yaml.Node, t *T)
+	item[T]
+}
+
+// item is what a key stands for.
+type item[T any] struct {
+	// read reads it from the file.
+	read func(r *reader, at string, n *yaml.Node, t *T)
+	// show says its value to people, "" if there is nothing to say. It is nil where
+	// Describe has words of its own.
+	show func(t *T) string
+}
+
+// by is an item that has nothing but its way of being read.
+func by[T any](read func(*reader, string, *yaml.Node, *T)) item[T] { return item[T]{read: read} }
+
+// zero has an item say word where its value is zero.
+func (i item[T]) zero(word string) item[T] {
+	show := i.show
+	i.show = func(t *T) string {
+		if text := show(t); text != "0" && text != "0s" {
+			return text
+		}
+		return word
+	}
+	return i
 }
 
 type ignoredKey struct {
@@ -36,8 +60,8 @@ type ignoredKey struct {
 func topSection() section[Config] {
 	return section[Config]{
 		keys: []key[Config]{
-			{"agents", (*reader).agents},
-			{"agent", (*reader).agent},
+			{"agents", by((*reader).agents)},
+			{"agent", by((*reader).agent)},
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
 			{"budget", mapping(budgetSection, func(c *Config) *budget.Budget { return &c.Budget })},
@@ -46,9 +70,9 @@ func topSection() section[Config] {
 			{"topic", mapping(topicSection, func(c *Config) *Topic { return &c.Topic })},
 			{"memory", mapping(memorySection, func(c *Config) *Memory { return &c.Memory })},
 			{"permissions", mapping(permissionsSection, func(c *Config) *Permissions { return &c.Permissions })},
-			{"providers", (*reader).providers},
-			{"prices", (*reader).prices},
-			{"mcp_servers", func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) }},
+			{"providers", by((*reader).providers)},
+			{"prices", by((*reader).prices)},
+			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) })},
 		},
 		ignored: ignore("filesystem_memory hooks checkpoint logging display"),
 	}
@@ -57,10 +81,10 @@ func topSection() section[Config] {
 func agentSection() section[Agent] {
 	return section[Agent]{
 		keys: []key[Agent]{
-			{"id", (*reader).agentID},
+			{"id", by((*reader).agentID)},
 			{"system_message", text(func(a *Agent) *string { return &a.SystemMessage })},
 			{"backend", mapping(agentBackendSection, func(a *Agent) *Agent { return a })},
-			{"context", (*reader).agentContext},
+			{"context", by((*reader).agentContext)},
 		},
 		ignored: append(
 			ignore("voting_sensitivity subtask subagent_agents main_agent"),
@@ -73,23 +97,23 @@ func agentSection() section[Agent] {
 func backendSection() section[Backend] {
 	return section[Backend]{
 		keys: []key[Backend]{
-			{"type", (*reader).backendType},
+			{"type", by((*reader).backendType)},
 			{"model", text(func(b *Backend) *string { return &b.Model })},
-			{"base_url", (*reader).baseURL},
-			{"api_key", (*reader).apiKey},
+			{"base_url", by((*reader).baseURL)},
+			{"api_key", by((*reader).apiKey)},
 			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
-			{"fallback", (*reader).fallback},
+			{"fallback", by((*reader).fallback)},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
 			{"temperature", optional(number(0, 2), func(b *Backend) **float64 { return &b.Params.Temperature })},
 			{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
 			{"max_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.MaxTokens })},
 			{"seed", optional(integer[int64](math.MinInt64, math.MaxInt64), func(b *Backend) **int64 { return &b.Params.Seed })},
-			{"stop", (*reader).stop},
+			{"stop", by((*reader).stop)},
 			{"reasoning_effort", reasoningEffort()},
 			{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
-			{"headers", (*reader).headers},
-			{"extra_headers", (*reader).headers},
-			{"extra_body", (*reader).extraBody},
+			{"headers", by((*reader).headers)},
+			{"extra_headers", by((*reader).headers)},
+			{"extra_body", by((*reader).extraBody)},
 		},
 		ignored: ignoredBackendKeys(),
 	}
@@ -104,13 +128,13 @@ func agentBackendSection() section[Agent] {
 		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands })},
 		{"command_line_allowed_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.AllowedCommands })},
 		{"command_line_blocked_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.BlockedCommands })},
-		{"mcp_servers", func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) }},
+		{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) })},
 		{"allowed_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.AllowedTools })},
 		{"exclude_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.ExcludeTools })},
 	}}
 	backend := backendSection()
 	for _, k := range backend.keys {
-		sec.keys = append(sec.keys, key[Agent]{k.name, func(r *reader, at string, n *yaml.Node, a *Agent) { k.set(r, at, n, &a.Backend) }})
+		sec.keys = append(sec.keys, key[Agent]{k.name, of(k.item, func(a *Agent) *Backend { return &a.Backend })})
 	}
 	sec.ignored = backend.ignored
 	return sec
@@ -121,12 +145,12 @@ func serverSection() section[MCPServer] {
 		keys: []key[MCPServer]{
 			{"name", text(func(s *MCPServer) *string { return &s.Name })},
 			{"type", enum(func(s *MCPServer) *string { return &s.Type }, transportStdio, transportHTTP)},
-			{"command", (*reader).serverCommand},
-			{"args", (*reader).serverArgs},
-			{"env", (*reader).serverEnv},
+			{"command", by((*reader).serverCommand)},
+			{"args", by((*reader).serverArgs)},
+			{"env", by((*reader).serverEnv)},
 			{"cwd", folder(func(s *MCPServer) *string { return &s.CWD })},
-			{"url", (*reader).serverURL},
-			{"headers", (*reader).serverHeaders},
+			{"url", by((*reader).serverURL)},
+			{"headers", by((*reader).serverHeaders)},
 			{"allowed_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.AllowedTools })},
 			{"exclude_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.ExcludeTools })},
 		},
@@ -144,24 +168,24 @@ func fallbackSection() section[Backend] {
 }
 
 func providerSection() section[Provider] {
-	count := func(field func(*Provider) *int) func(*reader, string, *yaml.Node, *Provider) {
+	count := func(field func(*Provider) *int) item[Provider] {
 		return value(integer[int](1, math.MaxInt32), field)
 	}
 	return section[Provider]{keys: []key[Provider]{
-		{"max_concurrent_calls", count(func(p *Provider) *int { return &p.MaxConcurrentCalls })},
-		{"requests_per_minute", count(func(p *Provider) *int { return &p.RequestsPerMinute })},
-		{"tokens_per_minute", count(func(p *Provider) *int { return &p.TokensPerMinute })},
-		{"max_call_attempts", value(integer[int](1, 20), func(p *Provider) *int { return &p.MaxCallAttempts })},
-		{"first_byte_timeout_seconds", value(seconds(0.001), func(p *Provider) *time.Duration { return &p.FirstByteTimeout })},
-		{"idle_timeout_seconds", value(seconds(0.001), func(p *Provider) *time.Duration { return &p.IdleTimeout })},
+		{"max_concurrent_calls", count(func(p *Provider) *int { return &p.MaxConcurrentCalls }).zero("no limit")},
+		{"requests_per_minute", count(func(p *Provider) *int { return &p.RequestsPerMinute }).zero("no limit")},
+		{"tokens_per_minute", count(func(p *Provider) *int { return &p.TokensPerMinute }).zero("no limit")},
+		{"max_call_attempts", value(integer[int](1, 20), func(p *Provider) *int { return &p.MaxCallAttempts }).zero("the default")},
+		{"first_byte_timeout_seconds", inSeconds(0.001, func(p *Provider) *time.Duration { return &p.FirstByteTimeout }).zero("the default")},
+		{"idle_timeout_seconds", inSeconds(0.001, func(p *Provider) *time.Duration { return &p.IdleTimeout }).zero("the default")},
 	}}
 }
 
 func priceSection() section[prices.Override] {
-	dollars := func(field func(*prices.Override) **float64) func(*reader, string, *yaml.Node, *prices.Override) {
+	dollars := func(field func(*prices.Override) **float64) item[prices.Override] {
 		return optional(number(0, 1e6), field)
 	}
-	tokens := func(field func(*prices.Override) **int) func(*reader, string, *yaml.Node, *prices.Override) {
+	tokens := func(field func(*prices.Override) **int) item[prices.Override] {
 		return optional(integer[int](1, math.MaxInt32), field)
 	}
 	return section[prices.Override]{keys: []key[prices.Override]{
@@ -180,19 +204,19 @@ func commonContextSection() section[Config] {
 		{"summarize", mapping(summarizeSection, func(c *Config) *Backend { return &c.Summary })},
 	}}
 	for _, k := range contextSection().keys {
-		sec.keys = append(sec.keys, key[Config]{k.name, func(r *reader, at string, n *yaml.Node, c *Config) { k.set(r, at, n, &c.Context) }})
+		sec.keys = append(sec.keys, key[Config]{k.name, of(k.item, func(c *Config) *policy.Settings { return &c.Context })})
 	}
 	return sec
 }
 
 func summarizeSection() section[Backend] {
-	return section[Backend]{keys: []key[Backend]{{"backend", (*reader).callBackend}}}
+	return section[Backend]{keys: []key[Backend]{{"backend", by((*reader).callBackend)}}}
 }
 
 func topicSection() section[Topic] {
 	return section[Topic]{keys: []key[Topic]{
 		{"detect", value(boolean(), func(t *Topic) *bool { return &t.Detect })},
-		{"backend", func(r *reader, at string, n *yaml.Node, t *Topic) { r.callBackend(at, n, &t.Backend) }},
+		{"backend", by(func(r *reader, at string, n *yaml.Node, t *Topic) { r.callBackend(at, n, &t.Backend) })},
 	}}
 }
 
@@ -200,7 +224,7 @@ func memorySection() section[Memory] {
 	return section[Memory]{
 		keys: []key[Memory]{
 			{"extract", value(boolean(), func(m *Memory) *bool { return &m.Extract })},
-			{"backend", func(r *reader, at string, n *yaml.Node, m *Memory) { r.callBackend(at, n, &m.Backend) }},
+			{"backend", by(func(r *reader, at string, n *yaml.Node, m *Memory) { r.callBackend(at, n, &m.Backend) })},
 		},
 		ignored: slices.Concat(
 			ignoreFor("extract", "enabled persistent_memory"),
@@ -229,7 +253,7 @@ func contextSection() section[policy.Settings] {
 	}}
 }
 
-func amount(field func(*policy.Settings) *int) func(*reader, string, *yaml.Node, *policy.Settings) {
+func amount(field func(*policy.Settings) *int) item[policy.Settings] {
 	return value(integer[int](0, math.MaxInt32), field)
 }
 
@@ -255,7 +279,7 @@ func reasoningSection() section[Backend] {
 	}
 }
 
-func reasoningEffort() func(*reader, string, *yaml.Node, *Backend) {
+func reasoningEffort() item[Backend] {
 	return enum(func(b *Backend) *string { return &b.Params.ReasoningEffort },
 		"none", "minimal", "low", "medium", "high", "xhigh", "max")
 }
@@ -267,9 +291,9 @@ func orchestratorSection() section[Orchestrator] {
 			{"decision", enum(func(o *Orchestrator) *kernel.Decision { return &o.Decision },
 				kernel.AllVoted, kernel.Majority, kernel.Unanimous)},
 			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.MaxRounds })},
-			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.StragglerGrace })},
-			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersPerAgent })},
-			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersGlobal })},
+			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.StragglerGrace }).zero("none, rounds wait for all")},
+			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersPerAgent }).zero("no limit")},
+			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersGlobal }).zero("no limit")},
 			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.SelfVote })},
 			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
 				NoveltyLenient, NoveltyBalanced, NoveltyStrict)},
@@ -277,12 +301,12 @@ func orchestratorSection() section[Orchestrator] {
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
 			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
-			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
 			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
+			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
+			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
 			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
-			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
 		},
 		ignored: ignoredOrchestratorKeys(),
 	}
@@ -291,11 +315,11 @@ func orchestratorSection() section[Orchestrator] {
 func timeoutSection() section[Timeouts] {
 	return section[Timeouts]{
 		keys: []key[Timeouts]{
-			{"orchestrator_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.Orchestrator })},
-			{"initial_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.InitialRound })},
-			{"subsequent_round_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.SubsequentRound })},
-			{"round_timeout_grace_seconds", value(seconds(0), func(t *Timeouts) *time.Duration { return &t.RoundGrace })},
-			{"tool_timeout_seconds", value(seconds(0.001), func(t *Timeouts) *time.Duration { return &t.Tool })},
+			{"orchestrator_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.Orchestrator })},
+			{"initial_round_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.InitialRound }).zero("none")},
+			{"subsequent_round_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.SubsequentRound }).zero("none")},
+			{"round_timeout_grace_seconds", inSeconds(0, func(t *Timeouts) *time.Duration { return &t.RoundGrace })},
+			{"tool_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.Tool })},
 		},
 	}
 }
@@ -303,7 +327,7 @@ func timeoutSection() section[Timeouts] {
 func uiSection() section[UI] {
 	return section[UI]{
 		keys: []key[UI]{
-			{"display_type", (*reader).displayType},
+			{"display_type", item[UI]{(*reader).displayType, func(u *UI) string { return u.DisplayType }}},
 		},
 		ignored: append(ignore("logging_enabled"), ignoredKey{"type", "display_type"}),
 	}

@@ -86,9 +86,10 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 // and states the defaults as they are.
 func TestAllSettings(t *testing.T) {
 	data, _ := ReadExample("all_settings")
-	names := slices.Concat(topSection().names(), agentSection().names(), agentBackendSection().names(), contextPathSection().names(), serverSection().names(), reasoningSection().names(),
-		orchestratorSection().names(), timeoutSection().names(), uiSection().names(), providerSection().names(), priceSection().names(),
-		commonContextSection().names(), windowSection().names(), warnSection().names(), summarizeSection().names(), topicSection().names(), memorySection().names())
+	var names []string
+	for _, section := range homes() {
+		names = append(names, section.names...)
+	}
 	for _, name := range names {
 		if name == "agent" || name == "headers" {
 			continue // other names of agents and extra_headers

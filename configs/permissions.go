@@ -52,7 +52,7 @@ func (p Permission) String() string {
 
 func permissionsSection() section[Permissions] {
 	return section[Permissions]{keys: []key[Permissions]{
-		{"rules", (*reader).permissionRules},
+		{"rules", by((*reader).permissionRules)},
 		{"otherwise", enum(func(p *Permissions) *Permit { return &p.Otherwise }, PermitAllow, PermitAsk, PermitDeny)},
 		{"unattended", enum(func(p *Permissions) *Permit { return &p.Unattended }, PermitAllow, PermitDeny)},
 	}}
@@ -62,7 +62,7 @@ func permissionSection() section[Permission] {
 	return section[Permission]{keys: []key[Permission]{
 		{"action", enum(func(p *Permission) *Permit { return &p.Action }, PermitAllow, PermitAsk, PermitDeny)},
 		{"tool", value(toolName(), func(p *Permission) *string { return &p.Tool })},
-		{"arguments", (*reader).argumentPatterns},
+		{"arguments", by((*reader).argumentPatterns)},
 	}}
 }
 

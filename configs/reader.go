@@ -39,7 +39,7 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 		path := join(at, e.key.Value)
 		if i := slices.IndexFunc(sec.keys, func(k key[T]) bool { return k.name == e.key.Value }); i >= 0 {
 			r.places[path] = e.key
-			sec.keys[i].set(r, path, e.value, t)
+			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}
 		if i := slices.IndexFunc(sec.ignored, func(k ignoredKey) bool { return k.name == e.key.Value }); i >= 0 {
@@ -66,7 +66,7 @@ func (r *reader) unknown(n *yaml.Node, at string, names []string) {
 	cure := "known here: " + strings.Join(names, ", ")
 	if near, ok := Nearest(n.Value, names); ok {
 		cure = fmt.Sprintf("did you mean %s?", near)
-	} else if home, ok := homeOf(n.Value); ok {
+	} else if home, ok := whereIs(n.Value); ok {
 		cure = "it belongs " + home
 	}
 	r.fail(n, "unknown key %q%s; %s", n.Value, where, cure)
@@ -78,37 +78,6 @@ func (s section[T]) names() []string {
 		names = append(names, k.name)
 	}
 	return names
-}
-
-// homeOf says where a key that stands in the wrong place belongs.
-func homeOf(name string) (string, bool) {
-	homes := []struct {
-		where string
-		names []string
-	}{
-		{"in orchestrator", orchestratorSection().names()},
-		{"in timeout_settings", timeoutSection().names()},
-		{"in ui", uiSection().names()},
-		{"in context", contextSection().names()},
-		{"in the context at the top level", commonContextSection().names()},
-		{"in context.window", windowSection().names()},
-		{"in context.warn_at", warnSection().names()},
-		{"in providers, under a backend type", providerSection().names()},
-		{"in prices, under TYPE/MODEL", priceSection().names()},
-		{"in an agent's backend", agentBackendSection().names()},
-		{"in context_paths, beside a path", contextPathSection().names()},
-		{"in mcp_servers, under a server", serverSection().names()},
-		{"in an agent", agentSection().names()},
-		{"in topic", topicSection().names()},
-		{"in memory", memorySection().names()},
-		{"at the top level", topSection().names()},
-	}
-	for _, home := range homes {
-		if slices.Contains(home.names, name) {
-			return home.where, true
-		}
-	}
-	return "", false
 }
 
 type entry struct{ key, value *yaml.Node }

@@ -127,13 +127,13 @@ func serverNames(servers []MCPServer) []string {
 }
 
 // folder reads the path of a folder.
-func folder[T any](field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
+func folder[T any](field func(*T) *string) item[T] {
 	return pathOf("a folder", field)
 }
 
 // pathOf reads a path; what says of what.
-func pathOf[T any](what string, field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
-	return func(r *reader, at string, n *yaml.Node, t *T) {
+func pathOf[T any](what string, field func(*T) *string) item[T] {
+	read := func(r *reader, at string, n *yaml.Node, t *T) {
 		path, ok := parseScalar(r, at, n, textParser())
 		switch {
 		case !ok:
@@ -147,6 +147,7 @@ func pathOf[T any](what string, field func(*T) *string) func(*reader, string, *y
 			*field(t) = path
 		}
 	}
+	return item[T]{read, func(t *T) string { return *field(t) }}
 }
 
 // texts reads a list of texts. One that is there is not nil.
@@ -167,8 +168,8 @@ func (r *reader) texts(at string, n *yaml.Node, p parser[string]) []string {
 }
 
 // listOf reads a list of texts into a field.
-func listOf[T any](p parser[string], field func(*T) *[]string) func(*reader, string, *yaml.Node, *T) {
-	return func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) }
+func listOf[T any](p parser[string], field func(*T) *[]string) item[T] {
+	return by(func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) })
 }
 
 func toolName() parser[string] {

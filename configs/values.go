@@ -37,35 +37,53 @@ func (s scalar) is(tags ...string) bool {
 }
 
 // value reads a scalar into a field. Null leaves the field as it is.
-func value[T, V any](p parser[V], field func(*T) *V) func(*reader, string, *yaml.Node, *T) {
-	return func(r *reader, at string, n *yaml.Node, t *T) {
-		if v, ok := parseScalar(r, at, n, p); ok {
-			*field(t) = v
-		}
+func value[T, V any](p parser[V], field func(*T) *V) item[T] {
+	return item[T]{
+		func(r *reader, at string, n *yaml.Node, t *T) {
+			if v, ok := parseScalar(r, at, n, p); ok {
+				*field(t) = v
+			}
+		},
+		func(t *T) string { return fmt.Sprint(*field(t)) },
 	}
 }
 
 // optional is value for a field that tells absent from zero.
-func optional[T, V any](p parser[V], field func(*T) **V) func(*reader, string, *yaml.Node, *T) {
-	return func(r *reader, at string, n *yaml.Node, t *T) {
-		if v, ok := parseScalar(r, at, n, p); ok {
-			*field(t) = &v
-		}
+func optional[T, V any](p parser[V], field func(*T) **V) item[T] {
+	return item[T]{
+		func(r *reader, at string, n *yaml.Node, t *T) {
+			if v, ok := parseScalar(r, at, n, p); ok {
+				*field(t) = &v
+			}
+		},
+		func(t *T) string {
+			if *field(t) == nil {
+				return ""
+			}
+			return fmt.Sprint(**field(t))
+		},
 	}
+}
+
+// inSeconds reads a number of seconds into a field.
+func inSeconds[T any](least float64, field func(*T) *time.Duration) item[T] {
+	i := value(seconds(least), field)
+	i.show = func(t *T) string { return fmt.Sprint(field(t).Seconds()) }
+	return i
 }
 
 // mapping reads a mapping by its own section of the table.
-func mapping[T, S any](sec func() section[S], field func(*T) *S) func(*reader, string, *yaml.Node, *T) {
-	return func(r *reader, at string, n *yaml.Node, t *T) {
+func mapping[T, S any](sec func() section[S], field func(*T) *S) item[T] {
+	return by(func(r *reader, at string, n *yaml.Node, t *T) {
 		readSection(r, at, n, sec(), field(t))
-	}
+	})
 }
 
-func text[T any](field func(*T) *string) func(*reader, string, *yaml.Node, *T) {
+func text[T any](field func(*T) *string) item[T] {
 	return value(textParser(), field)
 }
 
-func enum[T any, V ~string](field func(*T) *V, allowed ...V) func(*reader, string, *yaml.Node, *T) {
+func enum[T any, V ~string](field func(*T) *V, allowed ...V) item[T] {
 	return value(parser[V]{
 		wanted: "one of " + joinWords(allowed),
 		parse: func(s scalar) (V, bool) {
@@ -77,7 +95,7 @@ func enum[T any, V ~string](field func(*T) *V, allowed ...V) func(*reader, strin
 // displayType takes all that MassGen takes.
 func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	typ := u.DisplayType
-	enum(func(t *string) *string { return t }, DisplaySimple, DisplaySilent, "rich_terminal", "textual_terminal")(r, at, n, &typ)
+	enum(func(t *string) *string { return t }, DisplaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
 	if typ != DisplaySimple && typ != DisplaySilent {
 		r.warnings = append(r.warnings, r.issue(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
 			at, typ, DisplaySimple))

@@ -30,9 +30,9 @@ func RunAdapter[B Closer](t *testing.T, p Protocol, connect func(wire.Config) (B
 // around it.
 func Around[B Closer](p Protocol, connect func(wire.Config) (B, error), wrap func(B) backends.Backend) NewHarness {
 	return func(t *testing.T, s Settings) Harness {
-		server := NewProtocolServer(t, p, s.Reply)
+		server := s.Serve(t, p)
 		inner := Connect(t, connect, wire.Config{
-			Provider: provider, BaseURL: server.BaseURL, APIKey: s.APIKey,
+			Provider: provider, BaseURL: server.BaseURL, APIKey: s.APIKey, Transport: s.Transport,
 			FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout,
 		})
 		return Harness{Backend: wrap(inner), Provider: provider, Calls: server.Calls, AwaitIdle: server.AwaitIdle}
