@@ -96,26 +96,10 @@ func underRace() bool {
 	})
 }
 
-// writerProgram returns this test as a program that can write turns: without the
-// race detector, since what two processes do to each other it does not see.
-func writerProgram(t *testing.T) string {
+// writer starts this test as a process that writes turns; told has what it tells.
+func writer(t *testing.T, dir, name string, turns int) (process *exec.Cmd, told *bufio.Scanner) {
 	t.Helper()
-	if !underRace() {
-		return os.Args[0]
-	}
-	program := filepath.Join(t.TempDir(), "writer")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return program
-}
-
-// writer starts a process that writes turns; told has what it tells.
-func writer(t *testing.T, program, dir, name string, turns int) (process *exec.Cmd, told *bufio.Scanner) {
-	t.Helper()
-	process = exec.CommandContext(t.Context(), program)
+	process = exec.CommandContext(t.Context(), os.Args[0])
 	process.Env = append(os.Environ(), writerDir+"="+dir, writerName+"="+name, writerTurns+"="+strconv.Itoa(turns))
 	process.Stderr = os.Stderr
 	out, err := process.StdoutPipe()
@@ -181,24 +165,23 @@ func stored(t *testing.T, s *sqlite.Store) map[turn]bool {
 
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	program := writerProgram(t)
-	for name, test := range map[string]func(*testing.T, string){
+	for name, test := range map[string]func(*testing.T){
 		"two write at once":           twoWriteAtOnce,
 		"killed at any moment":        killedAtAnyMoment,
 		"killed as the store is made": killedWhileTheStoreIsMade,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, program)
+			test(t)
 		})
 	}
 }
 
-func twoWriteAtOnce(t *testing.T, program string) {
+func twoWriteAtOnce(t *testing.T) {
 	const each = 1000
 	dir := t.TempDir()
-	one, toldByOne := writer(t, program, dir, "one", each)
-	two, toldByTwo := writer(t, program, dir, "two", each)
+	one, toldByOne := writer(t, dir, "one", each)
+	two, toldByTwo := writer(t, dir, "two", each)
 	told := map[turn]bool{}
 	answers := map[string]bool{}
 	for _, lines := range []*bufio.Scanner{toldByOne, toldByTwo} {
@@ -232,13 +215,13 @@ func twoWriteAtOnce(t *testing.T, program string) {
 	t.Logf("%d turns of the shared session", shared.Turns)
 }
 
-func killedAtAnyMoment(t *testing.T, program string) {
+func killedAtAnyMoment(t *testing.T) {
 	const kills = 200
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
 	told := map[turn]bool{}
 	for i := range kills {
-		process, lines := writer(t, program, dir, fmt.Sprint("writer", i%3), 1<<20)
+		process, lines := writer(t, dir, fmt.Sprint("writer", i%3), 1<<20)
 		after := time.Duration(random.IntN(40_000)) * time.Microsecond
 		wanted := random.IntN(3)
 		for range wanted { // so that it is at work and not only starting
@@ -278,10 +261,10 @@ func killedAtAnyMoment(t *testing.T, program string) {
 	}
 }
 
-func killedWhileTheStoreIsMade(t *testing.T, program string) {
+func killedWhileTheStoreIsMade(t *testing.T) {
 	for i := range 25 {
 		dir := t.TempDir()
-		process, lines := writer(t, program, dir, "writer", 1<<20)
+		process, lines := writer(t, dir, "writer", 1<<20)
 		timer := time.AfterFunc(time.Duration(i)*2*time.Millisecond, func() {
 			if err := process.Process.Kill(); err != nil {
 				t.Error(err)

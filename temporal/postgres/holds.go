@@ -36,7 +36,7 @@ func (o leases) Take(ctx context.Context, id string, next func(sqlstore.Last) (s
 func (s *Store) Held(ctx context.Context, id string) (b sessions.Begun, held bool, err error) {
 	err = s.db.Change(ctx, "look who holds session "+id, func(w *sqlstore.Tx) {
 		var turn int
-		held = w.Row("SELECT turn FROM holds WHERE name = $1 AND owner = $2 FOR UPDATE", []any{id, s.owner.id}, &turn)
+		held = w.Row("SELECT turn FROM holds WHERE name = $1 AND owner = $2 FOR UPDATE", []any{id, s.id}, &turn)
 		if held {
 			b = w.LastTurn(id).Begun(turn)
 		}

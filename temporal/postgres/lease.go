@@ -106,7 +106,7 @@ func (o *owner) keepUp(id string) {
 // is at work in several processes: what one of them holds is not kept up by another that
 // has nothing to do with it any more.
 func (s *Store) AtWork(id string) (rest func()) {
-	h := hold{id, s.owner.id}
+	h := hold{id, s.id}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds[h] = s.lease

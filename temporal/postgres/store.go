@@ -146,7 +146,7 @@ func (s *Store) Close() (err error) {
 		defer s.pool.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_, err = s.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner.id)
+		_, err = s.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.id)
 		err = errors.Join(err, s.db.Close())
 	})
 	return fault(s.name, "let go of the sessions that are held", err)
