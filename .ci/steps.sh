@@ -103,6 +103,9 @@ go_test() {
   go test -v -shuffle=on "$@" >"$out" 2>&1 || status=$?
   if [ $status -ne 0 ]; then
     grep -vE '^ *(=== |--- PASS)|^PASS$|no test files' "$out" | tail -300
+    echo 'what failed:'
+    grep -E -A 40 '^ *--- FAIL|^panic: |DATA RACE' "$out" | grep -vE '^ *(=== |--- PASS)' | head -200
+    grep -E '^ *--- FAIL|^FAIL' "$out" || true
     fail "go test exits with $status"
   fi
   if grep -E '^ *--- SKIP' "$out"; then fail "tests were skipped"; fi

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,11 +63,36 @@ func binary(ts *testscript.TestScript) string {
 }
 
 // terminalCodes are those of colours and of the cursor.
-var terminalCodes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+var terminalCodes = regexp.MustCompile(`\x1b\[([0-9;?]*)([A-Za-z])|\r\n|(?s:.)`)
 
-// plain returns the lines that a terminal shows, without its codes.
+// plain returns the lines that a terminal shows. Of its codes it knows those that a prompt
+// is taken back with: to the left, to the right, and erase the rest of the line.
 func plain(shown string) string {
-	return strings.ReplaceAll(terminalCodes.ReplaceAllString(shown, ""), "\r\n", "\n")
+	var text strings.Builder
+	var line []rune
+	at := 0
+	for _, m := range terminalCodes.FindAllStringSubmatch(shown, -1) {
+		count, err := strconv.Atoi(m[1])
+		if err != nil {
+			count = 1
+		}
+		switch {
+		case m[2] == "D":
+			at = max(0, at-count)
+		case m[2] == "C":
+			at = min(len(line), at+count)
+		case m[2] == "K":
+			line = line[:at]
+		case m[2] != "": // such as a colour
+		case m[0] == "\r\n", m[0] == "\n":
+			text.WriteString(string(line) + "\n")
+			line, at = nil, 0
+		default:
+			line = append(line[:at], append([]rune(m[0]), line[min(at+1, len(line)):]...)...)
+			at++
+		}
+	}
+	return text.String() + string(line)
 }
 
 // screen is what a terminal shows, as it comes.
