@@ -9,9 +9,8 @@ func SetCallTimeout(c *Client, limit time.Duration) {
 	c.session.server.CallTimeout = limit
 }
 
-// Patient returns options with which a server that ends has a minute until it is gone,
-// and one that lives has a minute to answer a ping: what is told of it does not depend on
-// how quick the machine is.
+// Patient returns options that give a server a minute to end and a minute to answer a
+// ping, so that a slow machine changes no outcome.
 func Patient(options Options) Options {
 	options.lastWait, options.pingLimit = time.Minute, time.Minute
 	return options

@@ -15,9 +15,9 @@ import (
 // emptyEvent is what the library reads in place of each event.
 const emptyEvent = "data: {}\n\n"
 
-// eventStream is an answer that passes through the library without being read by it: the
-// library is shown an empty event for each of the service. It yields an event before it
-// reads on, so that data is always that of the event which it has just yielded.
+// eventStream hides an answer from the library: for each event of the service, the library
+// sees an empty one. The stream yields an event before it reads the next, so data always
+// belongs to the event just yielded.
 type eventStream struct {
 	data []byte
 	// err is why the stream ended, io.EOF at the end of the body. The library is

@@ -284,7 +284,7 @@ func (a *answer) End() ([]backends.Event, error) {
 	return append(events, backends.Finish{Reason: a.reason}), nil
 }
 
-// abandon returns the usage, if the service told it, and the calls of which a part came.
+// abandon returns the usage, if the service sent it, and the partly received calls.
 func (a *answer) abandon() ([]backends.Event, []backends.ToolCall) {
 	if a.usage == nil {
 		return nil, a.calls.merged()

@@ -215,7 +215,7 @@ func TestReasoningTakesLinearTime(t *testing.T) {
 	})
 }
 
-// TestFragmentsTakeLinearTime sends one long call of which every fragment has id and name.
+// TestFragmentsTakeLinearTime sends one long call. Each of its fragments has an id and a name.
 func TestFragmentsTakeLinearTime(t *testing.T) {
 	linear.Check(t, 5000, func(n int) {
 		var m callMerger

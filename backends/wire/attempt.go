@@ -12,8 +12,7 @@ import (
 // Attempt is one request to a service and the reading of its answer, in the wire format
 // of one adapter. E is an event of the answer as the adapter's library decodes it.
 type Attempt[E any] struct {
-	// Headers are added to those of the library; a name that is the library's too
-	// replaces it.
+	// Headers are sent beside the library's own, and replace those of the same name.
 	Headers map[string]string
 	// Rewrite returns the body to send in place of the one that the library made.
 	Rewrite func(body []byte) ([]byte, error)

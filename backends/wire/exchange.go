@@ -18,7 +18,7 @@ import (
 // Exchange is a request and its answer. Through it the transport and the caller of a
 // library reach each other, past the library between them. One goroutine uses it.
 type Exchange struct {
-	// rewrite and show are those of an Attempt, or nil.
+	// rewrite and show come from the Attempt. They are nil if it has none.
 	rewrite func(body []byte) ([]byte, error)
 	show    func(body io.ReadCloser) io.ReadCloser
 

@@ -79,8 +79,8 @@ func TestRetryAfterOfTheHeaderComesFirst(t *testing.T) {
 	}
 }
 
-// TestQuota: what waiting does not cure is told apart from the quota of a minute, for which
-// Gemini has the same words, but says when it is over.
+// TestQuota tells a spent quota from a quota per minute. Gemini uses the same words for
+// both, but says when a quota per minute is over.
 func TestQuota(t *testing.T) {
 	const spent = "You exceeded your current quota, please check your plan and billing details."
 	for _, c := range []struct {

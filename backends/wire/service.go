@@ -94,8 +94,7 @@ func (s *Service) LocalError(err error) error {
 }
 
 // Begin starts an exchange and its time limits. Whoever begins it calls End. The
-// headers are added to those of the library; a name that is the library's too
-// replaces it.
+// headers are sent beside the library's own, and replace those of the same name.
 func (s *Service) Begin(ctx context.Context, headers map[string]string) *Exchange {
 	x := &Exchange{service: s, parent: ctx, headers: headers, trace: backends.TraceFrom(ctx)}
 	inner, cancel := context.WithCancelCause(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
-// recorder is a runtime that writes down what it is told, a line each.
+// recorder is a runtime that records each call of its methods as one line.
 type recorder struct {
 	lines []string
 	full  error // of Append

@@ -62,11 +62,11 @@ func binary(ts *testscript.TestScript) string {
 	return ""
 }
 
-// terminalCodes are those of colours and of the cursor.
+// terminalCodes matches a terminal's control code, a line's end, or one character.
 var terminalCodes = regexp.MustCompile(`\x1b\[([0-9;?]*)([A-Za-z])|\r\n|(?s:.)`)
 
-// plain returns the lines that a terminal shows. Of its codes it knows those that a prompt
-// is taken back with: to the left, to the right, and erase the rest of the line.
+// plain returns the lines that a terminal shows. It obeys the control codes that erase a
+// prompt: cursor left, cursor right, and erase to the end of the line.
 func plain(shown string) string {
 	var text strings.Builder
 	var line []rune

@@ -54,7 +54,8 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// readJSON returns the value of the only line, or an array of those of all lines.
+// readJSON decodes each line as one JSON value. It returns a single value as it is, and
+// several as an array.
 func readJSON(text string) (any, error) {
 	values := []any{}
 	for line := range strings.Lines(text) {

@@ -13,8 +13,8 @@ import (
 
 // keyboard is where lines come from: a pipe, or a person at a terminal.
 type keyboard struct {
-	// lines are the lines. An error other than errTooLong comes again to whoever wants
-	// another line.
+	// lines yields each line. After an error other than errTooLong, it yields that error
+	// again for every further line.
 	lines <-chan inputLine
 	// isTyped says that a person types the lines.
 	isTyped bool

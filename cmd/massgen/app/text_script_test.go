@@ -109,8 +109,8 @@ func countOf(ts *testscript.TestScript, args []string) (int, []string) {
 	return n, args[1:]
 }
 
-// golden FILE WANT checks that the whole text is that of the file WANT of the script,
-// which go test -run TestScripts/NAME -update writes.
+// golden FILE WANT compares the whole text with the script's file WANT. The flag -update
+// of go test writes that file.
 func cmdGolden(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: golden FILE WANT")
