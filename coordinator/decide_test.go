@@ -13,7 +13,6 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -36,7 +35,7 @@ func (e *recordedEngine) Attach(context.Context, string) (Play, error) {
 	return nil, sessions.ErrNoSession
 }
 
-func (e *recordedEngine) Begin(ctx context.Context, session string, _ kernel.Ref, _ Terms) (Play, error) {
+func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ Terms) (Play, error) {
 	begun, err := e.store.Begin(ctx, session, "energy")
 	if err != nil {
 		return nil, err

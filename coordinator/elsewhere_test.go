@@ -31,7 +31,7 @@ type plainPlay struct {
 	done   chan struct{}
 	err    error
 	// noted takes the one note that the turn waits for, if it does.
-	noted chan kernel.Ref
+	noted chan string
 }
 
 func (p *plainPlay) Number() int                     { return p.number }
@@ -48,7 +48,7 @@ func (p *plainPlay) Wait(ctx context.Context) error {
 	}
 }
 
-func (p *plainPlay) Note(_ context.Context, note kernel.Ref) error {
+func (p *plainPlay) Note(_ context.Context, note string) error {
 	select {
 	case p.noted <- note:
 		return nil
@@ -64,20 +64,16 @@ func (e *plain) Attach(context.Context, string) (Play, error) {
 	return e.attached, nil
 }
 
-func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref, terms Terms) (Play, error) {
-	text, err := e.store.Get(ctx, question)
+func (e *plain) Begin(ctx context.Context, session, question string, terms Terms) (Play, error) {
+	begun, err := e.store.Begin(ctx, session, question)
 	if err != nil {
 		return nil, err
 	}
-	begun, err := e.store.Begin(ctx, session, string(text))
+	accepted, err := e.panel.Prepare(ctx, session, question, begun, terms)
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := e.panel.Prepare(ctx, session, string(text), begun, terms)
-	if err != nil {
-		return nil, err
-	}
-	play := &plainPlay{number: begun.Turn, done: make(chan struct{}), noted: make(chan kernel.Ref)}
+	play := &plainPlay{number: begun.Turn, done: make(chan struct{}), noted: make(chan string)}
 	if e.waits {
 		e.attached = play
 	}
@@ -87,6 +83,14 @@ func (e *plain) Begin(ctx context.Context, session string, question kernel.Ref, 
 		play.err = e.playAll(ctx, session, play, accepted)
 	}()
 	return play, nil
+}
+
+func (e *plain) put(ctx context.Context, text string) kernel.Ref {
+	ref, err := e.store.Put(ctx, []byte(text))
+	if err != nil {
+		e.t.Error(err)
+	}
+	return ref
 }
 
 // playAll plays a turn, and what follows its answer.
@@ -117,7 +121,7 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play 
 		events = events[1:]
 		if _, isReply := ev.(turn.ModelDone); e.waits && isReply {
 			e.waits = false
-			ev, events = turn.Noted{At: turn.When(ev), Note: <-play.noted}, append([]turn.Event{ev}, events...)
+			ev, events = turn.Noted{At: turn.When(ev), Note: e.put(ctx, <-play.noted)}, append([]turn.Event{ev}, events...)
 		}
 		data, err := turn.Encode(ev)
 		if err == nil {
@@ -139,7 +143,7 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play 
 			if key.Round == 1 {
 				events = append(events, turn.Lost{At: at, Key: key})
 			}
-			reply, err := e.panel.Perform(ctx, m.Turn(), run.Effect, key.Round == 1)
+			reply, err := e.panel.Perform(ctx, m.Turn(), run.Effect)
 			if err != nil {
 				return err
 			}

@@ -11,16 +11,14 @@ import (
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
-	"github.com/massgen/massgen/sessions"
 )
 
 // Engine plays turns in other processes, which share the panel's store and have panels of
 // the same agents. It is safe for concurrent use.
 type Engine interface {
-	// Begin has the next turn of a session begun, whose question is a text of the store. It
-	// returns when the turn's journal has its first event. When ctx is done before, the turn
+	// Begin has the next turn of a session begun. It returns when the turn's journal has its first event. When ctx is done before, the turn
 	// is not begun, or is interrupted.
-	Begin(ctx context.Context, session string, question kernel.Ref, terms Terms) (Play, error)
+	Begin(ctx context.Context, session, question string, terms Terms) (Play, error)
 	// Attach returns the turn that is being played in a session. The error is
 	// sessions.ErrNoSession if there is none.
 	Attach(ctx context.Context, session string) (Play, error)
@@ -45,9 +43,9 @@ type Play interface {
 type Signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
-	// Note passes on what is added to the question, a text of the store. The journal tells
-	// whether it came before the end, which is driver.ErrOver if that is known at once.
-	Note(ctx context.Context, note kernel.Ref) error
+	// Note passes on what is added to the question. The journal tells whether it came before
+	// the end, which is driver.ErrOver if that is known at once.
+	Note(ctx context.Context, note string) error
 	// SetPaused pauses the turn, or lets it go on. It returns when who plays the turn was
 	// told. The error is driver.ErrOver if the turn is known to be over.
 	SetPaused(ctx context.Context, pause bool) error
@@ -58,28 +56,31 @@ const watchEvery = 250 * time.Millisecond
 
 // startElsewhere has a turn played by Options.Engine.
 func (p *Panel) startElsewhere(ctx context.Context, session, question string) (*Turn, error) {
-	const patience = 3
-	for try := 1; ; try++ {
-		ref, err := p.opts.Store.Put(ctx, []byte(question))
-		if err != nil {
-			return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
-		}
-		play, err := p.opts.Engine.Begin(ctx, session, ref, Terms{p.opts.Rules, p.opts.Budget})
-		if errors.Is(err, sessions.ErrNoText) && try < patience {
-			continue // by a turn that ended before this one named it
-		}
-		if err != nil {
-			return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
-		}
-		t := newTurn(session, play.Number(), question)
-		if p.opts.BeforeTurn != nil {
-			if err := p.opts.BeforeTurn(ctx, t); err != nil {
-				return nil, errors.Join(fmt.Errorf("before turn %d: %w", t.number, err), play.Interrupt(context.WithoutCancel(ctx)))
-			}
-		}
-		p.watch(ctx, t, play)
-		return t, nil
+	masked, _, err := stored(ctx, p.opts.Store, question)
+	if err != nil {
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
+	play, err := p.opts.Engine.Begin(ctx, session, masked, Terms{p.opts.Rules, p.opts.Budget})
+	if err != nil {
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+	}
+	t := newTurn(session, play.Number(), question)
+	if p.opts.BeforeTurn != nil {
+		if err := p.opts.BeforeTurn(ctx, t); err != nil {
+			return nil, errors.Join(fmt.Errorf("before turn %d: %w", t.number, err), play.Interrupt(context.WithoutCancel(ctx)))
+		}
+	}
+	p.watch(ctx, t, play)
+	return t, nil
+}
+
+// stored is a text as the store has it, which keeps no secrets: no engine is sent one.
+func stored(ctx context.Context, store agents.Blobs, text string) (masked string, ref kernel.Ref, err error) {
+	if ref, err = store.Put(ctx, []byte(text)); err != nil {
+		return "", ref, err
+	}
+	data, err := store.Get(ctx, ref)
+	return string(data), ref, err
 }
 
 // attach watches the turn that is played in a session already.

@@ -24,9 +24,9 @@ func (e *engine) passNote(play Play, n *note) {
 		n.Reply(driver.ErrOver)
 		return
 	}
-	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
+	masked, ref, err := stored(e.base, e.panel.opts.Store, n.text)
 	if err == nil {
-		err = play.Note(e.base, ref)
+		err = play.Note(e.base, masked)
 	}
 	if err != nil {
 		n.Reply(err)
@@ -68,7 +68,7 @@ func NoteElsewhere(ctx context.Context, engine Engine, store NotedStore, session
 
 // noteTo returns when the journal has a note that it had not before, or the turn is over.
 func noteTo(ctx context.Context, play Play, store NotedStore, session, text string) error {
-	ref, err := store.Put(ctx, []byte(text))
+	masked, ref, err := stored(ctx, store, text)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func noteTo(ctx context.Context, play Play, store NotedStore, session, text stri
 	}
 	before, err := taken()
 	if err == nil {
-		err = play.Note(ctx, ref)
+		err = play.Note(ctx, masked)
 	}
 	if err != nil {
 		return err

@@ -106,9 +106,6 @@ type Agent struct {
 	// be called again for the same one. An error is told as a warning, and the answer
 	// counts without. It is nil for an agent that has no workspace.
 	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
-	// Folders are those that its tools work in, for an Engine that may have to move them to
-	// another process: one that sees the same folders.
-	Folders []Folder
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Context says how much of a session's history the agent is shown; its zero value

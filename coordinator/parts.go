@@ -48,27 +48,15 @@ func (p *Panel) Prepare(ctx context.Context, session, question string, begun ses
 }
 
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this
-// panel's backends and tools. Again says that it was begun before by a process that was
-// lost: then a tool that may do twice what it is asked for is not called, and its result
-// says so. The error is that of a store that does not work, or of tools that cannot be
-// listed.
-func (p *Panel) Perform(ctx context.Context, described machine.Turn, effect machine.Effect, again bool) (machine.Event, error) {
+// panel's backends and tools. The error is that of a store that does not work, or of tools
+// that cannot be listed.
+func (p *Panel) Perform(ctx context.Context, described machine.Turn, effect machine.Effect) (machine.Event, error) {
 	t := newTurn(described.Session, described.Turn, "")
 	var err error
 	if t.tools, err = p.tools(ctx); err != nil {
 		return nil, err
 	}
 	e := newEngine(ctx, p, t)
-	call, isTool := effect.(machine.ToolCall)
-	if again && isTool {
-		mayRepeat, err := e.doer.MayRepeat(e.base, call)
-		if err != nil {
-			return nil, err
-		}
-		if !mayRepeat {
-			return e.doer.Interrupted(e.base, call)
-		}
-	}
 	key := effect.EffectKey()
 	if err := e.lendReader(ctx, described, key.Purpose); err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func (v *view) walk(ctx context.Context, p place, depth int, visit func(place, f
 			return nil // it was removed meanwhile
 		case err != nil:
 			return at.failure(err)
-		case rel == p.rel && d.IsDir(), !d.IsDir() && IsMarker(rel):
+		case rel == p.rel && d.IsDir():
 			return nil
 		case p.name == "." && v.locate(at.name).tree != p.tree:
 			return skipDir(d) // a mount hides it

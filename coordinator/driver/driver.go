@@ -83,10 +83,16 @@ func New(r Runtime) *Driver { return &Driver{runtime: r} }
 // and nobody else may apply events to it but who replays a journal, which Carry follows.
 func (d *Driver) Machine() *turn.Machine { return &d.machine }
 
+// Out counts the work that the runtime was told to start and that has no result yet.
+func (d *Driver) Out() int { return d.out }
+
+// Done says that the turn is over and all work has ended.
+func (d *Driver) Done() bool { return d.machine.Over() && d.out == 0 }
+
 // Play takes batches of posts until the turn is over and all work has ended. receive waits
 // for posts and returns all that there are. After an error Drain must follow.
 func (d *Driver) Play(receive func() []Post) error {
-	for !d.machine.Over() || d.out > 0 {
+	for !d.Done() {
 		if err := d.Take(receive()...); err != nil {
 			return err
 		}

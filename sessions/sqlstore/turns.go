@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -83,62 +82,42 @@ func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usa
 // Append adds events to the journal of a running turn, all or none. Every text that they name
 // must have been put. When Append returns, they are committed.
 func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
-	_, err := s.append(ctx, id, turn, nil, events...)
-	return err
+	return s.append(ctx, id, turn, nil, events)
 }
 
-// AppendAt adds one event to the journal of a running turn as Append does, at a place in it,
-// from 0. If the same event is there already, it does nothing, so a caller that missed its
-// reply can repeat it. If another event is there, it returns that one: of several who play
-// one turn, all learn what it came to. A gap before the place is an error.
-func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, event []byte) (other []byte, err error) {
-	return s.append(ctx, id, turn, &place, event)
+// AppendAt adds events as Append does, at a place in the journal, from 0. Those whose places
+// are taken are left out: a caller that missed the reply can repeat the call. A gap before
+// the place is an error.
+func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, events ...[]byte) error {
+	return s.append(ctx, id, turn, &place, events)
 }
 
-// append adds events at the end, or one event at a place.
-func (s *Store) append(ctx context.Context, id string, turn int, place *int, events ...[]byte) (other []byte, err error) {
+// append adds events at the end, or at a place.
+func (s *Store) append(ctx context.Context, id string, turn int, place *int, events [][]byte) error {
 	refs, err := sessions.RefsOfEvents(id, turn, events)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	added := false
 	err = s.holds.Write(ctx, "write the journal of session "+id, id, turn, false, func(w *Tx, r *Running) {
 		w.keep(id, r)
-		other, added = nil, true
+		var end int
+		w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &end)
+		at := end
 		if place != nil {
-			if other, added = w.there(id, r, *place); !added {
-				return
-			}
+			at = *place
+		}
+		if at < 0 || at > end {
+			w.Refuse(fmt.Errorf("event %d of turn %d of session %s cannot be written: the journal has %d events, from 0", at, r.Number, id, end))
 		}
 		w.name(r.Turn, refs...)
-		for _, event := range events {
-			w.Exec(`
-			INSERT INTO events (turn, place, data)
-			VALUES ($1, (SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1), $2)`, r.Turn, event)
+		for i, event := range events[min(len(events), max(0, end-at)):] {
+			w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, end+i, event)
 		}
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case added:
+	if err == nil {
 		s.db.Texts.Named(refs)
-	case bytes.Equal(other, events[0]):
-		other = nil
 	}
-	return other, nil
-}
-
-// there returns the event that stands at a place, or that the place is free.
-func (w *Tx) there(id string, r *Running, place int) (event []byte, free bool) {
-	var end int
-	w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &end)
-	if place == end {
-		return nil, true
-	}
-	if !w.Row("SELECT data FROM events WHERE turn = $1 AND place = $2", []any{r.Turn, place}, &event) {
-		w.Refuse(fmt.Errorf("event %d of turn %d of session %s cannot be written: the journal has %d events, from 0", place, r.Number, id, end))
-	}
-	return event, false
+	return err
 }
 
 // keep begins to keep a running turn, if it is not kept yet.

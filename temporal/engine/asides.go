@@ -24,19 +24,12 @@ func (p *player) follow(list []machine.Aside) error {
 	if len(list) == 0 {
 		return nil
 	}
-	committed := false
-	p.happened(happening{
-		event:  func(at kernel.Time) turn.Event { return turn.Committed{At: at, Asides: list} },
-		stands: func() { committed = true },
-	})
-	for !committed || p.out > 0 {
-		effects, err := p.take()
-		if err != nil {
-			return err
-		}
-		for _, e := range effects {
-			p.start(e)
-		}
+	committed := happening{event: func(at kernel.Time) turn.Event { return turn.Committed{At: at, Asides: list} }}
+	if err := p.driver.Take(committed); err != nil {
+		return err
+	}
+	if err := p.drive(); err != nil {
+		return err
 	}
 	ctx := workflow.WithActivityOptions(p.root, p.bookkeeping())
 	return workflow.ExecuteActivity(ctx, finishName, p.held()).Get(p.root, nil)

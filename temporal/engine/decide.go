@@ -80,20 +80,15 @@ func (q *question) take(d decision) {
 	}
 }
 
-// ask waits for a word to a question, which becomes one event. Until then the turn does not
-// go on as a new run.
+// ask waits for a word to a question, which becomes one event.
 func (p *player) ask(a machine.Ask) {
-	p.out++
 	workflow.Go(p.root, func(ctx workflow.Context) {
 		letGo := p.keepSession(ctx)
 		word := p.wordTo(ctx, a.Key)
 		letGo()
-		p.happened(happening{
-			event: func(at kernel.Time) turn.Event {
-				return turn.Decided{At: at, Key: a.Key, Allow: word.Allow, Reason: word.Reason}
-			},
-			stands: func() { p.out-- },
-		})
+		p.happened(happening{endsWork: true, event: func(at kernel.Time) turn.Event {
+			return turn.Decided{At: at, Key: a.Key, Allow: word.Allow, Reason: word.Reason}
+		}})
 	})
 }
 
@@ -126,7 +121,7 @@ func (h *hands) keep(ctx context.Context, t held) error {
 // client that asks a person is heard of for as long as the settings say.
 func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
 	q := p.question(key)
-	isOpen := func() bool { return p.machine.IsAsked(key) }
+	isOpen := func() bool { return p.driver.Machine().IsAsked(key) }
 	for {
 		heard := q.attended
 		happened, err := workflow.AwaitWithTimeout(ctx, p.in.Settings.AskPatience, func() bool {

@@ -76,15 +76,17 @@ func (a *asking) perform(ctx context.Context, w work) (result, error) {
 }
 
 func (a *asking) journal(_ context.Context, e entry) error {
-	ev, err := turn.Decode(e.Event)
-	if err != nil {
-		return err
-	}
-	a.onJournal(ev)
-	if d, ok := ev.(turn.Decided); ok {
-		a.after = a.Now().Sub(a.began)
-		d.At = 0
-		a.decided = append(a.decided, d)
+	for _, data := range e.Events {
+		ev, err := turn.Decode(data)
+		if err != nil {
+			return err
+		}
+		a.onJournal(ev)
+		if d, ok := ev.(turn.Decided); ok {
+			a.after = a.Now().Sub(a.began)
+			d.At = 0
+			a.decided = append(a.decided, d)
+		}
 	}
 	return nil
 }

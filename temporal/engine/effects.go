@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -14,26 +15,24 @@ import (
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
-// start has a worker do an effect; its result comes to the inbox exactly once.
-func (p *player) start(e machine.Effect) {
-	p.out++
-	key := e.EffectKey()
-	limits := p.machine.Ledger().Limits
-	w := work{
-		Session: p.in.Session, Owner: p.in.Owner, Turn: p.machine.Turn(), Effect: effectOf(e),
-		Limited: !limits.None(), Priced: limits.Priced(),
-	}
-	workflow.Go(p.contextOf(key.Agent), func(ctx workflow.Context) {
-		r := p.perform(ctx, w, key)
-		p.happened(happening{
-			event: func(at kernel.Time) turn.Event {
-				if r.Tool != nil {
-					return turn.ToolDone{At: at, Key: key, Reply: *r.Tool}
-				}
-				return turn.ModelDone{At: at, Key: key, Reply: *r.Model}
-			},
-			stands: func() { p.out-- },
-		})
+// home is the worker that has the tools of a turn's agents, and their files.
+type home struct {
+	// Queue is its own, empty where no agent has tools. Lost says that the worker is.
+	Queue string `json:"queue,omitempty"`
+	Lost  bool   `json:"lost,omitempty"`
+}
+
+// homePatience is after how many heartbeats a worker that does not take a tool call is asked
+// whether it lives.
+const homePatience = 3
+
+// startEffect has a worker do an effect; its result comes to the inbox exactly once.
+func (p *player) startEffect(w begunWork) {
+	key := w.Key()
+	told := p.work(w.Work)
+	workflow.Go(w.ctx, func(ctx workflow.Context) {
+		r := p.perform(ctx, told, key)
+		p.happened(happening{endsWork: true, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})
 	})
 }
 
@@ -42,22 +41,23 @@ func (p *player) start(e machine.Effect) {
 func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 	const longest = 30 * time.Second
 	for wait := time.Second; ; wait = min(2*wait, longest) {
-		var r result
+		queue := ""
 		if w.Effect.Tool != nil {
-			p.awaitHome(ctx)
+			queue, w.Lost = p.home.Queue, p.home.Lost
 		}
-		var queue string
-		queue, w.Lost = p.home.of(w.Effect)
-		err := workflow.ExecuteActivity(p.placed(ctx, queue), performName, w).Get(ctx, &r)
-		if err == nil && (r.Model == nil) != (r.Tool == nil) {
+		r, err := p.performAt(ctx, queue, homePatience, w)
+		if isTimeout(err) && ctx.Err() == nil {
+			r, err = p.rejoin(ctx, queue, w, err)
+		}
+		if err == nil {
 			return r
 		}
-		isBegun := !isUnstarted(err)
+		isBegun := !isUnsent(err)
 		if ctx.Err() != nil {
 			return p.cancelled(w, isBegun)
 		}
-		if isTimeout(err) && queue != "" {
-			p.leaveHome(ctx, queue)
+		if isEnded(err) {
+			p.loseHome(queue)
 		}
 		if isBegun {
 			w.Try++
@@ -70,17 +70,54 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 	}
 }
 
-// placed says on which queue an effect is done, "" for any worker's, and how long that may
-// take.
-func (p *player) placed(ctx workflow.Context, queue string) workflow.Context {
+// performAt has an effect done once, by the worker of a queue, which is to take it within so
+// many heartbeats, or for "" by any worker.
+func (p *player) performAt(ctx workflow.Context, queue string, heartbeats int, w work) (r result, err error) {
 	o := workflow.ActivityOptions{
 		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	}
 	if queue != "" {
-		o.TaskQueue, o.ScheduleToStartTimeout = queue, homePatience*p.in.Settings.Heartbeat
+		o.TaskQueue, o.ScheduleToStartTimeout = queue, time.Duration(heartbeats)*p.in.Settings.Heartbeat
 	}
-	return workflow.WithActivityOptions(ctx, o)
+	if err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), performName, w).Get(ctx, &r); err == nil {
+		err = r.check()
+	}
+	return r, err
+}
+
+// rejoin asks the worker that has an effect under way, or has not taken it, for the result:
+// the server may have been away, or the worker slow. The error is lost, which made this
+// necessary, if that worker does not know, and does not live.
+func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) (result, error) {
+	at := cmp.Or(queue, workerOf(lost))
+	w.Joins = true
+	r, err := p.performAt(ctx, at, 1, w)
+	switch {
+	case err == nil:
+		return r, nil
+	case at != "" && isUnstarted(err):
+		p.loseHome(at)
+	case isUnsent(err) && isUnstarted(lost): // it lives, and has not begun
+		return r, err
+	}
+	return r, lost
+}
+
+// workerOf returns the queue of the worker that has told last that it lives, "" if none has.
+func workerOf(err error) (queue string) {
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) && timeout.HasLastHeartbeatDetails() {
+		_ = timeout.LastHeartbeatDetails(&queue) // what is no queue names no worker
+	}
+	return queue
+}
+
+// loseHome notes that a worker is lost: if it has the tools, they are lost with it.
+func (p *player) loseHome(queue string) {
+	if queue != "" && p.home.Queue == queue {
+		p.home = home{Lost: true}
+	}
 }
 
 func isTimeout(err error) bool {
@@ -88,20 +125,34 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout)
 }
 
-// isUnstarted says that no worker has begun an activity.
+// isUnstarted says that no worker has taken an activity.
 func isUnstarted(err error) bool {
 	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) {
-		return timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
-	}
-	return temporal.IsCanceledError(err)
+	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+}
+
+// isUnsent says that no worker has begun what an effect asks for.
+func isUnsent(err error) bool {
+	return isUnstarted(err) || temporal.IsCanceledError(err) || isOfKind(err, unsentKind)
+}
+
+// isEnded says that a worker was told to end.
+func isEnded(err error) bool { return isOfKind(err, endedKind) }
+
+func isOfKind(err error, kind string) bool {
+	var failed *temporal.ApplicationError
+	return errors.As(err, &failed) && failed.Type() == kind
 }
 
 // noteLost books a model call that a worker had begun.
 func (p *player) noteLost(e effect, key machine.Key) {
-	if e.Model != nil {
-		p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
+	if e.Model == nil {
+		return
 	}
+	p.happened(happening{
+		event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} },
+		heard: func(error) { p.giveUp(key, lostWord) },
+	})
 }
 
 // cancelled is the result of an effect that was cancelled and of which no worker tells.

@@ -21,7 +21,6 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/driver"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -100,11 +99,11 @@ const workerPatience = 15 * time.Second
 const mostTaskTime = 10 * time.Second
 
 // Begin implements coordinator.Engine.
-func (e *Engine) Begin(ctx context.Context, session string, question kernel.Ref, terms coordinator.Terms) (coordinator.Play, error) {
+func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.Terms) (coordinator.Play, error) {
 	if err := e.findWorker(ctx); err != nil {
 		return nil, err
 	}
-	in := request{Session: session, Question: question, Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
+	in := request{Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: e.id(session), TaskQueue: e.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
@@ -315,11 +314,8 @@ func (r *remote) Wait(ctx context.Context) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	switch failed.Type() {
-	case busyKind:
+	if failed.Type() == busyKind {
 		return sessions.ErrBusy
-	case forgottenKind:
-		return fmt.Errorf("%w: %s", sessions.ErrNoText, failed.Message())
 	}
 	return errors.New(failed.Message())
 }

@@ -42,8 +42,9 @@ func newEnvironment() *testsuite.TestWorkflowEnvironment {
 // memory is a store in memory that several workers share.
 type memory struct {
 	*sessions.Memory
-	mu    sync.Mutex
-	begun *sessions.Begun
+	mu      sync.Mutex
+	begun   *sessions.Begun
+	results map[string][]byte
 }
 
 func (s *memory) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
@@ -67,17 +68,49 @@ func (s *memory) Held(context.Context, string) (sessions.Begun, bool, error) {
 
 func (s *memory) AtWork(string) (rest func()) { return func() {} }
 
-func (s *memory) AppendAt(ctx context.Context, id string, number, place int, event []byte) ([]byte, error) {
+func (s *memory) AppendAt(ctx context.Context, id string, number, place int, list ...[]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	events, err := s.Journal(ctx, id, number)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) { // which the first event makes
-		return nil, err
+		return err
 	}
-	if place < len(events) {
-		return events[place], nil
+	if list = list[min(len(list), len(events)-place):]; len(list) == 0 {
+		return nil
 	}
-	return nil, s.Append(ctx, id, number, event)
+	return s.Append(ctx, id, number, list...)
+}
+
+func (s *memory) KeepResult(_ context.Context, id string, number int, key string, result []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := fmt.Sprint(id, number, key)
+	if _, ok := s.results[name]; !ok {
+		s.results[name] = result
+	}
+	return s.results[name], nil
+}
+
+func (s *memory) Result(_ context.Context, id string, number int, key string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.results[fmt.Sprint(id, number, key)], nil
+}
+
+// forgetful is a store that a worker did not reach before it was lost.
+type forgetful struct{ Store }
+
+func (forgetful) KeepResult(context.Context, string, int, string, []byte) ([]byte, error) {
+	return nil, sessions.ErrNotRunning
+}
+
+// quiet is a server that cancels nothing.
+type quiet struct{}
+
+func (quiet) Heartbeat(context.Context, []byte, string) error { return nil }
+func (quiet) IsOver(context.Context, string, string) bool     { return false }
+func (quiet) Update(context.Context, string, string, string, string, any, any) error {
+	return errors.New("no budget is asked for")
 }
 
 // fleet are two workers in an environment that skips time. The agents have their tools at the
@@ -90,12 +123,15 @@ type fleet struct {
 	backend *counting
 
 	mu sync.Mutex
-	// lose says whether a worker is lost before it takes an activity, or after it has done the
-	// activity and before anybody has heard of that. The first worker only can be lost before.
+	// lose says whether a worker is lost before it takes an activity, in it, or after it has
+	// done the activity and before anybody has heard of that. The first worker only can be lost
+	// before.
 	lose func(activity string, w work) loss
 	// late says which effects come to the first worker only when it is gone.
 	late func(w work) bool
 	gone chan struct{} // closed when the first worker is lost
+	// looked is closed when agent b has called its tool, which the loss of a worker waits for.
+	looked chan struct{}
 
 	tools sync.Mutex
 	done  map[string]int // by tool, how often it was called
@@ -108,6 +144,7 @@ type loss int
 const (
 	none loss = iota
 	before
+	during
 	after
 )
 
@@ -135,28 +172,31 @@ rules:
   - {when: {}, reply: {vote: {agent: agent1, reason: clear}}}
 `
 
-// newFleet returns a fleet in which agent a has these folders at each worker.
-func newFleet(t *testing.T, folders [2][]coordinator.Folder) *fleet {
+func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	script, err := debugbackend.ParseScript([]byte(fleetScript))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fleet{
-		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory()},
+		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory(), results: map[string][]byte{}},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
-		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}),
+		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
 		done: map[string]int{}, at: map[string]int{},
 	}
 	for i := range f.workers {
-		f.workers[i] = &hands{panel: f.panel(i, folders[i]), as: func(string) Store { return f.store }, home: fmt.Sprint("home", i)}
+		f.workers[i] = &hands{panel: f.panel(i), as: func(owner string) Store {
+			if owner == forgotten {
+				return forgetful{f.store}
+			}
+			return f.store
+		}, server: quiet{}, home: fmt.Sprint("home", i)}
 	}
 	f.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	common := f.workers[1] // the other processes that listen to the queue of all are like it
 	for name, run := range map[string]any{
 		prepareName: unheard(f, prepareName, f.workers[0].prepare), concludeName: unheard(f, concludeName, common.conclude),
 		performName: f.perform, journalName: common.journal, finishName: common.finish, leaveName: common.leave,
-		adoptName: common.adopt, unmarkName: common.unmark,
 	} {
 		f.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -164,7 +204,7 @@ func newFleet(t *testing.T, folders [2][]coordinator.Folder) *fleet {
 }
 
 // panel returns the panel of a worker. Agent a has two tools and a workspace, agent b one tool.
-func (f *fleet) panel(number int, folders []coordinator.Folder) *coordinator.Panel {
+func (f *fleet) panel(number int) *coordinator.Panel {
 	f.t.Helper()
 	tool := func(name string) agents.Tool {
 		t, err := agents.NewTool(name, "It can "+name+".", func(context.Context, struct{}) (string, error) {
@@ -172,6 +212,9 @@ func (f *fleet) panel(number int, folders []coordinator.Folder) *coordinator.Pan
 			defer f.tools.Unlock()
 			f.done[name]++
 			f.at[name] = number
+			if name == "look" {
+				close(f.looked)
+			}
 			return "did " + name, nil
 		})
 		if err != nil {
@@ -180,7 +223,7 @@ func (f *fleet) panel(number int, folders []coordinator.Folder) *coordinator.Pan
 		return t
 	}
 	panel, err := coordinator.New(coordinator.Options{Store: f.store, Agents: []coordinator.Agent{
-		{ID: "a", Backend: f.backend, Tools: []agents.Tool{tool("write"), tool("read")}, Folders: folders,
+		{ID: "a", Backend: f.backend, Tools: []agents.Tool{tool("write"), tool("read")},
 			Snapshot: func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
 				return agents.Snapshot{Dir: "/kept"}, nil
 			}},
@@ -221,30 +264,50 @@ func unheard[In, Out any](f *fleet, name string, run func(context.Context, In) (
 	}
 }
 
+// forgotten is the owner for whom nothing is kept.
+const forgotten = "forgotten"
+
 // perform does an effect at the worker that it is for, unless that is lost.
 func (f *fleet) perform(ctx context.Context, w work) (result, error) {
-	isHome := activity.GetInfo(ctx).TaskQueue == f.workers[0].home
-	if !isHome {
-		r, err := f.workers[1].perform(ctx, w)
-		if err == nil && f.isLost(performName, w) {
-			err = temporal.NewHeartbeatTimeoutError()
-		}
-		return r, err
+	if w.Joins { // it is asked for where it was
+		return f.performBy(ctx, w, none)
 	}
+	f.mu.Lock()
+	isGone := f.isGone()
+	l := none
+	if !isGone {
+		l = f.lose(performName, w)
+	}
+	f.mu.Unlock()
 	if f.late(w) {
 		<-f.gone
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.isGone() && f.lose(performName, w) == before {
-		close(f.gone)
+	return f.performBy(ctx, w, l)
+}
+
+func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
+	isHome := activity.GetInfo(ctx).TaskQueue == f.workers[0].home
+	by := f.workers[1]
+	if isHome {
+		by = f.workers[0]
+		if l != none {
+			<-f.looked
+		}
+		f.mu.Lock()
+		isGone := f.isGone()
+		if l != none {
+			close(f.gone)
+		}
+		f.mu.Unlock()
+		if isGone || l == before {
+			return result{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+		}
 	}
-	if f.isGone() {
-		return result{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+	if l == during {
+		w.Owner = forgotten
 	}
-	r, err := f.workers[0].perform(ctx, w)
-	if err == nil && f.lose(performName, w) == after {
-		close(f.gone)
+	r, err := by.perform(ctx, w)
+	if err == nil && l != none {
 		err = temporal.NewHeartbeatTimeoutError()
 	}
 	return r, err
@@ -263,11 +326,9 @@ type outcome struct {
 func (f *fleet) play() (o outcome) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	question, err := f.store.Put(ctx, []byte("energy?"))
-	f.check(err)
 	rules := kernel.Defaults()
 	rules.Agents = []string{"a", "b"}
-	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: question, Terms: coordinator.Terms{Rules: rules}})
+	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.Terms{Rules: rules}})
 	if !f.IsWorkflowCompleted() {
 		f.t.Fatal("the turn does not end")
 	}

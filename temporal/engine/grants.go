@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
 	"github.com/massgen/massgen/agents/machine"
@@ -18,14 +18,16 @@ import (
 // grants is the budget of one call: its workflow, which has the ledger of the turn, is
 // asked before each attempt, wherever that is made.
 type grants struct {
-	client   client.Client
+	server   server
 	workflow string
 	run      string
 	key      machine.Key
 	try      int
 	// priced says that money is limited, not only tokens or calls.
 	priced bool
-	log    log.Logger
+	// lost is set when the workflow says that this try counts as lost.
+	lost *atomic.Bool
+	log  log.Logger
 }
 
 // Reserve implements backends.Budget.
@@ -42,6 +44,7 @@ func (g grants) Reserve(ctx context.Context, most backends.Cost) (backends.Reser
 	case err != nil:
 		return nil, backends.Unpaid(backends.KindBudget, err.Error(), err)
 	case refused != "":
+		g.lost.Store(refused == lostWord)
 		return nil, backends.Unpaid(backends.KindBudget, refused, nil)
 	}
 	return g, nil
@@ -76,7 +79,7 @@ func (g grants) end(spent *budget.Amount) {
 func (g grants) update(ctx context.Context, name string, arg, answer any) error {
 	const pause = time.Second
 	for id := rand.Text(); ; { // which the server takes once
-		err := g.updateOnce(ctx, id, name, arg, answer)
+		err := g.server.Update(ctx, g.workflow, g.run, id, name, arg, answer)
 		var gone *serviceerror.NotFound
 		if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
 			return err
@@ -89,14 +92,4 @@ func (g grants) update(ctx context.Context, name string, arg, answer any) error 
 			return ctx.Err()
 		}
 	}
-}
-
-func (g grants) updateOnce(ctx context.Context, id, name string, arg, answer any) error {
-	handle, err := g.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: g.workflow, RunID: g.run, UpdateID: id, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return err
-	}
-	return handle.Get(ctx, answer)
 }

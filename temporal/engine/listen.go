@@ -50,24 +50,35 @@ func (p *player) interrupt() {
 }
 
 func (p *player) progress() (Progress, error) {
-	g := Progress{Number: p.number, Events: p.journal.events, Out: p.out, Repeated: p.machine.Repeated()}
-	for _, u := range p.machine.Usage() {
+	m := p.driver.Machine()
+	g := Progress{Number: p.number, Events: p.events, Out: p.driver.Out(), Repeated: m.Repeated()}
+	for _, u := range m.Usage() {
 		g.Calls += u.Calls
 	}
 	if p.number > 0 {
-		g.State = p.machine.Describe()
+		g.State = m.Describe()
 	}
 	return g, nil
 }
 
+// lostWord is what an attempt hears that asks for a worker which counts as lost.
+const lostWord = "its worker is lost"
+
 // reserve waits until an attempt may be sent, and returns why it may not, "" if it may.
 func (p *player) reserve(ctx workflow.Context, r reservation) (refused string, err error) {
 	if r.Try < p.tries[r.Key] {
-		return "its worker is lost", nil
+		return lostWord, nil
 	}
-	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Reserving{At: at, Key: r.Key, Most: r.Most} }})
+	p.happened(happening{
+		event: func(at kernel.Time) turn.Event { return turn.Reserving{At: at, Key: r.Key, Most: r.Most} },
+		heard: func(err error) {
+			if err != nil {
+				p.Grant(r.Key, err.Error())
+			}
+		},
+	})
 	mine := p.permit(r.Key)
-	if err := workflow.Await(ctx, func() bool { return mine.decided || p.isDone() }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return mine.decided || p.driver.Done() }); err != nil {
 		return "", fmt.Errorf("wait for the budget: %w", err)
 	}
 	if !mine.decided {
@@ -87,16 +98,10 @@ func (p *player) settle(ctx workflow.Context, s settlement) error {
 	booked := false
 	p.happened(happening{
 		event: func(at kernel.Time) turn.Event { return turn.Settled{At: at, Key: s.Key, Spent: s.Spent} },
-		stands: func() {
+		heard: func(error) {
 			booked = true
-			if p.permits[s.Key] != nil {
-				p.tell(s.Key, "it was given up")
-				delete(p.permits, s.Key)
-			}
+			p.giveUp(s.Key, "it was given up")
 		},
 	})
-	return workflow.Await(ctx, func() bool { return booked || p.isDone() })
+	return workflow.Await(ctx, func() bool { return booked || p.driver.Done() })
 }
-
-// isDone says that no event is taken any more.
-func (p *player) isDone() bool { return p.over && p.out == 0 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/workflow"
@@ -10,40 +9,32 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
-	"github.com/massgen/massgen/sessions"
 )
 
-// foundNote asks whether the text of a note is in the store.
-type foundNote struct {
-	Owner string     `json:"owner"`
-	Note  kernel.Ref `json:"note"`
+// newNote is the text of a note that is to be stored.
+type newNote struct {
+	Owner string `json:"owner"`
+	Text  string `json:"text"`
 }
 
 // noted is a note to one turn: the workflows of all turns of a session have one id.
 type noted struct {
-	Turn int        `json:"turn"`
-	Note kernel.Ref `json:"note"`
+	Turn int    `json:"turn"`
+	Note string `json:"note"`
 }
 
 // Note implements coordinator.Play.
-func (r *remote) Note(ctx context.Context, note kernel.Ref) error {
+func (r *remote) Note(ctx context.Context, note string) error {
 	if err := r.signal(ctx, noteSignal, noted{r.number, note}); err != nil {
 		return fmt.Errorf("send the note: %w", err)
 	}
 	return nil
 }
 
-// findNote says whether a note can be taken. A journal that names a text which is not in
-// the store could not be written.
-func (h *hands) findNote(ctx context.Context, n foundNote) (bool, error) {
-	if n.Note.Bytes > coordinator.MaxNote {
-		return false, nil
-	}
-	_, err := h.as(n.Owner).Get(ctx, n.Note)
-	if errors.Is(err, sessions.ErrNoText) {
-		return false, nil
-	}
-	return err == nil, err
+// keepNote stores the text of a note. That it is in the store before the journal names it
+// needs no other word than this one's end.
+func (h *hands) keepNote(ctx context.Context, n newNote) (kernel.Ref, error) {
+	return h.as(n.Owner).Put(ctx, []byte(n.Text))
 }
 
 // hearNotes takes the notes that are signalled, in their order.
@@ -63,18 +54,20 @@ func (p *player) hearNotes() {
 	})
 }
 
-// hearNote passes a note on if its text can be had. Who sent it sees by the journal whether
-// it was taken.
-func (p *player) hearNote(ctx workflow.Context, note kernel.Ref) {
-	patient := patiently(ctx)
-	var found bool
-	err := workflow.ExecuteLocalActivity(patient, findNoteName, foundNote{p.in.Owner, note}).Get(ctx, &found)
-	if err != nil || !found {
-		workflow.GetLogger(ctx).Warn("a note was not taken: its text is not in the store", "note", note.SHA256, "error", err)
+// hearNote stores a note and passes it on. Who sent it sees by the journal whether it was
+// taken.
+func (p *player) hearNote(ctx workflow.Context, text string) {
+	var note kernel.Ref
+	err := coordinator.CheckNote(text)
+	if err == nil {
+		err = workflow.ExecuteLocalActivity(patiently(ctx), keepNoteName, newNote{p.in.Owner, text}).Get(ctx, &note)
+	}
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("a note was not taken", "error", err)
 		return
 	}
 	p.happened(happening{event: func(at kernel.Time) turn.Event {
-		if p.over {
+		if p.driver.Machine().Over() {
 			return nil
 		}
 		return turn.Noted{At: at, Note: note}

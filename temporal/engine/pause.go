@@ -35,9 +35,10 @@ func (p *player) hearPauses() {
 			if in.Turn != p.number {
 				continue
 			}
+			m := p.driver.Machine()
 			p.happened(happening{event: func(at kernel.Time) turn.Event {
 				switch {
-				case p.machine.Over() || p.machine.IsPaused() == in.Pause:
+				case m.Over() || m.IsPaused() == in.Pause:
 					return nil
 				case in.Pause:
 					return turn.Paused{At: at}
@@ -46,34 +47,4 @@ func (p *player) hearPauses() {
 			}})
 		}
 	})
-}
-
-// clock is the turn's: no time of the turn passes while it is stopped.
-type clock struct {
-	// Slept is for how long it was stopped before, and Stopped when it was stopped, 0 while
-	// it runs.
-	Slept   kernel.Time `json:"slept,omitempty"`
-	Stopped kernel.Time `json:"stopped,omitempty"`
-}
-
-// now returns the time of the turn.
-func (p *player) now() kernel.Time {
-	if p.clock.Stopped > 0 {
-		return p.clock.Stopped - p.clock.Slept
-	}
-	return now(p.root) - p.clock.Slept
-}
-
-func (p *player) setClock(runs bool) {
-	if !runs {
-		p.clock.Stopped = now(p.root)
-		if p.unwake != nil {
-			p.unwake()
-		}
-		return
-	}
-	p.clock = clock{Slept: p.clock.Slept + now(p.root) - p.clock.Stopped}
-	if p.wake > 0 {
-		p.wakeAt(p.wake)
-	}
 }

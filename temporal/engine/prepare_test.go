@@ -31,11 +31,17 @@ func (s *away) Held(context.Context, string) (begun sessions.Begun, held bool, e
 
 func (s *away) AtWork(string) (rest func()) { return func() {} }
 
-func (s *away) AppendAt(ctx context.Context, _ string, _, _ int, _ []byte) ([]byte, error) {
+func (s *away) AppendAt(ctx context.Context, _ string, _, _ int, _ ...[]byte) error {
 	close(s.end)
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return ctx.Err()
 }
+
+func (s *away) KeepResult(context.Context, string, int, string, []byte) ([]byte, error) {
+	return nil, sessions.ErrNotRunning
+}
+
+func (s *away) Result(context.Context, string, int, string) ([]byte, error) { return nil, nil }
 
 func (s *away) End(context.Context, string, int, sessions.Ended) error {
 	s.ended = true
@@ -51,10 +57,6 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	question, err := store.Put(t.Context(), []byte("energy?"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
@@ -67,7 +69,7 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	}
 	env.ExecuteWorkflow(func(ctx workflow.Context, in request) error {
 		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, once), h.prepare, in).Get(ctx, nil)
-	}, request{Session: "s", Question: question, Terms: coordinator.Terms{Rules: kernel.Config{Agents: []string{"a"}}}})
+	}, request{Session: "s", Question: []byte("energy?"), Terms: coordinator.Terms{Rules: kernel.Config{Agents: []string{"a"}}}})
 	err = env.GetWorkflowError()
 	var failed *temporal.ApplicationError
 	if !errors.As(err, &failed) || failed.NonRetryable() || failed.Message() != "the turn was not prepared: the worker is told to end" {

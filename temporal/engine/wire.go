@@ -23,9 +23,7 @@ const (
 	finishName   = "massgen.finish"
 	leaveName    = "massgen.leave"
 	keepName     = "massgen.keep"
-	findNoteName = "massgen.find_note"
-	adoptName    = "massgen.adopt"
-	unmarkName   = "massgen.unmark"
+	keepNoteName = "massgen.keep_note"
 
 	begunUpdate     = "begun"
 	reserveUpdate   = "reserve"
@@ -40,8 +38,9 @@ const (
 
 // request is what a turn is asked for with.
 type request struct {
-	Session  string     `json:"session"`
-	Question kernel.Ref `json:"question"`
+	Session string `json:"session"`
+	// Question is empty once the turn has begun.
+	Question []byte `json:"question,omitempty"`
 	// Terms are those of whoever asks.
 	Terms coordinator.Terms `json:"terms"`
 	// Owner is the name under which all workers hold the session.
@@ -94,14 +93,20 @@ type played struct {
 	// Events counts those in the journal.
 	Events  int             `json:"events"`
 	Machine json.RawMessage `json:"machine"`
-	// Effects are those that are to begin.
-	Effects []effect `json:"effects"`
+	// Work is what is to begin.
+	Work []playedWork `json:"work"`
 	// Wake is when the machine wants to be woken, 0 for never.
 	Wake        kernel.Time `json:"wake,omitempty"`
 	Clock       clock       `json:"clock,omitzero"`
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Tools       home        `json:"tools"`
 	Unattended  bool        `json:"unattended,omitempty"`
+}
+
+// playedWork is an effect that is to begin, and what its input is built from.
+type playedWork struct {
+	Effect effect       `json:"effect"`
+	Turn   machine.Turn `json:"turn"`
 }
 
 // effect is a machine.Effect in JSON: one of the two.
@@ -134,20 +139,10 @@ func (e effect) effect() (machine.Effect, error) {
 type begun struct {
 	Number   int    `json:"number"`
 	Accepted []byte `json:"accepted"` // as turn.Encode writes it
-	// Home is the queue of the worker on which the agents' tools run, empty without any, and
-	// Token that of the markers in its folders.
-	Home  string `json:"home,omitempty"`
-	Token string `json:"token,omitempty"`
+	// Home is the queue of the worker on which the agents' tools run, empty without any.
+	Home string `json:"home,omitempty"`
 	// Unattended says that a tool call may run which nobody can be asked about.
 	Unattended bool `json:"unattended,omitempty"`
-}
-
-// adopted is what a worker can take over from the home of a turn's tools.
-type adopted struct {
-	// Queue is the worker's own.
-	Queue string `json:"queue"`
-	// Lost says of the agents, by their places, whose tools it cannot take over, why.
-	Lost map[int]string `json:"lost,omitempty"`
 }
 
 // work is one effect for a worker.
@@ -158,8 +153,10 @@ type work struct {
 	Effect  effect       `json:"effect"`
 	// Try counts the workers that had begun it and were lost.
 	Try int `json:"try,omitempty"`
-	// Lost says why the agent's tools are not to be had any more, empty if they are.
-	Lost string `json:"lost,omitempty"`
+	// Joins says that the result is asked for, and the effect not to be begun.
+	Joins bool `json:"joins,omitempty"`
+	// Lost says that the worker is lost which has the agent's tools.
+	Lost bool `json:"lost,omitempty"`
 	// Limited says that attempts need a grant, Priced that money is limited.
 	Limited bool `json:"limited,omitempty"`
 	Priced  bool `json:"priced,omitempty"`
@@ -171,13 +168,13 @@ type result struct {
 	Tool  *machine.ToolReply  `json:"tool,omitempty"`
 }
 
-// entry is one event for the journal.
+// entry are events for the journal, from a place on.
 type entry struct {
-	Session string `json:"session"`
-	Owner   string `json:"owner"`
-	Number  int    `json:"number"`
-	Place   int    `json:"place"`
-	Event   []byte `json:"event"`
+	Session string   `json:"session"`
+	Owner   string   `json:"owner"`
+	Number  int      `json:"number"`
+	Place   int      `json:"place"`
+	Events  [][]byte `json:"events"`
 }
 
 // held names a turn that is held.

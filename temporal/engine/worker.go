@@ -3,20 +3,18 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -34,7 +32,11 @@ type Store interface {
 // shared is what is held for an owner who is at work in several processes.
 type shared interface {
 	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
-	AppendAt(ctx context.Context, session string, turn, place int, event []byte) (other []byte, err error)
+	AppendAt(ctx context.Context, session string, turn, place int, events ...[]byte) error
+	// KeepResult keeps what an effect of a turn came to while the session is held, and returns
+	// what stands: the first that was kept. Result returns that, nil if there is none.
+	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
+	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
 	// AtWork keeps a session that is held from being taken by others until rest is called.
 	AtWork(session string) (rest func())
 }
@@ -47,15 +49,14 @@ type turns interface {
 type hands struct {
 	panel  *coordinator.Panel
 	as     func(owner string) Store
-	client client.Client
+	server server
 	// home is the queue of this worker alone.
-	home string
+	home    string
+	flights flights
 }
 
 // mostCancelDelay is how long a call may go on that was cancelled, as a worker learns of it
-// by its heartbeat. It is also how long one heartbeat may take: when none comes through in
-// that time, Temporal's client cuts what is under way, which costs a call more than the wait
-// for a cancellation does.
+// by its heartbeat.
 const mostCancelDelay = 5 * time.Second
 
 // When a worker is told to end, what it has under way may go on for endGrace. What has come
@@ -77,12 +78,12 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 		WorkerStopTimeout: endGrace + giveBackTime,
 	}
 	w := worker.New(e.client, e.queue, options)
-	h := &hands{panel: panel, as: as, client: e.client, home: e.queue + "/" + rand.Text()}
+	h := &hands{panel: panel, as: as, server: temporalServer{e.client}, home: e.queue + "/" + rand.Text()}
+	defer h.flights.end()
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
-		findNoteName: h.findNote,
-		adoptName:    h.adopt,
+		keepNoteName: h.keepNote,
 		keepName:     h.keep,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
@@ -90,7 +91,6 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	options.DisableWorkflowWorker = true
 	home := worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
-	home.RegisterActivityWithOptions(h.unmark, activity.RegisterOptions{Name: unmarkName})
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
 	for _, starts := range []worker.Worker{home, w} {
@@ -103,11 +103,15 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	return nil
 }
 
-// The kinds of refusals that a client knows, and that no retry changes.
+// The kinds of errors: of refusals, which a client knows, and which no retry changes; and of
+// effects that have come to no result.
 const (
-	busyKind      = "busy"
-	forgottenKind = "no_text"
-	refusedKind   = "refused"
+	busyKind    = "busy"
+	refusedKind = "refused"
+
+	// unsentKind is of one that was not begun, endedKind of one whose worker was told to end.
+	unsentKind = "unsent"
+	endedKind  = "ended"
 )
 
 func refusal(kind string, err error) error {
@@ -123,10 +127,6 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 	if err != nil {
 		return begun{}, err
 	}
-	question, err := store.Get(ctx, in.Question)
-	if err != nil && !errors.Is(err, sessions.ErrNoText) {
-		return begun{}, err
-	}
 	switch {
 	case isHeld:
 		journal, journalErr := store.Journal(ctx, in.Session, b.Turn)
@@ -134,12 +134,10 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 			return begun{}, journalErr
 		}
 		if len(journal) > 0 {
-			return h.begun(ctx, b.Turn, journal[0])
+			return h.begun(b.Turn, journal[0])
 		}
-	case err != nil:
-		return begun{}, refusal(forgottenKind, err)
 	default:
-		if b, err = store.Begin(ctx, in.Session, string(question)); errors.Is(err, sessions.ErrBusy) {
+		if b, err = store.Begin(ctx, in.Session, string(in.Question)); errors.Is(err, sessions.ErrBusy) {
 			return begun{}, refusal(busyKind, err)
 		}
 	}
@@ -147,7 +145,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 		return begun{}, err
 	}
 	defer store.AtWork(in.Session)()
-	accepted, err := h.accept(ctx, store, in, string(question), b)
+	accepted, err := h.accept(ctx, store, in, b)
 	if err != nil && isCut(ctx) { // another worker goes on with it
 		return begun{}, fmt.Errorf("the turn was not prepared: %w", context.Cause(ctx))
 	}
@@ -155,26 +153,30 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
-	return h.begun(ctx, b.Turn, accepted)
+	return h.begun(b.Turn, accepted)
 }
 
 // begun is a turn whose agents have their tools on this worker, if they have any.
-func (h *hands) begun(ctx context.Context, number int, accepted []byte) (begun, error) {
+func (h *hands) begun(number int, accepted []byte) (begun, error) {
 	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
 	ev, err := turn.Decode(accepted)
 	if err != nil {
 		return b, err
 	}
 	if first, ok := ev.(turn.Accepted); ok && needsHome(first.Turn.Agents) {
-		at := h.makeHome(ctx)
-		b.Home, b.Token = at.Queue, at.Token
+		b.Home = h.home
 	}
 	return b, nil
 }
 
+// needsHome says that agents have tools, or files.
+func needsHome(agents []machine.Agent) bool {
+	return slices.ContainsFunc(agents, func(a machine.Agent) bool { return a.Tools != kernel.Ref{} || a.Workspace })
+}
+
 // accept writes the first event.
-func (h *hands) accept(ctx context.Context, store Store, in request, question string, b sessions.Begun) ([]byte, error) {
-	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, question, b, in.Terms)
+func (h *hands) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
+	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
 	if err != nil {
 		return nil, err
 	}
@@ -183,80 +185,16 @@ func (h *hands) accept(ctx context.Context, store Store, in request, question st
 	if err != nil {
 		return nil, err
 	}
-	other, err := store.AppendAt(ctx, in.Session, b.Turn, 0, data)
-	if other != nil {
-		data = other
-	}
-	return data, err
+	return data, store.AppendAt(ctx, in.Session, b.Turn, 0, data)
 }
 
-// journal writes one event, or returns the one that stands at its place.
-func (h *hands) journal(ctx context.Context, e entry) ([]byte, error) {
-	other, err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Event)
+// journal writes events that the workflow's history has.
+func (h *hands) journal(ctx context.Context, e entry) error {
+	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Events...)
 	if errors.Is(err, sessions.ErrNotRunning) {
-		return nil, refusal(refusedKind, err)
+		return refusal(refusedKind, err)
 	}
-	return other, err
-}
-
-// mostReply is how many bytes an effect's result may have, without its texts: the server
-// takes no more than 2 MB at once, and the transcripts of calls name what is in it again.
-const mostReply = 256 << 10
-
-// perform does one effect.
-func (h *hands) perform(ctx context.Context, w work) (result, error) {
-	e, err := w.Effect.effect()
-	if err != nil {
-		return result{}, err
-	}
-	ctx, stop := atWork(ctx)
-	defer stop()
-	store := h.as(w.Owner)
-	switch _, isHeld, err := store.Held(context.WithoutCancel(ctx), w.Session); {
-	case err != nil:
-		return result{}, fmt.Errorf("find out whether session %s is held: %w", w.Session, err)
-	case !isHeld:
-		return result{}, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session)
-	}
-	defer store.AtWork(w.Session)()
-	if w.Lost != "" {
-		return h.lostTools(ctx, store, w)
-	}
-	called := ctx
-	if w.Limited {
-		info := activity.GetInfo(ctx).WorkflowExecution
-		called = backends.WithBudget(ctx, grants{h.client, info.ID, info.RunID, e.EffectKey(), w.Try, w.Priced, activity.GetLogger(ctx)})
-	}
-	ev, err := h.panel.On(store).Perform(called, w.Turn, e, w.Try > 0)
-	if err != nil {
-		return result{}, err
-	}
-	return told(ctx, ev)
-}
-
-// told is what an effect came to. One that was cut off has come to nothing: it is done
-// again.
-func told(ctx context.Context, ev machine.Event) (result, error) {
-	if isCutOff(ctx, ev) {
-		return result{}, fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
-	}
-	switch ev := ev.(type) {
-	case machine.ModelReply:
-		return result{Model: bounded(ev)}, nil
-	case machine.ToolReply:
-		return result{Tool: &ev}, nil
-	}
-	return result{}, fmt.Errorf("an effect ended with %T", ev)
-}
-
-// bounded is a reply that Temporal takes. Only a message with thousands of tool calls has
-// more.
-func bounded(reply machine.ModelReply) *machine.ModelReply {
-	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
-		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))
-		reply = machine.ModelReply{Usage: reply.Usage, Failure: &machine.Failure{Kind: string(backends.KindBadRequest), Message: message}}
-	}
-	return &reply
+	return err
 }
 
 // atWork tells the server that the worker is alive, and so learns of a cancellation, until

@@ -8,22 +8,25 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
-// player plays one turn. All of it runs in the workflow: it is deterministic, and its
-// coroutines take turns.
+// player is the workflow of one turn: the runtime of its driver, which is deterministic, so
+// that a worker comes to the same state again by the workflow's history. Its coroutines take
+// turns.
 type player struct {
-	in      request
-	number  int // 0 before the turn is begun
-	machine turn.Machine
-	over    bool
-	out     int
+	in     request
+	number int // 0 before the turn is begun
+	driver *driver.Driver
+	inbox  []driver.Post
+	// begun is work that the driver has started and this run has not: the next one may.
+	begun  []begunWork
+	events int // in the journal
 
 	// root outlives the cancellation of the workflow, which is an interrupt of the turn.
 	root    workflow.Context
-	journal journal
 	ctx     map[int]workflow.Context // by agent
 	cancel  map[int]workflow.CancelFunc
 	wake    kernel.Time
@@ -32,14 +35,18 @@ type player struct {
 	permits map[machine.Key]*permit
 	tries   map[machine.Key]int // of calls whose worker was lost
 	cut     bool                // an interrupt was taken
-	hearing bool                // a note is looked for in the store
-	// home has the agents' tools; moving says that another is looked for.
-	home   home
-	moving bool
+	hearing bool                // a note is being stored
+	home    home
 	// questions are those about tool calls; unattended says that a call may run which nobody
 	// can be asked about.
 	questions  map[machine.Key]*question
 	unattended bool
+}
+
+// begunWork is work with the context of its step.
+type begunWork struct {
+	driver.Work
+	ctx workflow.Context
 }
 
 // permit says whether the machine lets an attempt be sent, once that is decided, and why not.
@@ -47,6 +54,36 @@ type permit struct {
 	decided bool
 	refused string
 }
+
+// happening is something that happened, as an event of a moment.
+type happening struct {
+	// event returns nil if it came too late.
+	event func(at kernel.Time) turn.Event
+	// heard, if there is one, gets the reply.
+	heard    func(error)
+	endsWork bool
+}
+
+// Events implements driver.Post.
+func (h happening) Events(at kernel.Time) ([]turn.Event, error) {
+	if ev := h.event(at); ev != nil {
+		return []turn.Event{ev}, nil
+	}
+	return nil, nil
+}
+
+// Reply implements driver.Post.
+func (h happening) Reply(err error) {
+	if h.heard != nil {
+		h.heard(err)
+	}
+}
+
+// EndsWork implements driver.Post.
+func (h happening) EndsWork() bool { return h.endsWork }
+
+// happened puts something into the inbox.
+func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 
 // play is the workflow of one turn.
 func play(ctx workflow.Context, in request) error {
@@ -57,16 +94,13 @@ func play(ctx workflow.Context, in request) error {
 		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, permits: map[machine.Key]*permit{}, tries: map[machine.Key]int{},
 		questions: map[machine.Key]*question{},
 	}
+	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
 	}
 	err := p.play()
-	if workflow.IsContinueAsNewError(err) {
+	if err == nil || workflow.IsContinueAsNewError(err) {
 		return err
-	}
-	p.unmark()
-	if err == nil {
-		return nil
 	}
 	if p.number > 0 { // the turn stays unfinished in the store, for whoever resumes it
 		leave := workflow.WithActivityOptions(root, p.bookkeeping())
@@ -76,23 +110,11 @@ func play(ctx workflow.Context, in request) error {
 }
 
 func (p *player) play() error {
-	effects, err := p.begin()
-	if err != nil {
+	if err := p.begin(); err != nil {
 		return err
 	}
-	for {
-		for _, e := range effects {
-			p.start(e)
-		}
-		if p.over && p.out == 0 {
-			break
-		}
-		if effects, err = p.take(); err != nil {
-			return err
-		}
-		if next, ok := p.next(effects); ok {
-			return workflow.NewContinueAsNewError(p.root, workflowName, next)
-		}
+	if err := p.drive(); err != nil {
+		return err
 	}
 	end := workflow.WithActivityOptions(p.root, p.bookkeeping())
 	var c concluded
@@ -103,6 +125,27 @@ func (p *player) play() error {
 		return err
 	}
 	return workflow.Await(p.root, func() bool { return workflow.AllHandlersFinished(p.root) })
+}
+
+// drive plays the turn until it is over and all work has ended, or is to go on in a new run.
+func (p *player) drive() error {
+	for {
+		if next, ok := p.next(); ok {
+			return workflow.NewContinueAsNewError(p.root, workflowName, next)
+		}
+		p.startBegun()
+		if p.driver.Done() {
+			return nil
+		}
+		if err := workflow.Await(p.root, func() bool { return len(p.inbox) > 0 }); err != nil {
+			return err
+		}
+		posts := p.inbox
+		p.inbox = nil
+		if err := p.driver.Take(posts...); err != nil {
+			return err
+		}
+	}
 }
 
 func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx).UnixMilli()) }
@@ -122,16 +165,8 @@ func (p *player) bookkeeping() workflow.ActivityOptions {
 	}
 }
 
-// patiently has local activities tried until the store works.
-func patiently(ctx workflow.Context) workflow.Context {
-	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 30 * time.Second, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
-	})
-}
-
-// begin begins the turn, or goes on with one that another run has begun, and returns the
-// effects that are to start.
-func (p *player) begin() ([]machine.Effect, error) {
+// begin begins the turn, or goes on with one that another run has begun.
+func (p *player) begin() error {
 	if p.in.Played != nil {
 		return p.takeUp(*p.in.Played)
 	}
@@ -139,92 +174,20 @@ func (p *player) begin() ([]machine.Effect, error) {
 	p.in.At = now(p.root)
 	ctx := workflow.WithActivityOptions(p.root, p.bookkeeping())
 	if err := workflow.ExecuteActivity(ctx, prepareName, p.in).Get(p.root, &b); err != nil {
-		return nil, err
+		return err
 	}
 	accepted, err := turn.Decode(b.Accepted)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.number, p.journal.events, p.home = b.Number, 1, home{Queue: b.Home, Token: b.Token}
-	p.unattended = b.Unattended
-	return p.feed(accepted)
-}
-
-// feed applies an event, and does what follows but for the effects, which it returns.
-func (p *player) feed(ev turn.Event) ([]machine.Effect, error) {
-	commands, err := p.machine.Apply(ev)
+	p.in.Question = nil // it is in the store
+	p.number, p.events, p.home, p.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
+	commands, err := p.driver.Machine().Apply(accepted)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if lost, ok := ev.(turn.Lost); ok {
-		p.forget(lost.Key)
+	for _, w := range p.driver.Carry(commands, p.driver.Machine().Turn()) {
+		p.driver.Start(w)
 	}
-	var effects []machine.Effect
-	for _, c := range commands {
-		switch c := c.(type) {
-		case turn.Run:
-			effects = append(effects, c.Effect)
-		case turn.Cancel:
-			p.contextOf(c.Agent)
-			p.cancel[c.Agent]()
-		case turn.StepStarted:
-			p.ctx[c.Agent], p.cancel[c.Agent] = workflow.WithCancel(p.root)
-		case turn.StepEnded:
-			p.cancel[c.Agent]()
-		case turn.Wake:
-			p.wakeAt(c.At)
-		case turn.Clock:
-			p.setClock(c.Runs)
-		case turn.Finish:
-			p.over = true
-		case turn.Granted:
-			p.tell(c.Key, "")
-		case turn.Refused:
-			p.tell(c.Key, c.Why)
-		case turn.Ask:
-			p.ask(c.Ask)
-		}
-	}
-	return effects, nil
-}
-
-// contextOf is that of an agent's effects, or of those that belong to none.
-func (p *player) contextOf(agent int) workflow.Context {
-	if p.ctx[agent] == nil {
-		p.ctx[agent], p.cancel[agent] = workflow.WithCancel(p.root)
-	}
-	return p.ctx[agent]
-}
-
-// wakeAt replaces the timer.
-func (p *player) wakeAt(at kernel.Time) {
-	if p.unwake != nil {
-		p.unwake()
-	}
-	p.wake = at
-	if p.clock.Stopped > 0 {
-		return
-	}
-	ctx, cancel := workflow.WithCancel(p.root)
-	p.unwake = cancel
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		rest := time.Duration(at-p.now()) * time.Millisecond
-		if err := workflow.Sleep(ctx, rest); err == nil {
-			p.wake = 0
-			p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Woke{At: at} }})
-		}
-	})
-}
-
-// permit is that of an attempt, which waits for it or is to come.
-func (p *player) permit(key machine.Key) *permit {
-	if p.permits[key] == nil {
-		p.permits[key] = &permit{}
-	}
-	return p.permits[key]
-}
-
-// tell lets an attempt be sent, or says why it is not.
-func (p *player) tell(key machine.Key, refused string) {
-	*p.permit(key) = permit{decided: true, refused: refused}
+	return nil
 }

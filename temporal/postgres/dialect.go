@@ -14,12 +14,15 @@ var leaseTables string
 //go:embed schema/limits.sql
 var limitTables string
 
+//go:embed schema/results.sql
+var resultTables string
+
 // steps bring older stores up to date.
 func steps() sqlstore.Steps {
 	return sqlstore.Steps{
 		1: limitTables,
 		2: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`,
-		3: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT ''`,
+		3: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT '';` + resultTables,
 	}
 }
 
@@ -42,7 +45,7 @@ func dialect(name string) sqlstore.Dialect {
 			// An index cannot hold a long fact, and can hold its hash.
 			"fact_id": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "fact_unique": "sha256",
 			"fact_hash": ", sha256", "hash_of_2": ", sha256(convert_to($2::text, 'UTF8'))",
-			"more_tables": leaseTables + limitTables,
+			"more_tables": leaseTables + limitTables + resultTables,
 			"title_words": "\n    title_words   tsvector NOT NULL DEFAULT '',",
 			"turn_words":  "\n    words         tsvector, -- of its question and answer, once it is over",
 			"fact_words":  "\n    sha256  bytea NOT NULL, -- of the text\n    words   tsvector NOT NULL DEFAULT '',",

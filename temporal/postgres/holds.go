@@ -61,6 +61,7 @@ func (o *owner) take(w *sqlstore.Tx, id string) {
 	if !taken {
 		w.Refuse(sessions.ErrBusy)
 	}
+	w.Exec("DELETE FROM results WHERE session = $1", id) // of whoever held it before
 }
 
 // Write implements sqlstore.Holds.

@@ -220,7 +220,7 @@ func TestOneAtATime(t *testing.T) {
 				}
 				for i := range 3 {
 					if err == nil {
-						_, err = owner.AppendAt(ctx, "s", b.Turn, i, fmt.Appendf(nil, "%s %d", name, i))
+						err = owner.AppendAt(ctx, "s", b.Turn, i, fmt.Appendf(nil, "%s %d", name, i))
 					}
 				}
 				if err == nil {
@@ -284,38 +284,61 @@ func TestOneOwnerInTwoPlaces(t *testing.T) {
 	ref, err := one.Put(ctx, []byte("put by one"))
 	ok(t, err)
 	named := fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes)
-	append := func(s *postgres.Store, place int, event, other string) {
-		t.Helper()
-		there, err := s.AppendAt(ctx, "s", 1, place, []byte(event))
-		if err != nil || string(there) != other {
-			t.Errorf("event %d %q: there is %q, %v", place, event, there, err)
-		}
-	}
 	for _, s := range []*postgres.Store{two, one, two} {
-		append(s, 0, string(named), "")
+		ok(t, s.AppendAt(ctx, "s", 1, 0, named))
 	}
-	append(one, 1, "second", "")
-	append(two, 0, string(named), "")
-	append(two, 1, "other", "second")
-	append(two, 0, "other", string(named))
-	for _, place := range []int{3, -1} {
-		_, err = two.AppendAt(ctx, "s", 1, place, []byte("third"))
-		says(t, err, fmt.Sprintf("event %d of turn 1 of session s cannot be written: the journal has 2 events", place))
+	ok(t, one.AppendAt(ctx, "s", 1, 0, named, []byte("second")))
+	ok(t, two.AppendAt(ctx, "s", 1, 0, []byte("other"), []byte("other"), []byte("third")))
+	for _, place := range []int{4, -1} {
+		says(t, two.AppendAt(ctx, "s", 1, place, []byte("fourth")), fmt.Sprintf("event %d of turn 1 of session s cannot be written: the journal has 3 events", place))
 	}
 	journal, err := local.Journal(ctx, "s", 1)
 	ok(t, err)
-	if fmt.Sprintf("%s", journal) != fmt.Sprintf("[%s second]", named) {
+	if fmt.Sprintf("%s", journal) != fmt.Sprintf("[%s second third]", named) {
 		t.Errorf("the journal: %s", journal)
 	}
 	ok(t, one.Close()) // which is for whoever opened what it uses
 	ok(t, two.Commit(ctx, "s", 1, answered))
-	append(one, 2, "after the answer", "")
+	ok(t, one.AppendAt(ctx, "s", 1, 3, []byte("after the answer")))
 	ok(t, one.End(ctx, "s", 1, sessions.Ended{}))
 	if _, held, err := two.Held(ctx, "s"); err != nil || held {
 		t.Errorf("the turn after its end: %v, %v", held, err)
 	}
 	_, err = local.Begin(ctx, "s", "q")
 	ok(t, err)
+}
+
+// TestResultsAreKeptUntilTheSessionIsLetGoOf, and the first of several stands.
+func TestResultsAreKeptUntilTheSessionIsLetGoOf(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, t.TempDir())
+	one, two := s.As("owner", time.Minute), s.As("owner", time.Minute)
+	keep := func(by *postgres.Store, turn int, result, want string) {
+		t.Helper()
+		stands, err := by.KeepResult(ctx, "s", turn, "a call", []byte(result))
+		if err != nil || string(stands) != want {
+			t.Errorf("the result %q: there is %q, %v", result, stands, err)
+		}
+	}
+	find := func(turn int, want string) {
+		t.Helper()
+		if found, err := two.Result(ctx, "s", turn, "a call"); err != nil || string(found) != want {
+			t.Errorf("turn %d: found %q, %v, want %q", turn, found, err, want)
+		}
+	}
+	_, err := one.KeepResult(ctx, "s", 1, "a call", []byte("early"))
+	says(t, err, "is not running")
+	_, err = one.Begin(ctx, "s", "q")
+	ok(t, err)
+	find(1, "")
+	keep(one, 1, "first", "first")
+	keep(two, 1, "second", "first")
+	find(1, "first")
+	find(2, "")
+	_, err = s.As("another", time.Minute).KeepResult(ctx, "s", 1, "a call", []byte("foreign"))
+	says(t, err, "another process holds")
+	ok(t, two.Leave(ctx, "s", 1))
+	find(1, "")
 }
 
 // TestEndThatFailsLetsGo has a database that cannot take the end of a turn.

@@ -34,9 +34,6 @@ type Options struct {
 	// empty for what is copied. Its argument is a path as fs.FS has them. Nil leaves out
 	// nothing.
 	LeaveOut func(name string) (why string)
-	// Skip says which files are left out without a word. Its argument is as LeaveOut's; nil
-	// skips none.
-	Skip func(name string) bool
 }
 
 // Snapshot is a finished copy of a workspace.
@@ -141,8 +138,6 @@ func (c *copying) visit(name string, d fs.DirEntry, err error) error {
 		return nil
 	case err != nil:
 		return err
-	case c.Skip != nil && !d.IsDir() && c.Skip(name):
-		return nil
 	}
 	if why := c.why(name, d); why != "" {
 		c.leaveOut(name, why)

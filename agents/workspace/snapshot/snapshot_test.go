@@ -172,18 +172,3 @@ func TestCancelledSnapshotLeavesNothing(t *testing.T) {
 		t.Errorf("there are %v, %v", entries, err)
 	}
 }
-
-// TestSkippedFilesAreNotTold, unlike what is left out.
-func TestSkippedFilesAreNotTold(t *testing.T) {
-	src, store := live(t)
-	write(t, filepath.Join(src, "bin", "marker"), "of a process", 0o644)
-	o := plenty()
-	before, err := Take(t.Context(), src, filepath.Join(store, "with it"), o)
-	must(t, err)
-	o.Skip = func(name string) bool { return name == "bin/marker" || name == "bin" }
-	s, err := Take(t.Context(), src, filepath.Join(store, "without"), o)
-	must(t, err)
-	if s.Files != before.Files-1 || !slices.Equal(s.LeftOut, before.LeftOut) {
-		t.Errorf("%+v, and before %+v", s, before)
-	}
-}

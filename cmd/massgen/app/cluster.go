@@ -14,7 +14,6 @@ import (
 
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/sessions/topic"
 )
 
@@ -174,7 +173,7 @@ type elsewhere struct {
 }
 
 // Begin implements coordinator.Engine. The error is errQuit if it is interrupted first.
-func (e *elsewhere) Begin(ctx context.Context, session string, question kernel.Ref, terms coordinator.Terms) (coordinator.Play, error) {
+func (e *elsewhere) Begin(ctx context.Context, session, question string, terms coordinator.Terms) (coordinator.Play, error) {
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	interrupted := make(chan bool, 1)

@@ -51,7 +51,7 @@ func besideStore(file string) string {
 // keepsSnapshots keeps a workspace, without some files, in a folder with each of its agent's
 // answers.
 func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, without []string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
-	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers, Skip: workspace.IsMarker})
+	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers})
 	return func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
 		if err := w.Check(); err != nil {
 			return agents.Snapshot{}, err

@@ -35,7 +35,6 @@ type toolbox struct {
 	keep   []func(tool, result string) (string, error)
 	// snapshots keep the workspaces of agents that have one.
 	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
-	folders   [][]coordinator.Folder // by agent
 	servers   []*toolServer
 	opened    []io.Closer
 
@@ -54,14 +53,10 @@ func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error
 	n := len(s.config.Agents)
 	b.config, b.own, b.keep = s.config, make([][]agents.Tool, n), make([]func(string, string) (string, error), n)
 	b.snapshots = make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n)
-	b.folders = make([][]coordinator.Folder, n)
 	if err := s.openWorkspaces(); err != nil {
 		return err
 	}
 	servers := wantedServers(s.config)
-	if err := b.addServerFolders(servers); err != nil {
-		return err
-	}
 	clients, err := s.startServers(ctx, servers)
 	for i, c := range clients {
 		if c != nil {
@@ -77,7 +72,7 @@ func (s *session) openTools(ctx context.Context, list []coordinator.Agent) error
 		s.console.warn(notice)
 	}
 	for i := range list {
-		list[i].KeepResult, list[i].Snapshot, list[i].Folders = b.keep[i], b.snapshots[i], b.folders[i]
+		list[i].KeepResult, list[i].Snapshot = b.keep[i], b.snapshots[i]
 	}
 	return nil
 }
@@ -138,7 +133,6 @@ func (s *session) openWorkspaces() error {
 		folders[a.ID] = w.Dir()
 		b.own[i] = w.Tools()
 		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w, s.store.files())
-		b.folders[i] = workFolders(w, storage)
 	}
 	return errors.Join(errs...)
 }

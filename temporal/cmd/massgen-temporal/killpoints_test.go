@@ -43,12 +43,12 @@ type mortalStore struct {
 	diesAt int
 }
 
-func (s *mortalStore) AppendAt(ctx context.Context, id string, turn, place int, event []byte) ([]byte, error) {
-	other, err := s.masked.AppendAt(ctx, id, turn, place, event)
-	if err == nil && place == s.diesAt {
-		return nil, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+func (s *mortalStore) AppendAt(ctx context.Context, id string, turn, place int, events ...[]byte) error {
+	err := s.masked.AppendAt(ctx, id, turn, place, events...)
+	if err == nil && place <= s.diesAt && s.diesAt < place+len(events) {
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
-	return other, err
+	return err
 }
 
 var killEverywhere = flag.Bool("kill-everywhere", false, "kill workers after each event of a journal, and wherever they may have tools, and not only at some places")

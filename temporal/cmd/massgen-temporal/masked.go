@@ -24,15 +24,23 @@ func (s *masked) Begin(ctx context.Context, id, question string) (sessions.Begun
 }
 
 func (s *masked) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
+	return s.Store.Append(ctx, id, turn, s.redacted(events)...)
+}
+
+func (s *masked) AppendAt(ctx context.Context, id string, turn, place int, events ...[]byte) error {
+	return s.Store.AppendAt(ctx, id, turn, place, s.redacted(events)...)
+}
+
+func (s *masked) KeepResult(ctx context.Context, id string, turn int, key string, result []byte) ([]byte, error) {
+	return s.Store.KeepResult(ctx, id, turn, key, []byte(s.redact(string(result))))
+}
+
+func (s *masked) redacted(events [][]byte) [][]byte {
 	masked := make([][]byte, len(events))
 	for i, event := range events {
 		masked[i] = []byte(s.redact(string(event)))
 	}
-	return s.Store.Append(ctx, id, turn, masked...)
-}
-
-func (s *masked) AppendAt(ctx context.Context, id string, turn, place int, event []byte) ([]byte, error) {
-	return s.Store.AppendAt(ctx, id, turn, place, []byte(s.redact(string(event))))
+	return masked
 }
 
 func (s *masked) End(ctx context.Context, id string, turn int, ended sessions.Ended) error {

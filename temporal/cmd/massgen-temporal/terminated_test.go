@@ -14,7 +14,7 @@ func TestLocalEngineFinishesWhatWasTerminated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.settings.Lease = 5 * time.Second
-	m := newMovable(t, w, isBetween, "SHARED/snapshots", "SHARED/agent1")
+	m := newTooled(t, w, isBetween)
 	client := m.ask(m.config, "energy?")
 	m.until("agent1 and agent2 are between their calls", func() bool { return m.service.holds() == 2 })
 	ok(t, m.dial().TerminateWorkflow(t.Context(), m.workflow(), "", "by the test"))

@@ -1,0 +1,369 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// flights are the effects that a worker has under way, by turn and key. What an effect came to
+// is kept in the store, and its activity only waits for it: the server may forget the
+// activity while it is away, and ask for the result again. The zero value is empty; it is
+// safe for concurrent use.
+type flights struct {
+	mu     sync.Mutex
+	flying map[string]*flight
+	group  sync.WaitGroup
+}
+
+// flight is an effect that is under way. Its result may be read once it is done.
+type flight struct {
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	result result
+	err    error
+}
+
+// board returns the flight of a name. One that is not there is begun with run, unless run is
+// nil.
+func (f *flights) board(ctx context.Context, name string, run func(context.Context) (result, error)) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if there := f.flying[name]; there != nil || run == nil {
+		return there
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	begun := &flight{cancel: cancel, done: make(chan struct{})}
+	if f.flying == nil {
+		f.flying = map[string]*flight{}
+	}
+	f.flying[name] = begun
+	f.group.Go(func() {
+		defer cancel(nil)
+		begun.result, begun.err = run(ctx)
+		f.mu.Lock()
+		delete(f.flying, name)
+		f.mu.Unlock()
+		close(begun.done)
+	})
+	return begun
+}
+
+// end cuts all flights, and waits for them.
+func (f *flights) end() {
+	f.mu.Lock()
+	for _, flight := range f.flying {
+		flight.cancel(errEnds)
+	}
+	f.mu.Unlock()
+	f.group.Wait()
+}
+
+// perform does one effect, or waits for it if it is under way here, or returns what it came
+// to before. With Joins it begins nothing.
+func (h *hands) perform(ctx context.Context, w work) (result, error) {
+	e, err := w.Effect.effect()
+	if err != nil {
+		return result{}, err
+	}
+	store, key := patient{h.as(w.Owner)}, e.EffectKey().String()
+	if w.Lost {
+		r, isKept, err := keptResult(ctx, store, w, key)
+		if err == nil && !isKept {
+			r, err = lostTools(ctx, store, w)
+		}
+		return r, unsent(err)
+	}
+	name := fmt.Sprintf("%s/%s/%d/%s", w.Owner, w.Session, w.Turn.Turn, key)
+	var begin func(context.Context) (result, error)
+	if !w.Joins {
+		over, _ := ctx.Deadline() // every activity has one
+		begin = func(ctx context.Context) (result, error) {
+			ctx, cancel := context.WithDeadline(ctx, over)
+			defer cancel()
+			return h.begin(ctx, store, w, e)
+		}
+	}
+	if under := h.flights.board(context.WithoutCancel(ctx), name, begin); under != nil {
+		return h.wait(ctx, under)
+	}
+	r, isKept, err := keptResult(ctx, store, w, key)
+	if err == nil && !isKept {
+		err = errors.New("this worker has not begun it")
+	}
+	return r, unsent(err)
+}
+
+// begin does an effect, unless its result is kept, and keeps that.
+func (h *hands) begin(ctx context.Context, store patient, w work, e machine.Effect) (result, error) {
+	key := e.EffectKey()
+	if r, isKept, err := keptResult(ctx, store, w, key.String()); isKept || err != nil {
+		return r, unsent(err)
+	}
+	switch _, isHeld, err := store.Held(ctx, w.Session); {
+	case err != nil:
+		return result{}, unsent(fmt.Errorf("find out whether session %s is held: %w", w.Session, err))
+	case !isHeld:
+		return result{}, unsent(fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session))
+	}
+	defer store.AtWork(w.Session)()
+	called := ctx
+	var isLost atomic.Bool
+	if w.Limited {
+		info := activity.GetInfo(ctx).WorkflowExecution
+		called = backends.WithBudget(ctx, grants{h.server, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
+	}
+	ev, err := h.panel.On(store).Perform(called, w.Turn, e)
+	if err == nil && isLost.Load() {
+		err = errors.New(lostWord)
+	}
+	if err != nil {
+		return result{}, err
+	}
+	r, err := told(ctx, ev)
+	if err != nil {
+		return result{}, err
+	}
+	return keepResult(ctx, store, w, key.String(), r)
+}
+
+// keptResult returns what an effect came to before, if that is known.
+func keptResult(ctx context.Context, store patient, w work, key string) (r result, isKept bool, err error) {
+	data, err := store.Result(ctx, w.Session, w.Turn.Turn, key)
+	if err != nil || data == nil {
+		return r, false, err
+	}
+	return r, true, json.Unmarshal(data, &r)
+}
+
+// keepResult keeps what an effect came to, and returns what counts: the first result of it. A
+// turn that is not held any more needs none.
+func keepResult(ctx context.Context, store patient, w work, key string, r result) (result, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return r, err
+	}
+	stands, err := store.KeepResult(context.WithoutCancel(ctx), w.Session, w.Turn.Turn, key, data)
+	if errors.Is(err, sessions.ErrNotRunning) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	r = result{}
+	return r, json.Unmarshal(stands, &r)
+}
+
+// wait waits for a flight, and tells the server meanwhile that its worker lives, and which one
+// it is. The flight is cut if the server says so, and if the worker is told to end. While the
+// server cannot be reached, and when it has forgotten the activity, the flight goes on.
+func (h *hands) wait(ctx context.Context, under *flight) (result, error) {
+	info := activity.GetInfo(ctx)
+	every := min(mostCancelDelay, info.HeartbeatTimeout/4)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	ending := activity.GetWorkerStopChannel(ctx)
+	var graceOver <-chan time.Time
+	for isTold := true; ; {
+		if isTold {
+			if err := h.beat(ctx, under, info, every); err != nil {
+				return result{}, err
+			}
+		}
+		isTold = false
+		select {
+		case <-under.done:
+			return under.result, under.err
+		case <-ticker.C:
+			isTold = true
+		case <-ctx.Done(): // the effect's time is over, or the server has cancelled it in another way
+			under.cancel(context.Cause(ctx))
+			<-under.done
+			return under.result, under.err
+		case <-ending:
+			ending, graceOver = nil, time.After(endGrace)
+		case <-graceOver:
+			under.cancel(errEnds)
+		}
+	}
+}
+
+// beat tells the server once that the worker lives. The error says that the server has
+// forgotten the activity; the flight is cut if nobody wants its result any more.
+func (h *hands) beat(ctx context.Context, under *flight, info activity.Info, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	defer cancel()
+	err := h.server.Heartbeat(ctx, info.TaskToken, h.home)
+	var cancelled *temporal.CanceledError
+	var gone *serviceerror.NotFound
+	switch {
+	case errors.As(err, &cancelled):
+		under.cancel(err)
+	case errors.As(err, &gone):
+		if h.server.IsOver(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID) {
+			under.cancel(errors.New("the workflow is over"))
+		}
+		return fmt.Errorf("the server has forgotten the activity: %w", err)
+	}
+	return nil
+}
+
+// server is what a worker asks of the Temporal server beside its tasks.
+type server interface {
+	// Heartbeat tells that an activity is under way, and where. The error is a
+	// *temporal.CanceledError if it is not wanted any more, and a *serviceerror.NotFound if
+	// the server does not know it.
+	Heartbeat(ctx context.Context, token []byte, queue string) error
+	// IsOver says that a workflow is known to be over.
+	IsOver(ctx context.Context, workflow, run string) bool
+	// Update asks a workflow, once for each id.
+	Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error
+}
+
+// temporalServer is a server as a client reaches it.
+type temporalServer struct{ client client.Client }
+
+// Heartbeat implements server.
+func (s temporalServer) Heartbeat(ctx context.Context, token []byte, queue string) error {
+	return s.client.RecordActivityHeartbeat(ctx, token, queue)
+}
+
+// IsOver implements server.
+func (s temporalServer) IsOver(ctx context.Context, workflow, run string) bool {
+	found, err := s.client.DescribeWorkflowExecution(ctx, workflow, run)
+	return err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+}
+
+// Update implements server.
+func (s temporalServer) Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error {
+	handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflow, RunID: run, UpdateID: id, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, answer)
+}
+
+// mostReply is how many bytes an effect's result may have, without its texts: the server
+// takes no more than 2 MB at once, and the transcripts of calls name what is in it again.
+const mostReply = 256 << 10
+
+// told is what an effect came to. One that was cut off has come to nothing: it is done
+// again.
+func told(ctx context.Context, ev machine.Event) (result, error) {
+	if isCutOff(ctx, ev) {
+		err := fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
+		if errors.Is(err, errEnds) {
+			err = temporal.NewApplicationErrorWithCause(err.Error(), endedKind, err)
+		}
+		return result{}, err
+	}
+	switch ev := ev.(type) {
+	case machine.ModelReply:
+		return result{Model: bounded(ev)}, nil
+	case machine.ToolReply:
+		return result{Tool: &ev}, nil
+	}
+	return result{}, fmt.Errorf("an effect ended with %T", ev)
+}
+
+// isCut says that a context has ended although nobody has cancelled it.
+func isCut(ctx context.Context) bool {
+	var cancelled *temporal.CanceledError
+	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &cancelled)
+}
+
+// isCutOff says that an effect was cut before it came to anything. It is done again.
+func isCutOff(ctx context.Context, ev machine.Event) bool {
+	if !isCut(ctx) {
+		return false
+	}
+	switch ev := ev.(type) {
+	case machine.ModelReply:
+		return ev.Failure != nil && ev.Failure.Kind == string(backends.KindCancelled)
+	case machine.ToolReply:
+		return ev.State == machine.ToolCancelled
+	}
+	return false
+}
+
+// bounded is a reply that Temporal takes. Only a message with thousands of tool calls has
+// more.
+func bounded(reply machine.ModelReply) *machine.ModelReply {
+	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
+		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))
+		reply = machine.ModelReply{Usage: reply.Usage, Failure: &machine.Failure{Kind: string(backends.KindBadRequest), Message: message}}
+	}
+	return &reply
+}
+
+// unsent marks the error of an effect that was not begun.
+func unsent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return temporal.NewApplicationErrorWithCause(err.Error(), unsentKind, err)
+}
+
+// lostTools is the result of a call of tools whose worker is lost, with their files.
+func lostTools(ctx context.Context, store Store, w work) (result, error) {
+	key := w.Effect.Tool.Key
+	text := fmt.Sprintf("the worker on which the tools and files of %s were is lost", w.Turn.Agents[key.Agent].ID)
+	if w.Try > 0 {
+		text += ", and what this call has done is not known"
+	}
+	if !w.Effect.Tool.IsSnapshot() { // else no model is told
+		text = "Error: " + text + ". Go on without them."
+	}
+	ref, err := store.Put(ctx, []byte(text))
+	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
+}
+
+// patient is a store that is asked again while it does not work: what a call came to is paid
+// for, and nobody else has it.
+type patient struct{ Store }
+
+// Put implements agents.Blobs.
+func (s patient) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+	return again(ctx, func() (kernel.Ref, error) { return s.Store.Put(ctx, data) })
+}
+
+// Get implements agents.Blobs.
+func (s patient) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+	return again(ctx, func() ([]byte, error) { return s.Store.Get(ctx, ref) })
+}
+
+// KeepResult implements Store.
+func (s patient) KeepResult(ctx context.Context, session string, turn int, key string, result []byte) ([]byte, error) {
+	return again(ctx, func() ([]byte, error) { return s.Store.KeepResult(ctx, session, turn, key, result) })
+}
+
+// again does something until it is done, refused, or storePatience over.
+func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	waits := backoff.NewExponentialBackOff()
+	waits.MaxInterval = 5 * time.Second
+	return backoff.Retry(ctx, func() (T, error) {
+		v, err := do()
+		if errors.Is(err, sessions.ErrNoText) || errors.Is(err, sessions.ErrNotRunning) || ctx.Err() != nil && err != nil {
+			err = backoff.Permanent(err)
+		}
+		return v, err
+	}, backoff.WithBackOff(waits), backoff.WithMaxElapsedTime(storePatience))
+}

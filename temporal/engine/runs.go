@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/coordinator/driver"
+)
+
+// mostState is how many bytes a turn may have that goes on in a new run: the server takes no
+// more than 2 MB at once.
+const mostState = 1 << 20
+
+// next is the request of the run that is to go on from here; ok is false while this one
+// goes on. It can end when it has nothing under way and nobody waits.
+func (p *player) next() (next request, ok bool) {
+	info := workflow.GetInfo(p.root)
+	limit := p.in.Settings.HistoryLimit
+	switch {
+	case !info.GetContinueAsNewSuggested() && (limit == 0 || info.GetCurrentHistoryLength() < limit):
+		return next, false
+	case p.driver.Out() > len(p.begun) || p.driver.Machine().Over() || len(p.inbox) > 0 || p.hasNotes() || !workflow.AllHandlersFinished(p.root):
+		return next, false
+	}
+	state, err := json.Marshal(p.driver.Machine())
+	if err != nil { // this run can go on for long yet
+		return next, false
+	}
+	next = p.in
+	next.Played = &played{Number: p.number, Events: p.events, Machine: state, Wake: p.wake, Clock: p.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.unattended}
+	for _, w := range p.begun {
+		if w.Ask != nil || w.ctx.Err() != nil {
+			return next, false
+		}
+		next.Played.Work = append(next.Played.Work, playedWork{effectOf(w.Effect), w.Turn})
+	}
+	data, err := json.Marshal(next)
+	return next, err == nil && len(data) <= mostState
+}
+
+// takeUp goes on where the run before has ended.
+func (p *player) takeUp(last played) error {
+	if err := json.Unmarshal(last.Machine, p.driver.Machine()); err != nil {
+		return err
+	}
+	p.number, p.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
+	p.unattended, p.clock, p.in.Played = last.Unattended, last.Clock, nil
+	if last.Wake > 0 {
+		p.Wake(last.Wake)
+	}
+	for _, w := range last.Work {
+		e, err := w.Effect.effect()
+		if err != nil {
+			return err
+		}
+		p.driver.Start(driver.Work{Effect: e, Turn: w.Turn})
+	}
+	return nil
+}
