@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Engine plays turns in other processes, which share the panel's store and have panels of
@@ -51,8 +52,31 @@ type Signals interface {
 	SetPaused(ctx context.Context, pause bool) error
 }
 
-// watchEvery is how often the journal of a turn that is played elsewhere is read.
-const watchEvery = 250 * time.Millisecond
+// watchEvery is how often the journal of a turn that is played elsewhere is read, and
+// watchPatience how long the store may be away meanwhile.
+const (
+	watchEvery    = 250 * time.Millisecond
+	watchPatience = 5 * time.Minute
+)
+
+// watched is the store of a turn that is played elsewhere: what is read there is read again
+// while the store is away.
+type watched struct{ Store }
+
+// Get implements agents.Blobs.
+func (s watched) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+	return sessions.Again(ctx, watchPatience, func() ([]byte, error) { return s.Store.Get(ctx, ref) })
+}
+
+// Journal implements Store.
+func (s watched) Journal(ctx context.Context, session string, number int) ([][]byte, error) {
+	return sessions.Again(ctx, watchPatience, func() ([][]byte, error) { return s.Store.Journal(ctx, session, number) })
+}
+
+// Session implements Store.
+func (s watched) Session(ctx context.Context, id string) (sessions.Session, error) {
+	return sessions.Again(ctx, watchPatience, func() (sessions.Session, error) { return s.Store.Session(ctx, id) })
+}
 
 // startElsewhere has a turn played by Options.Engine.
 func (p *Panel) startElsewhere(ctx context.Context, session, question string) (*Turn, error) {
@@ -113,7 +137,7 @@ func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 // watch sets an engine going that plays nothing and follows a play.
 func (p *Panel) watch(ctx context.Context, t *Turn, play Play) {
 	t.tools = make([][]agents.Tool, len(p.opts.Agents)) // they are where the turn is played
-	e := newEngine(ctx, p, t)
+	e := newEngine(ctx, p.On(watched{p.opts.Store}), t)
 	p.count(1)
 	go func() {
 		defer p.count(-1)
@@ -146,8 +170,11 @@ func (e *engine) deliver(err error) {
 	t := e.turn
 	t.ended = time.Now()
 	var resultErr, sessionErr error
-	t.result, resultErr = e.result()
-	t.result.Session, sessionErr = e.tellSession()
+	t.result = Result{Format: ResultFormat, SessionID: t.session, Turn: t.number, Status: kernel.AllFailed}
+	if e.machine.Begun() { // else its journal could not be read
+		t.result, resultErr = e.result()
+		t.result.Session, sessionErr = e.tellSession()
+	}
 	if err = errors.Join(err, resultErr, sessionErr); err == nil {
 		if err = e.afterTurn(); err != nil {
 			err = fmt.Errorf("after turn %s: %w", t.ID(), err)

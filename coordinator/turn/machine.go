@@ -94,6 +94,9 @@ func (m *Machine) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Begun says that a turn was accepted.
+func (m *Machine) Begun() bool { return m.s.Kernel != nil }
+
 // Over says that the turn has its result. Results of cancelled effects may still
 // come; they change only the usage.
 func (m *Machine) Over() bool { return m.s.Kernel != nil && m.s.Kernel.Over() }

@@ -189,11 +189,8 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 		if !isAway(err) && ctx.Err() == nil {
 			return fmt.Errorf("send the answer: %w", err)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, pause) != nil {
+			break
 		}
 	}
 	return nil

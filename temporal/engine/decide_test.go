@@ -196,7 +196,7 @@ func TestQuestionOfATurnThatIsInterrupted(t *testing.T) {
 		if err := a.play(); err != nil {
 			t.Fatal(err)
 		}
-		want := []turn.Decided{{Key: askedKey(), Allow: alsoYes}}
+		want := []turn.Decided{{Key: askedKey()}}
 		if diff := cmp.Diff(want, a.decided); diff != "" || a.ran > 0 || a.after > 2*time.Second {
 			t.Errorf("after %v, %d calls, decided (-want +got):\n%s", a.after, a.ran, diff)
 		}

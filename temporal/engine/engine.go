@@ -134,6 +134,18 @@ const startPatience = 2 * time.Second
 // ownerMemo is the key of the workflow's memo that says which request has started it.
 const ownerMemo = "owner"
 
+// sleep returns after a pause, or with ctx's error when that is done first.
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // callOff interrupts a turn that was asked for, and may have begun. One that is not there is
 // looked for again while it may still come.
 func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration) error {
@@ -148,11 +160,8 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 		if !isGone || time.Now().After(end) {
 			return nil
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, pause) != nil {
+			continue // the next try says why it fails
 		}
 	}
 }
@@ -254,12 +263,8 @@ func (e *Engine) findWorker(ctx context.Context) error {
 		if time.Now().After(until) {
 			return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }
@@ -305,7 +310,11 @@ func (r *remote) signal(ctx context.Context, name string, value any) error {
 
 // Wait waits also while the server is away.
 func (r *remote) Wait(ctx context.Context) error {
+	const pause = time.Second
 	err := r.run.Get(ctx, nil)
+	for isAway(err) && sleep(ctx, pause) == nil {
+		err = r.run.Get(ctx, nil)
+	}
 	var terminated *temporal.TerminatedError
 	if errors.As(err, &terminated) {
 		return errors.New("the turn's workflow was terminated: --engine local --continue finishes the turn, when the workers have let go of it")

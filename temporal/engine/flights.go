@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
@@ -342,28 +341,15 @@ type patient struct{ Store }
 
 // Put implements agents.Blobs.
 func (s patient) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
-	return again(ctx, func() (kernel.Ref, error) { return s.Store.Put(ctx, data) })
+	return sessions.Again(ctx, storePatience, func() (kernel.Ref, error) { return s.Store.Put(ctx, data) })
 }
 
 // Get implements agents.Blobs.
 func (s patient) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
-	return again(ctx, func() ([]byte, error) { return s.Store.Get(ctx, ref) })
+	return sessions.Again(ctx, storePatience, func() ([]byte, error) { return s.Store.Get(ctx, ref) })
 }
 
 // KeepResult implements Store.
 func (s patient) KeepResult(ctx context.Context, session string, turn int, key string, result []byte) ([]byte, error) {
-	return again(ctx, func() ([]byte, error) { return s.Store.KeepResult(ctx, session, turn, key, result) })
-}
-
-// again does something until it is done, refused, or storePatience over.
-func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
-	waits := backoff.NewExponentialBackOff()
-	waits.MaxInterval = 5 * time.Second
-	return backoff.Retry(ctx, func() (T, error) {
-		v, err := do()
-		if errors.Is(err, sessions.ErrNoText) || errors.Is(err, sessions.ErrNotRunning) || ctx.Err() != nil && err != nil {
-			err = backoff.Permanent(err)
-		}
-		return v, err
-	}, backoff.WithBackOff(waits), backoff.WithMaxElapsedTime(storePatience))
+	return sessions.Again(ctx, storePatience, func() ([]byte, error) { return s.Store.KeepResult(ctx, session, turn, key, result) })
 }

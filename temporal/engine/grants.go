@@ -84,12 +84,8 @@ func (g grants) update(ctx context.Context, name string, arg, answer any) error 
 		if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

@@ -130,9 +130,6 @@ func (p *player) play() error {
 // drive plays the turn until it is over and all work has ended, or is to go on in a new run.
 func (p *player) drive() error {
 	for {
-		if next, ok := p.next(); ok {
-			return workflow.NewContinueAsNewError(p.root, workflowName, next)
-		}
 		p.startBegun()
 		if p.driver.Done() {
 			return nil
@@ -144,6 +141,9 @@ func (p *player) drive() error {
 		p.inbox = nil
 		if err := p.driver.Take(posts...); err != nil {
 			return err
+		}
+		if next, ok := p.next(); ok {
+			return workflow.NewContinueAsNewError(p.root, workflowName, next)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/massgen/massgen/sessions"
 )
 
 var (
@@ -61,9 +63,10 @@ func fault(store, doing string, err error) error {
 		return fmt.Errorf("%s: the store %s %w", doing, store, err)
 	case code == codeNoTable, code == codeNoColumn, strings.HasPrefix(code, classDamage):
 		return fmt.Errorf("%s: the store %s %w (%w)", doing, store, errDamaged, line{err})
-	default:
-		return fmt.Errorf("%s: the store %s%s (%w)", doing, store, cure(code, err), line{err})
+	case passes(err), errors.Is(err, errUnsure):
+		err = sessions.Away(err)
 	}
+	return fmt.Errorf("%s: the store %s%s (%w)", doing, store, cure(codeOf(err), err), line{err})
 }
 
 // cure says what is wrong with a store, and what helps.

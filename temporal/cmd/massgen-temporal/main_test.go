@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,6 +81,7 @@ type world struct {
 	server   *server
 	address  string
 	database string
+	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
 }
 
@@ -195,7 +197,7 @@ func (w *world) startAt(terminal *os.File, folder string, args ...string) *proce
 	if terminal != nil {
 		p.Stdin, p.Stderr = terminal, terminal
 	}
-	p.Env = []string{"GORACE=" + os.Getenv("GORACE"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + w.database}
+	p.Env = []string{"GORACE=" + os.Getenv("GORACE"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + cmp.Or(w.way, w.database)}
 	ok(w.t, p.Start())
 	go func() {
 		_ = p.Wait() // its status is in ProcessState
