@@ -27,6 +27,8 @@ type Engine interface {
 
 // Terms are what a turn is to be played by, beside its question: those of whoever asks it.
 type Terms struct {
+	// Config is Options.Config: only a panel with the same one plays the turn.
+	Config string        `json:"config,omitempty"`
 	Rules  kernel.Config `json:"rules"`
 	Budget budget.Budget `json:"budget"`
 }
@@ -84,7 +86,7 @@ func (p *Panel) startElsewhere(ctx context.Context, session, question string) (*
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	play, err := p.opts.Engine.Begin(ctx, session, masked, Terms{p.opts.Rules, p.opts.Budget})
+	play, err := p.opts.Engine.Begin(ctx, session, masked, Terms{p.opts.Config, p.opts.Rules, p.opts.Budget})
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}

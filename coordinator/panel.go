@@ -165,6 +165,9 @@ type Options struct {
 	// nobody is there, unless Unattended says that such a call may run.
 	Approve    func(ctx context.Context, call Approval) (bool, error)
 	Unattended bool
+	// Config names what the processes must have in common that play one turn together, for
+	// an Engine (configs.Config.Digest).
+	Config string
 	// PanelValue is what the agents' tools find as agents.PanelValue. That of a turn is in
 	// the context of Start or Resume (agents.WithTurnValue).
 	PanelValue any

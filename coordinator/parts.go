@@ -28,6 +28,9 @@ func (p *Panel) On(store Store) *Panel {
 	return newPanel(opts)
 }
 
+// Config returns Options.Config.
+func (p *Panel) Config() string { return p.opts.Config }
+
 // Prepare returns the first event of a turn for which the store's session is held. It
 // stores what the event names. The rules are those of the terms, whose agents must be the
 // panel's, and of the budgets each part is the tighter one.

@@ -47,7 +47,9 @@ func (h *hands) conclude(ctx context.Context, t held) (concluded, error) {
 	case err != nil:
 		return c, err
 	case !isDone:
-		c.Following, err = panel.Conclude(ctx, t.Session, t.Number)
+		if c.Following, err = panel.Conclude(ctx, t.Session, t.Number); err == nil {
+			activity.GetLogger(ctx).Info("a turn is over", "session", t.Session, "turn", t.Number)
+		}
 		return c, err
 	}
 	b, isHeld, err := store.Held(ctx, t.Session)

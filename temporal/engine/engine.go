@@ -91,6 +91,10 @@ func (e *Engine) Close() error {
 // id names the workflows of a session's turns.
 func (e *Engine) id(session string) string { return "massgen/" + e.queue + "/" + session }
 
+// queueOf is where the turns of one config are played, so that no worker with another config
+// is asked to.
+func (e *Engine) queueOf(config string) string { return e.queue + "/" + config }
+
 // workerPatience is how long a turn waits for a first worker before it is refused.
 const workerPatience = 15 * time.Second
 
@@ -100,12 +104,13 @@ const mostTaskTime = 10 * time.Second
 
 // Begin implements coordinator.Engine.
 func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.Terms) (coordinator.Play, error) {
-	if err := e.findWorker(ctx); err != nil {
+	queue := e.queueOf(terms.Config)
+	if err := e.findWorker(ctx, queue); err != nil {
 		return nil, err
 	}
 	in := request{Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: e.id(session), TaskQueue: e.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		ID: e.id(session), TaskQueue: queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
 		Memo:                map[string]any{ownerMemo: in.Owner},
 	}, workflowName, in)
@@ -249,24 +254,39 @@ func isLive(p *taskqueue.PollerInfo) bool {
 	return time.Since(p.GetLastAccessTime().AsTime()) < pollTime+workerPatience
 }
 
-// findWorker returns when a worker listens, or says that none does.
-func (e *Engine) findWorker(ctx context.Context) error {
+// findWorker returns when a worker listens to a queue, or says that none does.
+func (e *Engine) findWorker(ctx context.Context, queue string) error {
 	const pause = 200 * time.Millisecond
 	for until := time.Now().Add(workerPatience); ; {
-		queue, err := e.client.DescribeTaskQueue(ctx, e.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-		if err == nil && slices.ContainsFunc(queue.Pollers, isLive) {
+		isThere, err := e.isListened(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		if isThere {
 			return nil
 		}
-		if err != nil && (ctx.Err() != nil || time.Now().After(until)) {
+		isLate := time.Now().After(until)
+		if err != nil && (ctx.Err() != nil || isLate) {
 			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
 		}
-		if time.Now().After(until) {
-			return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)
+		if isLate {
+			return e.noWorker(ctx)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
+}
+
+// noWorker says why nobody plays a turn.
+func (e *Engine) noWorker(ctx context.Context) error {
+	if others, err := e.isListened(ctx, e.queue, enums.TASK_QUEUE_TYPE_ACTIVITY); err == nil && others {
+		return fmt.Errorf("the workers of the queue %s of Temporal at %s have another config: give them and this program the same, or use a queue for each (--temporal-queue)", e.queue, e.address)
+	}
+	return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)
+}
+
+// isListened says that a worker listens to a queue.
+func (e *Engine) isListened(ctx context.Context, name string, kind enums.TaskQueueType) (bool, error) {
+	queue, err := e.client.DescribeTaskQueue(ctx, name, kind)
+	return err == nil && slices.ContainsFunc(queue.GetPollers(), isLive), err
 }
 
 // Progress tells how far the turn is that is played in a session.

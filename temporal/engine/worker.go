@@ -77,8 +77,8 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
 		WorkerStopTimeout: endGrace + giveBackTime,
 	}
-	w := worker.New(e.client, e.queue, options)
-	h := &hands{panel: panel, as: as, server: temporalServer{e.client}, home: e.queue + "/" + rand.Text()}
+	w := worker.New(e.client, e.queueOf(panel.Config()), options)
+	h := &hands{panel: panel, as: as, server: temporalServer{e.client}, home: e.queue + "/worker/" + rand.Text()}
 	defer h.flights.end()
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
@@ -91,9 +91,12 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	options.DisableWorkflowWorker = true
 	home := worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
+	// Nobody asks for anything here: it shows those with another config that there are workers.
+	shown := worker.New(e.client, e.queue, options)
+	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
-	for _, starts := range []worker.Worker{home, w} {
+	for _, starts := range []worker.Worker{home, shown, w} {
 		if err := starts.Start(); err != nil {
 			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
 		}
@@ -153,6 +156,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
+	activity.GetLogger(ctx).Info("a turn has begun", "session", in.Session, "turn", b.Turn)
 	return h.begun(b.Turn, accepted)
 }
 

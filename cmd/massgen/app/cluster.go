@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -52,6 +53,8 @@ type ClusterAddress struct {
 	Address, Namespace, Queue string
 	TLS                       *tls.Config
 	APIKey                    string
+	// Log takes what the engine's own client has to say.
+	Log *slog.Logger
 }
 
 // clusterOptions are the flags of a program with a Cluster.
@@ -221,6 +224,9 @@ func (p *program) work(ctx context.Context) (err error) {
 	at, err := p.clusterAddress()
 	if err != nil {
 		return err
+	}
+	if at.Log = p.log; !p.log.Enabled(ctx, slog.LevelInfo) { // nobody sits before a worker
+		at.Log = slog.New(slog.NewTextHandler(p.console.err, nil))
 	}
 	s, err := p.openSession(ctx, false)
 	if err != nil {

@@ -33,6 +33,7 @@ func (p *program) secureFlags() []cli.Flag {
 // clusterAddress is where the engine is, and how it is reached. Its error names the flag.
 func (p *program) clusterAddress() (at ClusterAddress, err error) {
 	at = p.options.cluster.at
+	at.Log = p.logger()
 	if at.APIKey, err = p.temporalKey(); err == nil {
 		at.TLS, err = p.options.cluster.secure.config(at.APIKey != "")
 	}

@@ -91,7 +91,11 @@ func (p *program) lookup() (lookupFunc, error) {
 // see whether they can be. Its error has a line for each
 // reason why agents cannot be connected.
 func makePanel(ctx context.Context, config *configs.Config, r *resolver, store coordinator.Store, s *session) (*coordinator.Panel, []reached, error) {
-	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Budget: config.Budget, Store: store}
+	digest, err := config.Digest()
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := coordinator.Options{Rules: rules(config), Limits: limits(config), Budget: config.Budget, Store: store, Config: digest}
 	if s != nil {
 		opts.Sections, opts.AfterTurn, opts.Override = s.sections, s.afterTurn, s.options.budget
 	}

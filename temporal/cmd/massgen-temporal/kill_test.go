@@ -205,21 +205,27 @@ func TestNoWorker(t *testing.T) {
 }
 
 // TestTermsAreThoseOfWhoAsks: the limits that a client is given hold at the workers, and
-// workers with another panel do not play for it.
+// workers with another config do not play for it. They log what they do.
 func TestTermsAreThoseOfWhoAsks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := newService(t, agreeable)
 	config := w.config(s.agents(3)...)
-	w.worker("worker", config)
+	worker := w.worker("worker", config)
 	r := w.result(w.ask(config, "energy?", "--max-calls", "4"))
 	if r.Status != "budget" || r.Budget == nil || r.Budget.SpentCalls != 4 || len(s.Calls()) != 4 {
 		t.Errorf("%s after %d requests, budget %+v", r.Status, len(s.Calls()), r.Budget)
 	}
 	other := w.ask(w.config(s.agents(2)...), "and then?")
 	<-other.ended
-	if said := other.stderr.String(); other.ProcessState.ExitCode() == 0 || !strings.Contains(said, "is asked of the agents agent1, agent2, and played by agent1, agent2, agent3") {
+	if said := other.stderr.String(); other.ProcessState.ExitCode() == 0 || !strings.Contains(said, "have another config: give them and this program the same") {
 		t.Errorf("exit status %d: %s", other.ProcessState.ExitCode(), said)
+	}
+	worker.kill()
+	for _, line := range []string{`level=INFO msg="Started Worker"`, `level=INFO msg="a turn has begun"`, `session=s turn=1`, `level=INFO msg="a turn is over"`} {
+		if !strings.Contains(worker.stderr.String(), line) {
+			t.Errorf("the worker's log has no %s:\n%s", line, worker.stderr.String())
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ func (m *tooled) home() *process {
 		}
 		started := ev.GetActivityTaskStartedEventAttributes()
 		queue := history[started.ScheduledEventId-1].GetActivityTaskScheduledEventAttributes().TaskQueue.Name
-		if queue == m.queue() {
+		if !strings.Contains(queue, "/worker/") {
 			continue
 		}
 		identity, _, _ := strings.Cut(started.Identity, "@")

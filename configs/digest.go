@@ -1,0 +1,59 @@
+package configs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Digest tells configurations apart by what decides which calls a turn makes, and how they are
+// read: the agents with their models and tools, and the helpers. Processes that play one turn
+// together must have it in common. What may differ from machine to machine has no part in it:
+// secrets, folders, services' limits, and how things are shown; nor has what whoever asks sends
+// along, the rules and the budget.
+func (c *Config) Digest() (string, error) {
+	of := struct {
+		Agents                []Agent
+		Helpers               []Backend
+		Servers               []MCPServer
+		Permissions           Permissions
+		DetectTopic, FindFact bool
+	}{
+		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
+		Permissions: c.Permissions, DetectTopic: c.Topic.Detect, FindFact: c.Memory.Extract,
+	}
+	for _, a := range c.Agents {
+		a.Backend = public(a.Backend)[0]
+		a.Tools.Servers = publicServers(a.Tools.Servers)
+		a.Tools.ContextPaths = nil
+		if a.Tools.CWD != "" {
+			a.Tools.CWD = "a folder"
+		}
+		of.Agents = append(of.Agents, a)
+	}
+	data, err := json.Marshal(of)
+	if err != nil {
+		return "", fmt.Errorf("make a digest of the config: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// public returns backends without their secrets.
+func public(list ...Backend) (of []Backend) {
+	for _, b := range list {
+		b.APIKey, b.Params.Headers = "", nil
+		b.Fallback = public(b.Fallback...)
+		of = append(of, b)
+	}
+	return of
+}
+
+func publicServers(list []MCPServer) (of []MCPServer) {
+	for _, s := range list {
+		s.Env, s.Headers, s.CWD, s.Command, s.Args, s.URL = nil, nil, "", "", nil, ""
+		of = append(of, s)
+	}
+	return of
+}

@@ -1,0 +1,43 @@
+package configs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/configs"
+)
+
+// TestDigest is the same for what may differ from machine to machine, and for nothing else.
+func TestDigest(t *testing.T) {
+	const config = `
+agents:
+  - id: ada
+    system_message: Think.
+    backend: {model: m, base_url: "http://127.0.0.1:1/v1", api_key: secret1, temperature: 0.5, cwd: here}
+  - id: bob
+    backend: {model: n, base_url: "http://127.0.0.1:1/v1", mcp_servers: [{name: own, command: server, env: {TOKEN: secret2}}]}
+`
+	digest := func(replaced ...string) string {
+		t.Helper()
+		c, err := configs.Parse("panel.yaml", []byte(strings.NewReplacer(replaced...).Replace(config)), configs.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	want := digest()
+	for _, same := range [][]string{{"secret1", "another"}, {"secret2", "another"}, {"cwd: here", "cwd: there"}, {"command: server", "command: its"}} {
+		if got := digest(same...); got != want {
+			t.Errorf("with %q it is %s, not %s", same, got, want)
+		}
+	}
+	for _, other := range [][]string{{"Think.", "Guess."}, {"model: n", "model: m"}, {"0.5", "0.6"}, {", cwd: here", ""}, {"name: own", "name: its"}, {"id: bob", "id: bo"}, {":1/v1", ":2/v1"}} {
+		if got := digest(other...); got == want {
+			t.Errorf("with %q it is the same", other)
+		}
+	}
+}
