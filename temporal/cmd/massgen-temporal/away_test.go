@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/temporal/engine"
@@ -172,11 +173,16 @@ func TestManyTurnsAtOnce(t *testing.T) {
 	}
 	w := newWorld(t)
 	s := newService(t, alone)
-	w.worker("worker", w.config(s.agents(1)...))
+	file := w.config(s.agents(1)...)
+	w.worker("worker", file)
+	config, err := configs.Load(file, configs.Options{})
+	ok(t, err)
+	digest, err := config.Digest()
+	ok(t, err)
 	e, err := engine.Dial(t.Context(), engine.Options{Address: w.address, Queue: w.queue()})
 	ok(t, err)
 	defer func() { ok(t, e.Close()) }()
-	terms := coordinator.Terms{Rules: kernel.Defaults()}
+	terms := coordinator.Terms{Config: digest, Rules: kernel.Defaults()}
 	terms.Rules.Agents = []string{"agent1"}
 	var group errgroup.Group
 	for i := range turns {
