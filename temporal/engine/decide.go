@@ -189,9 +189,7 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 		if !isAway(err) && ctx.Err() == nil {
 			return fmt.Errorf("send the answer: %w", err)
 		}
-		if sleep(ctx, pause) != nil {
-			break
-		}
+		_ = sleep(ctx, pause) // that ctx is done ends the loop
 	}
 	return nil
 }

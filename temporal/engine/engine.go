@@ -165,9 +165,7 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 		if !isGone || time.Now().After(end) {
 			return nil
 		}
-		if sleep(ctx, pause) != nil {
-			continue // the next try says why it fails
-		}
+		_ = sleep(ctx, pause) // when ctx is done, the next try says so
 	}
 }
 

@@ -26,23 +26,24 @@ import (
 type Store interface {
 	coordinator.Store
 	shared
-	turns
+	results
 }
 
 // shared is what is held for an owner who is at work in several processes.
 type shared interface {
 	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
 	AppendAt(ctx context.Context, session string, turn, place int, events ...[]byte) error
-	// KeepResult keeps what an effect of a turn came to while the session is held, and returns
-	// what stands: the first that was kept. Result returns that, nil if there is none.
-	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
-	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
 	// AtWork keeps a session that is held from being taken by others until rest is called.
 	AtWork(session string) (rest func())
 }
 
-type turns interface {
+// results are what turns and their effects came to.
+type results interface {
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
+	// KeepResult keeps what an effect of a turn came to while the session is held, and returns
+	// what stands: the first that was kept. Result returns that, nil if there is none.
+	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
+	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
 }
 
 // hands do what a workflow asks for. They are safe for concurrent use.

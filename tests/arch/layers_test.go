@@ -88,7 +88,7 @@ var confined = map[string][]string{
 	"go.temporal.io/sdk":                     {"temporal/engine"},
 	"go.temporal.io/api":                     {"temporal/engine"},
 	"github.com/tiktoken-go/tokenizer":       {"backends/tokens"},
-	"github.com/cenkalti/backoff/v5":         {"backends/retry", "agents/mcp"},
+	"github.com/cenkalti/backoff/v5":         {"backends/retry", "agents/mcp", "sessions"},
 	"github.com/sony/gobreaker/v2":           {"backends/retry"},
 	"golang.org/x/time":                      {"backends/retry"},
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
