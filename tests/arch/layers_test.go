@@ -94,6 +94,7 @@ var confined = map[string][]string{
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
+	"github.com/muesli/cancelreader":         {"cmd/massgen/app"},
 	"golang.org/x/sys":                       {"tests/linear", "agents/mcp", "agents/workspace/confine", "cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "cmd/massgen/app"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},

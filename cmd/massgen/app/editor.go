@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 )
 
@@ -30,7 +31,12 @@ func openEditor(env Env, c console) (k *keyboard, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	typed := &keys{in: in, interrupt: env.tty.interrupt}
+	reader, err := cancelreader.NewReader(in)
+	if err != nil {
+		_ = term.Restore(int(in.Fd()), state) // lines are read without an editor
+		return nil, false
+	}
+	typed := &keys{in: reader, interrupt: env.tty.interrupt}
 	e := newEditor(typed, env.Stderr)
 	screens := []io.Writer{c.err}
 	if isTerminal(env.Stdout) {
@@ -49,11 +55,19 @@ func openEditor(env Env, c console) (k *keyboard, ok bool) {
 	}
 	resize()
 	e.terminal.SetBracketedPasteMode(true)
-	go e.read(env.tty.leave)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		e.read(env.tty.leave)
+	}()
 	return &keyboard{
 		lines: e.lines, isTyped: true, prompt: resize,
 		close: func() {
 			close(e.done)
+			if reader.Cancel() {
+				<-read
+			}
+			_ = reader.Close() // it does not close the terminal
 			env.tty.leave()
 		},
 		drop: func() error {
@@ -100,7 +114,7 @@ func (e *editor) above(screens ...io.Writer) (undo func()) {
 // what follows them, without a word, but not of a text that is pasted.
 const mostTyped = 4096
 
-// read reads lines until done is closed. A read that has begun cannot be ended.
+// read reads lines until done is closed, and what is typed can be read no more.
 func (e *editor) read(leave func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -110,6 +124,9 @@ func (e *editor) read(leave func()) {
 	}()
 	for {
 		text, err := e.terminal.ReadLine()
+		if errors.Is(err, cancelreader.ErrCanceled) {
+			return
+		}
 		if errors.Is(err, term.ErrPasteIndicator) {
 			err = nil
 		} else if err == nil && utf8.RuneCountInString(text) == mostTyped {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends"
@@ -41,8 +40,7 @@ func runMassgen() {
 		env.LocalServers[name] = url
 	}
 	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), env)
-	// A read of a terminal that has begun cannot be ended.
-	if err := leaks.Find(goleak.IgnoreAnyFunction("golang.org/x/term.(*Terminal).ReadLine")); err != nil {
+	if err := leaks.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, "LEAK:", err)
 		status = 99
 	}
