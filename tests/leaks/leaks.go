@@ -2,6 +2,7 @@
 package leaks
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -35,8 +36,9 @@ func Check(t testing.TB) {
 }
 
 // Main runs the tests of a package and exits. It is for TestMain, and fails if goroutines
-// are left after tests that passed.
+// are left after tests that passed. Several tests run at a time, as Waiting says.
 func Main(m *testing.M) {
+	Waiting()
 	status := m.Run()
 	if status == 0 {
 		if err := Find(); err != nil {
@@ -45,4 +47,12 @@ func Main(m *testing.M) {
 		}
 	}
 	os.Exit(status)
+}
+
+// Waiting has more parallel tests run at a time than there are processors, unless a flag
+// says how many: most of them wait for other processes. It is called before the tests run.
+func Waiting() {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // it is a flag of package testing
+	}
 }

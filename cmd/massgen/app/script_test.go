@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	app.Launcher()
 	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer, "liarmcp": runLiar}
 	endStrayTests(commands)
+	leaks.Waiting()
 	testscript.Main(m, commands)
 }
 
