@@ -50,7 +50,7 @@ func (p *player) listenForWords() {
 			var a attendance
 			workflow.GetSignalChannel(ctx, attendSignal).Receive(ctx, &a)
 			if a.Turn == p.number {
-				p.question(a.Key).attended++
+				p.desk.question(a.Key).attended++
 			}
 		}
 	})
@@ -59,17 +59,35 @@ func (p *player) listenForWords() {
 			var d decision
 			workflow.GetSignalChannel(ctx, decideSignal).Receive(ctx, &d)
 			if d.Turn == p.number {
-				p.question(d.Key).take(d)
+				p.desk.question(d.Key).take(d)
 			}
 		}
 	})
 }
 
-func (p *player) question(key machine.Key) *question {
-	if p.questions[key] == nil {
-		p.questions[key] = &question{}
+// desk has the questions about tool calls. Unattended says that a call may run which nobody can
+// be asked about.
+type desk struct {
+	questions  map[machine.Key]*question
+	unattended bool
+}
+
+func newDesk() desk { return desk{questions: map[machine.Key]*question{}} }
+
+func (d desk) question(key machine.Key) *question {
+	if d.questions[key] == nil {
+		d.questions[key] = &question{}
 	}
-	return p.questions[key]
+	return d.questions[key]
+}
+
+// nobodys is the word that stands when nobody has said one.
+func (d desk) nobodys() decision {
+	word := decision{Allow: d.unattended, Unattended: true}
+	if !word.Allow {
+		word.Reason = coordinator.UnattendedReason
+	}
+	return word
 }
 
 // take keeps the first word. What is said without a person does not count while one is
@@ -120,7 +138,7 @@ func (h *hands) keep(ctx context.Context, t held) error {
 // wordTo returns the word to a question: none if it is taken back, and that of nobody if no
 // client that asks a person is heard of for as long as the settings say.
 func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
-	q := p.question(key)
+	q := p.desk.question(key)
 	isOpen := func() bool { return p.driver.Machine().IsAsked(key) }
 	for {
 		heard := q.attended
@@ -133,10 +151,7 @@ func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
 		case q.word != nil:
 			return *q.word
 		case err != nil || !happened:
-			nobodys := decision{Allow: p.unattended, Unattended: true}
-			if !nobodys.Allow {
-				nobodys.Reason = coordinator.UnattendedReason
-			}
+			nobodys := p.desk.nobodys()
 			q.word = &nobodys
 			return nobodys
 		}

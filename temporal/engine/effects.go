@@ -61,7 +61,7 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 		}
 		if isBegun {
 			w.Try++
-			p.tries[key] = w.Try
+			p.attempts.tries[key] = w.Try
 			p.noteLost(w.Effect, key)
 		}
 		if workflow.Sleep(ctx, wait) != nil {
@@ -151,7 +151,7 @@ func (p *player) noteLost(e effect, key machine.Key) {
 	}
 	p.happened(happening{
 		event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} },
-		heard: func(error) { p.giveUp(key, lostWord) },
+		heard: func(error) { p.attempts.giveUp(key, lostWord) },
 	})
 }
 

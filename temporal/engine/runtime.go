@@ -17,12 +17,7 @@ import (
 // the workflow's history is the truth, from which the journal in the store is written.
 
 // Now implements driver.Runtime.
-func (p *player) Now() kernel.Time {
-	if p.clock.Stopped > 0 {
-		return p.clock.Stopped - p.clock.Slept
-	}
-	return now(p.root) - p.clock.Slept
-}
+func (p *player) Now() kernel.Time { return p.timer.now(p.root) }
 
 // mostEntry is about how many bytes of events one activity is given: the server takes no
 // more than 2 MB at once.
@@ -58,7 +53,7 @@ const mostWrite = 30 * time.Second
 
 // Start implements driver.Runtime.
 func (p *player) Start(w driver.Work) {
-	p.begun = append(p.begun, begunWork{w, p.contextOf(w.Key().Agent)})
+	p.begun = append(p.begun, begunWork{w, p.steps.of(w.Key().Agent)})
 }
 
 // startBegun starts in this run what the driver has started.
@@ -74,44 +69,54 @@ func (p *player) startBegun() {
 	}
 }
 
-// contextOf is that of an agent's work, or of the work that belongs to none.
-func (p *player) contextOf(agent int) workflow.Context {
-	if p.ctx[agent] == nil {
-		p.Begin(agent)
-	}
-	return p.ctx[agent]
-}
-
 // Begin implements driver.Runtime.
-func (p *player) Begin(agent int) { p.ctx[agent], p.cancel[agent] = workflow.WithCancel(p.root) }
+func (p *player) Begin(agent int) { p.steps.begin(agent) }
 
 // Cancel implements driver.Runtime.
-func (p *player) Cancel(agent int) {
-	p.contextOf(agent)
-	p.cancel[agent]()
+func (p *player) Cancel(agent int) { p.steps.end(agent) }
+
+// steps are the contexts of the agents' work, and of the work that belongs to none.
+type steps struct {
+	root   workflow.Context
+	ctx    map[int]workflow.Context // by agent
+	cancel map[int]workflow.CancelFunc
+}
+
+func newSteps(root workflow.Context) steps {
+	return steps{root, map[int]workflow.Context{}, map[int]workflow.CancelFunc{}}
+}
+
+func (s steps) begin(agent int) { s.ctx[agent], s.cancel[agent] = workflow.WithCancel(s.root) }
+
+func (s steps) of(agent int) workflow.Context {
+	if s.ctx[agent] == nil {
+		s.begin(agent)
+	}
+	return s.ctx[agent]
+}
+
+// end cancels the work of an agent's step, also what is started after it.
+func (s steps) end(agent int) {
+	s.of(agent)
+	s.cancel[agent]()
 }
 
 // Wake implements driver.Runtime.
 func (p *player) Wake(at kernel.Time) {
-	p.stopTimer()
-	p.wake = at
-	if p.clock.Stopped > 0 {
-		return
-	}
-	ctx, cancel := workflow.WithCancel(p.root)
-	p.unwake = cancel
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		rest := time.Duration(at-p.Now()) * time.Millisecond
-		if err := workflow.Sleep(ctx, rest); err == nil {
-			p.wake = 0
-			p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Woke{At: at} }})
-		}
+	p.timer.set(p.root, at, func() {
+		p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Woke{At: at} }})
 	})
 }
 
-func (p *player) stopTimer() {
-	if p.unwake != nil {
-		p.unwake()
+// Clock implements driver.Runtime.
+func (p *player) Clock(runs bool) {
+	if !runs {
+		p.timer.halt(p.root)
+		return
+	}
+	p.timer.clock = p.timer.clock.started(now(p.root))
+	if p.timer.wake > 0 {
+		p.Wake(p.timer.wake)
 	}
 }
 
@@ -123,37 +128,91 @@ type clock struct {
 	Stopped kernel.Time `json:"stopped,omitempty"`
 }
 
-// Clock implements driver.Runtime.
-func (p *player) Clock(runs bool) {
-	if !runs {
-		p.clock.Stopped = now(p.root)
-		p.stopTimer()
+// started is the clock as it runs again from now on.
+func (c clock) started(now kernel.Time) clock { return clock{Slept: c.Slept + now - c.Stopped} }
+
+// timer goes off once, at wake by its clock; 0 is never.
+type timer struct {
+	clock  clock
+	wake   kernel.Time
+	cancel workflow.CancelFunc
+}
+
+// now is the time of the turn.
+func (t *timer) now(ctx workflow.Context) kernel.Time {
+	if t.clock.Stopped > 0 {
+		return t.clock.Stopped - t.clock.Slept
+	}
+	return now(ctx) - t.clock.Slept
+}
+
+// set replaces the moment, at which rings is called. While the clock is stopped it only notes
+// it.
+func (t *timer) set(ctx workflow.Context, at kernel.Time, rings func()) {
+	t.stop()
+	t.wake = at
+	if t.clock.Stopped > 0 {
 		return
 	}
-	p.clock = clock{Slept: p.clock.Slept + now(p.root) - p.clock.Stopped}
-	if p.wake > 0 {
-		p.Wake(p.wake)
+	ctx, t.cancel = workflow.WithCancel(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		rest := time.Duration(at-t.now(ctx)) * time.Millisecond
+		if err := workflow.Sleep(ctx, rest); err == nil {
+			t.wake = 0
+			rings()
+		}
+	})
+}
+
+// halt stops the clock.
+func (t *timer) halt(ctx workflow.Context) {
+	t.clock.Stopped = now(ctx)
+	t.stop()
+}
+
+func (t *timer) stop() {
+	if t.cancel != nil {
+		t.cancel()
 	}
 }
 
 // Grant implements driver.Runtime.
-func (p *player) Grant(key machine.Key, refused string) {
-	*p.permit(key) = permit{decided: true, refused: refused}
+func (p *player) Grant(key machine.Key, refused string) { p.attempts.grant(key, refused) }
+
+// attempts are those of calls that ask for budget.
+type attempts struct {
+	permits map[machine.Key]*permit
+	// tries counts, of each call, the workers that had begun it and were lost.
+	tries map[machine.Key]int
+}
+
+// permit says whether the machine lets an attempt be sent, once that is decided, and why not.
+type permit struct {
+	decided bool
+	refused string
+}
+
+func newAttempts() attempts {
+	return attempts{map[machine.Key]*permit{}, map[machine.Key]int{}}
 }
 
 // permit is that of an attempt, which waits for it or is to come.
-func (p *player) permit(key machine.Key) *permit {
-	if p.permits[key] == nil {
-		p.permits[key] = &permit{}
+func (a attempts) permit(key machine.Key) *permit {
+	if a.permits[key] == nil {
+		a.permits[key] = &permit{}
 	}
-	return p.permits[key]
+	return a.permits[key]
+}
+
+func (a attempts) grant(key machine.Key, refused string) {
+	*a.permit(key) = permit{decided: true, refused: refused}
 }
 
 // giveUp answers an attempt that may wait for its permit, and forgets it.
-func (p *player) giveUp(key machine.Key, why string) {
-	if p.permits[key] != nil {
-		p.Grant(key, why)
-		delete(p.permits, key)
+func (a attempts) giveUp(key machine.Key, why string) {
+	if a.permits[key] != nil {
+		a.grant(key, why)
+		delete(a.permits, key)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
@@ -26,33 +25,20 @@ type player struct {
 	events int // in the journal
 
 	// root outlives the cancellation of the workflow, which is an interrupt of the turn.
-	root    workflow.Context
-	ctx     map[int]workflow.Context // by agent
-	cancel  map[int]workflow.CancelFunc
-	wake    kernel.Time
-	clock   clock
-	unwake  workflow.CancelFunc
-	permits map[machine.Key]*permit
-	tries   map[machine.Key]int // of calls whose worker was lost
-	cut     bool                // an interrupt was taken
-	hearing bool                // a note is being stored
-	home    home
-	// questions are those about tool calls; unattended says that a call may run which nobody
-	// can be asked about.
-	questions  map[machine.Key]*question
-	unattended bool
+	root     workflow.Context
+	steps    steps
+	timer    timer
+	attempts attempts
+	desk     desk
+	home     home
+	cut      bool // an interrupt was taken
+	hearing  bool // a note is being stored
 }
 
 // begunWork is work with the context of its step.
 type begunWork struct {
 	driver.Work
 	ctx workflow.Context
-}
-
-// permit says whether the machine lets an attempt be sent, once that is decided, and why not.
-type permit struct {
-	decided bool
-	refused string
 }
 
 // happening is something that happened, as an event of a moment.
@@ -89,11 +75,7 @@ func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	p := &player{
-		in: in, root: root,
-		ctx: map[int]workflow.Context{}, cancel: map[int]workflow.CancelFunc{}, permits: map[machine.Key]*permit{}, tries: map[machine.Key]int{},
-		questions: map[machine.Key]*question{},
-	}
+	p := &player{in: in, root: root, steps: newSteps(root), attempts: newAttempts(), desk: newDesk()}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -181,7 +163,7 @@ func (p *player) begin() error {
 		return err
 	}
 	p.in.Question = nil // it is in the store
-	p.number, p.events, p.home, p.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
+	p.number, p.events, p.home, p.desk.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
 	commands, err := p.driver.Machine().Apply(accepted)
 	if err != nil {
 		return err
