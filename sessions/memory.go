@@ -3,9 +3,6 @@ package sessions
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -16,15 +13,11 @@ import (
 // Memory is a store that lives as long as the process. It is safe for
 // concurrent use.
 type Memory struct {
+	memoryFacts
 	mu       sync.Mutex
 	sessions map[string]*memorySession
 	running  map[string]*memoryRunning
-	texts    map[kernel.Ref]*memoryText
-	// unnamed are the texts that no turn names, yet or any more.
-	unnamed  map[kernel.Ref]bool
-	clock    int64 // counts what Begin and Put have done
-	facts    []Fact
-	lastFact int64
+	texts    *memoryTexts
 }
 
 type memorySession struct {
@@ -50,24 +43,12 @@ type memoryRunning struct {
 	committed bool
 }
 
-type memoryText struct {
-	data  []byte
-	named int   // by so many turns
-	put   int64 // when it was last put
-}
-
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
 	return &Memory{
 		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
-		texts: map[kernel.Ref]*memoryText{}, unnamed: map[kernel.Ref]bool{},
+		texts: &memoryTexts{texts: map[kernel.Ref]*memoryText{}, unnamed: map[kernel.Ref]bool{}},
 	}
-}
-
-// tick returns a moment later than all before it. The caller holds the lock.
-func (m *Memory) tick() int64 {
-	m.clock++
-	return m.clock
 }
 
 // Begin holds a session, which begins to exist with the turn's first event, for a
@@ -85,7 +66,7 @@ func (m *Memory) Begin(ctx context.Context, id, question string) (Begun, error) 
 			b.Interrupted = s.Turns
 		}
 	}
-	m.running[id] = &memoryRunning{number: b.Turn, question: question, began: m.tick()}
+	m.running[id] = &memoryRunning{number: b.Turn, question: question, began: m.texts.tick()}
 	return b, nil
 }
 
@@ -105,7 +86,7 @@ func (m *Memory) Resume(ctx context.Context, id string) (Begun, error) {
 	if last.Status != Running {
 		return Begun{}, NothingInterrupted(id)
 	}
-	m.running[id] = &memoryRunning{number: s.Turns, question: last.Question, began: m.tick(), kept: last}
+	m.running[id] = &memoryRunning{number: s.Turns, question: last.Question, began: m.texts.tick(), kept: last}
 	return Begun{Turn: s.Turns, History: s.head}, nil
 }
 
@@ -156,13 +137,13 @@ func (m *Memory) Append(ctx context.Context, id string, turn int, events ...[]by
 		return err
 	}
 	for _, ref := range refs {
-		if m.texts[ref] == nil {
+		if m.texts.texts[ref] == nil {
 			return NoText(ref)
 		}
 	}
 	t := m.keep(id, r)
 	for _, ref := range refs {
-		m.name(t, ref)
+		m.texts.name(t, ref)
 	}
 	for _, event := range events {
 		t.events = append(t.events, slices.Clone(event))
@@ -198,7 +179,7 @@ func (m *Memory) keep(id string, r *memoryRunning) *memoryTurn {
 		Turn:  Turn{Number: r.number, Question: r.question, Status: Running, Started: s.Updated},
 		names: map[kernel.Ref]bool{},
 	}
-	m.name(r.kept, m.put([]byte(r.question)))
+	m.texts.name(r.kept, m.texts.put([]byte(r.question)))
 	s.turns = append(s.turns, r.kept)
 	return r.kept
 }
@@ -264,13 +245,13 @@ func (m *Memory) end(ctx context.Context, id string, r *memoryRunning, e Ended) 
 	if e, err = e.Checked(); err != nil {
 		return err
 	}
-	if e.Messages != (kernel.Ref{}) && m.texts[e.Messages] == nil {
+	if e.Messages != (kernel.Ref{}) && m.texts.texts[e.Messages] == nil {
 		return NoText(e.Messages)
 	}
 	t := m.keep(id, r)
 	if e.Question != "" {
 		t.Question = e.Question
-		m.name(t, m.put([]byte(t.Question)))
+		m.texts.name(t, m.texts.put([]byte(t.Question)))
 	}
 	t.Status, t.Winner, t.Answer, t.Usage, t.Ended = e.Status, e.Winner, e.Answer, e.Usage, now()
 	t.Messages, t.MessageCount = e.Messages, e.MessageCount
@@ -303,15 +284,15 @@ func (m *Memory) Leave(_ context.Context, id string, turn int) error {
 // link adds a turn to its session's history.
 func (m *Memory) link(s *memorySession, t *memoryTurn) error {
 	l := Link{Previous: s.head, Turn: t.Number, Messages: t.Messages}
-	l.Question, l.Answer = m.put([]byte(t.Question)), m.put([]byte(t.Answer))
+	l.Question, l.Answer = m.texts.put([]byte(t.Question)), m.texts.put([]byte(t.Answer))
 	data, err := l.Encode()
 	if err != nil {
 		return err
 	}
-	t.Link = m.put(data)
+	t.Link = m.texts.put(data)
 	s.head = t.Link
 	for _, ref := range []kernel.Ref{l.Question, l.Answer, t.Link} {
-		m.name(t, ref)
+		m.texts.name(t, ref)
 	}
 	if t.Messages != (kernel.Ref{}) {
 		m.nameMessages(t)
@@ -321,10 +302,10 @@ func (m *Memory) link(s *memorySession, t *memoryTurn) error {
 
 // nameMessages keeps a turn's list of messages with the texts that it names.
 func (m *Memory) nameMessages(t *memoryTurn) {
-	m.name(t, t.Messages)
-	for _, ref := range Refs(m.texts[t.Messages].data) {
-		if m.texts[ref] != nil {
-			m.name(t, ref)
+	m.texts.name(t, t.Messages)
+	for _, ref := range Refs(m.texts.texts[t.Messages].data) {
+		if m.texts.texts[ref] != nil {
+			m.texts.name(t, ref)
 		}
 	}
 }
@@ -338,24 +319,7 @@ func (m *Memory) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.put(data), nil
-}
-
-func (m *Memory) put(data []byte) kernel.Ref {
-	ref := RefOf(data)
-	t := m.texts[ref]
-	if t == nil {
-		t = &memoryText{data: slices.Clone(data)}
-		m.texts[ref], m.unnamed[ref] = t, true
-	}
-	t.put = m.tick()
-	return ref
-}
-
-// RefOf returns the reference of a text.
-func RefOf(data []byte) kernel.Ref {
-	sum := sha256.Sum256(data)
-	return kernel.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
+	return m.texts.put(data), nil
 }
 
 // Get returns what Put stored; the caller must not change it.
@@ -365,28 +329,10 @@ func (m *Memory) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.texts[ref]; t != nil {
-		return t.data, nil
+	if data, ok := m.texts.get(ref); ok {
+		return data, nil
 	}
 	return nil, NoText(ref)
-}
-
-// name books that a turn needs a text.
-func (m *Memory) name(t *memoryTurn, ref kernel.Ref) {
-	if !t.names[ref] {
-		t.names[ref] = true
-		m.texts[ref].named++
-		delete(m.unnamed, ref)
-	}
-}
-
-// unname books that a turn is gone.
-func (m *Memory) unname(t *memoryTurn) {
-	for ref := range t.names {
-		if m.texts[ref].named--; m.texts[ref].named == 0 {
-			m.unnamed[ref] = true
-		}
-	}
 }
 
 // sweep forgets the texts that nobody names and no running turn can have put.
@@ -395,12 +341,7 @@ func (m *Memory) sweep() {
 	for _, r := range m.running {
 		first = min(first, r.began)
 	}
-	for ref := range maps.Clone(m.unnamed) {
-		if m.texts[ref].put < first {
-			delete(m.texts, ref)
-			delete(m.unnamed, ref)
-		}
-	}
+	m.texts.sweep(first)
 }
 
 // Journal returns the events of a turn in their order, and none of one that is

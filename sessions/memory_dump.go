@@ -32,7 +32,7 @@ func (m *Memory) dump(ctx context.Context, id string) (*Dump, error) {
 		d.Turns = append(d.Turns, t.Turn)
 		d.Journals = append(d.Journals, t.events[:len(t.events):len(t.events)])
 		for ref := range t.names {
-			d.Texts[ref] = m.texts[ref].data
+			d.Texts[ref] = m.texts.texts[ref].data
 		}
 	}
 	return d, nil
@@ -59,11 +59,11 @@ func (m *Memory) Import(ctx context.Context, r io.Reader, as string) (Session, e
 	for i, turn := range d.Turns {
 		names := d.Names(i)
 		for _, ref := range names {
-			m.put(d.Texts[ref])
+			m.texts.put(d.Texts[ref])
 		}
 		t := s.add(m, turn)
 		for _, ref := range names {
-			m.name(t, ref)
+			m.texts.name(t, ref)
 		}
 		t.events = d.Journals[i]
 	}

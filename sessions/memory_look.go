@@ -184,10 +184,10 @@ func (m *Memory) Branch(ctx context.Context, from string, turn int, to string) (
 // add takes a turn of another session into a new one, without its journal.
 func (s *memorySession) add(m *Memory, turn Turn) *memoryTurn {
 	t := &memoryTurn{Turn: turn, names: map[kernel.Ref]bool{}}
-	m.name(t, m.put([]byte(turn.Question)))
+	m.texts.name(t, m.texts.put([]byte(turn.Question)))
 	if turn.Link != (kernel.Ref{}) {
-		m.name(t, m.put([]byte(turn.Answer)))
-		m.name(t, turn.Link)
+		m.texts.name(t, m.texts.put([]byte(turn.Answer)))
+		m.texts.name(t, turn.Link)
 		s.head = turn.Link
 	}
 	if turn.Messages != (kernel.Ref{}) {
@@ -211,7 +211,7 @@ func (m *Memory) Delete(ctx context.Context, id string) error {
 		return NoSession(id)
 	}
 	for _, t := range s.turns {
-		m.unname(t)
+		m.texts.unname(t)
 	}
 	delete(m.sessions, id)
 	m.sweep()

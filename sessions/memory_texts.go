@@ -1,0 +1,85 @@
+package sessions
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// memoryTexts are the texts of a store in memory, under their contents' hashes. Its lock is
+// the store's.
+type memoryTexts struct {
+	texts map[kernel.Ref]*memoryText
+	// unnamed are those that no turn names, yet or any more.
+	unnamed map[kernel.Ref]bool
+	clock   int64 // counts what Begin and Put have done
+}
+
+type memoryText struct {
+	data  []byte
+	named int   // by so many turns
+	put   int64 // when it was last put
+}
+
+// RefOf returns the reference of a text.
+func RefOf(data []byte) kernel.Ref {
+	sum := sha256.Sum256(data)
+	return kernel.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
+}
+
+// tick returns a moment later than all before it.
+func (m *memoryTexts) tick() int64 {
+	m.clock++
+	return m.clock
+}
+
+func (m *memoryTexts) put(data []byte) kernel.Ref {
+	ref := RefOf(data)
+	t := m.texts[ref]
+	if t == nil {
+		t = &memoryText{data: slices.Clone(data)}
+		m.texts[ref], m.unnamed[ref] = t, true
+	}
+	t.put = m.tick()
+	return ref
+}
+
+// get returns a text that is there.
+func (m *memoryTexts) get(ref kernel.Ref) (data []byte, ok bool) {
+	t := m.texts[ref]
+	if t == nil {
+		return nil, false
+	}
+	return t.data, true
+}
+
+// name books that a turn needs a text, which is there.
+func (m *memoryTexts) name(t *memoryTurn, ref kernel.Ref) {
+	if !t.names[ref] {
+		t.names[ref] = true
+		m.texts[ref].named++
+		delete(m.unnamed, ref)
+	}
+}
+
+// unname books that a turn is gone.
+func (m *memoryTexts) unname(t *memoryTurn) {
+	for ref := range t.names {
+		if m.texts[ref].named--; m.texts[ref].named == 0 {
+			m.unnamed[ref] = true
+		}
+	}
+}
+
+// sweep forgets the texts that nobody names and that were put before a moment.
+func (m *memoryTexts) sweep(first int64) {
+	for ref := range maps.Clone(m.unnamed) {
+		if m.texts[ref].put < first {
+			delete(m.texts, ref)
+			delete(m.unnamed, ref)
+		}
+	}
+}
