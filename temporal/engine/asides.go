@@ -36,7 +36,7 @@ func (p *player) follow(list []machine.Aside) error {
 }
 
 // conclude keeps what the turn has come to.
-func (h *hands) conclude(ctx context.Context, t held) (concluded, error) {
+func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
 	ctx, stop := atWork(ctx)
 	defer stop()
 	store := h.as(t.Owner)
@@ -72,7 +72,7 @@ func wasDone(ctx context.Context, store Store, t held) (bool, error) {
 }
 
 // finish keeps what the calls have come to that followed the answer.
-func (h *hands) finish(ctx context.Context, t held) error {
+func (h *activities) finish(ctx context.Context, t held) error {
 	ctx, stop := atWork(ctx)
 	defer stop()
 	store := h.as(t.Owner)

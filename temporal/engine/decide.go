@@ -50,7 +50,7 @@ func (p *player) listenForWords() {
 			var a attendance
 			workflow.GetSignalChannel(ctx, attendSignal).Receive(ctx, &a)
 			if a.Turn == p.number {
-				p.desk.question(a.Key).attended++
+				p.questions.question(a.Key).attended++
 			}
 		}
 	})
@@ -59,31 +59,31 @@ func (p *player) listenForWords() {
 			var d decision
 			workflow.GetSignalChannel(ctx, decideSignal).Receive(ctx, &d)
 			if d.Turn == p.number {
-				p.desk.question(d.Key).take(d)
+				p.questions.question(d.Key).take(d)
 			}
 		}
 	})
 }
 
-// desk has the questions about tool calls. Unattended says that a call may run which nobody can
+// questions are the questions about tool calls. Unattended says that a call may run which nobody can
 // be asked about.
-type desk struct {
-	questions  map[machine.Key]*question
+type questions struct {
+	byKey      map[machine.Key]*question
 	unattended bool
 }
 
-func newDesk() desk { return desk{questions: map[machine.Key]*question{}} }
+func newQuestions() questions { return questions{byKey: map[machine.Key]*question{}} }
 
-func (d desk) question(key machine.Key) *question {
-	if d.questions[key] == nil {
-		d.questions[key] = &question{}
+func (q questions) question(key machine.Key) *question {
+	if q.byKey[key] == nil {
+		q.byKey[key] = &question{}
 	}
-	return d.questions[key]
+	return q.byKey[key]
 }
 
 // nobodys is the word that stands when nobody has said one.
-func (d desk) nobodys() decision {
-	word := decision{Allow: d.unattended, Unattended: true}
+func (q questions) nobodys() decision {
+	word := decision{Allow: q.unattended, Unattended: true}
 	if !word.Allow {
 		word.Reason = coordinator.UnattendedReason
 	}
@@ -123,7 +123,7 @@ func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
 }
 
 // keep keeps a session until it is cancelled.
-func (h *hands) keep(ctx context.Context, t held) error {
+func (h *activities) keep(ctx context.Context, t held) error {
 	ctx, stop := atWork(ctx)
 	defer stop()
 	store := h.as(t.Owner)
@@ -138,7 +138,7 @@ func (h *hands) keep(ctx context.Context, t held) error {
 // wordTo returns the word to a question: none if it is taken back, and that of nobody if no
 // client that asks a person is heard of for as long as the settings say.
 func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
-	q := p.desk.question(key)
+	q := p.questions.question(key)
 	isOpen := func() bool { return p.driver.Machine().IsAsked(key) }
 	for {
 		heard := q.attended
@@ -151,7 +151,7 @@ func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
 		case q.word != nil:
 			return *q.word
 		case err != nil || !happened:
-			nobodys := p.desk.nobodys()
+			nobodys := p.questions.nobodys()
 			q.word = &nobodys
 			return nobodys
 		}

@@ -12,7 +12,7 @@
 // The tools of agents are called on one worker, the home, since what they make is there. When
 // it is lost, so are they, and each call says so.
 //
-// An activity is tried once, and only waits for its effect (flights), whose result is kept
+// An activity is tried once, and only waits for its effect (inFlight), whose result is kept
 // in the store. A worker of which nothing is heard is asked for the result before it counts
 // as lost. Then the workflow has the effect done again, by whoever takes it: a model call
 // that was under way is counted as one that may be paid for twice, and a tool is not called

@@ -119,7 +119,7 @@ type fleet struct {
 	*testsuite.TestWorkflowEnvironment
 	t       *testing.T
 	store   *memory
-	workers [2]*hands
+	workers [2]*activities
 	backend *counting
 
 	mu sync.Mutex
@@ -185,7 +185,7 @@ func newFleet(t *testing.T) *fleet {
 		done: map[string]int{}, at: map[string]int{},
 	}
 	for i := range f.workers {
-		f.workers[i] = &hands{panel: f.panel(i), as: func(owner string) Store {
+		f.workers[i] = &activities{panel: f.panel(i), as: func(owner string) Store {
 			if owner == forgotten {
 				return forgetful{f.store}
 			}

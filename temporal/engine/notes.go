@@ -33,7 +33,7 @@ func (r *remote) Note(ctx context.Context, note string) error {
 
 // keepNote stores the text of a note. That it is in the store before the journal names it
 // needs no other word than this one's end.
-func (h *hands) keepNote(ctx context.Context, n newNote) (kernel.Ref, error) {
+func (h *activities) keepNote(ctx context.Context, n newNote) (kernel.Ref, error) {
 	return h.as(n.Owner).Put(ctx, []byte(n.Text))
 }
 

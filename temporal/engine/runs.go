@@ -28,7 +28,7 @@ func (p *player) next() (next request, ok bool) {
 		return next, false
 	}
 	next = p.in
-	next.Played = &played{Number: p.number, Events: p.events, Machine: state, Wake: p.timer.wake, Clock: p.timer.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.desk.unattended}
+	next.Played = &played{Number: p.number, Events: p.events, Machine: state, Wake: p.timer.wake, Clock: p.timer.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.questions.unattended}
 	for _, w := range p.begun {
 		if w.Ask != nil || w.ctx.Err() != nil {
 			return next, false
@@ -45,7 +45,7 @@ func (p *player) takeUp(last played) error {
 		return err
 	}
 	p.number, p.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
-	p.desk.unattended, p.timer.clock, p.in.Played = last.Unattended, last.Clock, nil
+	p.questions.unattended, p.timer.clock, p.in.Played = last.Unattended, last.Clock, nil
 	if last.Wake > 0 {
 		p.Wake(last.Wake)
 	}

@@ -46,14 +46,14 @@ type results interface {
 	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
 }
 
-// hands do what a workflow asks for. They are safe for concurrent use.
-type hands struct {
+// activities do what a workflow asks for. They are safe for concurrent use.
+type activities struct {
 	panel  *coordinator.Panel
 	as     func(owner string) Store
 	server server
 	// home is the queue of this worker alone.
-	home    string
-	flights flights
+	home     string
+	inFlight inFlight
 }
 
 // mostCancelDelay is how long a call may go on that was cancelled, as a worker learns of it
@@ -79,8 +79,8 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 		WorkerStopTimeout: endGrace + giveBackTime,
 	}
 	w := worker.New(e.client, e.queueOf(panel.Config()), options)
-	h := &hands{panel: panel, as: as, server: temporalServer{e.client}, home: e.queue + "/worker/" + rand.Text()}
-	defer h.flights.end()
+	h := &activities{panel: panel, as: as, server: temporalServer{e.client}, home: e.queue + "/worker/" + rand.Text()}
+	defer h.inFlight.end()
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
@@ -123,7 +123,7 @@ func refusal(kind string, err error) error {
 }
 
 // prepare holds the session and writes the turn down.
-func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
+func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 	ctx, stop := atWork(ctx)
 	defer stop()
 	store := h.as(in.Owner)
@@ -162,7 +162,7 @@ func (h *hands) prepare(ctx context.Context, in request) (begun, error) {
 }
 
 // begun is a turn whose agents have their tools on this worker, if they have any.
-func (h *hands) begun(number int, accepted []byte) (begun, error) {
+func (h *activities) begun(number int, accepted []byte) (begun, error) {
 	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
 	ev, err := turn.Decode(accepted)
 	if err != nil {
@@ -180,7 +180,7 @@ func needsHome(agents []machine.Agent) bool {
 }
 
 // accept writes the first event.
-func (h *hands) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
+func (h *activities) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
 	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (h *hands) accept(ctx context.Context, store Store, in request, b sessions.
 }
 
 // journal writes events that the workflow's history has.
-func (h *hands) journal(ctx context.Context, e entry) error {
+func (h *activities) journal(ctx context.Context, e entry) error {
 	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Events...)
 	if errors.Is(err, sessions.ErrNotRunning) {
 		return refusal(refusedKind, err)
@@ -237,7 +237,7 @@ func atWork(ctx context.Context) (working context.Context, stop func()) {
 }
 
 // leave lets go of a turn that cannot go on.
-func (h *hands) leave(ctx context.Context, t held) error {
+func (h *activities) leave(ctx context.Context, t held) error {
 	ctx, stop := atWork(ctx)
 	defer stop()
 	store := h.as(t.Owner)

@@ -25,14 +25,14 @@ type player struct {
 	events int // in the journal
 
 	// root outlives the cancellation of the workflow, which is an interrupt of the turn.
-	root     workflow.Context
-	steps    steps
-	timer    timer
-	attempts attempts
-	desk     desk
-	home     home
-	cut      bool // an interrupt was taken
-	hearing  bool // a note is being stored
+	root      workflow.Context
+	steps     steps
+	timer     timer
+	attempts  attempts
+	questions questions
+	home      home
+	cut       bool // an interrupt was taken
+	hearing   bool // a note is being stored
 }
 
 // begunWork is work with the context of its step.
@@ -75,7 +75,7 @@ func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	p := &player{in: in, root: root, steps: newSteps(root), attempts: newAttempts(), desk: newDesk()}
+	p := &player{in: in, root: root, steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (p *player) begin() error {
 		return err
 	}
 	p.in.Question = nil // it is in the store
-	p.number, p.events, p.home, p.desk.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
+	p.number, p.events, p.home, p.questions.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
 	commands, err := p.driver.Machine().Apply(accepted)
 	if err != nil {
 		return err

@@ -21,54 +21,54 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// flights are the effects that a worker has under way, by turn and key. What an effect came to
+// inFlight has the effects that a worker has under way, by turn and key. What an effect came to
 // is kept in the store, and its activity only waits for it: the server may forget the
 // activity while it is away, and ask for the result again. The zero value is empty; it is
 // safe for concurrent use.
-type flights struct {
-	mu     sync.Mutex
-	flying map[string]*flight
-	group  sync.WaitGroup
+type inFlight struct {
+	mu    sync.Mutex
+	calls map[string]*call
+	group sync.WaitGroup
 }
 
-// flight is an effect that is under way. Its result may be read once it is done.
-type flight struct {
+// call is an effect that is under way. Its result may be read once it is done.
+type call struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	result result
 	err    error
 }
 
-// board returns the flight of a name. One that is not there is begun with run, unless run is
-// nil.
-func (f *flights) board(ctx context.Context, name string, run func(context.Context) (result, error)) *flight {
+// join returns the call of a name that is under way. One that is not there is begun with run,
+// unless run is nil.
+func (f *inFlight) join(ctx context.Context, name string, run func(context.Context) (result, error)) *call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if there := f.flying[name]; there != nil || run == nil {
+	if there := f.calls[name]; there != nil || run == nil {
 		return there
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	begun := &flight{cancel: cancel, done: make(chan struct{})}
-	if f.flying == nil {
-		f.flying = map[string]*flight{}
+	begun := &call{cancel: cancel, done: make(chan struct{})}
+	if f.calls == nil {
+		f.calls = map[string]*call{}
 	}
-	f.flying[name] = begun
+	f.calls[name] = begun
 	f.group.Go(func() {
 		defer cancel(nil)
 		begun.result, begun.err = run(ctx)
 		f.mu.Lock()
-		delete(f.flying, name)
+		delete(f.calls, name)
 		f.mu.Unlock()
 		close(begun.done)
 	})
 	return begun
 }
 
-// end cuts all flights, and waits for them.
-func (f *flights) end() {
+// end cuts all calls, and waits for them.
+func (f *inFlight) end() {
 	f.mu.Lock()
-	for _, flight := range f.flying {
-		flight.cancel(errEnds)
+	for _, c := range f.calls {
+		c.cancel(errEnds)
 	}
 	f.mu.Unlock()
 	f.group.Wait()
@@ -76,7 +76,7 @@ func (f *flights) end() {
 
 // perform does one effect, or waits for it if it is under way here, or returns what it came
 // to before. With Joins it begins nothing.
-func (h *hands) perform(ctx context.Context, w work) (result, error) {
+func (h *activities) perform(ctx context.Context, w work) (result, error) {
 	e, err := w.Effect.effect()
 	if err != nil {
 		return result{}, err
@@ -99,7 +99,7 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 			return h.begin(ctx, store, w, e)
 		}
 	}
-	if under := h.flights.board(context.WithoutCancel(ctx), name, begin); under != nil {
+	if under := h.inFlight.join(context.WithoutCancel(ctx), name, begin); under != nil {
 		return h.wait(ctx, under)
 	}
 	r, isKept, err := keptResult(ctx, store, w, key)
@@ -110,7 +110,7 @@ func (h *hands) perform(ctx context.Context, w work) (result, error) {
 }
 
 // begin does an effect, unless its result is kept, and keeps that.
-func (h *hands) begin(ctx context.Context, store patient, w work, e machine.Effect) (result, error) {
+func (h *activities) begin(ctx context.Context, store patient, w work, e machine.Effect) (result, error) {
 	key := e.EffectKey()
 	if r, isKept, err := keptResult(ctx, store, w, key.String()); isKept || err != nil {
 		return r, unsent(err)
@@ -169,10 +169,10 @@ func keepResult(ctx context.Context, store patient, w work, key string, r result
 	return r, json.Unmarshal(stands, &r)
 }
 
-// wait waits for a flight, and tells the server meanwhile that its worker lives, and which one
-// it is. The flight is cut if the server says so, and if the worker is told to end. While the
-// server cannot be reached, and when it has forgotten the activity, the flight goes on.
-func (h *hands) wait(ctx context.Context, under *flight) (result, error) {
+// wait waits for a call, and tells the server meanwhile that its worker lives, and which one
+// it is. The call is cut if the server says so, and if the worker is told to end. While the
+// server cannot be reached, and when it has forgotten the activity, the call goes on.
+func (h *activities) wait(ctx context.Context, under *call) (result, error) {
 	info := activity.GetInfo(ctx)
 	every := min(mostCancelDelay, info.HeartbeatTimeout/4)
 	ticker := time.NewTicker(every)
@@ -204,8 +204,8 @@ func (h *hands) wait(ctx context.Context, under *flight) (result, error) {
 }
 
 // beat tells the server once that the worker lives. The error says that the server has
-// forgotten the activity; the flight is cut if nobody wants its result any more.
-func (h *hands) beat(ctx context.Context, under *flight, info activity.Info, most time.Duration) error {
+// forgotten the activity; the call is cut if nobody wants its result any more.
+func (h *activities) beat(ctx context.Context, under *call, info activity.Info, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
 	err := h.server.Heartbeat(ctx, info.TaskToken, h.home)
