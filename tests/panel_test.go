@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	library "github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/retry"
-	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
@@ -20,7 +20,7 @@ import (
 
 // TestMain: tests that end processes start this program in other roles.
 func TestMain(m *testing.M) {
-	app.Launcher()
+	library.Launcher()
 	switch os.Getenv(killedRole) {
 	case roleProgram:
 		os.Exit(mortal())

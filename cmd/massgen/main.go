@@ -5,10 +5,11 @@ package main
 import (
 	"os"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app"
 )
 
 func main() {
-	app.Launcher()
+	massgen.Launcher()
 	os.Exit(app.Main(os.Args, app.System()))
 }

@@ -4,23 +4,18 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -86,54 +81,6 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestRulesAreTheConfigs(t *testing.T) {
-	c, err := configs.Parse("test", []byte(`
-agents: [{backend: {type: demo}}, {backend: {type: demo}}, {backend: {type: demo}}]
-orchestrator:
-  pace: eager
-  decision: majority
-  max_rounds: 7
-  straggler_grace: 11s
-  max_new_answers_per_agent: 2
-  max_new_answers_global: 5
-  self_vote: false
-  answer_novelty_requirement: balanced
-  final_answer_strategy: synthesize
-  max_turns: 4
-  max_attempts: 6
-  max_tool_calls: 8
-  max_tool_result_bytes: 9000
-timeout_settings:
-  orchestrator_timeout_seconds: 100
-  initial_round_timeout_seconds: 20
-  subsequent_round_timeout_seconds: 30
-  round_timeout_grace_seconds: 40
-  tool_timeout_seconds: 2.5
-`), configs.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := kernel.Config{
-		Pace: kernel.PaceEager, Decision: kernel.Majority, Final: kernel.Synthesize, MaxRounds: 7,
-		StragglerGrace: 11 * time.Second, MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 5,
-		FirstRoundLimit: 20 * time.Second, RoundLimit: 30 * time.Second, RoundGrace: 40 * time.Second, TurnLimit: 100 * time.Second,
-	}
-	if diff := cmp.Diff(want, rules(c)); diff != "" {
-		t.Errorf("rules (-want +got)\n%s", diff)
-	}
-	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxToolCalls: 8, ToolLimit: 2500, ResultLimit: 9000, MaxOverlap: 700}) {
-		t.Errorf("limits %+v", got)
-	}
-	standard := kernel.Defaults()
-	standard.TurnLimit, standard.RoundGrace = 30*time.Minute, 2*time.Minute
-	if diff := cmp.Diff(standard, rules(configs.Default())); diff != "" {
-		t.Errorf("the default rules (-want +got)\n%s", diff)
-	}
-	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
-		t.Errorf("the default limits are %+v", got)
-	}
-}
-
 func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testProgram(t)
@@ -176,7 +123,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 
 func TestResetKeepsNothing(t *testing.T) {
 	p := testProgram(t)
-	p.options.backend = demoType
+	p.options.backend = providers.Demo
 	s, err := p.openSession(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +155,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	var shown strings.Builder
 	p := testProgram(t)
 	p.console.err = &shown
-	p.options.backend = demoType
+	p.options.backend = providers.Demo
 	s, err := p.openSession(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -216,11 +163,14 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	if _, err := s.ask(t.Context(), "question", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{metaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
+	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{sidecalls.MetaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.moveTo(s.id); err != nil || s.topic.Current != nil || s.turns != 1 {
-		t.Errorf("the session after %d turns, topic %v, %v", s.turns, s.topic.Current, err)
+	if err := s.moveTo(s.id); err != nil || s.turns != 1 {
+		t.Errorf("the session after %d turns, %v", s.turns, err)
+	}
+	if state, err := s.panel.Sidecalls.Topic(t.Context(), s.id); err != nil || state.Current != nil {
+		t.Errorf("the topic is %v, %v", state.Current, err)
 	}
 	if !strings.Contains(shown.String(), "warning: read the topic of session default: ") {
 		t.Errorf("shown is\n%s", shown.String())
@@ -234,7 +184,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	ctx := t.Context()
 	p := testProgram(t)
-	p.options.backend = demoType
+	p.options.backend = providers.Demo
 	first, err := p.openSession(ctx, true)
 	if err != nil {
 		t.Fatal(err)
@@ -301,50 +251,5 @@ func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 		if got := p.ownConfig(); got != tc.want {
 			t.Errorf("XDG_CONFIG_HOME=%s HOME=%s: %s, want %s", tc.xdg, tc.home, got, tc.want)
 		}
-	}
-}
-
-// TestSilentServerIsGivenUp once it has had its time.
-func TestSilentServerIsGivenUp(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	defer s.Close()
-	none := func(string) (string, bool) { return "", false }
-	p := testProgram(t)
-	p.env = Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}}
-	r, err := p.resolver(none, configs.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun := time.Now()
-	asked := r.askLocal(t.Context())
-	if len(asked) != 1 || asked[0].err == nil || time.Since(begun) < probeTime {
-		t.Errorf("after %s: %+v", time.Since(begun), asked)
-	}
-}
-
-func TestAutoIsDecidedOnce(t *testing.T) {
-	var lists atomic.Int32
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		lists.Add(1)
-		if _, err := io.WriteString(w, `{"data":[{"id":"m"}]}`); err != nil {
-			t.Error(err)
-		}
-	}))
-	defer s.Close()
-	none := func(string) (string, bool) { return "", false }
-	p := testProgram(t)
-	p.env = Env{Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}, Slack: time.Minute}
-	r, err := p.resolver(none, configs.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		got, err := r.model(t.Context(), configs.Backend{Type: autoType})
-		if err != nil || got.provider.name != "vllm" || got.model != "m" {
-			t.Fatalf("%s %s, %v", got.provider.name, got.model, err)
-		}
-	}
-	if lists.Load() != 1 || len(r.open) != 1 {
-		t.Errorf("the models were listed %d times, and %d backends made, for three agents", lists.Load(), len(r.open))
 	}
 }

@@ -2,130 +2,27 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions/topic"
 )
 
-func (h *helper) helper() coordinator.Helper {
-	return coordinator.Helper{Backend: h.backend, Model: h.model, Params: h.params}
-}
-
-// addAsides adds to the options the calls that belong to no agent. Without a session
-// only the summarizer is one of the panel.
-func (h helpers) addAsides(opts *coordinator.Options, s *session) {
-	if h.summary != nil {
-		opts.Summarizer = &coordinator.Summarizer{Helper: h.summary.helper(), Window: h.summary.window, Counter: h.summary.counter}
+// tellTopic tells of a topic that a turn has changed.
+func (s *session) tellTopic(state topic.State) {
+	switch p := state.Pending; {
+	case s.display() && p != nil:
+		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(s.pendingTopic(*p))))
+	case s.display() && state.Current != nil:
+		s.console.say("%s", s.console.paint(faint, "topic: "+oneLine(s.console.secrets.Redact(state.Current.Name))))
+	case p != nil:
+		s.console.warn("the topic " + s.pendingTopic(*p))
 	}
-	if h.topic != nil && s != nil {
-		opts.Topic = s.aside(h.topic, handling{(*session).askTopic, (*session).readTopic, (*session).storeTopic, (*session).hearTopic})
-	}
-	if h.facts != nil && s != nil {
-		opts.Facts = s.aside(h.facts, handling{(*session).askFacts, (*session).readFacts, (*session).storeFacts, (*session).hearFacts})
-	}
-}
-
-// askTopic asks what a question does to the topic, unless the user has just said that.
-func (s *session) askTopic(ctx context.Context, t coordinator.AsideTurn) ([]backends.Message, []backends.Tool, error) {
-	known := s.confirmed == t.Question
-	s.confirmed = ""
-	if known {
-		return nil, nil, nil
-	}
-	in, err := s.topicQuestion(ctx, t)
-	if err != nil {
-		return nil, nil, err
-	}
-	messages, tools := contextbuild.TopicCall(in)
-	return messages, tools, nil
-}
-
-func (s *session) topicQuestion(ctx context.Context, t coordinator.AsideTurn) (contextbuild.TopicQuestion, error) {
-	last, err := s.lastExchanges(ctx, t.Session)
-	in := contextbuild.TopicQuestion{History: last, Question: t.Question}
-	if current := s.topic.Current; current != nil {
-		in.Current = current.String()
-	}
-	if p := s.topic.Pending; p != nil {
-		in.Pending, in.PendingQuestion = p.Topic.String(), p.Question
-	}
-	return in, err
-}
-
-// readTopic returns what the agents are asked and told after a change of the topic. The
-// state that goes with it is kept by storeTopic.
-func (s *session) readTopic(ctx context.Context, t coordinator.AsideTurn, reply backends.Message) (coordinator.AsideReply, error) {
-	in, err := s.topicQuestion(ctx, t)
-	if err != nil {
-		return coordinator.AsideReply{}, err
-	}
-	change, err := contextbuild.ReadTopicCall(in, reply)
-	if err != nil || change.Act == contextbuild.TopicKept {
-		return coordinator.AsideReply{}, err
-	}
-	state, question := changedTopic(s.topic, change, t.Question)
-	kept, err := encodeTopic(state)
-	if err != nil {
-		return coordinator.AsideReply{}, err
-	}
-	sections, err := s.sectionsFor(ctx, state, t.Session)
-	if sections == nil {
-		sections = []string{}
-	}
-	return coordinator.AsideReply{Question: question, Sections: sections, Kept: kept}, err
-}
-
-// changedTopic is the state after a change, and the question that is asked in place of
-// the one that brought it about, if it is another (seed 002, pending topic).
-func changedTopic(state topic.State, change contextbuild.TopicChange, asked string) (topic.State, string) {
-	question := ""
-	to := topic.Topic{Name: change.Name, Details: change.Details}
-	switch change.Act {
-	case contextbuild.TopicSet:
-		state.Set(to)
-		state.Pending = nil
-	case contextbuild.TopicProposed:
-		state.Propose(to, asked)
-	case contextbuild.TopicConfirmed:
-		question, _ = state.Confirm()
-	case contextbuild.TopicDeclined:
-		state.Decline()
-	}
-	return state, question
-}
-
-// storeTopic makes the state that readTopic came to the session's.
-func (s *session) storeTopic(ctx context.Context, _ string, kept []byte) error {
-	var state topic.State
-	if err := json.Unmarshal(kept, &state); err != nil {
-		return fmt.Errorf("take the topic: %w", err)
-	}
-	return s.keepTopic(ctx, state)
-}
-
-// hearTopic tells of a state that was stored.
-func (s *session) hearTopic(kept []byte) error {
-	var state topic.State
-	if err := json.Unmarshal(kept, &state); err != nil {
-		return fmt.Errorf("take the topic: %w", err)
-	}
-	s.topic = state
-	switch {
-	case s.display():
-		s.tellTopic()
-	case s.topic.Pending != nil:
-		s.console.warn("the topic " + s.pendingTopic(*s.topic.Pending))
-	}
-	return nil
 }
 
 // pendingTopic says of a topic that waits what goes over to it: where no command can be
@@ -137,73 +34,20 @@ func (s *session) pendingTopic(p topic.Pending) string {
 	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
 }
 
-// tellTopic says in a line what the conversation is about now.
-func (s *session) tellTopic() {
-	if p := s.topic.Pending; p != nil {
-		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(s.pendingTopic(*p))))
-	} else if current := s.topic.Current; current != nil {
-		s.console.say("%s", s.console.paint(faint, "topic: "+oneLine(s.console.secrets.Redact(current.Name))))
-	}
-}
-
-// askFacts asks what a turn tells of its user.
-func (s *session) askFacts(ctx context.Context, t coordinator.AsideTurn) ([]backends.Message, []backends.Tool, error) {
-	known, err := s.knownFacts(ctx, t.Session)
-	if err != nil {
-		return nil, nil, err
-	}
-	messages, tools := contextbuild.FactsCall(known, t.Question, t.Answer)
-	return messages, tools, nil
-}
-
-func (s *session) knownFacts(ctx context.Context, id string) ([]string, error) {
-	facts, err := s.store.Facts(ctx, sessions.ParseID(id)[sessions.MetaUser])
-	known := make([]string, len(facts))
-	for i, f := range facts {
-		known[i] = f.Text
-	}
-	return known, err
-}
-
-func (s *session) readFacts(ctx context.Context, t coordinator.AsideTurn, reply backends.Message) (coordinator.AsideReply, error) {
-	known, err := s.knownFacts(ctx, t.Session)
-	if err != nil {
-		return coordinator.AsideReply{}, err
-	}
-	found, err := contextbuild.ReadFactsCall(known, reply)
-	if err != nil || len(found) == 0 {
-		return coordinator.AsideReply{}, err
-	}
-	kept, err := json.Marshal(found)
-	return coordinator.AsideReply{Kept: kept}, err
-}
-
-// storeFacts remembers what was found.
-func (s *session) storeFacts(ctx context.Context, id string, kept []byte) error {
-	var found []string
-	if err := json.Unmarshal(kept, &found); err != nil {
-		return fmt.Errorf("remember: %w", err)
-	}
-	for _, text := range found {
-		if _, err := s.store.AddFact(ctx, sessions.ParseID(id)[sessions.MetaUser], text); err != nil {
-			return fmt.Errorf("remember: %w", err)
-		}
-	}
-	return nil
-}
-
-// hearFacts tells of what is remembered.
-func (s *session) hearFacts(kept []byte) error {
-	var found []string
-	if err := json.Unmarshal(kept, &found); err != nil {
-		return fmt.Errorf("remember: %w", err)
-	}
-	if s.display() {
-		for _, text := range found {
+// tellFacts tells of what is remembered.
+func (s *session) tellFacts(facts []string) {
+	for _, text := range facts {
+		if s.display() {
 			s.console.say("%s", s.console.paint(faint, "remembered: "+oneLine(s.console.secrets.Redact(text))))
 		}
 	}
-	return nil
+}
+
+// tellWaiting tells which MCP servers take long to start.
+func (s *session) tellWaiting(servers []string) {
+	if s.display() {
+		s.console.say("%s", s.console.paint(faint, "waiting for MCP servers to start: "+plain.List(servers)))
+	}
 }
 
 // settle waits for what follows the answer of the last turn. An interrupt ends that: the

@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator/budget"
 )
@@ -52,46 +51,5 @@ func readCount(name string, limit **int) func(*cli.Context, string) error {
 		n := int(v)
 		*limit = &n
 		return nil
-	}
-}
-
-// budgetedOutput is the most output of a call that does not say how much it may have,
-// where there is a budget (DESIGN §6).
-const budgetedOutput = 8192
-
-// bounded gives calls a most of output, which a budget has to know before they are sent.
-func (r *resolver) bounded(m reached, p backends.Params) backends.Params {
-	if r.budget.None() || p.MaxTokens != nil {
-		return p
-	}
-	most := budgetedOutput
-	if m.maxOutput > 0 {
-		most = min(most, m.maxOutput)
-	}
-	p.MaxTokens = &most
-	return p
-}
-
-// checkPrice refuses a model of unknown price where money is limited.
-func (r *resolver) checkPrice(provider, model string) error {
-	if !r.budget.Priced() {
-		return nil
-	}
-	if known, _ := r.prices.Lookup(provider, model); len(known.Rates) == 0 {
-		return fmt.Errorf("max_usd needs to know what %s/%s costs, and no table has it: state it with the key prices", provider, model)
-	}
-	return nil
-}
-
-// most is what an attempt costs at most.
-func (s calling) most(provider string) func(backends.Request) backends.Cost {
-	return func(req backends.Request) backends.Cost {
-		input := s.vocabularies.Counter(provider, req.Model).Request(req).Tokens
-		output := budgetedOutput
-		if req.Params.MaxTokens != nil {
-			output = *req.Params.MaxTokens
-		}
-		model, _ := s.prices.Lookup(provider, req.Model)
-		return backends.Cost{Tokens: input + output, USD: model.Most(input, output)}
 	}
 }

@@ -13,37 +13,20 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/sessions/topic"
+	"github.com/massgen/massgen/internal/store"
 )
 
 // Cluster is an engine, and a store, that several machines share: the module temporal has
 // one. Its methods are called by one goroutine.
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
-	OpenStore(ctx context.Context, address string) (Keeper, error)
+	OpenStore(ctx context.Context, address string) (store.Shared, error)
 	// Connect reaches the engine; who closes it leaves what is played.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Engine, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
 	// until ctx is done. What redact changes is not kept.
 	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, redact func(string) string) error
-}
-
-// Keeper is a store of sessions for the program.
-type Keeper interface {
-	keeper
-	io.Closer
-	common
-}
-
-// common is what a store has for all who have it open.
-type common interface {
-	// Place says where the store is, for people.
-	Place() string
-	// Limiter returns what keeps the limits of an account, whose name is no secret, for all
-	// of them together.
-	Limiter(account string, l retry.Limits) retry.Limiter
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
@@ -136,17 +119,17 @@ func (p *program) database() string {
 }
 
 // openDatabase opens the store that all workers share.
-func (p *program) openDatabase(ctx context.Context, address string) (*maskedStore, error) {
+func (p *program) openDatabase(ctx context.Context, address string) (*store.Store, error) {
 	p.console.secrets.AddURL(address)
-	store, err := p.env.Cluster.OpenStore(ctx, address)
+	shared, err := p.env.Cluster.OpenStore(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	s := &maskedStore{keeper: store, path: store.Place(), lasting: store, redact: p.console.secrets.Redact, limiter: store.Limiter}
-	if file, err := p.statePath(); err == nil { // without a home folder there is only the temporary one
-		s.snapshots = besideStore(file)
+	file, err := p.statePath()
+	if err != nil {
+		file = "" // without a home folder there is only the temporary one for snapshots
 	}
-	return s, nil
+	return store.OfSeveral(shared, file, p.console.secrets.Redact), nil
 }
 
 // connect reaches the engine that plays the session's turns, if they are not played here.
@@ -243,13 +226,6 @@ func (p *program) work(ctx context.Context) (err error) {
 		case <-working.Done():
 		}
 	}()
-	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.panelLine())
-	return p.env.Cluster.Work(working, at, s.panel, p.console.secrets.Redact)
-}
-
-// sectionsOf are the sections for a session that this one is not.
-func (s *session) sectionsOf(ctx context.Context, id string) ([]string, error) {
-	other := *s
-	other.place = place{id: id, topic: topic.State{}}
-	return other.sections(ctx, id)
+	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.panel.Names(s.config))
+	return p.env.Cluster.Work(working, at, s.panel.Panel, p.console.secrets.Redact)
 }

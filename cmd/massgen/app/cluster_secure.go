@@ -42,12 +42,12 @@ func (p *program) clusterAddress() (at ClusterAddress, err error) {
 
 // temporalKey is "" if there is none. One that is named must be there.
 func (p *program) temporalKey() (string, error) {
-	lookup, err := p.lookup()
+	world, err := p.world()
 	if err != nil {
 		return "", err
 	}
 	name := p.options.cluster.secure.keyVariable
-	key, _ := lookup(name)
+	key, _ := world.Lookup(name)
 	key = strings.TrimSpace(key)
 	p.console.secrets.Add(key)
 	if key == "" && name != temporalKeyVariable {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/sessions"
 )
 
 // command is what a line that begins with a slash does. What it shows goes to
@@ -115,7 +114,7 @@ func (s *session) inputs(agent string) error {
 	}
 	calls = slices.DeleteFunc(calls, func(c debugbackend.Call) bool { return c.Request.Key.Agent != agent })
 	if len(calls) == 0 {
-		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, s.panelLine())
+		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, s.panel.Names(s.config))
 	}
 	return debugbackend.Print(s.console.err, calls[len(calls)-1:])
 }
@@ -127,17 +126,18 @@ func (s *session) showConfig(string) error { return s.config.Describe(s.console.
 // comes back goes on by it.
 func (s *session) reset(string) error {
 	ctx := context.Background()
-	kept, err := storages(ctx, s.store, s.id, s.console)
+	kept, err := s.store.SnapshotsOf(ctx, s.id, s.console.warn)
 	if err == nil {
 		err = s.store.Reset(ctx, s.id)
 	}
 	if err == nil {
-		err = removeSnapshots(kept, s.id)
+		err = kept.Remove(s.id)
 	}
 	if err != nil {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)
+	s.panel.Sidecalls.Forget(s.id)
 	s.place = place{id: s.id}
 	s.console.say("The conversation is forgotten.")
 	return nil
@@ -148,8 +148,7 @@ func (s *session) remember(text string) error {
 	if text == "" {
 		return errors.New("/remember: say what: /remember TEXT")
 	}
-	user := sessions.ParseID(s.id)[sessions.MetaUser]
-	if _, err := s.store.AddFact(context.Background(), user, text); err != nil {
+	if err := s.panel.Sidecalls.Remember(context.Background(), s.id, text); err != nil {
 		return fmt.Errorf("/remember: %w", err)
 	}
 	s.console.say("Remembered.")

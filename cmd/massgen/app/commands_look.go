@@ -30,11 +30,15 @@ func (s *session) status(string) error {
 			state = fmt.Sprintf("turn %d is running, in another process: %s", last.Number, quoted(last.Question))
 		}
 	}
-	rows := [][]string{{"session", s.id}, {"panel", s.panelLine()}, {"state", state}}
-	if s.topic.Current != nil {
-		rows = append(rows, []string{"topic", s.topic.Current.Name})
+	rows := [][]string{{"session", s.id}, {"panel", s.panel.Names(s.config)}, {"state", state}}
+	topic, err := s.panel.Sidecalls.Topic(ctx, s.id)
+	if err != nil {
+		return fmt.Errorf("/status: %w", err)
 	}
-	if p := s.topic.Pending; p != nil {
+	if topic.Current != nil {
+		rows = append(rows, []string{"topic", topic.Current.Name})
+	}
+	if p := topic.Pending; p != nil {
 		rows = append(rows, []string{"pending topic", fmt.Sprintf("%s, for the question %s; /topic yes or /topic no", p.Topic.Name, quoted(p.Question))})
 	}
 	tokens := kept.Usage
@@ -47,7 +51,7 @@ func (s *session) status(string) error {
 
 // kept says where the session is kept.
 func (s *session) kept() string {
-	if s.store.lasting == nil {
+	if !s.store.Lasts() {
 		return "in memory, for this run only"
 	}
 	return "in " + s.store.Path()

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -34,7 +35,7 @@ type verb struct {
 	flags []string
 	// makes says that a file of its own need not be there.
 	makes bool
-	run   func(ctx context.Context, store *maskedStore, words []string) error
+	run   func(ctx context.Context, store *store.Store, words []string) error
 }
 
 // noArguments is the most arguments of a verb that takes none.
@@ -140,17 +141,17 @@ func (p *program) withStore(ctx context.Context, command string, v verb) (err er
 
 // hideEnvironment masks the keys of the environment in what is shown.
 func (p *program) hideEnvironment() error {
-	lookup, err := p.lookup()
+	world, err := p.world()
 	if err != nil {
 		return err
 	}
-	(&resolver{env: p.env, lookup: lookup, secrets: p.console.secrets}).hideKeys()
+	world.HideKeys(p.console.secrets)
 	return nil
 }
 
 // sessionOf returns a session. The error for an id that nothing is kept of names
 // the nearest one.
-func sessionOf(ctx context.Context, store *maskedStore, id string) (sessions.Session, error) {
+func sessionOf(ctx context.Context, store *store.Store, id string) (sessions.Session, error) {
 	kept, err := store.Session(ctx, id)
 	if !errors.Is(err, sessions.ErrNoSession) {
 		return kept, err

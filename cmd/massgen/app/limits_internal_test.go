@@ -9,7 +9,9 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/providers"
 )
 
 // TestOutOfTime has turns in which one agent answers in time, too late, or not at all, and
@@ -30,7 +32,7 @@ func TestOutOfTime(t *testing.T) {
 			var shown strings.Builder
 			p := testProgram(t)
 			p.console.err = &shown
-			p.options.backend, p.options.turnLimit, p.options.noDisplay = demoType, 200*time.Millisecond, true
+			p.options.backend, p.options.turnLimit, p.options.noDisplay = providers.Demo, 200*time.Millisecond, true
 			s, err := p.openSession(t.Context(), false)
 			if err != nil {
 				t.Fatal(err)
@@ -42,8 +44,10 @@ func TestOutOfTime(t *testing.T) {
 			agent := coordinator.Agent{ID: "a", Backend: debugbackend.NewScripted(script), ToolMode: machine.ToolsNative}
 			other := agent
 			other.ID = "b"
-			s.panel, err = coordinator.New(coordinator.Options{
-				Rules: rules(s.config), Limits: limits(s.config), Store: s.store, Agents: []coordinator.Agent{agent, other},
+			rules := kernel.Defaults()
+			rules.TurnLimit, rules.RoundGrace = s.config.Timeouts.Orchestrator, s.config.Timeouts.RoundGrace
+			s.panel.Panel, err = coordinator.New(coordinator.Options{
+				Rules: rules, Store: s.store, Agents: []coordinator.Agent{agent, other},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -22,9 +22,9 @@ func (p *program) memoryCommand() *cli.Command {
 		},
 		verbs: []verb{
 			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"},
-				run: func(ctx context.Context, store *maskedStore, _ []string) error { return p.listFacts(ctx, store, user) }},
+				run: func(ctx context.Context, store *store.Store, _ []string) error { return p.listFacts(ctx, store, user) }},
 			{name: "add", arguments: `"TEXT"`, about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
-				run: func(ctx context.Context, store *maskedStore, words []string) error {
+				run: func(ctx context.Context, store *store.Store, words []string) error {
 					fact, err := store.AddFact(ctx, user, words[0])
 					if err != nil {
 						return err
@@ -36,24 +36,7 @@ func (p *program) memoryCommand() *cli.Command {
 	}.cli(p)
 }
 
-// factsOf returns what is remembered of a user.
-type factsOf func(ctx context.Context, user string) ([]sessions.Fact, error)
-
-// sections tells the agents of a session what is remembered of its user, and nothing
-// if that is nothing.
-func (facts factsOf) sections(ctx context.Context, session string) ([]string, error) {
-	known, err := facts(ctx, sessions.ParseID(session)[sessions.MetaUser])
-	if err != nil || len(known) == 0 {
-		return nil, err
-	}
-	texts := make([]string, len(known))
-	for i, f := range known {
-		texts[i] = f.Text
-	}
-	return []string{contextbuild.FactsSection(texts)}, nil
-}
-
-func (p *program) listFacts(ctx context.Context, store *maskedStore, user string) error {
+func (p *program) listFacts(ctx context.Context, store *store.Store, user string) error {
 	facts, err := store.Facts(ctx, user)
 	switch {
 	case err != nil:
@@ -77,7 +60,7 @@ func nothingRemembered(user string) string {
 	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s \"TEXT\" does it\n", oneLine(user))
 }
 
-func (p *program) forgetFacts(ctx context.Context, store *maskedStore, words []string) error {
+func (p *program) forgetFacts(ctx context.Context, store *store.Store, words []string) error {
 	ids := make([]int64, len(words))
 	for i, word := range words {
 		var err error

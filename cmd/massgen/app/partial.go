@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // partialKept says, behind what a step came to, that a part of its last message is kept.
@@ -30,7 +31,7 @@ func (s *session) explainPartials(r coordinator.Result) {
 			names = append(names, p.Agent)
 		}
 	}
-	s.console.say("massgen: what %s had written until then is kept: massgen sessions show %s", list(names), shellWord(r.SessionID))
+	s.console.say("massgen: what %s had written until then is kept: massgen sessions show %s", plain.List(names), shellWord(r.SessionID))
 }
 
 // partialTexts shows each text under a line that marks it.

@@ -12,80 +12,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/agents/permission"
-	"github.com/massgen/massgen/agents/workspace"
-	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 )
-
-// permits gives each agent the rules of the config about its tools.
-func (s *session) permits(list []coordinator.Agent) error {
-	p := s.config.Permissions
-	rules := permission.Rules{Rules: permissionRules(s.config), Otherwise: permission.Action(p.Otherwise)}
-	if fenced, _ := workspace.Fenced(); !fenced {
-		rules.Rules = append(rules.Rules, askForCommands())
-	}
-	if err := rules.Check(); err != nil {
-		return fmt.Errorf("permissions: %w", err)
-	}
-	for i := range list {
-		list[i].Permit = s.permit(rules, permission.Action(p.Unattended))
-		if s.config.Orchestrator.PlanningMode {
-			list[i].Plan = permission.Planning
-		}
-	}
-	return nil
-}
-
-// permissionRules are the rules of the config, in its order.
-func permissionRules(config *configs.Config) (rules []permission.Rule) {
-	for _, r := range config.Permissions.Rules {
-		rules = append(rules, permission.Rule{Action: permission.Action(r.Action), Tool: r.Tool, Arguments: r.Arguments})
-	}
-	return rules
-}
-
-// askForCommands is the rule where nothing else keeps commands in: the strictest that
-// fits holds, so that no other lets them run without a word.
-func askForCommands() permission.Rule {
-	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
-}
-
-// permit decides about a call by rules. Where nobody can be asked, unattended takes the
-// place of asking; empty is no.
-func (s *session) permit(rules permission.Rules, unattended permission.Action) func(tool, arguments string) (machine.Permission, string) {
-	if unattended == "" {
-		unattended = permission.Deny
-	}
-	return func(tool, arguments string) (machine.Permission, string) {
-		d := permission.Decide(rules, tool, arguments)
-		if !s.options.worker && !s.canAsk() { // a worker asks whoever watches the turn
-			d = d.Unattended(unattended)
-		}
-		switch d.Action {
-		case permission.Ask:
-			return machine.Asked, d.Reason
-		case permission.Deny:
-			return machine.Denied, d.Reason
-		}
-		return machine.Allowed, d.Reason
-	}
-}
 
 // canAsk says whether a person is there: one who sees the question and can answer it.
 func (s *session) canAsk() bool {
 	return !s.options.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
-}
-
-// addApproval has a panel ask whoever sits at this terminal, if somebody does. A question
-// that was put before a kill may come back where nobody can be asked. A worker has none:
-// it plays the turns of others.
-func (s *session) addApproval(opts *coordinator.Options) {
-	opts.Unattended = permission.Action(s.config.Permissions.Unattended) == permission.Allow
-	if !s.options.worker && s.canAsk() {
-		opts.Approve = s.approve
-	}
 }
 
 // question is a tool call that a person is asked about, until ctx is done.

@@ -7,30 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/agents/permission"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/providers"
 )
-
-// TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody
-// is there to be asked.
-func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
-	rules := permission.Rules{Rules: []permission.Rule{{Action: permission.Allow, Tool: "*"}, askForCommands()}}
-	if d := permission.Decide(rules, "run_command", `{"command":["ls"]}`); d.Action != permission.Ask {
-		t.Errorf("a command: %+v", d)
-	}
-	if d := permission.Decide(rules, "read_file", `{"path":"x"}`); d.Action != permission.Allow {
-		t.Errorf("another tool: %+v", d)
-	}
-	s := &session{}
-	if p, why := s.permit(rules, "")("run_command", `{"command":["ls"]}`); p != machine.Denied || why == "" {
-		t.Errorf("with nobody there: %q, %q", p, why)
-	}
-	if p, _ := s.permit(rules, permission.Allow)("run_command", `{"command":["ls"]}`); p != machine.Allowed {
-		t.Errorf("with nobody there, who allows it: %q", p)
-	}
-}
 
 // TestLegible has a person see the letters that a tool sees.
 func TestLegible(t *testing.T) {
@@ -80,24 +59,10 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 // TestNobodyIsAskedWhereNobodyIs: a question of a turn that was killed comes back with
 // --continue, whatever standard input holds then.
 func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
-	for unattended, want := range map[configs.Permit]bool{"": false, configs.PermitDeny: false, configs.PermitAllow: true} {
-		s := &session{config: &configs.Config{}}
-		s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
-		s.config.Permissions.Unattended = unattended
-		var opts coordinator.Options
-		if s.addApproval(&opts); opts.Approve != nil || opts.Unattended != want {
-			t.Errorf("unattended %q: %v, and somebody is asked: %v", unattended, opts.Unattended, opts.Approve != nil)
-		}
-	}
-}
-
-// TestAWorkerLeavesQuestionsToOthers, also those that nobody at its own terminal could be
-// asked.
-func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
-	s := &session{config: &configs.Config{}, options: options{worker: true}}
-	rules := permission.Rules{Otherwise: permission.Ask}
-	if p, why := s.permit(rules, permission.Allow)("run_command", "{}"); p != machine.Asked || why == "" {
-		t.Errorf("%q, %q", p, why)
+	s := &session{config: &configs.Config{}}
+	s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
+	if settings := s.settings(providers.World{}); settings.Approve != nil || settings.Asks {
+		t.Error("somebody is asked")
 	}
 }
 

@@ -11,7 +11,10 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/toolbox"
 )
 
 // program is one run of massgen.
@@ -21,13 +24,11 @@ type program struct {
 	options options
 	words   []string // of the command line, without flags
 	watch   *watch
-	// ofDotEnv has the values that a config took from the file .env.
-	ofDotEnv map[string]bool
-	log      *slog.Logger
+	log     *slog.Logger
 }
 
 func newProgram(env Env) *program {
-	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler), watch: unwatched(), ofDotEnv: map[string]bool{}}
+	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler), watch: unwatched()}
 }
 
 // completionFlag is what the completion scripts put at the end of a line.
@@ -180,27 +181,59 @@ func (p *program) printExample(name string) error {
 // validate checks a configuration as far as a run does before it calls a model:
 // every agent must have its service, address, key and model.
 func (p *program) validate(ctx context.Context, file string) (err error) {
-	lookup, err := p.lookup()
+	world, err := p.world()
 	if err != nil {
 		return err
 	}
-	config, err := p.loadConfig(file, lookup)
+	config, err := p.loadConfig(file, world)
 	if err != nil {
 		return err
 	}
-	r, err := p.resolver(lookup, config, nil)
+	world.HideKeys(p.console.secrets)
+	panel, err := p.lookAt(ctx, world, config, store.InMemory("", p.console.secrets.Redact))
 	if err != nil {
 		return err
 	}
-	r.hideKeys()
-	defer func() { err = errors.Join(err, r.close()) }()
-	if _, _, err := makePanel(ctx, config, r, sessions.NewMemory(), nil); err != nil {
-		return err
-	}
-	if err := checkTools(config); err != nil {
+	defer func() { err = errors.Join(err, panel.Close()) }()
+	if err := toolbox.Check(config); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",
 		config.File, count(len(config.Agents), "agent"), count(len(config.Warnings), "warning"))
+	return err
+}
+
+// lookAt connects a panel that is only looked at.
+func (p *program) lookAt(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*panels.Panel, error) {
+	return panels.Open(ctx, panels.Settings{
+		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: p.log, OnlyLooks: true,
+		Listener: panels.Listener{Warn: p.console.warn},
+	})
+}
+
+// listBackends shows the table of providers, and what of it can be used here; with
+// a word on the command line, all that is known of that type. No key is shown.
+func (p *program) listBackends(ctx context.Context) error {
+	world, err := p.world()
+	if err != nil {
+		return err
+	}
+	r, err := providers.New(providers.Settings{World: world, Config: configs.Default(), Log: p.log, Secrets: p.console.secrets})
+	if err != nil {
+		return err
+	}
+	var text string
+	switch len(p.words) {
+	case 0:
+		text, err = r.Table(ctx)
+	case 1:
+		text, err = r.Details(ctx, p.words[0])
+	default:
+		err = errors.New("--list-backends: it takes one type at most")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.console.out, text)
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // startsWithin is how close together steps start that are told of in one line.
@@ -24,7 +25,7 @@ const startsWithin = 50 * time.Millisecond
 func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
 	events, end := eventsOf(ctx, t)
 	defer end()
-	v := progress{console: s.console, alone: len(s.models) == 1, within: startsWithin + s.env.Slack}
+	v := progress{console: s.console, alone: len(s.panel.Models) == 1, within: startsWithin + s.env.Slack}
 	if !s.display() {
 		v.console.err = discard{}
 	}
@@ -263,10 +264,10 @@ func (v *progress) tellStarted(started []coordinator.Event) {
 	if len(names) > 1 {
 		is = " are"
 	}
-	line := list(names) + is + " writing"
+	line := plain.List(names) + is + " writing"
 	switch {
 	case machine.Purpose(first.Text).IsFinalAnswer():
-		line = list(names) + is + " presenting the answer"
+		line = plain.List(names) + is + " presenting the answer"
 	case !v.alone:
 		line = fmt.Sprintf("round %d: %s", first.Round, line)
 	}
@@ -279,7 +280,7 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	if err != nil || !s.display() {
 		return // an error is told by whoever asked
 	}
-	if len(s.models) > 1 {
+	if len(s.panel.Models) > 1 {
 		s.tellWinner(r)
 	}
 	if r.Snapshot != "" {

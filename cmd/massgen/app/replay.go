@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -82,7 +83,7 @@ func (p *program) replay(ctx context.Context, word string, only int) error {
 		}
 		return p.replayTurns(ctx, recording, id, only)
 	}
-	return p.withStore(ctx, "replay", verb{name: oneLine(word), run: func(ctx context.Context, store *maskedStore, _ []string) error {
+	return p.withStore(ctx, "replay", verb{name: oneLine(word), run: func(ctx context.Context, store *store.Store, _ []string) error {
 		kept, err := sessionOf(ctx, store, word)
 		if err != nil {
 			return err

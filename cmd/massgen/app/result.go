@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/panels"
 )
 
 // deliver prints a result, writes the file, and returns the exit status that the
@@ -67,7 +68,7 @@ func (s *session) printResult(r coordinator.Result) error {
 func (s *session) print(text string) error {
 	_, err := s.console.out.Write([]byte(withNewline(text)))
 	switch {
-	case errors.Is(err, syscall.EPIPE) && s.store.lasting != nil:
+	case errors.Is(err, syscall.EPIPE) && s.store.Lasts():
 		return fmt.Errorf("write the answer: standard output was closed; massgen sessions show %s has it", shellWord(s.id))
 	case errors.Is(err, syscall.EPIPE):
 		return errors.New("write the answer: standard output was closed")
@@ -110,7 +111,7 @@ func (s *session) explain(r coordinator.Result) {
 	case r.Winner == "":
 		why := "no agent gave one"
 		if len(r.Failed) > 0 {
-			why = strings.Join(reasons(r.Failed), "; ")
+			why = strings.Join(panels.Reasons(r.Failed), "; ")
 		}
 		s.console.say("massgen: no answer: %s", why)
 	case r.Status == kernel.NoConsensus:
@@ -153,20 +154,4 @@ func spentOf(whose string, most coordinator.BudgetLimits, usd float64, tokens, c
 		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", thousands(calls), whose, thousands(*most.MaxCalls)))
 	}
 	return parts
-}
-
-// reasons names why agents failed, each reason once.
-func reasons(failed []coordinator.FailedAgent) []string {
-	var order []string
-	who := map[string][]string{}
-	for _, f := range failed {
-		if who[f.Error] == nil {
-			order = append(order, f.Error)
-		}
-		who[f.Error] = append(who[f.Error], f.Agent)
-	}
-	for i, reason := range order {
-		order[i] = oneLine(list(who[reason]) + ": " + reason)
-	}
-	return order
 }

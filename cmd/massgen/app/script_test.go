@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
@@ -26,7 +27,7 @@ import (
 // but those of LOCAL_SERVERS ("ollama=URL"), leaves its exit status in the file
 // STATUS, and fails if a goroutine outlives it.
 func TestMain(m *testing.M) {
-	app.Launcher()
+	massgen.Launcher()
 	commands := map[string]func(){"massgen": runMassgen, "fakemcp": runFakeServer, "liarmcp": runLiar}
 	endStrayTests(commands)
 	leaks.Waiting()

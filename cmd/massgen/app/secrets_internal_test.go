@@ -20,6 +20,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/providers"
 )
 
 const panicKey = "sk-of-a-panic-0123456789"
@@ -59,7 +60,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			agent := coordinator.Agent{ID: "agent1", Backend: s.record.Wrap(panics{}), Tools: tools}
-			if s.panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
+			if s.panel.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.once(t.Context(), "question"); err == nil {
@@ -174,7 +175,7 @@ func TestKeysThatNobodyUsesAreHidden(t *testing.T) {
 	}
 	p := testProgram(t)
 	p.env.Lookup = func(name string) (string, bool) { return values[name], values[name] != "" }
-	p.options.backend = demoType
+	p.options.backend = providers.Demo
 	s, err := p.openSession(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)

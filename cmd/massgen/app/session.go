@@ -7,32 +7,31 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/sidecalls"
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/topic"
 )
 
 // session is a conversation with a panel.
 type session struct {
 	place
-	console  console
-	env      Env
-	watch    *watch
-	options  options
-	log      *slog.Logger
-	config   *configs.Config
-	resolver *resolver
-	store    *maskedStore
-	panel    *coordinator.Panel
-	models   []reached
-	toolbox  *toolbox               // nil for a session that nobody asks
-	record   *debugbackend.Recorder // nil when nobody wants to see inputs
+	console console
+	env     Env
+	watch   *watch
+	options options
+	log     *slog.Logger
+	config  *configs.Config
+	store   *store.Store
+	panel   *panels.Panel
+	record  *debugbackend.Recorder // nil when nobody wants to see inputs
 	// engine plays the turns, over connection; both are nil for turns that are played here.
 	engine     *elsewhere
 	connection io.Closer
@@ -44,10 +43,9 @@ type session struct {
 	in        *keyboard
 	ahead     []inputLine // typed while a turn ran
 	// turn is the last one, as long as something may follow its answer, next a question
-	// that a command asks, and confirmed one whose topic is known.
+	// that a command asks.
 	turn       *coordinator.Turn
 	next       string
-	confirmed  string
 	given      bool      // the one question of the command line is asked
 	cut        time.Time // when the last turn ended, if an interrupt ended it
 	terminated bool      // the system has asked the program to end
@@ -57,7 +55,6 @@ type session struct {
 type place struct {
 	id    string
 	turns int // that were over when the program came to the session
-	topic topic.State
 	// unfinished is the turn that a process left in this session, nil if there is none;
 	// busy says that one is running, in another process.
 	unfinished *sessions.Turn
@@ -71,11 +68,11 @@ const keptCalls = 500
 // openSession makes everything ready to ask, and calls no model. With keep,
 // inputs are kept for /inputs.
 func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
-	lookup, err := p.lookup()
+	world, err := p.world()
 	if err != nil {
 		return nil, err
 	}
-	config, err := p.config(lookup)
+	config, err := p.config(world)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +85,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	s := &session{
 		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config,
-		toolbox: &toolbox{}, questions: make(chan question),
+		questions: make(chan question),
 	}
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
@@ -96,15 +93,11 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 			Participants: participants(config),
 		})
 	}
-	if s.resolver, err = p.resolver(lookup, config, s.record); err != nil {
-		return nil, err
-	}
-	s.resolver.hideKeys()
+	world.HideKeys(p.console.secrets)
 	var notice string
 	if s.store, notice, err = p.storeToAsk(ctx); err != nil {
-		return nil, errors.Join(err, s.resolver.close())
+		return nil, err
 	}
-	s.resolver.shared = s.store.limiter
 	if notice != "" {
 		s.notices = append(s.notices, notice)
 		s.console.warn(notice)
@@ -115,9 +108,10 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	if s.panel, s.models, err = makePanel(ctx, config, s.resolver, s.store, s); err != nil {
+	if s.panel, err = panels.Open(ctx, s.settings(world)); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
+	s.notices = append(s.notices, s.panel.Notices...)
 	if err = s.load(ctx); err == nil {
 		err = s.checkContinue(ctx)
 	}
@@ -126,6 +120,26 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	s.introduce()
 	return s, nil
+}
+
+// settings are those of the session's panel.
+func (s *session) settings(world providers.World) panels.Settings {
+	settings := panels.Settings{
+		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Record: s.record, Log: s.log,
+		Override: s.options.budget, Asks: s.canAsk(), Listener: panels.Listener{Warn: s.console.warn},
+	}
+	if s.engine != nil {
+		settings.Engine = s.engine
+	}
+	if s.options.worker { // whoever watches a turn is asked, and told
+		settings.Asks = true
+		return settings
+	}
+	if settings.Asks {
+		settings.Approve = s.approve
+	}
+	settings.Waiting, settings.TopicChanged, settings.Remembered = s.tellWaiting, s.tellTopic, s.tellFacts
+	return settings
 }
 
 // load reads what the session has come to before.
@@ -137,8 +151,7 @@ func (s *session) load(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if err := s.loadTopic(kept.Metadata); err != nil {
-		s.topic = topic.State{}
+	if _, err := sidecalls.ReadTopic(kept); err != nil {
 		s.console.warn(err.Error())
 	}
 	s.turns = kept.Turns
@@ -169,7 +182,7 @@ func (s *session) checkContinue(ctx context.Context) error {
 
 // lastTurn returns a session's last turn. One that has not ended is either left, by a
 // process that is gone, or running.
-func lastTurn(ctx context.Context, store *maskedStore, id string) (last sessions.Turn, left bool, err error) {
+func lastTurn(ctx context.Context, store *store.Store, id string) (last sessions.Turn, left bool, err error) {
 	turns, err := store.Interrupted(ctx, id)
 	left = len(turns) > 0
 	if err == nil && !left {
@@ -203,7 +216,7 @@ func (s *session) introduce() {
 	if dir := s.options.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
 		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
 	}
-	if auto := s.resolver.auto; auto != nil && auto.provider.name == demoType {
+	if s.panel.IsDemo() {
 		notice := "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
 		s.notices = append(s.notices, notice)
 		s.console.say("massgen: %s", notice)
@@ -214,7 +227,7 @@ func (s *session) introduce() {
 	if !s.display() {
 		return
 	}
-	s.console.say("%s", s.console.paint(faint, "panel: "+s.panelLine()))
+	s.console.say("%s", s.console.paint(faint, "panel: "+s.panel.Names(s.config)))
 	if s.turns > 0 {
 		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", oneLine(s.id), count(s.turns, "turn"))))
 	}
@@ -233,41 +246,6 @@ func (s *session) tellUnended() {
 
 // quoted is the beginning of a question, for a line of its own.
 func quoted(question string) string { return fmt.Sprintf("%q", shortened(oneLine(question), 60)) }
-
-// panelLine names the agents with their models.
-func (s *session) panelLine() string {
-	same := true
-	names := make([]string, len(s.models))
-	each := make([]string, len(s.models))
-	for i, m := range s.models {
-		names[i] = s.config.Agents[i].ID
-		each[i] = names[i] + " (" + m.name() + ")"
-		same = same && m.name() == s.models[0].name()
-	}
-	if same {
-		return list(names) + " · " + s.models[0].name()
-	}
-	return list(each)
-}
-
-// name is what people see; the model's part of it may come from a server.
-func (m reached) name() string {
-	model := oneLine(m.model)
-	if model == m.provider.name {
-		return model
-	}
-	return m.provider.name + " " + model
-}
-
-// mostListed is how many names a line shows.
-const mostListed = 8
-
-func list(names []string) string {
-	if len(names) > mostListed {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), len(names)-mostListed)
-	}
-	return strings.Join(names, ", ")
-}
 
 // errQuit says that a person wants to leave at once.
 var errQuit = errors.New("interrupted")
@@ -400,5 +378,8 @@ func (s *session) closeAll() error {
 	if s.connection != nil {
 		err = s.connection.Close()
 	}
-	return errors.Join(err, s.toolbox.close(), s.resolver.close(), s.store.Close())
+	if s.panel != nil {
+		err = errors.Join(err, s.panel.Close())
+	}
+	return errors.Join(err, s.store.Close())
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -39,11 +40,11 @@ func (p *program) sessionsCommand() *cli.Command {
 			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 2, most: 2, run: p.renameSession},
 			{name: "branch", arguments: "ID [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", least: 1, most: 3, run: p.branchSession},
 			{name: "export", arguments: "ID [FILE]", about: "write one as JSONL, or --markdown", least: 1, most: 2, flags: []string{"markdown"},
-				run: func(ctx context.Context, store *maskedStore, words []string) error {
+				run: func(ctx context.Context, store *store.Store, words []string) error {
 					return p.exportSession(ctx, store, words, markdown)
 				}},
 			{name: "import", arguments: "FILE", about: "take in what export wrote; - is standard input", least: 1, most: 1, flags: []string{"as"}, makes: true,
-				run: func(ctx context.Context, store *maskedStore, words []string) error {
+				run: func(ctx context.Context, store *store.Store, words []string) error {
 					return p.importSession(ctx, store, words[0], as)
 				}},
 			{name: "delete", arguments: "ID...", about: "forget them; branches of them stay", least: 1, run: p.deleteSessions},
@@ -53,7 +54,7 @@ func (p *program) sessionsCommand() *cli.Command {
 	}.cli(p)
 }
 
-func (p *program) listSessions(ctx context.Context, store *maskedStore, _ []string) error {
+func (p *program) listSessions(ctx context.Context, store *store.Store, _ []string) error {
 	all, err := store.List(ctx, sessions.Filter{})
 	switch {
 	case err != nil:
@@ -84,7 +85,7 @@ func titleOf(s sessions.Session) string {
 	return s.Title
 }
 
-func (p *program) searchSessions(ctx context.Context, store *maskedStore, words []string) error {
+func (p *program) searchSessions(ctx context.Context, store *store.Store, words []string) error {
 	query := strings.Join(words, " ")
 	hits, err := store.Search(ctx, query, mostHits+1)
 	switch {
@@ -108,7 +109,7 @@ func (p *program) searchSessions(ctx context.Context, store *maskedStore, words 
 	return p.put(text)
 }
 
-func (p *program) renameSession(ctx context.Context, store *maskedStore, words []string) error {
+func (p *program) renameSession(ctx context.Context, store *store.Store, words []string) error {
 	if _, err := sessionOf(ctx, store, words[0]); err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (p *program) renameSession(ctx context.Context, store *maskedStore, words [
 
 // branchSession takes the turn and the new id in this order; either may be left
 // out. One that is a number is the turn.
-func (p *program) branchSession(ctx context.Context, store *maskedStore, words []string) error {
+func (p *program) branchSession(ctx context.Context, store *store.Store, words []string) error {
 	from, to := words[0], sessions.NewID()
 	if _, err := sessionOf(ctx, store, from); err != nil {
 		return err
@@ -174,7 +175,7 @@ func checkNewID(id string) error {
 }
 
 // lastEnded is the last turn of a session that is over.
-func lastEnded(ctx context.Context, store *maskedStore, id string) (int, error) {
+func lastEnded(ctx context.Context, store *store.Store, id string) (int, error) {
 	last, err := store.Turns(ctx, id, 2)
 	if err != nil {
 		return 0, err
@@ -189,7 +190,7 @@ func lastEnded(ctx context.Context, store *maskedStore, id string) (int, error) 
 
 // exportSession writes a session to a file, or to standard output. It masks what
 // has become a secret since the session was kept, in both.
-func (p *program) exportSession(ctx context.Context, store *maskedStore, words []string, markdown bool) error {
+func (p *program) exportSession(ctx context.Context, store *store.Store, words []string, markdown bool) error {
 	kept, err := sessionOf(ctx, store, words[0])
 	if err != nil {
 		return err
@@ -237,7 +238,7 @@ func writeNew(file, text string) (err error) {
 // importSession takes in what export wrote. A secret in it cannot be masked, since
 // hashes hold the texts together, and as it stands it would be sent to models with the
 // history: a file that has one is refused.
-func (p *program) importSession(ctx context.Context, store *maskedStore, file, as string) (err error) {
+func (p *program) importSession(ctx context.Context, store *store.Store, file, as string) (err error) {
 	if err := checkNewID(as); as != "" && err != nil {
 		return err
 	}
@@ -280,14 +281,14 @@ func (p *program) secretLine(text string) int {
 }
 
 // deleteSessions forgets nothing if one of the ids is wrong.
-func (p *program) deleteSessions(ctx context.Context, store *maskedStore, ids []string) error {
+func (p *program) deleteSessions(ctx context.Context, store *store.Store, ids []string) error {
 	for _, id := range ids {
 		if _, err := sessionOf(ctx, store, id); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		kept, err := storages(ctx, store, id, p.console)
+		kept, err := store.SnapshotsOf(ctx, id, p.console.warn)
 		if err != nil {
 			return err
 		}
@@ -298,7 +299,7 @@ func (p *program) deleteSessions(ctx context.Context, store *maskedStore, ids []
 		if err != nil {
 			return err
 		}
-		if err := removeSnapshots(kept, id); err != nil {
+		if err := kept.Remove(id); err != nil {
 			return err
 		}
 		if err := p.put(oneLine(id) + " is forgotten\n"); err != nil {
@@ -308,7 +309,7 @@ func (p *program) deleteSessions(ctx context.Context, store *maskedStore, ids []
 	return nil
 }
 
-func (p *program) compactSessions(ctx context.Context, store *maskedStore, _ []string) error {
+func (p *program) compactSessions(ctx context.Context, store *store.Store, _ []string) error {
 	before, err := storeSize(store.Path())
 	if err != nil {
 		return err

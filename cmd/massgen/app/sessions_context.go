@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -88,28 +89,23 @@ func newestLink(turns []sessions.Turn) kernel.Ref {
 }
 
 // lookAtAgents adds what the agents would be shown, if the options name a panel.
-func (p *program) lookAtAgents(ctx context.Context, store *maskedStore, shown *shownSession) (err error) {
+func (p *program) lookAtAgents(ctx context.Context, store *store.Store, shown *shownSession) (err error) {
 	if p.options.config == "" && !p.options.single() {
 		return nil
 	}
-	lookup, err := p.lookup()
+	world, err := p.world()
 	if err != nil {
 		return err
 	}
-	config, err := p.config(lookup)
+	config, err := p.config(world)
 	if err != nil {
 		return err
 	}
-	r, err := p.resolver(lookup, config, nil)
+	panel, err := p.lookAt(ctx, world, config, store)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
-	at := &session{console: p.console, log: p.log, store: store, config: config, place: place{id: shown.ID, topic: shown.State}}
-	panel, _, err := makePanel(ctx, config, r, store, at)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, panel.Close()) }()
 	previews, err := panel.Preview(ctx, shown.ID, shown.link)
 	if err != nil {
 		return err

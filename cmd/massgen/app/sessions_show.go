@@ -15,6 +15,8 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/sidecalls"
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/topic"
 )
@@ -74,7 +76,7 @@ type shownTurn struct {
 
 // shownTurn is a turn with its tool calls, its partial texts, its notes and its work. That these cannot be read costs no
 // more than them.
-func (p *program) shownTurn(ctx context.Context, store *maskedStore, session string, t sessions.Turn) shownTurn {
+func (p *program) shownTurn(ctx context.Context, store *store.Store, session string, t sessions.Turn) shownTurn {
 	calls, err := coordinator.KeptToolCalls(ctx, store, session, t.Number)
 	if err != nil {
 		p.console.warn(err.Error())
@@ -99,7 +101,7 @@ func (p *program) shownTurn(ctx context.Context, store *maskedStore, session str
 }
 
 // look reads all that is shown of a session.
-func (p *program) look(ctx context.Context, store *maskedStore, id string) (shownSession, error) {
+func (p *program) look(ctx context.Context, store *store.Store, id string) (shownSession, error) {
 	kept, err := sessionOf(ctx, store, id)
 	if err != nil {
 		return shownSession{}, err
@@ -126,12 +128,10 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 			p.console.warn(err.Error())
 		}
 	}
-	at := session{place: place{id: id}}
-	if err := at.loadTopic(kept.Metadata); err != nil {
+	if shown.State, err = sidecalls.ReadTopic(kept); err != nil {
 		p.console.warn(err.Error())
 	} else {
-		shown.State = at.topic
-		delete(shown.Metadata, metaTopic)
+		delete(shown.Metadata, sidecalls.MetaTopic)
 	}
 	if shown.summary, err = summaryOf(kept, turns); err != nil {
 		p.console.warn(err.Error())
@@ -142,7 +142,7 @@ func (p *program) look(ctx context.Context, store *maskedStore, id string) (show
 
 // unfinished returns the calls of an interrupted turn that have no result. The error says
 // why the turn cannot be gone on with.
-func unfinished(ctx context.Context, store *maskedStore, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
+func unfinished(ctx context.Context, store *store.Store, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
 	replayed, err := coordinator.Replay(ctx, store, id, left)
 	if err != nil {
 		return nil, fmt.Errorf("turn %d cannot be gone on with: %w; massgen replay %s shows it, --continue --fresh starts the turn over",
@@ -183,7 +183,7 @@ func (s *shownSession) measure(turns []sessions.Turn) {
 	s.ContextSize = (size + tokens.BytesPerToken - 1) / tokens.BytesPerToken
 }
 
-func (p *program) showSession(ctx context.Context, store *maskedStore, words []string) error {
+func (p *program) showSession(ctx context.Context, store *store.Store, words []string) error {
 	shown, err := p.look(ctx, store, words[0])
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func (s shownSession) state(t shownTurn) string {
 	return string(t.Status)
 }
 
-func (p *program) showUsage(ctx context.Context, store *maskedStore, words []string) error {
+func (p *program) showUsage(ctx context.Context, store *store.Store, words []string) error {
 	var total sessions.Usage
 	var err error
 	if len(words) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // How long no line may come before one tells who is at work, and how often that
@@ -49,7 +50,7 @@ func (q *silence) line(now time.Time) string {
 	for i, s := range q.working {
 		names[i] = fmt.Sprintf("%s (%.0f s)", s.Agent, now.Sub(s.At).Seconds())
 	}
-	return "  still at work: " + list(names)
+	return "  still at work: " + plain.List(names)
 }
 
 // seconds ticks where a person waits: on a terminal that shows progress.

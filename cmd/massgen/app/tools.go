@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/toolbox"
 )
 
 // toolLine tells of a tool call: with what, what became of it, and what went wrong, if
@@ -38,7 +39,7 @@ func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
 // newToolsLine tells that an agent works with other tools from here on.
 func newToolsLine(ev coordinator.Event) string {
 	line := ev.Agent + " has other tools from now on"
-	if changed := changeText(*ev.Tools); changed != "" {
+	if changed := toolbox.ChangeText(*ev.Tools); changed != "" {
 		line += "; " + changed
 	}
 	return line

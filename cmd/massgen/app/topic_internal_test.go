@@ -1,17 +1,17 @@
 package app
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/sessions/topic"
 )
 
 // TestTopicThatIsTooLongChangesNothing, and no turn after it fails.
 func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 	p := testProgram(t)
-	p.options.backend = demoType
+	p.options.backend = providers.Demo
 	s, err := p.openSession(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -23,15 +23,13 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 		if err := s.setTopic(strings.Repeat("x", 1<<16)); err == nil || !strings.Contains(err.Error(), "the most is 65536") {
 			t.Errorf("turn %d: %v", turn, err)
 		}
-		state, err := json.Marshal(topic.State{Current: &topic.Topic{Name: "Newgate"}, Pending: &topic.Pending{Question: strings.Repeat("x", 1<<16)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.storeTopic(t.Context(), s.id, state); err == nil {
+		tooLong := topic.State{Current: &topic.Topic{Name: "Newgate"}, Pending: &topic.Pending{Question: strings.Repeat("x", 1<<16)}}
+		if err := s.panel.Sidecalls.SetTopic(t.Context(), s.id, tooLong); err == nil {
 			t.Error("a question that is too long is kept with its topic")
 		}
-		if s.topic.Current == nil || s.topic.Current.Name != "Tyburn" || s.topic.Pending != nil {
-			t.Errorf("turn %d: the topic is %+v", turn, s.topic)
+		state, err := s.panel.Sidecalls.Topic(t.Context(), s.id)
+		if err != nil || state.Current == nil || state.Current.Name != "Tyburn" || state.Pending != nil {
+			t.Errorf("turn %d: the topic is %+v, %v", turn, state, err)
 		}
 		if _, err := s.ask(t.Context(), "question", nil); err != nil {
 			t.Error(err)
@@ -45,7 +43,7 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 // TestTopicOfAnotherProcessIsTakenUp and not written over.
 func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 	p := testProgram(t)
-	p.options.backend = demoType
+	p.options.backend = providers.Demo
 	var talks [2]*session
 	for i := range talks {
 		var err error
@@ -59,7 +57,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := talks[1].keepTopic(t.Context(), topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
+	if err := talks[1].panel.Sidecalls.SetTopic(t.Context(), talks[1].id, topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := talks[0].setTopic(topicYes); err != nil {
@@ -69,8 +67,9 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 		t.Error(err)
 	}
 	for i, s := range talks {
-		if err := s.load(t.Context()); err != nil || s.topic.Current == nil || s.topic.Current.Name != "Newgate" || s.topic.Pending != nil {
-			t.Errorf("talk %d: the topic is %+v, %v", i, s.topic, err)
+		state, err := s.panel.Sidecalls.Topic(t.Context(), s.id)
+		if err != nil || state.Current == nil || state.Current.Name != "Newgate" || state.Pending != nil {
+			t.Errorf("talk %d: the topic is %+v, %v", i, state, err)
 		}
 		if err := s.close(); err != nil {
 			t.Error(err)

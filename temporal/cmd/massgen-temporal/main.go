@@ -11,14 +11,16 @@ import (
 	"os"
 	"time"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/temporal/engine"
 	"github.com/massgen/massgen/temporal/postgres"
 )
 
 func main() {
-	app.Launcher()
+	massgen.Launcher()
 	env := app.System()
 	env.Cluster = &cluster{lease: lease}
 	os.Exit(app.Main(os.Args, env))
@@ -35,7 +37,7 @@ type cluster struct {
 	store    *postgres.Store
 }
 
-func (c *cluster) OpenStore(ctx context.Context, address string) (app.Keeper, error) {
+func (c *cluster) OpenStore(ctx context.Context, address string) (store.Shared, error) {
 	store, err := postgres.Open(ctx, address)
 	if err != nil {
 		return nil, err

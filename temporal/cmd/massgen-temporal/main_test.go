@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/temporal/engine"
@@ -35,7 +36,7 @@ const (
 const programVariable = "MASSGEN_TEST_SETTINGS"
 
 func TestMain(m *testing.M) {
-	app.Launcher()
+	massgen.Launcher()
 	if address := os.Getenv(deskVariable); address != "" {
 		os.Exit(serveTools(address))
 	}

@@ -1,0 +1,39 @@
+package panels
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// toolMode is auto unless the configuration says otherwise: a model that cannot
+// call tools is found out, and asked in another way.
+func toolMode(b configs.Backend) machine.ToolMode {
+	return cmp.Or(machine.ToolMode(b.ToolMode), machine.ToolsAuto)
+}
+
+// rules are the kernel's words for what a configuration says.
+func rules(c *configs.Config) kernel.Config {
+	o, t := c.Orchestrator, c.Timeouts
+	return kernel.Config{
+		Pace: o.Pace, Decision: o.Decision, Final: o.FinalAnswerStrategy,
+		MaxRounds: o.MaxRounds, StragglerGrace: o.StragglerGrace,
+		MaxNewAnswersPerAgent: o.MaxNewAnswersPerAgent, MaxNewAnswersGlobal: o.MaxNewAnswersGlobal, SelfVote: o.SelfVote,
+		FirstRoundLimit: t.InitialRound, RoundLimit: t.SubsequentRound, RoundGrace: t.RoundGrace, TurnLimit: t.Orchestrator,
+	}
+}
+
+func limits(c *configs.Config) machine.Limits {
+	o := c.Orchestrator
+	l := machine.Limits{
+		MaxTurns: o.MaxTurns, MaxAttempts: o.MaxAttempts, MaxToolCalls: o.MaxToolCalls, ResultLimit: o.MaxToolResultBytes,
+		ToolLimit: int(c.Timeouts.Tool.Milliseconds()),
+	}
+	if share := o.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
+		l.MaxOverlap = int(math.Round(share * 1000))
+	}
+	return l
+}

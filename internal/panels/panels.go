@@ -1,0 +1,228 @@
+// Package panels makes panels of configurations: it connects the agents to their models,
+// opens what they work with, and has the calls made that belong to no agent.
+package panels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/sidecalls"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/toolbox"
+	"github.com/massgen/massgen/sessions/topic"
+)
+
+// Settings are all that a panel is made of.
+type Settings struct {
+	World   providers.World
+	Config  *configs.Config
+	Store   *store.Store
+	Secrets *configs.Secrets
+	// Record keeps every model call; nil keeps none.
+	Record *debugbackend.Recorder
+	Log    *slog.Logger
+	// Given are tools in Go that agents have beside those of the config, by agent; nil for
+	// none.
+	Given [][]agents.Tool
+	// Rules change those of the config, in their order.
+	Rules []func(*kernel.Config)
+	// Override is what a person says of the budget of a turn that is gone on with.
+	Override budget.Budget
+	// Engine plays the turns in other processes; nil plays them here.
+	Engine coordinator.Engine
+	// Asks says that a person may be asked about calls of tools, by Approve or, if that is
+	// nil, where somebody watches the turn.
+	Asks    bool
+	Approve func(ctx context.Context, call coordinator.Approval) (bool, error)
+	// OnlyLooks opens no tools: nobody is asked, a panel is checked or looked at.
+	OnlyLooks bool
+	Listener
+}
+
+// Listener is told what is going on beside the turns' events. All may be nil but Warn.
+type Listener struct {
+	// Warn is told what the user has to know.
+	Warn func(text string)
+	// Waiting is told which MCP servers take long to start.
+	Waiting func(servers []string)
+	// TopicChanged and Remembered are told what the calls for topic and facts have come to.
+	TopicChanged func(state topic.State)
+	Remembered   func(facts []string)
+}
+
+// Panel is a panel of a configuration.
+type Panel struct {
+	*coordinator.Panel
+	// Models are those of the agents, in the config's order.
+	Models []providers.Model
+	// Sidecalls keep the sessions' topics and what is remembered of their users.
+	Sidecalls *sidecalls.Keeper
+	// Notices are what every result is to be read with.
+	Notices []string
+
+	resolver *providers.Resolver
+	tools    *toolbox.Toolbox // nil if none are opened
+}
+
+// Open connects a panel. It calls no model, and has an error with a line for each reason
+// why agents cannot be connected. The store stays the caller's.
+func Open(ctx context.Context, s Settings) (*Panel, error) {
+	resolver, err := providers.New(providers.Settings{
+		World: s.World, Config: s.Config, Record: s.Record, Log: s.Log, Secrets: s.Secrets, Shared: s.Store.Limiter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &Panel{resolver: resolver}
+	if err := p.open(ctx, s); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (p *Panel) open(ctx context.Context, s Settings) error {
+	digest, err := s.Config.Digest()
+	if err != nil {
+		return err
+	}
+	opts := coordinator.Options{
+		Rules: rules(s.Config), Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
+		Store: s.Store, Engine: s.Engine, Approve: s.Approve, Config: digest,
+	}
+	for _, change := range s.Rules {
+		change(&opts.Rules)
+	}
+	models, err := p.connect(ctx, s.Config, &opts)
+	if err != nil {
+		return err
+	}
+	p.addSidecalls(s, models, &opts)
+	if err := toolbox.Permit(&opts, s.Config, s.Asks); err != nil {
+		return err
+	}
+	if s.Engine == nil && !s.OnlyLooks {
+		if err := p.openTools(ctx, s, &opts); err != nil {
+			return err
+		}
+	}
+	p.Panel, err = coordinator.New(opts)
+	return err
+}
+
+// connect connects the agents and the calls that belong to none to their models.
+func (p *Panel) connect(ctx context.Context, config *configs.Config, opts *coordinator.Options) (providers.Sidecalls, error) {
+	var failed []coordinator.FailedAgent
+	for i, a := range config.Agents {
+		m, faults := p.resolver.Resolve(ctx, a.Backend)
+		for _, err := range faults {
+			failed = append(failed, coordinator.FailedAgent{
+				Agent: a.ID, Error: providers.Placed(func(key string) string { return config.BackendPlace(i, key) }, err),
+			})
+		}
+		if len(faults) > 0 {
+			continue
+		}
+		p.Models = append(p.Models, m)
+		opts.Agents = append(opts.Agents, coordinator.Agent{
+			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
+			ToolMode: toolMode(a.Backend), Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
+		})
+	}
+	models, faults := p.resolver.Sidecalls(ctx, config)
+	for _, f := range faults {
+		failed = append(failed, coordinator.FailedAgent{Agent: f.Of, Error: f.Text})
+	}
+	if len(failed) > 0 {
+		return models, errors.New(strings.Join(Reasons(failed), "\n"))
+	}
+	return models, nil
+}
+
+func (p *Panel) addSidecalls(s Settings, models providers.Sidecalls, opts *coordinator.Options) {
+	if models.Summary != nil {
+		opts.Summarizer = sidecalls.Summarizer(models.Summary)
+	}
+	messages := make([]string, len(s.Config.Agents))
+	for i, a := range s.Config.Agents {
+		messages[i] = a.SystemMessage
+	}
+	p.Sidecalls = sidecalls.New(sidecalls.Settings{
+		Store: s.Store, SystemMessages: messages, Redact: s.Secrets.Redact, Log: s.Log, Warn: s.Warn,
+		TopicChanged: s.TopicChanged, Remembered: s.Remembered, Elsewhere: s.Engine != nil,
+	})
+	p.Sidecalls.AddTo(opts, models)
+}
+
+// openTools opens what the agents work with.
+func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Options) (err error) {
+	if notice := toolbox.Unfenced(s.Config); notice != "" {
+		p.Notices = append(p.Notices, notice)
+		s.Warn(notice)
+	}
+	settings := toolbox.Settings{
+		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
+	}
+	if s.Store.Lasts() {
+		settings.Snapshots = s.Store.Snapshots
+	}
+	if p.tools, err = toolbox.Open(ctx, settings); err != nil {
+		return err
+	}
+	p.tools.AddTo(opts)
+	return nil
+}
+
+// IsDemo says whether the answers are canned because nothing else is here.
+func (p *Panel) IsDemo() bool { return p.resolver.IsDemo() }
+
+// Close ends the agents' tools and connections.
+func (p *Panel) Close() error {
+	var err error
+	if p.tools != nil {
+		err = p.tools.Close()
+	}
+	return errors.Join(err, p.resolver.Close())
+}
+
+// Names has each agent with its model, or the agents and the model that all of them have.
+func (p *Panel) Names(config *configs.Config) string {
+	same := true
+	names := make([]string, len(p.Models))
+	each := make([]string, len(p.Models))
+	for i, m := range p.Models {
+		names[i] = config.Agents[i].ID
+		each[i] = fmt.Sprintf("%s (%s)", names[i], m)
+		same = same && m.String() == p.Models[0].String()
+	}
+	if same {
+		return plain.List(names) + " · " + p.Models[0].String()
+	}
+	return plain.List(each)
+}
+
+// Reasons names why agents failed, each reason once.
+func Reasons(failed []coordinator.FailedAgent) []string {
+	var order []string
+	who := map[string][]string{}
+	for _, f := range failed {
+		if who[f.Error] == nil {
+			order = append(order, f.Error)
+		}
+		who[f.Error] = append(who[f.Error], f.Agent)
+	}
+	for i, reason := range order {
+		order[i] = plain.Line(plain.List(who[reason]) + ": " + reason)
+	}
+	return order
+}

@@ -1,0 +1,40 @@
+// Package plain writes texts of models, servers and people for other people: on one line,
+// shortened, and without what plays tricks on a terminal.
+package plain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Line joins lines and makes sure that no text plays tricks on a terminal or, by turning
+// its direction, on a reader.
+func Line(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// Count is a number with its noun, such as "1 agent" or "2 agents".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+// mostListed is how many names List shows.
+const mostListed = 8
+
+// List joins names with commas, and counts those beyond the eighth.
+func List(names []string) string {
+	if len(names) > mostListed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), len(names)-mostListed)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,133 @@
+package providers
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/plain"
+)
+
+// Table lists the providers, and says what of it can be used here. No key is shown.
+func (r *Resolver) Table(ctx context.Context) (string, error) {
+	asked := r.askLocal(ctx)
+	first, ok := r.chooseKeyed()
+	if !ok {
+		first = chooseServer(asked)
+	}
+	rows := [][]string{
+		{"TYPE", "SERVICE", "DEFAULT MODEL", "HERE"},
+		{Auto, "the first that is here", "", "takes " + Model{Provider: first.provider.name, Name: first.model}.String()},
+	}
+	for _, p := range providers() {
+		rows = append(rows, []string{p.name, p.title, p.usualModel(), r.here(p, asked)})
+	}
+	table, err := aligned(rows)
+	return table + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n", err
+}
+
+// aligned writes rows in columns.
+func aligned(rows [][]string) (string, error) {
+	var lines, out strings.Builder
+	for _, cells := range rows {
+		lines.WriteString(strings.Join(cells, "\t") + "\n")
+	}
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(w, lines.String()); err != nil {
+		return "", err
+	}
+	if err := w.Flush(); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// here says whether a provider can be used from here.
+func (r *Resolver) here(p provider, asked []server) string {
+	switch {
+	case p.local:
+		for _, s := range asked {
+			if s.provider.name == p.name {
+				return s.state()
+			}
+		}
+		return "is not looked for"
+	case len(p.keyVars) > 0:
+		_, variable := r.keyOf(p)
+		switch {
+		case variable == "":
+			return "no key: set " + p.keyVars[0]
+		case r.address(p, configs.Backend{}) == "":
+			return "no address: set " + p.urlVar
+		}
+		return "key in " + variable
+	case p.baseURL == "":
+		return "needs base_url"
+	}
+	return "always"
+}
+
+// state says whether the server answers.
+func (s server) state() string {
+	if s.err == nil {
+		return "answers, " + plain.Count(len(s.models), "model")
+	}
+	switch backends.KindOf(s.err) {
+	case backends.KindNetwork, backends.KindTimeout, backends.KindCancelled:
+		return "does not answer at " + hostOf(s.baseURL)
+	}
+	return "something else is at " + hostOf(s.baseURL)
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "its address"
+	}
+	return plain.Line(u.Host)
+}
+
+// Details is all that is known of a type.
+func (r *Resolver) Details(ctx context.Context, name string) (string, error) {
+	p, ok := findProvider(name)
+	if !ok {
+		return "", unknownType(name)
+	}
+	var asked []server
+	if p.local {
+		asked = r.askLocal(ctx)
+	}
+	rows := [][]string{
+		{"type", p.name},
+		{"service", p.title},
+		{"address", joinWords(p.baseURL, p.urlVar)},
+		{"key", strings.Join(p.keyVars, " or ")},
+		{"default model", p.usualModel()},
+		{"here", r.here(p, asked)},
+	}
+	rows = slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+	head := "to know"
+	for _, note := range p.notes() {
+		rows = append(rows, []string{head, note})
+		head = ""
+	}
+	return aligned(rows)
+}
+
+// joinWords is "address, or VARIABLE" of what is there.
+func joinWords(address, variable string) string {
+	switch {
+	case address == "none":
+		return ""
+	case address == "":
+		return variable
+	case variable == "":
+		return address
+	}
+	return address + ", or " + variable
+}

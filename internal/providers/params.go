@@ -1,0 +1,56 @@
+package providers
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+)
+
+// checkParams returns an error for what a configuration asks of a model that it
+// cannot take. It wraps a *backends.ParamError if one key is at fault.
+func checkParams(p provider, c connection, b configs.Backend) error {
+	err := p.check(c, b)
+	if err == nil && b.APIVersion != "" && p.name != azureType {
+		err = backends.NewParamError("api_version", "only %s has one: leave it out", azureType)
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("type %s: %w", p.name, err)
+}
+
+// Placed is the text of an error about a backend, with the place in the configuration
+// before it if one key is at fault.
+func Placed(placeOf func(key string) string, err error) string {
+	var param *backends.ParamError
+	if errors.As(err, &param) {
+		if place := placeOf(param.Param); place != "" {
+			return place + ": " + err.Error()
+		}
+	}
+	return err.Error()
+}
+
+// standIn is a fallback with the parameters that it is called with: those of the
+// backend in whose place it stands, but for what is written for one service.
+func standIn(first, fallback configs.Backend) configs.Backend {
+	own := fallback.Params
+	fallback.Params = first.Params
+	fallback.Params.Headers, fallback.Params.ExtraBody = own.Headers, own.ExtraBody
+	fallback.ToolMode = first.ToolMode
+	return fallback
+}
+
+// unknownType names the nearest type that there is.
+func unknownType(name string) error {
+	types := Types()
+	cure := "it is one of " + strings.Join(types, ", ")
+	if near, ok := configs.Nearest(name, types); ok && !slices.Contains(types, name) {
+		cure = "did you mean " + near + "? --list-backends lists them"
+	}
+	return fmt.Errorf("type %s is not known: %s", name, cure)
+}

@@ -1,0 +1,124 @@
+package providers
+
+import (
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/anthropic"
+	"github.com/massgen/massgen/backends/gemini"
+	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// protocol is how a provider is spoken to.
+type protocol interface {
+	// connect makes the adapter, and calls nothing.
+	connect(c connection) (backends.Backend, error)
+	// check returns a *backends.ParamError for what a configuration asks of the model
+	// that it cannot take.
+	check(c connection, b configs.Backend) error
+	// notes tell people what is odd about the provider, in a sentence each.
+	notes() []string
+}
+
+// chat is OpenAI's chat completions in a service's dialect.
+type chat struct{ dialect openai.Dialect }
+
+func (p chat) connect(c connection) (backends.Backend, error) {
+	return newOpenAI(c, p.at(c))
+}
+
+func (p chat) check(c connection, b configs.Backend) error { return checkChat(p.at(c), c.model, b) }
+
+// at returns the dialect of the service that is called. For a compatible service
+// people write the type openai as well as the one that is meant for it: there the
+// address tells who it is.
+func (p chat) at(c connection) openai.Dialect {
+	if c.provider != openAIType && c.provider != anyType {
+		return p.dialect
+	}
+	if home, ok := providerOfURL(c.baseURL); ok {
+		if known, ok := home.protocol.(chat); ok {
+			return known.dialect
+		}
+	}
+	return openai.Compatible()
+}
+
+func (p chat) notes() []string { return p.dialect.Notes() }
+
+func checkChat(d openai.Dialect, model string, b configs.Backend) error {
+	if err := d.Check(model, b.Params); err != nil {
+		return err
+	}
+	if machine.ToolMode(b.ToolMode) == machine.ToolsNative {
+		return d.CheckTools(model, b.Params)
+	}
+	return nil
+}
+
+func newOpenAI(c connection, d openai.Dialect) (*openai.Backend, error) {
+	return openai.NewDialect(openai.Config{
+		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
+		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
+	}, d)
+}
+
+// claude is Anthropic's Messages API.
+type claude struct{}
+
+func (claude) connect(c connection) (backends.Backend, error) {
+	return anthropic.New(anthropic.Config{
+		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
+		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
+	})
+}
+
+func (claude) check(c connection, b configs.Backend) error {
+	if machine.ToolMode(b.ToolMode) == machine.ToolsJSON {
+		if err := anthropic.CheckSchema(c.model); err != nil {
+			return err
+		}
+	}
+	return anthropic.CheckParams(c.model, b.Params)
+}
+
+func (claude) notes() []string {
+	return []string{
+		"temperature is 0 to 1; from 4.7 on neither it nor top_p is taken, from 4.1 on not both",
+		"no seed",
+		"reasoning_effort from 3.7 on: none, low, medium or high, from 4.6 on max too, from 4.7 on xhigh too",
+		"without max_tokens, 8192 and what the reasoning may take are asked for",
+		"tool_mode: json from 4.5 on",
+	}
+}
+
+// google is the Gemini API.
+type google struct{}
+
+func (google) connect(c connection) (backends.Backend, error) {
+	return gemini.New(gemini.Config{
+		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
+		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
+	})
+}
+
+func (google) check(c connection, b configs.Backend) error {
+	return gemini.CheckParams(c.model, b.Params)
+}
+
+func (google) notes() []string {
+	return []string{
+		"stop has 5 at most; seed has 32 bits",
+		"reasoning_effort is minimal, low, medium or high; Gemini 2.5 Flash takes none too",
+	}
+}
+
+// demo asks nobody, so that it takes everything.
+type demo struct{}
+
+func (demo) connect(connection) (backends.Backend, error) { return debugbackend.Demo(), nil }
+
+func (demo) check(connection, configs.Backend) error { return nil }
+
+func (demo) notes() []string { return []string{"no model is asked, and parameters have no effect"} }

@@ -1,0 +1,326 @@
+package providers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"unicode"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/fallback"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/plain"
+)
+
+// Settings say for what a Resolver connects models.
+type Settings struct {
+	World  World
+	Config *configs.Config
+	// Record keeps every attempt; it is nil when nobody wants to see inputs.
+	Record *debugbackend.Recorder
+	Log    *slog.Logger
+	// Secrets are given all keys that are found.
+	Secrets *configs.Secrets
+	// Shared keeps the limits of an account for other processes too; nil when they hold for
+	// this one alone.
+	Shared LimiterOf
+}
+
+// Resolver turns what a configuration says of a model into a backend that calls
+// it. Agents with the same service, key and model share one. One goroutine uses
+// it.
+type Resolver struct {
+	world   World
+	log     *slog.Logger
+	secrets *configs.Secrets
+
+	calling
+	open     map[connection]backends.Backend
+	adapters []backends.Backend
+	auto     *choice // made once, when the first agent asks for it
+}
+
+// New returns a Resolver for the agents of a config. The error is for prices that are
+// wrong.
+func New(s Settings) (*Resolver, error) {
+	calling, err := newCalling(s)
+	return &Resolver{
+		world: s.World, log: s.Log, secrets: s.Secrets, calling: calling, open: map[connection]backends.Backend{},
+	}, err
+}
+
+// choice is what type auto came to.
+type choice struct {
+	provider provider
+	model    string
+	baseURL  string
+	// why is for people.
+	why string
+}
+
+// Model is a backend, with its provider's type and what the provider calls the model.
+type Model struct {
+	Backend        backends.Backend
+	Provider, Name string
+	// Window is the smallest context window, in tokens, of the model and of those that
+	// stand in for it, MaxOutput the smallest most of what they write; 0 if none is known.
+	Window, MaxOutput int
+}
+
+// String is what people see; the model's part of it may come from a server.
+func (m Model) String() string {
+	name := plain.Line(m.Name)
+	if name == m.Provider {
+		return name
+	}
+	return m.Provider + " " + name
+}
+
+// model finds the provider, the address, the key and the model of a backend.
+func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) {
+	p, err := r.provider(ctx, &b)
+	if err != nil {
+		return Model{}, err
+	}
+	own := r.settings[p.name]
+	c := connection{
+		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model,
+		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
+	}
+	if c.baseURL == "" {
+		c.baseURL = r.address(p, b)
+	}
+	if c.baseURL == "" {
+		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
+	}
+	r.secrets.AddURL(c.baseURL)
+	var keyVar string
+	if c.key, keyVar, err = r.key(p, b); err != nil {
+		return Model{}, err
+	}
+	if c.model == "" {
+		if c.model, err = r.defaultModel(ctx, p, c); err != nil {
+			return Model{}, err
+		}
+	}
+	if err := checkParams(p, c, b); err != nil {
+		return Model{}, err
+	}
+	if err := r.checkPrice(p.name, c.model); err != nil {
+		return Model{}, err
+	}
+	backend, err := r.connect(p, c, keyVar)
+	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
+	return Model{backend, p.name, c.model, known.ContextWindow, known.MaxOutput}, err
+}
+
+// Resolve makes an agent's backend: its model, with those that stand in for it. Its
+// errors are one for each model at fault.
+func (r *Resolver) Resolve(ctx context.Context, b configs.Backend) (Model, []error) {
+	var faults []error
+	m, err := r.model(ctx, b)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	var others []fallback.Choice
+	for i, f := range b.Fallback {
+		other, err := r.model(ctx, standIn(b, f))
+		if err != nil {
+			faults = append(faults, fmt.Errorf("fallback %d: %w", i+1, err))
+			continue
+		}
+		others = append(others, fallback.Choice{
+			Provider: other.Provider, Backend: other.Backend, Model: other.Name,
+			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
+		})
+		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
+	}
+	switch {
+	case len(faults) > 0:
+		return Model{}, faults
+	case len(others) > 0:
+		m.Backend = fallback.New(m.Provider, m.Backend, others...)
+	}
+	return m, nil
+}
+
+// smaller is the smaller of two sizes, of which 0 is not known.
+func smaller(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+func orVariable(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", or " + name + " in the environment"
+}
+
+// provider says whose backend is meant, and fills in what auto found.
+func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
+	if b.Type != "" && b.Type != Auto {
+		p, ok := findProvider(b.Type)
+		if !ok {
+			return p, unknownType(b.Type)
+		}
+		return p, nil
+	}
+	if b.BaseURL != "" {
+		// A port of this machine may be anybody's. Only a service that has to be asked
+		// for its models is taken for the one whose port it is.
+		if p, ok := providerOfURL(b.BaseURL); ok && (!p.local || b.Model == "") {
+			return p, nil
+		}
+		p, _ := findProvider(anyType)
+		return p, nil
+	}
+	if p, ok := providerOfModel(b.Model); ok {
+		return p, nil
+	}
+	if b.Type == "" && b.Model != "" {
+		return r.localWith(ctx, b)
+	}
+	return r.chosen(ctx, b), nil
+}
+
+// chosen is type auto's choice, with the model that b names, if it names one.
+func (r *Resolver) chosen(ctx context.Context, b *configs.Backend) provider {
+	if r.auto == nil {
+		c := r.choose(ctx)
+		r.auto = &c
+		r.log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", shownURL(c.baseURL), "why", c.why)
+	}
+	b.BaseURL = r.auto.baseURL
+	if b.Model == "" {
+		b.Model = r.auto.model
+	}
+	return r.auto.provider
+}
+
+// localWith finds the model server of this machine that lists a model whose name
+// is not any provider's.
+func (r *Resolver) localWith(ctx context.Context, b *configs.Backend) (provider, error) {
+	for _, s := range r.localServers(ctx) {
+		for _, model := range s.models {
+			if model == b.Model {
+				b.BaseURL = s.baseURL
+				return s.provider, nil
+			}
+		}
+	}
+	return provider{}, fmt.Errorf("whose model is %s? its name does not say, and no model server on this machine lists it: name the type (--backend, or type: in a config; --list-backends shows them) or the address (--base-url)",
+		b.Model)
+}
+
+// address is where the provider is when the configuration does not say.
+func (r *Resolver) address(p provider, b configs.Backend) string {
+	if p.urlVar != "" {
+		if url, _ := r.addressLookup(p, b)(p.urlVar); url != "" {
+			return url
+		}
+	}
+	if url := r.world.LocalServers[p.name]; url != "" {
+		return url
+	}
+	return p.baseURL
+}
+
+// addressLookup leaves .env out when the key, or a header that may hold one, is
+// not of that file: a file in the current folder shall not decide where a key of
+// the environment or of a config goes.
+func (r *Resolver) addressLookup(p provider, b configs.Backend) Lookup {
+	switch {
+	case b.APIKey != "" && !r.world.OfDotEnv[b.APIKey], len(b.Params.Headers) > 0:
+		return r.world.Environment
+	case b.APIKey != "":
+		return r.world.Lookup
+	}
+	for _, name := range p.keyVars {
+		if key, _ := r.world.Environment(name); key != "" {
+			return r.world.Environment
+		}
+	}
+	return r.world.Lookup
+}
+
+// key finds the key, and the variable that it came from, if it came from one. A
+// service that needs a key is refused without, unless it is reached at another
+// address than its own: there, no key may be right.
+func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
+	if b.APIKey != "" {
+		return b.APIKey, "", nil
+	}
+	if key, variable = r.keyOf(p); key != "" {
+		if strings.ContainsFunc(key, unicode.IsControl) {
+			return "", "", fmt.Errorf("type %s: the key in %s has a control character, such as the end of a line: set it without", p.name, variable)
+		}
+		return key, variable, nil
+	}
+	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p, b) != p.baseURL {
+		return "", "", nil
+	}
+	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))
+}
+
+// keyOf returns the key in the provider's variables, and the variable's name.
+func (r *Resolver) keyOf(p provider) (key, variable string) {
+	for _, name := range p.keyVars {
+		if key, _ := r.world.Lookup(name); key != "" {
+			r.secrets.Add(key)
+			return key, name
+		}
+	}
+	return "", ""
+}
+
+func (r *Resolver) defaultModel(ctx context.Context, p provider, c connection) (string, error) {
+	if p.model != "" {
+		return p.model, nil
+	}
+	if !p.local {
+		return "", fmt.Errorf("type %s needs a model: set model, or --model", p.name)
+	}
+	models, err := r.listModels(ctx, c)
+	switch {
+	case err != nil:
+		return "", adviseOn(p, c, "", err)
+	case len(models) == 0:
+		return "", fmt.Errorf("%s at %s lists no model: load one, or name it with model", p.title, shownURL(c.baseURL))
+	}
+	return models[0], nil
+}
+
+func (r *Resolver) connect(p provider, c connection, keyVar string) (backends.Backend, error) {
+	if b, ok := r.open[c]; ok {
+		return b, nil
+	}
+	b, err := p.connect(c)
+	if err != nil {
+		return nil, err
+	}
+	r.log.Debug("a backend is ready", "type", p.name, "base_url", shownURL(c.baseURL), "key", c.key != "")
+	r.adapters = append(r.adapters, b)
+	r.open[c] = r.wrap(c, advisedBackend{Backend: b, provider: p, connection: c, keyVar: keyVar})
+	return r.open[c], nil
+}
+
+// IsDemo says whether type auto was asked for and came to canned answers.
+func (r *Resolver) IsDemo() bool { return r.auto != nil && r.auto.provider.name == Demo }
+
+// Close ends the connections of all backends.
+func (r *Resolver) Close() error {
+	var err error
+	for _, b := range r.adapters {
+		if c, ok := b.(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package sidecalls
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/sessions"
+)
+
+// askFacts asks what a turn tells of its user.
+func (k *Keeper) askFacts(ctx context.Context, t coordinator.AsideTurn) ([]backends.Message, []backends.Tool, error) {
+	known, err := k.facts(ctx, t.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	messages, tools := contextbuild.FactsCall(known, t.Question, t.Answer)
+	return messages, tools, nil
+}
+
+// facts are what is remembered of the user of a session.
+func (k *Keeper) facts(ctx context.Context, id string) ([]string, error) {
+	facts, err := k.Store.Facts(ctx, sessions.ParseID(id)[sessions.MetaUser])
+	known := make([]string, len(facts))
+	for i, f := range facts {
+		known[i] = f.Text
+	}
+	return known, err
+}
+
+// factsSections tells the agents of a session what is remembered of its user, and nothing
+// if that is nothing.
+func (k *Keeper) factsSections(ctx context.Context, id string) ([]string, error) {
+	known, err := k.facts(ctx, id)
+	if err != nil || len(known) == 0 {
+		return nil, err
+	}
+	return []string{contextbuild.FactsSection(known)}, nil
+}
+
+func (k *Keeper) readFacts(ctx context.Context, t coordinator.AsideTurn, reply backends.Message) (coordinator.AsideReply, error) {
+	known, err := k.facts(ctx, t.Session)
+	if err != nil {
+		return coordinator.AsideReply{}, err
+	}
+	found, err := contextbuild.ReadFactsCall(known, reply)
+	if err != nil || len(found) == 0 {
+		return coordinator.AsideReply{}, err
+	}
+	kept, err := json.Marshal(found)
+	return coordinator.AsideReply{Kept: kept}, err
+}
+
+// storeFacts remembers what was found.
+func (k *Keeper) storeFacts(ctx context.Context, id string, kept []byte) error {
+	found, err := decodeFacts(kept)
+	if err != nil {
+		return err
+	}
+	for _, text := range found {
+		if err := k.Remember(ctx, id, text); err != nil {
+			return fmt.Errorf("remember: %w", err)
+		}
+	}
+	return nil
+}
+
+// Remember keeps a fact about the user of a session, for all of the user's sessions.
+func (k *Keeper) Remember(ctx context.Context, id, text string) error {
+	_, err := k.Store.AddFact(ctx, sessions.ParseID(id)[sessions.MetaUser], text)
+	return err
+}
+
+func (k *Keeper) tellFacts(kept []byte) error {
+	found, err := decodeFacts(kept)
+	if err == nil {
+		k.Remembered(found)
+	}
+	return err
+}
+
+func decodeFacts(kept []byte) (found []string, err error) {
+	if err := json.Unmarshal(kept, &found); err != nil {
+		return nil, fmt.Errorf("remember: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,112 @@
+// Package sidecalls makes the calls that belong to no agent (DESIGN §1): it finds out the
+// topic of a session's question and what is to be remembered of its user, keeps both, and
+// tells the agents of them. Everything is by the id of a session.
+package sidecalls
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions/topic"
+)
+
+// Settings say what a Keeper works with.
+type Settings struct {
+	Store *store.Store
+	// SystemMessages are the agents' own, which may have page context (seed 002). The first
+	// that has some counts.
+	SystemMessages []string
+	Redact         func(text string) string
+	Log            *slog.Logger
+	// Warn is told what goes wrong without ending a turn.
+	Warn func(text string)
+	// TopicChanged and Remembered are told what a call has come to, where somebody watches
+	// the turn; nil where nobody does.
+	TopicChanged func(state topic.State)
+	Remembered   func(facts []string)
+	// Elsewhere says that another process plays the turns, and keeps what calls come to.
+	Elsewhere bool
+}
+
+// Keeper keeps the topics of sessions, and what is remembered of users. It is safe for
+// concurrent use.
+type Keeper struct {
+	Settings
+
+	mu sync.Mutex
+	// unkept are the topics of sessions that are not in the store yet: their first turn
+	// stores them.
+	unkept map[string]topic.State
+	// confirmed are the questions by which users have just agreed to a topic, by session.
+	confirmed map[string]string
+}
+
+// New returns a Keeper.
+func New(s Settings) *Keeper {
+	return &Keeper{Settings: s, unkept: map[string]topic.State{}, confirmed: map[string]string{}}
+}
+
+// AddTo has the turns of a panel made with what is kept, and with the calls of models.
+func (k *Keeper) AddTo(opts *coordinator.Options, models providers.Sidecalls) {
+	opts.Sections, opts.AfterTurn = k.sections, k.afterTurn
+	if m := models.Topic; m != nil {
+		opts.Topic = &coordinator.Aside{Helper: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: k.keeping(k.storeTopic, k.tellTopic)}
+	}
+	if m := models.Facts; m != nil {
+		opts.Facts = &coordinator.Aside{Helper: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: k.keeping(k.storeFacts, k.tellFacts)}
+	}
+}
+
+// Summarizer makes summaries with a model.
+func Summarizer(m *providers.Sidecall) *coordinator.Summarizer {
+	return &coordinator.Summarizer{Helper: helper(m), Window: m.Window, Counter: m.Counter}
+}
+
+func helper(m *providers.Sidecall) coordinator.Helper {
+	return coordinator.Helper{Backend: m.Backend, Model: m.Model, Params: m.Params}
+}
+
+// keeping stores what a call has come to where the turn is played, and tells of it where
+// somebody watches it.
+func (k *Keeper) keeping(store func(ctx context.Context, id string, kept []byte) error, tell func(kept []byte) error) func(context.Context, string, []byte) error {
+	watched := k.TopicChanged != nil
+	return func(ctx context.Context, id string, kept []byte) error {
+		if !k.Elsewhere {
+			if err := store(ctx, id, kept); err != nil {
+				if !watched { // the result is told by who watches
+					k.Warn(fmt.Sprintf("session %s: %v", plain.Line(id), err))
+				}
+				return err
+			}
+		}
+		if watched {
+			return tell(kept)
+		}
+		return nil
+	}
+}
+
+// sections are the parts of the system messages that a session adds: its topic, if it has
+// one, and what is remembered of its user.
+func (k *Keeper) sections(ctx context.Context, id string) ([]string, error) {
+	state, err := k.current(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return k.sectionsFor(ctx, state, id)
+}
+
+func (k *Keeper) sectionsFor(ctx context.Context, state topic.State, id string) ([]string, error) {
+	list, err := k.topicSections(ctx, state, id)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := k.factsSections(ctx, id)
+	return append(list, facts...), err
+}

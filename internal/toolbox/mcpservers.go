@@ -1,0 +1,127 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/massgen/massgen/agents/mcp"
+	"github.com/massgen/massgen/configs"
+)
+
+// ofAll stands where an agent does, for the MCP servers that all have in common.
+const ofAll = -1
+
+// wanted is an MCP server of a config, with the agent that it is for.
+type wanted struct {
+	agent  int
+	server configs.MCPServer
+}
+
+func wantedServers(config *configs.Config) []wanted {
+	var list []wanted
+	for _, s := range config.Servers {
+		list = append(list, wanted{ofAll, s})
+	}
+	for i, a := range config.Agents {
+		for _, s := range a.Tools.Servers {
+			list = append(list, wanted{i, s})
+		}
+	}
+	return list
+}
+
+// fault says where a server stands that is at fault.
+func (w wanted) fault(config *configs.Config, err error) error {
+	if place := config.ServerPlace(w.agent, w.server.Name); place != "" {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return err
+}
+
+// slowStart is how long servers start without a word about it.
+const slowStart = 2 * time.Second
+
+// startServers starts all servers of a config at once. Of those that start, it returns
+// the clients also when others do not.
+func (b *Toolbox) startServers(ctx context.Context, list []wanted) ([]*mcp.Client, error) {
+	launcher, err := mcp.Launcher()
+	if err != nil {
+		return nil, err
+	}
+	waiting := time.AfterFunc(slowStart, func() {
+		if b.Waiting != nil {
+			b.Waiting(namesOf(list))
+		}
+	})
+	defer waiting.Stop()
+	clients, errs := make([]*mcp.Client, len(list)), make([]error, len(list))
+	var group errgroup.Group
+	for i, w := range list {
+		group.Go(func() error {
+			client, err := mcp.Start(ctx, mcpServer(w.server, b.Config.Timeouts.Tool), mcp.Options{
+				Launcher: launcher, Log: b.logServer,
+			})
+			if err != nil {
+				errs[i] = w.fault(b.Config, err)
+				return nil // all that is wrong is told
+			}
+			clients[i] = client
+			return nil
+		})
+	}
+	return clients, errors.Join(append(errs, group.Wait())...)
+}
+
+func mcpServer(s configs.MCPServer, limit time.Duration) mcp.Server {
+	return mcp.Server{
+		Name: s.Name, Command: s.Command, Args: s.Args, Dir: s.CWD, Env: s.Env, URL: s.URL, Headers: s.Headers,
+		AllowedTools: s.AllowedTools, ExcludeTools: s.ExcludeTools, CallTimeout: limit,
+	}
+}
+
+func namesOf(servers []wanted) []string {
+	names := make([]string, len(servers))
+	for i, w := range servers {
+		names[i] = w.server.Name
+	}
+	return names
+}
+
+func (b *Toolbox) logServer(server, line string) {
+	b.Log.Debug("an MCP server says", "server", server, "line", line)
+}
+
+// findProgram says, without running it, whether the program of a server is there. A
+// path is seen from the folder that it is run in.
+func findProgram(s configs.MCPServer) error {
+	if s.Command == "" {
+		return nil
+	}
+	if s.CWD != "" {
+		if _, err := os.ReadDir(s.CWD); err != nil {
+			return fmt.Errorf("MCP server %q: its cwd: %w", s.Name, err)
+		}
+	}
+	name := s.Command
+	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(s.CWD, name)
+		}
+		var err error
+		if name, err = filepath.Abs(name); err != nil {
+			return fmt.Errorf("MCP server %q: %w", s.Name, err)
+		}
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return fmt.Errorf("MCP server %q: its command cannot be run: %w: install it, or give its whole path", s.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package toolbox
+
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/agents/permission"
+	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+)
+
+// Permit gives the agents of a panel the rules of a config about their tools. With asks, a
+// person may be asked about a call, here or where somebody watches the turn. A question that
+// was put before a kill may come back where nobody can be asked.
+func Permit(opts *coordinator.Options, config *configs.Config, asks bool) error {
+	p := config.Permissions
+	opts.Unattended = permission.Action(p.Unattended) == permission.Allow
+	rules := permission.Rules{Rules: permissionRules(config), Otherwise: permission.Action(p.Otherwise)}
+	if fenced, _ := workspace.Fenced(); !fenced {
+		rules.Rules = append(rules.Rules, askForCommands())
+	}
+	if err := rules.Check(); err != nil {
+		return fmt.Errorf("permissions: %w", err)
+	}
+	for i := range opts.Agents {
+		opts.Agents[i].Permit = permit(rules, permission.Action(p.Unattended), asks)
+		if config.Orchestrator.PlanningMode {
+			opts.Agents[i].Plan = permission.Planning
+		}
+	}
+	return nil
+}
+
+// permissionRules are the rules of the config, in its order.
+func permissionRules(config *configs.Config) (rules []permission.Rule) {
+	for _, r := range config.Permissions.Rules {
+		rules = append(rules, permission.Rule{Action: permission.Action(r.Action), Tool: r.Tool, Arguments: r.Arguments})
+	}
+	return rules
+}
+
+// askForCommands is the rule where nothing else keeps commands in: the strictest that
+// fits holds, so that no other lets them run without a word.
+func askForCommands() permission.Rule {
+	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
+}
+
+// permit decides about a call by rules. Unless it asks, unattended takes the place of
+// asking; empty is no.
+func permit(rules permission.Rules, unattended permission.Action, asks bool) func(tool, arguments string) (machine.Permission, string) {
+	if unattended == "" {
+		unattended = permission.Deny
+	}
+	return func(tool, arguments string) (machine.Permission, string) {
+		d := permission.Decide(rules, tool, arguments)
+		if !asks {
+			d = d.Unattended(unattended)
+		}
+		switch d.Action {
+		case permission.Ask:
+			return machine.Asked, d.Reason
+		case permission.Deny:
+			return machine.Denied, d.Reason
+		}
+		return machine.Allowed, d.Reason
+	}
+}

@@ -1,0 +1,48 @@
+package toolbox
+
+import (
+	"testing"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/agents/permission"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+)
+
+// TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody
+// is there to be asked.
+func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
+	rules := permission.Rules{Rules: []permission.Rule{{Action: permission.Allow, Tool: "*"}, askForCommands()}}
+	if d := permission.Decide(rules, "run_command", `{"command":["ls"]}`); d.Action != permission.Ask {
+		t.Errorf("a command: %+v", d)
+	}
+	if d := permission.Decide(rules, "read_file", `{"path":"x"}`); d.Action != permission.Allow {
+		t.Errorf("another tool: %+v", d)
+	}
+	if p, why := permit(rules, "", false)("run_command", `{"command":["ls"]}`); p != machine.Denied || why == "" {
+		t.Errorf("with nobody there: %q, %q", p, why)
+	}
+	if p, _ := permit(rules, permission.Allow, false)("run_command", `{"command":["ls"]}`); p != machine.Allowed {
+		t.Errorf("with nobody there, who allows it: %q", p)
+	}
+}
+
+// TestAWorkerLeavesQuestionsToOthers, also those that nobody at its own terminal could be
+// asked.
+func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
+	rules := permission.Rules{Otherwise: permission.Ask}
+	if p, why := permit(rules, permission.Allow, true)("run_command", "{}"); p != machine.Asked || why == "" {
+		t.Errorf("%q, %q", p, why)
+	}
+}
+
+// TestQuestionsThatNobodyCanBeAsked are answered as the config says.
+func TestQuestionsThatNobodyCanBeAsked(t *testing.T) {
+	for unattended, want := range map[configs.Permit]bool{"": false, configs.PermitDeny: false, configs.PermitAllow: true} {
+		config := &configs.Config{Permissions: configs.Permissions{Unattended: unattended}}
+		var opts coordinator.Options
+		if err := Permit(&opts, config, false); err != nil || opts.Unattended != want {
+			t.Errorf("unattended %q: %v, %v", unattended, opts.Unattended, err)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package toolbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/agents/workspace/snapshot"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions"
+)
+
+// storage is where agents' workspaces are kept with their answers: the config's folder, or
+// that of the settings.
+func (b *Toolbox) storage() (snapshot.Storage, error) {
+	dir := cmp.Or(b.Config.Orchestrator.SnapshotStorage, b.Snapshots)
+	if dir == "" {
+		dir = filepath.Join(os.TempDir(), "massgen-snapshots-"+sessions.NewID())
+	}
+	return snapshot.NewStorage(dir)
+}
+
+// outside refuses a snapshot_storage that an agent could write to. The default one may be in
+// its folder, if that is the project's own.
+func outside(cwd string, config *configs.Config, storage snapshot.Storage) error {
+	if dir := config.Orchestrator.SnapshotStorage; dir != "" && within(storage.Dir(), cwd) {
+		return fmt.Errorf("snapshot_storage (%s) is in it, where the agent could change what its peers judge: name another folder", dir)
+	}
+	return nil
+}
+
+// keepsSnapshots keeps a workspace, without some files, in a folder with each of its agent's
+// answers.
+func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, without []string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers})
+	return func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
+		if err := w.Check(); err != nil {
+			return agents.Snapshot{}, err
+		}
+		taken, err := keeper.Keep(ctx, snapshot.Place{Session: of.Session, Turn: of.Turn, Agent: of.Agent, Round: of.Round, Final: of.Final})
+		return agents.Snapshot(taken), err
+	}
+}
+
+// notForPeers says why something of a workspace is not shown to others: the program keeps
+// its own there, and a project its secrets.
+func notForPeers(name string) string {
+	base := strings.ToLower(path.Base(name))
+	isExample := slices.Contains([]string{".example", ".sample", ".template", ".dist"}, path.Ext(base))
+	switch {
+	case strings.EqualFold(name, store.OwnFolder):
+		return "it is massgen's own"
+	case base == ".env" || strings.HasPrefix(base, ".env.") && !isExample:
+		return "it may hold secrets"
+	}
+	return ""
+}

@@ -1,0 +1,254 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+)
+
+// Toolbox is what the agents of a config have to work with.
+type Toolbox struct {
+	Settings
+	own  [][]agents.Tool // by agent, those of its workspace
+	keep []func(tool, result string) (string, error)
+	// snapshots keep the workspaces of agents that have one.
+	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
+	servers   []*toolServer
+	opened    []io.Closer
+
+	listing sync.Mutex // held by who lists the tools
+	clashes map[string]bool
+}
+
+// Settings say for whom a Toolbox is opened.
+type Settings struct {
+	Config *configs.Config
+	// Snapshots is the folder in which agents' workspaces are kept with their answers, if
+	// the config names none; empty is a temporary one, which the result names.
+	Snapshots string
+	// Given are tools in Go that agents have beside the config's, by agent; nil for none.
+	Given [][]agents.Tool
+	// Without are files that are no agent's work, such as those of the store.
+	Without []string
+	Log     *slog.Logger
+	// Warn is told what the user has to know, and Waiting which MCP servers take long to
+	// start.
+	Warn    func(text string)
+	Waiting func(servers []string)
+}
+
+// Open opens what the agents of a config work with: their workspaces, and the MCP servers,
+// all at once.
+func Open(ctx context.Context, s Settings) (*Toolbox, error) {
+	n := len(s.Config.Agents)
+	b := &Toolbox{
+		Settings: s, own: make([][]agents.Tool, n), keep: make([]func(string, string) (string, error), n),
+		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n),
+	}
+	copy(b.own, s.Given)
+	err := b.openWorkspaces()
+	if err == nil {
+		err = b.openServers(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	lists := b.lists()
+	for _, notice := range append(unknown(s.Config, lists), idleRules(s.Config, lists)...) {
+		s.Warn(notice)
+	}
+	return b, nil
+}
+
+func (b *Toolbox) openServers(ctx context.Context) error {
+	servers := wantedServers(b.Config)
+	clients, err := b.startServers(ctx, servers)
+	for i, c := range clients {
+		if c != nil {
+			b.opened = append(b.opened, c)
+			b.servers = append(b.servers, &toolServer{wanted: servers[i], client: c, told: definitions(c)})
+		}
+	}
+	return err
+}
+
+// AddTo gives the agents of a panel their tools, and what belongs to them: where long
+// results are kept, and snapshots.
+func (b *Toolbox) AddTo(opts *coordinator.Options) {
+	opts.Tools, opts.ToolsVersion = b.tools, b.version
+	for i := range opts.Agents {
+		a := &opts.Agents[i]
+		a.KeepResult, a.Snapshot = b.keep[i], b.snapshots[i]
+	}
+}
+
+// Close closes what was opened, all at once: a server may take its time to end.
+func (b *Toolbox) Close() error {
+	errs := make([]error, len(b.opened))
+	var group sync.WaitGroup
+	for i, c := range b.opened {
+		group.Go(func() { errs[i] = c.Close() })
+	}
+	group.Wait()
+	b.opened = nil
+	return errors.Join(errs...)
+}
+
+// unknown tells of the names in agents' lists of tools that mean none of theirs.
+func unknown(config *configs.Config, lists []toolList) (notices []string) {
+	for i, a := range config.Agents {
+		for key, names := range map[string][]string{"allowed_tools": a.Tools.AllowedTools, "exclude_tools": a.Tools.ExcludeTools} {
+			for _, name := range names {
+				if !lists[i].known[name] {
+					notices = append(notices, toolFault(config, i, key, fmt.Errorf("it has no tool %s", name)).Error())
+				}
+			}
+		}
+	}
+	slices.Sort(notices)
+	return notices
+}
+
+// openWorkspaces opens the agents' folders, and the storage of their snapshots.
+func (b *Toolbox) openWorkspaces() error {
+	config := b.Config
+	shown, err := mountsOfAll(config)
+	if err != nil {
+		return err
+	}
+	storage, err := b.storage()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	folders := map[string]string{}
+	for i, a := range b.Config.Agents {
+		if a.Tools.CWD == "" {
+			continue
+		}
+		w, err := openWorkspace(config, i, shown[i])
+		if err == nil {
+			b.opened = append(b.opened, w)
+			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage))
+		}
+		if err != nil {
+			errs = append(errs, toolFault(b.Config, i, "cwd", err))
+			continue
+		}
+		folders[a.ID] = w.Dir()
+		b.own[i] = append(b.own[i], w.Tools()...)
+		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w, b.Without)
+	}
+	return errors.Join(errs...)
+}
+
+// apart refuses a folder that is another agent's, is in it, or has it in it, whatever
+// links lead there. Folders are by agent.
+func apart(folders map[string]string, dir string) error {
+	for other, its := range folders {
+		if within(dir, its) || within(its, dir) {
+			return fmt.Errorf("it is in the same place as %s's: their edits would mix; give each a folder of its own", other)
+		}
+	}
+	return nil
+}
+
+// within says that a path without links is a folder's or leads through it.
+func within(path, folder string) bool {
+	its, err := os.Stat(folder)
+	if err != nil {
+		return false // it was just opened: whoever works in it meets the fault
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, its) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
+}
+
+func openWorkspace(config *configs.Config, agent int, shown mounts) (*workspace.Workspace, error) {
+	a := config.Agents[agent]
+	t := a.Tools
+	o := workspace.Options{
+		Dir: t.CWD, Reads: shown.reads, Writes: shown.writes, Protected: shown.protected,
+		Answers: len(config.Agents) > 1,
+	}
+	if dir := config.Orchestrator.AgentTemporaryWorkspace; dir != "" {
+		o.AnswersDir = filepath.Join(dir, a.ID)
+	}
+	if t.RunCommands {
+		o.Command = &workspace.CommandOptions{
+			Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(config.Timeouts.Tool),
+		}
+		// One that cannot be fenced in comes here only after a person's word (permits).
+		o.Command.Approve = func(context.Context, string) (bool, error) { return true, nil }
+	}
+	return workspace.Open(o)
+}
+
+// commandLimit is how long a command may take of the time for a tool call: what it has
+// said until then is the call's result.
+func commandLimit(call time.Duration) time.Duration { return call - min(call/10, 2*time.Second) }
+
+// toolFault says where the key stands that is at fault.
+func toolFault(config *configs.Config, agent int, key string, err error) error {
+	err = fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err)
+	if place := config.BackendPlace(agent, key); place != "" {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return err
+}
+
+// Unfenced says why commands are asked about on this system, if agents have any.
+func Unfenced(config *configs.Config) (notice string) {
+	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
+		return ""
+	}
+	if ok, reason := workspace.Fenced(); !ok {
+		return "enable_mcp_command_line: commands cannot be fenced in on this system, so a person is asked about each: " + reason
+	}
+	return ""
+}
+
+// Check says, without opening anything, why what agents are to work with could
+// not be opened.
+func Check(config *configs.Config) error {
+	_, err := mountsOfAll(config)
+	errs := []error{err}
+	for _, w := range wantedServers(config) {
+		if err := findProgram(w.server); err != nil {
+			errs = append(errs, w.fault(config, err))
+		}
+	}
+	for i, a := range config.Agents {
+		if a.Tools.CWD == "" {
+			continue
+		}
+		info, err := os.Stat(a.Tools.CWD)
+		switch {
+		case errors.Is(err, os.ErrNotExist): // it is made
+		case err != nil:
+			errs = append(errs, toolFault(config, i, "cwd", err))
+		case !info.IsDir():
+			errs = append(errs, toolFault(config, i, "cwd", fmt.Errorf("%s is no folder: name another", a.Tools.CWD)))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,186 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/mcp"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
+)
+
+// toolServer is an MCP server that was started, and what of its tools the user knows.
+type toolServer struct {
+	wanted
+	client *mcp.Client
+	told   map[string]backends.Tool
+}
+
+// definitions are what models are told of a server's tools, by their names.
+func definitions(c *mcp.Client) map[string]backends.Tool {
+	all := map[string]backends.Tool{}
+	for _, tool := range c.Tools() {
+		d := tool.Definition()
+		all[d.Name] = d
+	}
+	return all
+}
+
+// toolList is what an agent has to work with.
+type toolList struct {
+	settings configs.Tools
+	tools    []agents.Tool
+	names    map[string]bool // of the tools
+	known    map[string]bool // what they are called, before any is left out
+	clashes  []string        // names that another tool had already
+	all      []backends.Tool // before any is left out
+}
+
+// add adds tools, but for those that the agent's settings leave out. Models know them by
+// their names, with the prefix of their server, if they have one; settings may have them
+// with or without. With allowed, the settings' own list of allowed tools holds.
+func (l *toolList) add(tools []agents.Tool, prefix string, allowed bool) {
+	for _, tool := range tools {
+		definition := tool.Definition()
+		l.all = append(l.all, definition)
+		name := definition.Name
+		short := strings.TrimPrefix(name, prefix)
+		l.known[name], l.known[short] = true, true
+		named := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, short) }
+		if named(l.settings.ExcludeTools) || allowed && l.settings.AllowedTools != nil && !named(l.settings.AllowedTools) {
+			continue
+		}
+		if l.names[name] {
+			l.clashes = append(l.clashes, name)
+			continue
+		}
+		l.names[name] = true
+		l.tools = append(l.tools, tool)
+	}
+}
+
+// lists are the agents' tools as they are now.
+func (b *Toolbox) lists() []toolList {
+	lists := make([]toolList, len(b.Config.Agents))
+	for i, a := range b.Config.Agents {
+		l := toolList{settings: a.Tools, names: map[string]bool{}, known: map[string]bool{}}
+		l.add(b.own[i], "", true)
+		for _, s := range b.servers {
+			if s.agent == ofAll || s.agent == i {
+				l.add(s.client.Tools(), mcp.Prefix(s.server.Name), s.server.AllowedTools == nil)
+			}
+		}
+		lists[i] = l
+	}
+	return lists
+}
+
+// refreshLimit is how long a turn may wait for the servers that say that their tools have
+// changed.
+const refreshLimit = 10 * time.Second
+
+// tools is coordinator.Options.Tools. It tells the user of tools that a server has
+// changed: what was looked at when it was configured may be something else now.
+func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
+	b.listing.Lock()
+	defer b.listing.Unlock()
+	notices := b.refresh(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var tools [][]agents.Tool
+	for i, l := range b.lists() {
+		tools = append(tools, l.tools)
+		for _, name := range l.clashes {
+			notices = append(notices, b.clash(b.Config.Agents[i].ID, name)...)
+		}
+	}
+	for _, notice := range notices {
+		b.Warn(notice)
+	}
+	return tools, nil
+}
+
+// version is coordinator.Options.ToolsVersion.
+func (b *Toolbox) version() (sum uint64) {
+	for _, s := range b.servers {
+		sum += s.client.Version()
+	}
+	return sum
+}
+
+// clash tells of a name that two of an agent's tools have, once.
+func (b *Toolbox) clash(agent, name string) []string {
+	notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", agent, name)
+	if b.clashes[notice] {
+		return nil
+	}
+	if b.clashes == nil {
+		b.clashes = map[string]bool{}
+	}
+	b.clashes[notice] = true
+	return []string{notice}
+}
+
+// refresh has the servers list what has changed, all at once, and says what that is. A
+// server that does not answer keeps the tools that it had. When ctx has ended nothing is
+// said, and what has changed is said the next time.
+func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
+	limited, cancel := context.WithTimeout(ctx, refreshLimit)
+	defer cancel()
+	errs := make([]error, len(b.servers))
+	var group sync.WaitGroup
+	for i, s := range b.servers {
+		group.Go(func() { errs[i] = s.client.Refresh(limited) })
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	for i, s := range b.servers {
+		switch err := errs[i]; {
+		case errors.Is(err, context.DeadlineExceeded):
+			notices = append(notices, fmt.Sprintf("MCP server %q: its new list of tools did not come within %s; those that it had are used", s.client.Name(), refreshLimit))
+		case err != nil:
+			notices = append(notices, fmt.Sprintf("%v; the tools that it had are used", err))
+		}
+		if notice := s.changes(); notice != "" {
+			notices = append(notices, notice)
+		}
+	}
+	return notices
+}
+
+// changes says how a server's tools differ from those that the user knows, and takes them
+// for known.
+func (s *toolServer) changes() string {
+	now := definitions(s.client)
+	changed := ChangeText(coordinator.CompareTools(s.told, now))
+	s.told = now
+	if changed == "" {
+		return ""
+	}
+	return fmt.Sprintf("MCP server %q has changed its tools; %s", s.client.Name(), changed)
+}
+
+// ChangeText names what has changed, "" for nothing.
+func ChangeText(c coordinator.ToolsChange) string {
+	var parts []string
+	for _, p := range []struct {
+		what  string
+		names []string
+	}{{"added", c.Added}, {"removed", c.Removed}, {"described anew", c.Described}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.what+": "+plain.List(p.names))
+		}
+	}
+	return strings.Join(parts, "; ")
+}

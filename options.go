@@ -1,0 +1,54 @@
+package massgen
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/store"
+)
+
+// Option changes how a panel is made.
+type Option func(*settings)
+
+// What options take.
+type (
+	// Approval is a tool call that a person is asked about.
+	Approval = coordinator.Approval
+	// Recorder keeps model calls exactly as they were sent; debugbackend.NewRecorder makes
+	// one.
+	Recorder = debugbackend.Recorder
+	// Rules are those of coordination.
+	Rules = kernel.Config
+	// Store keeps sessions; sessions.NewMemory makes one, and sqlite.Open opens one.
+	Store = store.Keeper
+)
+
+// WithApproval asks f whether a tool call may run that the config's permissions leave to a
+// person. It is called for one call at a time in a turn.
+func WithApproval(f func(ctx context.Context, call Approval) (bool, error)) Option {
+	return func(s *settings) { s.approve = f }
+}
+
+// WithLogger logs the steps of turns, and warnings; without it nothing is logged.
+func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
+
+// WithRecorder has a recorder keep every model call.
+func WithRecorder(r *Recorder) Option { return func(s *settings) { s.recorder = r } }
+
+// WithRules has f change the rules of the config, or the default ones.
+func WithRules(f func(*Rules)) Option { return func(s *settings) { s.rules = append(s.rules, f) } }
+
+// WithStateDir keeps sessions in a folder, which is made if it is not there.
+func WithStateDir(dir string) Option { return func(s *settings) { s.stateDir = dir } }
+
+// WithStore keeps sessions in a store, which stays the caller's to close.
+func WithStore(kept Store) Option { return func(s *settings) { s.kept = kept } }
+
+// WithTools gives all agents tools beside their own.
+func WithTools(tools ...agents.Tool) Option {
+	return func(s *settings) { s.tools = append(s.tools, tools...) }
+}
