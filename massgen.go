@@ -10,11 +10,14 @@
 package massgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"sync"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
@@ -62,47 +65,88 @@ type Agent struct {
 // turns of different sessions run side by side.
 type Panel struct {
 	opened *panels.Panel
-	store  *store.Store
-	notes  []string
+	// own is the store that the panel has opened itself, nil if it was given one.
+	own *store.Store
+
+	mu       sync.Mutex
+	warnings []string
 }
 
 // Load makes a panel of a config: a path, or @examples/NAME. Sessions are kept where the
 // program massgen keeps them, unless an option names another place. A program whose config
 // has commands or MCP servers calls Launcher first.
 func Load(ctx context.Context, file string, opts ...Option) (*Panel, error) {
-	s, err := newSettings(opts)
-	if err != nil {
-		return nil, err
-	}
-	if s.config, err = s.world.LoadConfig(file, s.secrets); err != nil {
-		return nil, err
-	}
-	for _, w := range s.config.Warnings {
-		s.warn(w.String())
-	}
-	return s.open(ctx, s.openLasting)
+	return open(ctx, opts, func(s *panels.Settings) error {
+		if s.Config != nil {
+			return nil
+		}
+		config, err := s.World.LoadConfig(file, s.Secrets)
+		if err != nil {
+			return err
+		}
+		for _, w := range config.Warnings {
+			s.Warn(w.String())
+		}
+		s.Config, s.StateDir = config, cmp.Or(s.StateDir, store.Dir(s.World.Environment))
+		if s.Store == nil && s.StateDir == "" {
+			return fmt.Errorf("%w: WithStateDir names a folder", store.ErrNoHome)
+		}
+		return nil
+	})
 }
 
 // New makes a panel of agents. Sessions are kept in memory, unless an option names another
 // place.
 func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
-	s, err := newSettings(opts)
-	if err != nil {
+	return open(ctx, opts, func(s *panels.Settings) error {
+		s.Config = configs.Default()
+		for i, a := range list {
+			if a.ID == "" {
+				return fmt.Errorf("agent %d has no ID", i+1)
+			}
+			s.Secrets.Add(a.APIKey)
+			s.Config.Agents = append(s.Config.Agents, configs.Agent{
+				ID: a.ID, SystemMessage: a.SystemMessage, Context: s.Config.Context,
+				Backend: configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params},
+			})
+			s.Given = append(s.Given, a.Tools)
+		}
+		return nil
+	})
+}
+
+// open makes a panel of what options and configure say.
+func open(ctx context.Context, opts []Option, configure func(*panels.Settings) error) (*Panel, error) {
+	Launcher() // in a process that should have called it first
+	p := &Panel{}
+	s := panels.Settings{Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}
+	s.Warn = func(text string) {
+		s.Log.Warn(text)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.warnings = append(p.warnings, text)
+	}
+	var err error
+	if s.World, err = providers.NewWorld(os.LookupEnv); err != nil {
 		return nil, err
 	}
-	s.config = configs.Default()
-	for i, a := range list {
-		if a.ID == "" {
-			return nil, fmt.Errorf("agent %d has no ID", i+1)
-		}
-		s.secrets.Add(a.APIKey)
-		s.config.Agents = append(s.config.Agents, configs.Agent{
-			ID: a.ID, SystemMessage: a.SystemMessage, Context: s.config.Context,
-			Backend: configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params},
-		})
-		s.given = append(s.given, a.Tools)
+	for _, option := range opts {
+		option(&s)
 	}
-	return s.open(ctx, s.openInMemory)
+	s.World.HideKeys(s.Secrets)
+	if err := configure(&s); err != nil {
+		return nil, err
+	}
+	if s.Store == nil {
+		if p.own, err = store.OpenDir(ctx, s.StateDir, s.Secrets.Redact); err != nil {
+			return nil, err
+		}
+		s.Store = p.own
+	}
+	if p.opened, err = panels.Open(ctx, s); err != nil {
+		return nil, errors.Join(err, p.closeStore())
+	}
+	return p, nil
 }
 
 // Ask begins a turn of a session, which begins to exist when it is first named; "" is the
@@ -112,93 +156,30 @@ func (p *Panel) Ask(ctx context.Context, session, question string) (*Turn, error
 	return p.opened.Start(ctx, session, question)
 }
 
-// Continue goes on with the turn of a session that a lost process has left.
+// Continue goes on with the turn that a lost process has left in a session.
 func (p *Panel) Continue(ctx context.Context, session string) (*Turn, error) {
 	return p.opened.Resume(ctx, session)
 }
 
 // Warnings are what a user should know of the panel, such as keys of the config that have
 // no effect.
-func (p *Panel) Warnings() []string { return p.notes }
+func (p *Panel) Warnings() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.warnings)
+}
+
+// Opened is what the panel is made of, for the programs of this module: they show and change
+// more of it than a Go program needs.
+func (p *Panel) Opened() *panels.Panel { return p.opened }
 
 // Close ends the agents' tools and connections, and closes the sessions, unless WithStore
 // gave them. Turns have ended before.
-func (p *Panel) Close() error {
-	return errors.Join(p.opened.Close(), p.store.Close())
-}
+func (p *Panel) Close() error { return errors.Join(p.opened.Close(), p.closeStore()) }
 
-// settings are what options change.
-type settings struct {
-	world    providers.World
-	secrets  *configs.Secrets
-	log      *slog.Logger
-	config   *configs.Config
-	kept     Store // nil for a store of the panel's own
-	stateDir string
-	given    [][]agents.Tool
-	tools    []agents.Tool
-	recorder *Recorder
-	approve  func(ctx context.Context, call Approval) (bool, error)
-	rules    []func(*Rules)
-	warnings []string
-}
-
-func newSettings(opts []Option) (*settings, error) {
-	Launcher() // in a process that should have called it first
-	world, err := providers.NewWorld(os.LookupEnv)
-	s := &settings{world: world, secrets: &configs.Secrets{}, log: slog.New(slog.DiscardHandler)}
-	for _, option := range opts {
-		option(s)
+func (p *Panel) closeStore() error {
+	if p.own == nil {
+		return nil
 	}
-	world.HideKeys(s.secrets)
-	return s, err
-}
-
-func (s *settings) warn(text string) {
-	s.warnings = append(s.warnings, text)
-	s.log.Warn(text)
-}
-
-// open makes the panel, with sessions kept by makeStore unless an option has said where.
-func (s *settings) open(ctx context.Context, makeStore func(context.Context) (*store.Store, error)) (*Panel, error) {
-	if len(s.tools) > 0 {
-		s.given = append(s.given, make([][]agents.Tool, len(s.config.Agents)-len(s.given))...)
-		for i := range s.given {
-			s.given[i] = append(s.given[i][:len(s.given[i]):len(s.given[i])], s.tools...)
-		}
-	}
-	kept, err := s.openStore(ctx, makeStore)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := panels.Open(ctx, panels.Settings{
-		World: s.world, Config: s.config, Store: kept, Secrets: s.secrets, Record: s.recorder, Log: s.log, Given: s.given,
-		Asks: s.approve != nil, Approve: s.approve, Rules: s.rules, Listener: panels.Listener{Warn: s.warn},
-	})
-	if err != nil {
-		return nil, errors.Join(err, kept.Close())
-	}
-	return &Panel{opened: opened, store: kept, notes: s.warnings}, nil
-}
-
-func (s *settings) openStore(ctx context.Context, makeStore func(context.Context) (*store.Store, error)) (*store.Store, error) {
-	switch {
-	case s.kept != nil:
-		return store.Of(s.kept, s.secrets.Redact), nil
-	case s.stateDir != "":
-		return store.OpenDir(ctx, s.stateDir, s.secrets.Redact)
-	}
-	return makeStore(ctx)
-}
-
-func (s *settings) openInMemory(context.Context) (*store.Store, error) {
-	return store.InMemory("", s.secrets.Redact), nil
-}
-
-func (s *settings) openLasting(ctx context.Context) (*store.Store, error) {
-	path, err := store.Path(s.world.Environment)
-	if err != nil {
-		return nil, fmt.Errorf("%w: WithStateDir names a folder", err)
-	}
-	return store.Open(ctx, path, s.secrets.Redact)
+	return p.own.Close()
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/store"
 )
 
 // Option changes how a panel is made.
-type Option func(*settings)
+type Option func(*panels.Settings)
 
 // What options take.
 type (
@@ -30,25 +31,29 @@ type (
 // WithApproval asks f whether a tool call may run that the config's permissions leave to a
 // person. It is called for one call at a time in a turn.
 func WithApproval(f func(ctx context.Context, call Approval) (bool, error)) Option {
-	return func(s *settings) { s.approve = f }
+	return func(s *panels.Settings) { s.Asks, s.Approve = true, f }
 }
 
 // WithLogger logs the steps of turns, and warnings; without it nothing is logged.
-func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
+func WithLogger(l *slog.Logger) Option { return func(s *panels.Settings) { s.Log = l } }
 
 // WithRecorder has a recorder keep every model call.
-func WithRecorder(r *Recorder) Option { return func(s *settings) { s.recorder = r } }
+func WithRecorder(r *Recorder) Option { return func(s *panels.Settings) { s.Record = r } }
 
 // WithRules has f change the rules of the config, or the default ones.
-func WithRules(f func(*Rules)) Option { return func(s *settings) { s.rules = append(s.rules, f) } }
+func WithRules(f func(*Rules)) Option {
+	return func(s *panels.Settings) { s.Rules = append(s.Rules, f) }
+}
 
 // WithStateDir keeps sessions in a folder, which is made if it is not there.
-func WithStateDir(dir string) Option { return func(s *settings) { s.stateDir = dir } }
+func WithStateDir(dir string) Option { return func(s *panels.Settings) { s.StateDir = dir } }
 
 // WithStore keeps sessions in a store, which stays the caller's to close.
-func WithStore(kept Store) Option { return func(s *settings) { s.kept = kept } }
+func WithStore(kept Store) Option {
+	return func(s *panels.Settings) { s.Store = store.Of(kept, s.Secrets.Redact) }
+}
 
 // WithTools gives all agents tools beside their own.
 func WithTools(tools ...agents.Tool) Option {
-	return func(s *settings) { s.tools = append(s.tools, tools...) }
+	return func(s *panels.Settings) { s.Tools = append(s.Tools, tools...) }
 }

@@ -25,16 +25,21 @@ import (
 
 // Settings are all that a panel is made of.
 type Settings struct {
-	World   providers.World
-	Config  *configs.Config
-	Store   *store.Store
-	Secrets *configs.Secrets
+	World  providers.World
+	Config *configs.Config
+	// Store keeps the sessions. Whoever makes the settings may leave it out and open one in
+	// StateDir.
+	Store    *store.Store
+	StateDir string
+	Secrets  *configs.Secrets
 	// Record keeps every model call; nil keeps none.
 	Record *debugbackend.Recorder
 	Log    *slog.Logger
 	// Given are tools in Go that agents have beside those of the config, by agent; nil for
 	// none.
 	Given [][]agents.Tool
+	// Tools are those in Go that all agents have.
+	Tools []agents.Tool
 	// Rules change those of the config, in their order.
 	Rules []func(*kernel.Config)
 	// Override is what a person says of the budget of a turn that is gone on with.
@@ -171,7 +176,7 @@ func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Opt
 		s.Warn(notice)
 	}
 	settings := toolbox.Settings{
-		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
+		Config: s.Config, Given: s.Given, GivenAll: s.Tools, Without: s.Store.Files(), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
 	}
 	if s.Store.Lasts() {
 		settings.Snapshots = s.Store.Snapshots

@@ -16,12 +16,13 @@ const File = "sessions.db"
 // OwnFolder is the state folder of a project, where somebody has made it.
 const OwnFolder = ".massgen"
 
-// Path is the file that keeps the sessions if nobody names another: that of .massgen/ where
-// it exists, or of the user's state folder. A folder that is not absolute is none: the
-// current folder shall not decide by chance where conversations are.
-func Path(lookup func(name string) (value string, set bool)) (string, error) {
+// Dir is the folder that keeps the sessions if nobody names another: .massgen/ where it
+// exists, or massgen in the user's state folder, empty without a home folder. A folder that is
+// not absolute is none: the current folder shall not decide by chance where conversations
+// are.
+func Dir(lookup func(name string) (value string, set bool)) string {
 	if isOwnFolder(OwnFolder) {
-		return filepath.Join(OwnFolder, File), nil
+		return OwnFolder
 	}
 	folder, _ := lookup("XDG_STATE_HOME")
 	if !filepath.IsAbs(folder) {
@@ -32,9 +33,9 @@ func Path(lookup func(name string) (value string, set bool)) (string, error) {
 		folder = filepath.Join(home, ".local", "state")
 	}
 	if !filepath.IsAbs(folder) {
-		return "", ErrNoHome
+		return ""
 	}
-	return filepath.Join(folder, "massgen", File), nil
+	return filepath.Join(folder, "massgen")
 }
 
 // isOwnFolder says that somebody has made a folder for sessions. One that an agent has

@@ -173,8 +173,12 @@ func InMemory(path string, redact func(string) string) *Store {
 	return s
 }
 
-// OpenDir opens the file of sessions in a folder, which is made if it is not there.
+// OpenDir opens the file of sessions in a folder, which is made if it is not there. Without a
+// folder it is InMemory.
 func OpenDir(ctx context.Context, dir string, redact func(string) string) (*Store, error) {
+	if dir == "" {
+		return InMemory("", redact), nil
+	}
 	return Open(ctx, filepath.Join(dir, File), redact)
 }
 

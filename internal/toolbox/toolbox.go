@@ -40,6 +40,8 @@ type Settings struct {
 	Snapshots string
 	// Given are tools in Go that agents have beside the config's, by agent; nil for none.
 	Given [][]agents.Tool
+	// GivenAll are those in Go that all agents have.
+	GivenAll []agents.Tool
 	// Without are files that are no agent's work, such as those of the store.
 	Without []string
 	Log     *slog.Logger
@@ -57,7 +59,12 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 		Settings: s, own: make([][]agents.Tool, n), keep: make([]func(string, string) (string, error), n),
 		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n),
 	}
-	copy(b.own, s.Given)
+	for i := range b.own {
+		if i < len(s.Given) {
+			b.own[i] = slices.Clone(s.Given[i])
+		}
+		b.own[i] = append(b.own[i], s.GivenAll...)
+	}
 	err := b.openWorkspaces()
 	if err == nil {
 		err = b.openServers(ctx)

@@ -114,7 +114,7 @@ func (s *session) inputs(agent string) error {
 	}
 	calls = slices.DeleteFunc(calls, func(c debugbackend.Call) bool { return c.Request.Key.Agent != agent })
 	if len(calls) == 0 {
-		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, s.panel.Names(s.config))
+		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, s.parts.Names(s.config))
 	}
 	return debugbackend.Print(s.console.err, calls[len(calls)-1:])
 }
@@ -137,7 +137,7 @@ func (s *session) reset(string) error {
 		return fmt.Errorf("/reset: %w", err)
 	}
 	s.record.Forget(s.id)
-	s.panel.Sidecalls.Forget(s.id)
+	s.parts.Sidecalls.Forget(s.id)
 	s.place = place{id: s.id}
 	s.console.say("The conversation is forgotten.")
 	return nil
@@ -148,7 +148,7 @@ func (s *session) remember(text string) error {
 	if text == "" {
 		return errors.New("/remember: say what: /remember TEXT")
 	}
-	if err := s.panel.Sidecalls.Remember(context.Background(), s.id, text); err != nil {
+	if err := s.parts.Sidecalls.Remember(context.Background(), s.id, text); err != nil {
 		return fmt.Errorf("/remember: %w", err)
 	}
 	s.console.say("Remembered.")

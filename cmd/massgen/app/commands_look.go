@@ -30,8 +30,8 @@ func (s *session) status(string) error {
 			state = fmt.Sprintf("turn %d is running, in another process: %s", last.Number, quoted(last.Question))
 		}
 	}
-	rows := [][]string{{"session", s.id}, {"panel", s.panel.Names(s.config)}, {"state", state}}
-	topic, err := s.panel.Sidecalls.Topic(ctx, s.id)
+	rows := [][]string{{"session", s.id}, {"panel", s.parts.Names(s.config)}, {"state", state}}
+	topic, err := s.parts.Sidecalls.Topic(ctx, s.id)
 	if err != nil {
 		return fmt.Errorf("/status: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s *session) showContext(string) error {
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/context: %w", err)
 	}
-	previews, err := s.panel.Preview(ctx, s.id, newestLink(turns))
+	previews, err := s.parts.Preview(ctx, s.id, newestLink(turns))
 	if err != nil {
 		return fmt.Errorf("/context: %w", err)
 	}

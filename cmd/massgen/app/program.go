@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/panels"
@@ -204,11 +205,11 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 }
 
 // lookAt connects a panel that is only looked at.
-func (p *program) lookAt(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*panels.Panel, error) {
-	return panels.Open(ctx, panels.Settings{
+func (p *program) lookAt(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*massgen.Panel, error) {
+	return massgen.Load(ctx, config.File, settled(panels.Settings{
 		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: p.log, OnlyLooks: true,
 		Listener: panels.Listener{Warn: p.console.warn},
-	})
+	}))
 }
 
 // listBackends shows the table of providers, and what of it can be used here; with

@@ -248,7 +248,7 @@ func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err er
 	if point.Turn == 0 {
 		point.Turn = kept.Turns
 	}
-	t, err := s.panel.Rerun(ctx, point, o.as)
+	t, err := s.parts.Rerun(ctx, point, o.as)
 	var difference *coordinator.Difference
 	if errors.As(err, &difference) {
 		err = errors.Join(err, showDifference(p.console.err, difference))

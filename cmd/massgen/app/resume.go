@@ -12,7 +12,7 @@ import (
 
 // resume finishes the turn that a process left.
 func (s *session) resume(ctx context.Context) error {
-	t, err := s.panel.Resume(ctx, s.id)
+	t, err := s.panel.Continue(ctx, s.id)
 	var difference *coordinator.Difference
 	switch {
 	case errors.Is(err, sessions.ErrBusy): // another process came first
@@ -36,7 +36,7 @@ func (s *session) startOver(ctx context.Context) error {
 	if left == nil {
 		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", oneLine(s.id))
 	}
-	question, err := s.panel.Abandon(ctx, s.id)
+	question, err := s.parts.Abandon(ctx, s.id)
 	if err != nil {
 		return fmt.Errorf("--fresh: %w", err)
 	}

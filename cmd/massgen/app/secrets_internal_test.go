@@ -60,7 +60,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			agent := coordinator.Agent{ID: "agent1", Backend: s.record.Wrap(panics{}), Tools: tools}
-			if s.panel.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
+			if s.parts.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.once(t.Context(), "question"); err == nil {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
@@ -30,7 +31,8 @@ type session struct {
 	log     *slog.Logger
 	config  *configs.Config
 	store   *store.Store
-	panel   *panels.Panel
+	panel   *massgen.Panel
+	parts   *panels.Panel          // what the panel is made of
 	record  *debugbackend.Recorder // nil when nobody wants to see inputs
 	// engine plays the turns, over connection; both are nil for turns that are played here.
 	engine     *elsewhere
@@ -108,10 +110,11 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	if s.panel, err = panels.Open(ctx, s.settings(world)); err != nil {
+	if s.panel, err = massgen.Load(ctx, config.File, settled(s.settings(world))); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	s.notices = append(s.notices, s.panel.Notices...)
+	s.parts = s.panel.Opened()
+	s.notices = append(s.notices, s.parts.Notices...)
 	if err = s.load(ctx); err == nil {
 		err = s.checkContinue(ctx)
 	}
@@ -120,6 +123,11 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	s.introduce()
 	return s, nil
+}
+
+// settled is the option by which the program says all that a panel is made of.
+func settled(s panels.Settings) massgen.Option {
+	return func(of *panels.Settings) { *of = s }
 }
 
 // settings are those of the session's panel.
@@ -216,7 +224,7 @@ func (s *session) introduce() {
 	if dir := s.options.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
 		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
 	}
-	if s.panel.IsDemo() {
+	if s.parts.IsDemo() {
 		notice := "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
 		s.notices = append(s.notices, notice)
 		s.console.say("massgen: %s", notice)
@@ -227,7 +235,7 @@ func (s *session) introduce() {
 	if !s.display() {
 		return
 	}
-	s.console.say("%s", s.console.paint(faint, "panel: "+s.panel.Names(s.config)))
+	s.console.say("%s", s.console.paint(faint, "panel: "+s.parts.Names(s.config)))
 	if s.turns > 0 {
 		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", oneLine(s.id), count(s.turns, "turn"))))
 	}
@@ -256,7 +264,7 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 	if s.engine != nil {
 		s.engine.interrupts = signals
 	}
-	t, err := s.panel.Start(ctx, s.id, question)
+	t, err := s.panel.Ask(ctx, s.id, question)
 	if errors.Is(err, errQuit) {
 		return coordinator.Result{}, err
 	}

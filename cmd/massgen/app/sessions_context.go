@@ -106,7 +106,7 @@ func (p *program) lookAtAgents(ctx context.Context, store *store.Store, shown *s
 		return err
 	}
 	defer func() { err = errors.Join(err, panel.Close()) }()
-	previews, err := panel.Preview(ctx, shown.ID, shown.link)
+	previews, err := panel.Opened().Preview(ctx, shown.ID, shown.link)
 	if err != nil {
 		return err
 	}

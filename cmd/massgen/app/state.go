@@ -23,11 +23,11 @@ func (p *program) statePath() (string, error) {
 	case o.stateDir != "":
 		return filepath.Join(o.stateDir, store.File), nil
 	}
-	path, err := store.Path(p.env.Lookup)
-	if err != nil {
-		return "", fmt.Errorf("%w: --state-dir names a folder", err)
+	dir := store.Dir(p.env.Lookup)
+	if dir == "" {
+		return "", fmt.Errorf("%w: --state-dir names a folder", store.ErrNoHome)
 	}
-	return path, nil
+	return filepath.Join(dir, store.File), nil
 }
 
 // isPath tells a file from an id: it has a folder in it, or the ending of a file.

@@ -21,7 +21,7 @@ const (
 // setTopic shows, sets or forgets what the conversation is about.
 func (s *session) setTopic(text string) error {
 	ctx := context.Background()
-	state, err := s.panel.Sidecalls.Topic(ctx, s.id)
+	state, err := s.parts.Sidecalls.Topic(ctx, s.id)
 	if err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
@@ -52,13 +52,13 @@ func (s *session) setTopic(text string) error {
 		state.Set(t)
 		said = printable(t.String())
 	}
-	if err := s.panel.Sidecalls.SetTopic(ctx, s.id, state); err != nil {
+	if err := s.parts.Sidecalls.SetTopic(ctx, s.id, state); err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
 	s.console.say("%s", said)
 	if next != "" {
 		s.next = next
-		s.panel.Sidecalls.Confirm(s.id, next)
+		s.parts.Sidecalls.Confirm(s.id, next)
 	}
 	return nil
 }
