@@ -30,11 +30,13 @@ import (
 
 // What a panel's turns are made of.
 type (
-	// Turn is one question and its answer.
+	// Turn is one question and its answer. Its methods Events, Wait, Note, Pause, Resume and
+	// Cancel may be called by several goroutines.
 	Turn = coordinator.Turn
 	// Event is something that happens in a turn.
 	Event = coordinator.Event
-	// Result is how a turn ended, in the form of massgen --json.
+	// Result is how a turn ended, in the form of massgen --json. Its Status is completed,
+	// no_consensus, timeout, budget, interrupted or failed, its Answer that of the winner.
 	Result = coordinator.Result
 )
 

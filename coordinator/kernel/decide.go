@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Status is how a turn ended.
-type Status string
+// Status is how a turn ended, in the word that results have for it.
+type Status = string
 
 // The statuses of a result (DESIGN §8).
 const (

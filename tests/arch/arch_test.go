@@ -30,6 +30,7 @@ var rules = map[string]func(*tree) []string{
 	"docs":       checkDocs,
 	"interfaces": checkInterfaces,
 	"channels":   checkChannels,
+	"exports":    checkExports,
 	"names":      checkNames,
 	"skips":      checkSkips,
 	"todo":       checkToDo,

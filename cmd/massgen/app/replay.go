@@ -181,7 +181,7 @@ func replayedLine(r coordinator.Replayed) string {
 	case r.Status == "":
 		line += "; it is not finished: " + unfinishedCalls(r.Unfinished)
 	case r.Winner == "":
-		line += "; " + string(r.Status)
+		line += "; " + r.Status
 	default:
 		line += fmt.Sprintf("; %s, by %s", r.Status, r.Winner)
 	}

@@ -278,9 +278,9 @@ func (s shownSession) state(t shownTurn) string {
 	case s.Interrupted != nil && s.Interrupted.Number == t.Number:
 		return "not finished" // "interrupted" is one that an interrupt has ended
 	case t.Winner != "":
-		return string(t.Status) + ", by " + t.Winner
+		return t.Status + ", by " + t.Winner
 	}
-	return string(t.Status)
+	return t.Status
 }
 
 func (p *program) showUsage(ctx context.Context, store *store.Store, words []string) error {

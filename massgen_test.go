@@ -1,0 +1,226 @@
+package massgen_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/sessions"
+)
+
+// caller is a model that calls a tool once, with arguments, and then answers with the result.
+func caller(t *testing.T, tool, arguments string) *backendtest.Server {
+	return backendtest.NewServer(t, func(c backendtest.Call) backendtest.Reply {
+		messages := c.Messages()
+		for _, part := range messages[len(messages)-1].Parts {
+			if result, ok := part.(backends.ToolResult); ok {
+				return backendtest.Reply{Text: "It " + result.Content}
+			}
+		}
+		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: tool, Arguments: arguments}}}
+	})
+}
+
+// echo is a model that answers with the words of its input's last message, each time with the
+// number of messages.
+func echo(t *testing.T) *backendtest.Server {
+	return backendtest.NewServer(t, func(c backendtest.Call) backendtest.Reply {
+		var said []string
+		for _, m := range c.Messages() {
+			said = append(said, m.Text())
+		}
+		return backendtest.Reply{Text: strings.Join(said, " / ")}
+	})
+}
+
+func load(t *testing.T, config string, opts ...massgen.Option) *massgen.Panel {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "panel.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return made(t)(massgen.Load(t.Context(), file, opts...))
+}
+
+// made closes a panel with its test.
+func made(t *testing.T) func(*massgen.Panel, error) *massgen.Panel {
+	return func(p *massgen.Panel, err error) *massgen.Panel {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return p
+	}
+}
+
+func ask(t *testing.T, p *massgen.Panel, session, question string) massgen.Result {
+	t.Helper()
+	turn, err := p.Ask(t.Context(), session, question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := turn.Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestLoadedAgentsUseTheirMCPServer(t *testing.T) {
+	model := caller(t, "mcp__prices__price", `{"source":"the sun"}`)
+	p := load(t, `
+agent: {id: ada, backend: {type: chatcompletion, model: m, base_url: "`+model.BaseURL+`"}}
+mcp_servers: {prices: {command: "${PRICES_SERVER}", args: [prices-server]}}
+`, massgen.WithStateDir(t.TempDir()))
+	r := ask(t, p, "", "What does the sun cost?")
+	var status, answer string = r.Status, r.Answer // as in --json
+	if status != "completed" || answer != "It the sun costs 4 cents" || r.SessionID != sessions.Default {
+		t.Errorf("session %s: %s: %s", r.SessionID, status, answer)
+	}
+	if len(r.ToolCalls) != 1 || r.ToolCalls[0].State != "ran" {
+		t.Errorf("tool calls %+v", r.ToolCalls)
+	}
+}
+
+func TestLoadKeepsSessionsWhereTheProgramDoes(t *testing.T) {
+	model := echo(t)
+	config := `agent: {id: ada, backend: {type: chatcompletion, model: m, base_url: "` + model.BaseURL + `"}}`
+	id := sessions.NewID()
+	first := load(t, config)
+	ask(t, first, id, "one")
+	second := load(t, config)
+	if r := ask(t, second, id, "two"); r.Turn != 2 || r.Answer != "one / one / two" {
+		t.Errorf("turn %d is told %q", r.Turn, r.Answer)
+	}
+	if _, err := os.Stat(filepath.Join(os.Getenv("XDG_STATE_HOME"), "massgen", "sessions.db")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewKeepsSessionsInMemory(t *testing.T) {
+	model := echo(t)
+	members := []massgen.Agent{{ID: "ada", Model: "m", BaseURL: model.BaseURL, SystemMessage: "Be brief."}}
+	p := made(t)(massgen.New(t.Context(), members))
+	ask(t, p, "", "one")
+	if r := ask(t, p, "", "two"); r.Turn != 2 || r.Answer != "Be brief. / one / Be brief. / one / two" {
+		t.Errorf("turn %d is told %q", r.Turn, r.Answer)
+	}
+	other := made(t)(massgen.New(t.Context(), members))
+	if r := ask(t, other, "", "three"); r.Turn != 1 || r.Answer != "Be brief. / three" {
+		t.Errorf("another panel's turn %d is told %q", r.Turn, r.Answer)
+	}
+}
+
+func TestNewSaysWhatIsWrongWithAgents(t *testing.T) {
+	for want, members := range map[string][]massgen.Agent{
+		"agent 2 has no ID":       {{ID: "ada", Provider: "demo"}, {Provider: "demo"}},
+		"type demos is not known": {{ID: "ada", Provider: "demos"}},
+	} {
+		if _, err := massgen.New(t.Context(), members); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestOptionsOfAStoreAndARecorder(t *testing.T) {
+	model, kept := echo(t), sessions.NewMemory()
+	recorder := debugbackend.NewRecorder(debugbackend.Options{Keep: 10})
+	members := []massgen.Agent{{ID: "ada", Model: "m", BaseURL: model.BaseURL, APIKey: "sk-canary-0123456789"}}
+	p := made(t)(massgen.New(t.Context(), members, massgen.WithStore(kept), massgen.WithRecorder(recorder)))
+	ask(t, p, "s", "is it sk-canary-0123456789?")
+	turns, err := kept.Turns(t.Context(), "s", 0)
+	if err != nil || len(turns) != 1 || turns[0].Question != "is it ***?" {
+		t.Errorf("%+v, %v: a key is to be masked", turns, err)
+	}
+	if n := len(recorder.Calls()); n != 1 {
+		t.Errorf("%d calls were recorded", n)
+	}
+}
+
+func TestOptionsOfToolsAndApproval(t *testing.T) {
+	model := caller(t, "price", `{"source":"wind"}`)
+	price, err := agents.NewTool("price", "Returns a price.", func(_ context.Context, args priceOf) (string, error) {
+		return "knows the price of " + args.Source, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := `
+agent: {id: ada, backend: {type: chatcompletion, model: m, base_url: "` + model.BaseURL + `"}}
+permissions: {rules: [{action: ask, tool: price}]}
+`
+	var asked []massgen.Approval
+	approve := func(_ context.Context, call massgen.Approval) (bool, error) {
+		asked = append(asked, call)
+		return true, nil
+	}
+	dir := massgen.WithStateDir(t.TempDir())
+	p := load(t, config, dir, massgen.WithTools(price), massgen.WithApproval(approve))
+	if r := ask(t, p, "", "?"); r.Answer != "It knows the price of wind" || len(asked) != 1 || asked[0].Tool != "price" {
+		t.Errorf("%q after the questions %+v", r.Answer, asked)
+	}
+	p = load(t, config, dir, massgen.WithTools(price)) // nobody can be asked
+	if r := ask(t, p, "", "?"); len(r.ToolCalls) != 1 || r.ToolCalls[0].State != "denied" {
+		t.Errorf("the call was not denied: %+v", r.ToolCalls)
+	}
+}
+
+func TestOptionOfRules(t *testing.T) {
+	members := []massgen.Agent{{ID: "ada", Provider: "demo"}, {ID: "bob", Provider: "demo"}}
+	p := made(t)(massgen.New(t.Context(), members, massgen.WithRules(func(r *massgen.Rules) { r.MaxNewAnswersPerAgent = 1 })))
+	if r := ask(t, p, "", "?"); r.Rounds != 2 {
+		t.Errorf("%d rounds, where nobody may answer twice", r.Rounds)
+	}
+}
+
+// TestTurnOfAPanel is followed, added to and ended while it runs.
+func TestTurnOfAPanel(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	model := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply {
+		once.Do(func() { close(begun) })
+		<-release
+		return backendtest.Reply{Text: "late"}
+	})
+	t.Cleanup(func() { close(release) }) // before the server waits for its calls
+	p := made(t)(massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Model: "m", BaseURL: model.BaseURL}}))
+	turn, err := p.Ask(t.Context(), "", "?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	for _, err := range []error{turn.Note(t.Context(), "in euros"), turn.Pause(t.Context()), turn.Resume(t.Context())} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	turn.Cancel()
+	events := 0
+	for range turn.Events(t.Context()) {
+		events++
+	}
+	r, err := turn.Wait(t.Context())
+	if err != nil || r.Status != "interrupted" || len(r.Notes) != 1 || events == 0 {
+		t.Errorf("%s with the notes %+v after %d events, %v", r.Status, r.Notes, events, err)
+	}
+}
+
+func TestWarningsOfAConfig(t *testing.T) {
+	p := load(t, "agent: {id: ada, backend: {type: demo, exclude_tools: [nothing]}}\n", massgen.WithStateDir(t.TempDir()))
+	if w := p.Warnings(); len(w) != 1 || !strings.Contains(w[0], "it has no tool nothing") {
+		t.Errorf("warnings %q", w)
+	}
+}
