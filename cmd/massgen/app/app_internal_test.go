@@ -132,7 +132,7 @@ func TestResetKeepsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := s.id
-	if err := s.command("/reset"); err != nil {
+	if err := (&dialogue{s: s}).command("/reset"); err != nil {
 		t.Fatal(err)
 	}
 	journal, err := s.store.Journal(t.Context(), id, 1)
@@ -166,7 +166,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{sidecalls.MetaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.moveTo(s.id); err != nil || s.turns != 1 {
+	if err := (&dialogue{s: s}).moveTo(s.id); err != nil || s.turns != 1 {
 		t.Errorf("the session after %d turns, %v", s.turns, err)
 	}
 	if state, err := s.parts.Sidecalls.Topic(t.Context(), s.id); err != nil || state.Current != nil {

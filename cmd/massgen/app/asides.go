@@ -28,7 +28,7 @@ func (s *session) tellTopic(state topic.State) {
 // pendingTopic says of a topic that waits what goes over to it: where no command can be
 // typed, another question.
 func (s *session) pendingTopic(p topic.Pending) string {
-	if !s.given {
+	if !s.term.given {
 		return pendingText(p)
 	}
 	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
@@ -66,8 +66,8 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 			if interrupted {
 				return
 			}
-			interrupted, s.cut = true, time.Now()
-			s.terminated = s.terminated || signal == syscall.SIGTERM
+			interrupted, s.term.cut = true, time.Now()
+			s.term.terminated = s.term.terminated || signal == syscall.SIGTERM
 			t.Cancel()
 		case ev, more := <-events:
 			if !more {

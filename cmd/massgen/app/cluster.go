@@ -148,13 +148,14 @@ func (p *program) connect(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("--temporal-address: %w", err)
 	}
-	s.engine, s.connection = &elsewhere{Engine: engine}, connection
+	s.engine = &elsewhere{Engine: engine, connection: connection}
 	return nil
 }
 
 // elsewhere is an engine that a person may not want to wait for.
 type elsewhere struct {
 	coordinator.Engine
+	connection io.Closer
 	interrupts <-chan os.Signal // of the question that is asked
 }
 

@@ -12,15 +12,15 @@ import (
 
 // status shows the session as it is in the store now, where another process may have
 // gone on with it.
-func (s *session) status(string) error {
+func (d *dialogue) status(string) error {
 	ctx := context.Background()
-	kept, err := s.store.Session(ctx, s.id)
+	kept, err := d.s.store.Session(ctx, d.s.id)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/status: %w", err)
 	}
 	state := "ready"
 	if err == nil {
-		last, left, err := lastTurn(ctx, s.store, s.id)
+		last, left, err := lastTurn(ctx, d.s.store, d.s.id)
 		switch {
 		case err != nil:
 			return fmt.Errorf("/status: %w", err)
@@ -30,8 +30,8 @@ func (s *session) status(string) error {
 			state = fmt.Sprintf("turn %d is running, in another process: %s", last.Number, quoted(last.Question))
 		}
 	}
-	rows := [][]string{{"session", s.id}, {"panel", s.parts.Names(s.config)}, {"state", state}}
-	topic, err := s.parts.Sidecalls.Topic(ctx, s.id)
+	rows := [][]string{{"session", d.s.id}, {"panel", d.s.parts.Names(d.s.config)}, {"state", state}}
+	topic, err := d.s.parts.Sidecalls.Topic(ctx, d.s.id)
 	if err != nil {
 		return fmt.Errorf("/status: %w", err)
 	}
@@ -43,36 +43,36 @@ func (s *session) status(string) error {
 	}
 	tokens := kept.Usage
 	tokens.CostUSD = nil // it has a row of its own
-	s.show(append(rows,
+	d.show(append(rows,
 		[]string{"turns", strconv.Itoa(kept.Turns)}, []string{"messages", strconv.Itoa(kept.Messages)},
-		[]string{"usage", usage(turn.Usage(tokens))}, []string{"cost", cost(kept.Usage)}, []string{"kept", s.kept()}))
+		[]string{"usage", usage(turn.Usage(tokens))}, []string{"cost", cost(kept.Usage)}, []string{"kept", d.kept()}))
 	return nil
 }
 
 // kept says where the session is kept.
-func (s *session) kept() string {
-	if !s.store.Lasts() {
+func (d *dialogue) kept() string {
+	if !d.s.store.Lasts() {
 		return "in memory, for this run only"
 	}
-	return "in " + s.store.Path()
+	return "in " + d.s.store.Path()
 }
 
 // show writes rows as columns says.
-func (s *session) show(rows [][]string) { s.console.write(columns(rows)) }
+func (d *dialogue) show(rows [][]string) { d.s.console.write(columns(rows)) }
 
 // showContext shows how each agent stands to what its model can read.
-func (s *session) showContext(string) error {
+func (d *dialogue) showContext(string) error {
 	ctx := context.Background()
-	turns, err := s.store.Turns(ctx, s.id, 0)
+	turns, err := d.s.store.Turns(ctx, d.s.id, 0)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/context: %w", err)
 	}
-	previews, err := s.parts.Preview(ctx, s.id, newestLink(turns))
+	previews, err := d.s.parts.Preview(ctx, d.s.id, newestLink(turns))
 	if err != nil {
 		return fmt.Errorf("/context: %w", err)
 	}
-	s.show(contextTable(shownAgents(previews)))
-	s.console.say("Counted is the first input of the next turn, without its question.")
+	d.show(contextTable(shownAgents(previews)))
+	d.s.console.say("Counted is the first input of the next turn, without its question.")
 	return nil
 }
 
@@ -80,16 +80,16 @@ func (s *session) showContext(string) error {
 const mostTurns = 20
 
 // showUsage shows what the last turns have cost, and the session.
-func (s *session) showUsage(string) error {
+func (d *dialogue) showUsage(string) error {
 	ctx := context.Background()
-	kept, err := s.store.Session(ctx, s.id)
+	kept, err := d.s.store.Session(ctx, d.s.id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return errors.New("/usage: there is none yet: ask a question first")
 	}
 	if err != nil {
 		return fmt.Errorf("/usage: %w", err)
 	}
-	turns, err := s.store.Turns(ctx, s.id, mostTurns)
+	turns, err := d.s.store.Turns(ctx, d.s.id, mostTurns)
 	if err != nil {
 		return fmt.Errorf("/usage: %w", err)
 	}
@@ -99,9 +99,9 @@ func (s *session) showUsage(string) error {
 			rows = append(rows, usageRow(strconv.Itoa(t.Number), t.Usage))
 		}
 	}
-	s.show(append(rows, usageRow("all", kept.Usage)))
+	d.show(append(rows, usageRow("all", kept.Usage)))
 	if kept.ParentTurn > 0 {
-		s.console.say("The turns up to %d were paid for in %s.", kept.ParentTurn, oneLine(kept.Parent))
+		d.s.console.say("The turns up to %d were paid for in %s.", kept.ParentTurn, oneLine(kept.Parent))
 	}
 	return nil
 }

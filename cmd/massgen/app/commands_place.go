@@ -13,68 +13,68 @@ import (
 const mostRecent = 10
 
 // listSessions lists those that were used last.
-func (s *session) listSessions(string) error {
-	list, err := s.store.List(context.Background(), sessions.Filter{Limit: mostRecent})
+func (d *dialogue) listSessions(string) error {
+	list, err := d.s.store.List(context.Background(), sessions.Filter{Limit: mostRecent})
 	if err != nil {
 		return fmt.Errorf("/sessions: %w", err)
 	}
 	if len(list) == 0 {
-		s.console.say("There is no session yet: a question begins this one, %s.", oneLine(s.id))
+		d.s.console.say("There is no session yet: a question begins this one, %s.", oneLine(d.s.id))
 		return nil
 	}
-	s.show(sessionTable(list))
-	s.console.say("This one is %s. /session ID goes on with another; massgen sessions list has all.", oneLine(s.id))
+	d.show(sessionTable(list))
+	d.s.console.say("This one is %s. /session ID goes on with another; massgen sessions list has all.", oneLine(d.s.id))
 	return nil
 }
 
 // goOnWith makes another session that is kept the one that is talked in.
-func (s *session) goOnWith(id string) error {
+func (d *dialogue) goOnWith(id string) error {
 	if id == "" {
 		return errors.New("/session: say which: /session ID; /sessions lists them")
 	}
-	if _, err := sessionOf(context.Background(), s.store, id); err != nil {
+	if _, err := sessionOf(context.Background(), d.s.store, id); err != nil {
 		return fmt.Errorf("/session: %w", err)
 	}
-	if err := s.moveTo(id); err != nil {
+	if err := d.moveTo(id); err != nil {
 		return fmt.Errorf("/session: %w", err)
 	}
-	s.console.say("This goes on with %s, after %s.", oneLine(id), count(s.turns, "turn"))
-	s.tellUnended()
+	d.s.console.say("This goes on with %s, after %s.", oneLine(id), count(d.s.turns, "turn"))
+	d.s.tellUnended()
 	return nil
 }
 
 // moveTo makes another session the one that is talked in, or leaves all as it is.
-func (s *session) moveTo(id string) error {
-	before := s.place
-	s.place = place{id: id}
-	err := s.load(context.Background())
+func (d *dialogue) moveTo(id string) error {
+	before := d.s.place
+	d.s.place = place{id: id}
+	err := d.s.load(context.Background())
 	if err != nil {
-		s.place = before
+		d.s.place = before
 	}
 	return err
 }
 
 // begin leaves the session as it is and begins another.
-func (s *session) begin(string) error {
-	left := s.id
-	_, err := s.store.Session(context.Background(), left)
+func (d *dialogue) begin(string) error {
+	left := d.s.id
+	_, err := d.s.store.Session(context.Background(), left)
 	empty := errors.Is(err, sessions.ErrNoSession)
 	if err != nil && !empty {
 		return fmt.Errorf("/new: %w", err)
 	}
-	s.place = place{id: sessions.NewID()}
+	d.s.place = place{id: sessions.NewID()}
 	back := ""
 	if !empty {
 		back = fmt.Sprintf(" /session %s goes back.", oneLine(left))
 	}
-	s.console.say("A new session begins: %s.%s", s.id, back)
+	d.s.console.say("A new session begins: %s.%s", d.s.id, back)
 	return nil
 }
 
 // branch makes a copy of the session and goes on in that.
-func (s *session) branch(word string) error {
+func (d *dialogue) branch(word string) error {
 	ctx := context.Background()
-	last, err := lastEnded(ctx, s.store, s.id)
+	last, err := lastEnded(ctx, d.s.store, d.s.id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return errors.New("/branch: there is no turn yet: ask a question first")
 	}
@@ -87,14 +87,14 @@ func (s *session) branch(word string) error {
 			return fmt.Errorf("/branch: %q is no turn to go on after: it is a number from 1 to %d", shortened(word, 40), last)
 		}
 	}
-	from := s.id
-	made, err := s.store.Branch(ctx, from, after, sessions.NewID())
+	from := d.s.id
+	made, err := d.s.store.Branch(ctx, from, after, sessions.NewID())
 	if err == nil {
-		err = s.moveTo(made.ID)
+		err = d.moveTo(made.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("/branch: %w", err)
 	}
-	s.console.say("This goes on in %s, a copy of %s after turn %d. /session %s goes back.", made.ID, oneLine(from), after, oneLine(from))
+	d.s.console.say("This goes on in %s, a copy of %s after turn %d. /session %s goes back.", made.ID, oneLine(from), after, oneLine(from))
 	return nil
 }

@@ -41,7 +41,7 @@ func whileRunning(line string) (command, text string) {
 // The lines of a pipe are for the prompt.
 func (d *desk) attend() {
 	d.lines = nil
-	if in := d.s.in; in != nil && in.isTyped && !d.s.given {
+	if in := d.term.in; in != nil && in.isTyped && !d.term.given {
 		d.lines = in.lines
 	}
 }
@@ -54,9 +54,9 @@ func (d *desk) hear(l inputLine) {
 	case l.err == nil && command != "":
 		d.pass(command, text)
 	case errors.Is(l.err, cutLine{}):
-		d.s.console.warn(l.err.Error())
+		d.term.console.warn(l.err.Error())
 	case l.err == nil, errors.Is(l.err, errTooLong):
-		d.s.ahead = append(d.s.ahead, l)
+		d.term.ahead = append(d.term.ahead, l)
 	default:
 		d.lines = nil
 	}
@@ -81,26 +81,14 @@ func (d *desk) pass(command, text string) {
 			err = d.turn.Resume(d.ctx)
 		}
 		if err != nil {
-			d.s.console.warn(fmt.Sprintf("%s: %v", command, err))
+			d.term.console.warn(fmt.Sprintf("%s: %v", command, err))
 		}
 	})
 }
 
-// nextAhead returns a line that was typed before the prompt was there.
-func (s *session) nextAhead() (l inputLine, ok bool) {
-	if len(s.ahead) == 0 {
-		return l, false
-	}
-	l, s.ahead = s.ahead[0], s.ahead[1:]
-	if l.err == nil {
-		s.console.say("%s%s", prompt, oneLine(l.text))
-	}
-	return l, true
-}
-
 // notRunning is a command at the prompt that is for a turn which runs.
-func notRunning(command string) func(*session, string) error {
-	return func(*session, string) error {
+func notRunning(command string) func(*dialogue, string) error {
+	return func(*dialogue, string) error {
 		return fmt.Errorf("%s: no turn is running: type it while one is", command)
 	}
 }

@@ -15,44 +15,9 @@ import (
 	"github.com/massgen/massgen/coordinator"
 )
 
-// canAsk says whether a person is there: one who sees the question and can answer it.
-func (s *session) canAsk() bool {
-	return !s.options.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
-}
-
-// question is a tool call that a person is asked about, until ctx is done.
-type question struct {
-	ctx    context.Context
-	call   coordinator.Approval
-	answer chan<- word
-}
-
-// word is a person's answer, or why there is none.
-type word struct {
-	allow bool
-	err   error
-}
-
-// approve is coordinator.Options.Approve: it leaves the question to whoever watches the
-// turn, who has the keyboard.
-func (s *session) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
-	answer := make(chan word, 1)
-	select {
-	case s.questions <- question{ctx, call, answer}:
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-	select {
-	case w := <-answer:
-		return w.allow, w.err
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-}
-
 // desk is where a person is asked. One goroutine owns it, that which watches a turn.
 type desk struct {
-	s *session
+	term *terminal
 	// asked is the question that waits for an answer, nil if none does, and gone is closed
 	// when nobody wants the answer any more. Only lines that came since then answer it.
 	asked *question
@@ -72,30 +37,30 @@ func (d *desk) questions() <-chan question {
 	if d.asked != nil {
 		return nil
 	}
-	return d.s.questions
+	return d.term.questions
 }
 
 // put asks a person. What they have typed before they see the question is no answer.
 func (d *desk) put(q question) {
-	d.s.ahead = nil
-	arguments := oneLine(middleCut(d.s.console.secrets.Redact(legible(q.call.Arguments)), mostAsked))
-	d.s.console.write(questionText(oneLine(q.call.Agent), oneLine(q.call.Tool), arguments, because(q.call.Why)))
+	d.term.ahead = nil
+	arguments := oneLine(middleCut(d.term.console.secrets.Redact(legible(q.call.Arguments)), mostAsked))
+	d.term.console.write(questionText(oneLine(q.call.Agent), oneLine(q.call.Tool), arguments, because(q.call.Why)))
 	d.asked, d.gone = &q, q.ctx.Done()
 	d.listen()
 }
 
 // listen says what can be answered, and begins to wait for it.
 func (d *desk) listen() {
-	in := d.s.keyboard()
+	in := d.term.keyboard()
 	if err := in.drop(); err != nil {
-		d.s.console.warn(fmt.Sprintf("ask about a tool call: drop what was typed before: %v", err))
+		d.term.console.warn(fmt.Sprintf("ask about a tool call: drop what was typed before: %v", err))
 		d.asked.answer <- word{err: err}
 		d.leave()
 		return
 	}
 	d.since = time.Now()
 	d.lines = in.lines
-	d.s.console.say("allow it? y: yes; anything else: no")
+	d.term.console.say("allow it? y: yes; anything else: no")
 	in.prompt()
 }
 
@@ -167,7 +132,7 @@ func (d *desk) take(l inputLine) {
 	command, text := whileRunning(l.text)
 	switch {
 	case cut:
-		d.s.console.warn(l.err.Error())
+		d.term.console.warn(l.err.Error())
 	case command != "" && !early:
 		d.pass(command, text)
 	}
@@ -184,21 +149,4 @@ func (d *desk) take(l inputLine) {
 func (d *desk) leave() {
 	d.asked, d.gone = nil, nil
 	d.attend()
-}
-
-// keyboard is where the session's lines come from. A question alone on the command line
-// has none before somebody is asked.
-func (s *session) keyboard() *keyboard {
-	if s.in == nil {
-		s.in = s.openKeyboard()
-	}
-	return s.in
-}
-
-// closeKeyboard lets go of it.
-func (s *session) closeKeyboard() {
-	if s.in != nil {
-		s.in.close()
-		s.in = nil
-	}
 }

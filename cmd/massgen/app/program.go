@@ -102,7 +102,7 @@ func (p *program) converse(ctx context.Context) error {
 		if p.options.goOn {
 			s.console.say("massgen: no turn of session %s was interrupted; massgen sessions show %s has what was answered", oneLine(s.id), shellWord(s.id))
 		}
-		err = s.interact(ctx)
+		err = (&dialogue{s: s}).interact(ctx)
 	}
 	if closeErr := s.close(); err == nil && closeErr != nil {
 		return exitError{ExitFailed, closeErr}

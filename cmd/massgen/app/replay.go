@@ -257,6 +257,6 @@ func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err er
 		return fmt.Errorf("replay: %w", err)
 	}
 	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, oneLine(kept.ID), point.Round, oneLine(o.as))
-	result, err := s.watchTurn(ctx, t, s.watch.take())
+	result, err := s.watchTurn(ctx, t, s.term.watch.take())
 	return s.finish(result, err)
 }

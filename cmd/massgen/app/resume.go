@@ -26,7 +26,7 @@ func (s *session) resume(ctx context.Context) error {
 	if s.display() {
 		s.console.say("turn %d goes on: %s", t.Number(), quoted(t.Question()))
 	}
-	result, err := s.watchTurn(ctx, t, s.watch.take())
+	result, err := s.watchTurn(ctx, t, s.term.watch.take())
 	return s.finish(result, err)
 }
 
@@ -44,7 +44,7 @@ func (s *session) startOver(ctx context.Context) error {
 	if s.display() {
 		s.console.say("turn %d is left without an answer, and its question asked anew: %s", left.Number, quoted(question))
 	}
-	result, err := s.ask(ctx, question, s.watch.take())
+	result, err := s.ask(ctx, question, s.term.watch.take())
 	return s.finish(result, err)
 }
 

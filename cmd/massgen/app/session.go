@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"syscall"
@@ -26,7 +25,7 @@ type session struct {
 	place
 	console console
 	env     Env
-	watch   *watch
+	term    terminal
 	options options
 	log     *slog.Logger
 	config  *configs.Config
@@ -34,23 +33,9 @@ type session struct {
 	panel   *massgen.Panel
 	parts   *panels.Panel          // what the panel is made of
 	record  *debugbackend.Recorder // nil when nobody wants to see inputs
-	// engine plays the turns, over connection; both are nil for turns that are played here.
-	engine     *elsewhere
-	connection io.Closer
-	notices    []string // what every result is to be read with
-
-	// questions are the tool calls that a person is asked about, and in is where they
-	// type, nil before it is needed.
-	questions chan question
-	in        *keyboard
-	ahead     []inputLine // typed while a turn ran
-	// turn is the last one, as long as something may follow its answer, next a question
-	// that a command asks.
-	turn       *coordinator.Turn
-	next       string
-	given      bool      // the one question of the command line is asked
-	cut        time.Time // when the last turn ended, if an interrupt ended it
-	terminated bool      // the system has asked the program to end
+	engine  *elsewhere             // nil for turns that are played here
+	notices []string               // what every result is to be read with
+	turn    *coordinator.Turn      // the last one, as long as something may follow its answer
 }
 
 // place is where a conversation is: in which session, and what of that is known.
@@ -86,8 +71,10 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		return nil, err
 	}
 	s := &session{
-		console: p.console, env: p.env, watch: p.watch, options: p.options, log: p.log, config: config,
-		questions: make(chan question),
+		console: p.console, env: p.env, options: p.options, log: p.log, config: config,
+		term: terminal{
+			console: p.console, env: p.env, watch: p.watch, automation: p.options.automation, questions: make(chan question),
+		},
 	}
 	if keep || p.options.dumpInputs != "" {
 		s.record = debugbackend.NewRecorder(debugbackend.Options{
@@ -134,7 +121,7 @@ func settled(s panels.Settings) massgen.Option {
 func (s *session) settings(world providers.World) panels.Settings {
 	settings := panels.Settings{
 		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Record: s.record, Log: s.log,
-		Override: s.options.budget, Asks: s.canAsk(), Listener: panels.Listener{Warn: s.console.warn},
+		Override: s.options.budget, Asks: s.term.canAsk(), Listener: panels.Listener{Warn: s.console.warn},
 	}
 	if s.engine != nil {
 		settings.Engine = s.engine
@@ -144,7 +131,7 @@ func (s *session) settings(world providers.World) panels.Settings {
 		return settings
 	}
 	if settings.Asks {
-		settings.Approve = s.approve
+		settings.Approve = s.term.approve
 	}
 	settings.Waiting, settings.TopicChanged, settings.Remembered = s.tellWaiting, s.tellTopic, s.tellFacts
 	return settings
@@ -298,7 +285,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		cut <- struct{}{}
 		t.Cancel()
 	}
-	person := desk{s: s, ctx: ctx, turn: t}
+	person := desk{term: &s.term, ctx: ctx, turn: t}
 	person.attend()
 	for {
 		select {
@@ -311,9 +298,9 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		case <-shown:
 			person.notes.Wait()
 			r, err := t.Wait(ctx)
-			s.cut = time.Time{}
+			s.term.cut = time.Time{}
 			if interrupted {
-				s.cut = time.Now()
+				s.term.cut = time.Now()
 			}
 			s.hideReasons(r)
 			s.turn = t
@@ -324,7 +311,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			if interrupted {
 				return coordinator.Result{}, errQuit
 			}
-			s.terminated = signal == syscall.SIGTERM
+			s.term.terminated = signal == syscall.SIGTERM
 			cutShort()
 		}
 	}
@@ -346,14 +333,14 @@ func (s *session) once(ctx context.Context, question string) error {
 		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
 			left.Number, oneLine(s.id), quoted(left.Question), shellWord(s.id))
 	}
-	s.given = true
-	result, err := s.ask(ctx, question, s.watch.take())
+	s.term.given = true
+	result, err := s.ask(ctx, question, s.term.watch.take())
 	return s.finish(result, err)
 }
 
 // finish delivers what a turn came to, and returns what the program ends with.
 func (s *session) finish(result coordinator.Result, err error) error {
-	s.watch.give(s.deafUntil())
+	s.term.watch.give(s.term.deafUntil())
 	switch {
 	case errors.Is(err, errQuit):
 		return exitError{code: ExitInterrupted}
@@ -361,8 +348,8 @@ func (s *session) finish(result coordinator.Result, err error) error {
 		return exitError{ExitFailed, err}
 	}
 	code, err := s.deliver(result)
-	s.settle(context.Background(), s.watch.take())
-	s.watch.give(time.Time{})
+	s.settle(context.Background(), s.term.watch.take())
+	s.term.watch.give(time.Time{})
 	if code == ExitCompleted && err == nil {
 		return nil
 	}
@@ -381,10 +368,10 @@ func (s *session) close() error {
 
 // closeAll ends what the session has opened.
 func (s *session) closeAll() error {
-	s.closeKeyboard()
+	s.term.closeKeyboard()
 	var err error
-	if s.connection != nil {
-		err = s.connection.Close()
+	if s.engine != nil {
+		err = s.engine.connection.Close()
 	}
 	if s.panel != nil {
 		err = errors.Join(err, s.panel.Close())

@@ -19,16 +19,16 @@ const (
 )
 
 // setTopic shows, sets or forgets what the conversation is about.
-func (s *session) setTopic(text string) error {
+func (d *dialogue) setTopic(text string) error {
 	ctx := context.Background()
-	state, err := s.parts.Sidecalls.Topic(ctx, s.id)
+	state, err := d.s.parts.Sidecalls.Topic(ctx, d.s.id)
 	if err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
 	var next, said string
 	switch text {
 	case "":
-		s.showTopic(state)
+		d.showTopic(state)
 		return nil
 	case topicYes, topicNo:
 		if state.Pending == nil {
@@ -45,32 +45,32 @@ func (s *session) setTopic(text string) error {
 		state.Clear()
 		said = "There is no topic any more."
 	default:
-		t, err := parseTopic(s.console.secrets.Redact(text))
+		t, err := parseTopic(d.s.console.secrets.Redact(text))
 		if err != nil {
 			return fmt.Errorf("/topic: %w: %s", err, topicUsage)
 		}
 		state.Set(t)
 		said = printable(t.String())
 	}
-	if err := s.parts.Sidecalls.SetTopic(ctx, s.id, state); err != nil {
+	if err := d.s.parts.Sidecalls.SetTopic(ctx, d.s.id, state); err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
-	s.console.say("%s", said)
+	d.s.console.say("%s", said)
 	if next != "" {
-		s.next = next
-		s.parts.Sidecalls.Confirm(s.id, next)
+		d.next = next
+		d.s.parts.Sidecalls.Confirm(d.s.id, next)
 	}
 	return nil
 }
 
-func (s *session) showTopic(state topic.State) {
+func (d *dialogue) showTopic(state topic.State) {
 	if state.Current == nil {
-		s.console.say("There is no topic: %s.", topicUsage)
+		d.s.console.say("There is no topic: %s.", topicUsage)
 	} else {
-		s.console.say("%s", printable(state.Current.String()))
+		d.s.console.say("%s", printable(state.Current.String()))
 	}
 	if p := state.Pending; p != nil {
-		s.console.say("%s", pendingText(*p))
+		d.s.console.say("%s", pendingText(*p))
 	}
 }
 

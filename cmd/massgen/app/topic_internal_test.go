@@ -17,10 +17,10 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for turn := 1; turn <= 2; turn++ { // at first there is no session to keep it in
-		if err := s.setTopic("Tyburn"); err != nil {
+		if err := (&dialogue{s: s}).setTopic("Tyburn"); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.setTopic(strings.Repeat("x", 1<<16)); err == nil || !strings.Contains(err.Error(), "the most is 65536") {
+		if err := (&dialogue{s: s}).setTopic(strings.Repeat("x", 1<<16)); err == nil || !strings.Contains(err.Error(), "the most is 65536") {
 			t.Errorf("turn %d: %v", turn, err)
 		}
 		tooLong := topic.State{Current: &topic.Topic{Name: "Newgate"}, Pending: &topic.Pending{Question: strings.Repeat("x", 1<<16)}}
@@ -50,7 +50,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 		if talks[i], err = p.openSession(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
-		if err := talks[i].setTopic("Tyburn"); err != nil {
+		if err := (&dialogue{s: talks[i]}).setTopic("Tyburn"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := talks[i].ask(t.Context(), "question", nil); err != nil {
@@ -60,7 +60,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 	if err := talks[1].parts.Sidecalls.SetTopic(t.Context(), talks[1].id, topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := talks[0].setTopic(topicYes); err != nil {
+	if err := (&dialogue{s: talks[0]}).setTopic(topicYes); err != nil {
 		t.Error(err)
 	}
 	if _, err := talks[1].ask(t.Context(), "question", nil); err != nil {

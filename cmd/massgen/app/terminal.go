@@ -1,0 +1,141 @@
+package app
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/massgen/massgen/coordinator"
+)
+
+// terminal is where a person sits: what they type, what they are asked, and how they
+// interrupt.
+type terminal struct {
+	console    console
+	env        Env
+	watch      *watch
+	automation bool // nobody is there
+	// questions are the tool calls that a person is asked about, and in is where they
+	// type, nil before it is needed.
+	questions  chan question
+	in         *keyboard
+	ahead      []inputLine // typed while a turn ran
+	given      bool        // the one question of the command line is asked
+	cut        time.Time   // when the last turn ended, if an interrupt ended it
+	terminated bool        // the system has asked the program to end
+}
+
+// keyboard is where lines come from. A question alone on the command line
+// has none before somebody is asked.
+func (t *terminal) keyboard() *keyboard {
+	if t.in == nil {
+		t.in = t.openKeyboard()
+	}
+	return t.in
+}
+
+// closeKeyboard lets go of it.
+func (t *terminal) closeKeyboard() {
+	if t.in != nil {
+		t.in.close()
+		t.in = nil
+	}
+}
+
+// openKeyboard begins to read the program's standard input.
+func (t *terminal) openKeyboard() *keyboard {
+	if k, ok := openEditor(t.env, t.console); ok {
+		return k
+	}
+	k := readLines(t.env.Stdin, isTerminal(t.env.Stdin))
+	if k.isTyped {
+		k.prompt = func() { t.console.write(prompt) }
+		k.drop = func() error { return flushTyped(t.env.Stdin.(*os.File)) }
+	}
+	return k
+}
+
+// hurry is how soon after an interrupted turn an interrupt is still meant for it.
+const hurry = time.Second
+
+// deafUntil is until when an interrupt is meant for the last turn, if one ended that.
+func (t *terminal) deafUntil() time.Time { return t.cut.Add(hurry + t.env.Slack) }
+
+// nextLine waits for a line. An interrupt is answered with a hint, and the next
+// one is errQuit.
+func (t *terminal) nextLine(in *keyboard, signals <-chan os.Signal) (string, error) {
+	if l, ok := t.nextAhead(); ok {
+		return l.text, l.err
+	}
+	in.prompt()
+	interrupted := false
+	for {
+		select {
+		case l := <-in.lines:
+			return l.text, l.err
+		case signal := <-signals:
+			if signal == syscall.SIGTERM {
+				return "", errQuit
+			}
+			if key, isKey := signal.(keyInterrupt); isKey && key.fresh {
+				interrupted = false
+			}
+		}
+		if time.Now().Before(t.deafUntil()) {
+			continue
+		}
+		if interrupted {
+			return "", errQuit
+		}
+		interrupted = true
+		t.console.say("massgen: interrupt again, or /quit, to leave")
+	}
+}
+
+// nextAhead returns a line that was typed before the prompt was there.
+func (t *terminal) nextAhead() (l inputLine, ok bool) {
+	if len(t.ahead) == 0 {
+		return l, false
+	}
+	l, t.ahead = t.ahead[0], t.ahead[1:]
+	if l.err == nil {
+		t.console.say("%s%s", prompt, oneLine(l.text))
+	}
+	return l, true
+}
+
+// canAsk says whether a person is there: one who sees the question and can answer it.
+func (t *terminal) canAsk() bool {
+	return !t.automation && isTerminal(t.env.Stdin) && isTerminal(t.env.Stderr)
+}
+
+// question is a tool call that a person is asked about, until ctx is done.
+type question struct {
+	ctx    context.Context
+	call   coordinator.Approval
+	answer chan<- word
+}
+
+// word is a person's answer, or why there is none.
+type word struct {
+	allow bool
+	err   error
+}
+
+// approve is coordinator.Options.Approve: it leaves the question to whoever watches the
+// turn, who has the keyboard.
+func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
+	answer := make(chan word, 1)
+	select {
+	case t.questions <- question{ctx, call, answer}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	select {
+	case w := <-answer:
+		return w.allow, w.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
