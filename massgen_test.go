@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,9 +87,8 @@ agent: {id: ada, backend: {type: chatcompletion, model: m, base_url: "`+model.Ba
 mcp_servers: {prices: {command: "${PRICES_SERVER}", args: [prices-server]}}
 `, massgen.WithStateDir(t.TempDir()))
 	r := ask(t, p, "", "What does the sun cost?")
-	var status, answer string = r.Status, r.Answer // as in --json
-	if status != "completed" || answer != "It the sun costs 4 cents" || r.SessionID != sessions.Default {
-		t.Errorf("session %s: %s: %s", r.SessionID, status, answer)
+	if said := []string{r.Status, r.Answer}; !slices.Equal(said, []string{"completed", "It the sun costs 4 cents"}) || r.SessionID != sessions.Default {
+		t.Errorf("session %s: %s: %s", r.SessionID, r.Status, r.Answer)
 	}
 	if len(r.ToolCalls) != 1 || r.ToolCalls[0].State != "ran" {
 		t.Errorf("tool calls %+v", r.ToolCalls)

@@ -31,7 +31,7 @@ type (
 // WithApproval asks f whether a tool call may run that the config's permissions leave to a
 // person. It is called for one call at a time in a turn.
 func WithApproval(f func(ctx context.Context, call Approval) (bool, error)) Option {
-	return func(s *panels.Settings) { s.Asks, s.Approve = true, f }
+	return func(s *panels.Settings) { s.Approve = f }
 }
 
 // WithLogger logs the steps of turns, and warnings; without it nothing is logged.

@@ -183,7 +183,7 @@ func (e *engine) deliver(err error) {
 		}
 	}
 	t.err = err
-	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
+	t.events.add(Event{Kind: Ended, Text: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	close(t.done)
 	e.refuseNotes()
 }

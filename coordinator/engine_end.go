@@ -26,7 +26,7 @@ func (e *engine) end(err error) []machine.Aside {
 		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
 	}
 	t.err = err
-	t.events.add(Event{Kind: Ended, Text: string(t.result.Status), Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
+	t.events.add(Event{Kind: Ended, Text: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
 	close(t.done)
 	return following
 }

@@ -80,7 +80,7 @@ func TestOverrideGivesARerunMore(t *testing.T) {
 		for calls, want := range map[int]kernel.Status{3: kernel.Budget, 6: kernel.Completed} {
 			s := service(rand.New(rand.NewPCG(1, 3)))
 			p := orderlyPanel(t, s, store, func(o *Options) { o.Override.Turn.Calls = &calls })
-			turn, err := p.Rerun(t.Context(), Point{Session: "s", Turn: 1, Round: 2}, string(want))
+			turn, err := p.Rerun(t.Context(), Point{Session: "s", Turn: 1, Round: 2}, want)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,11 +44,11 @@ type Settings struct {
 	Rules []func(*kernel.Config)
 	// Override is what a person says of the budget of a turn that is gone on with.
 	Override budget.Budget
-	// Engine plays the turns in other processes; nil plays them here.
-	Engine coordinator.Engine
-	// Asks says that a person may be asked about calls of tools, by Approve or, if that is
-	// nil, where somebody watches the turn.
-	Asks    bool
+	// Engine plays the turns in other processes; nil plays them here. ForOthers says that
+	// this is such a process, whose turns others watch: they are asked about calls of tools.
+	Engine    coordinator.Engine
+	ForOthers bool
+	// Approve asks a person about calls of tools; nil where nobody is there.
 	Approve func(ctx context.Context, call coordinator.Approval) (bool, error)
 	// OnlyLooks opens no tools: nobody is asked, a panel is checked or looked at.
 	OnlyLooks bool
@@ -113,7 +113,7 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 		return err
 	}
 	p.addSidecalls(s, models, &opts)
-	if err := toolbox.Permit(&opts, s.Config, s.Asks); err != nil {
+	if err := toolbox.Permit(&opts, s.Config, s.ForOthers || s.Approve != nil); err != nil {
 		return err
 	}
 	if s.Engine == nil && !s.OnlyLooks {
@@ -164,7 +164,7 @@ func (p *Panel) addSidecalls(s Settings, models providers.Sidecalls, opts *coord
 	}
 	p.Sidecalls = sidecalls.New(sidecalls.Settings{
 		Store: s.Store, SystemMessages: messages, Redact: s.Secrets.Redact, Log: s.Log, Warn: s.Warn,
-		TopicChanged: s.TopicChanged, Remembered: s.Remembered, Elsewhere: s.Engine != nil,
+		TopicChanged: s.TopicChanged, Remembered: s.Remembered, Elsewhere: s.Engine != nil, ForOthers: s.ForOthers,
 	})
 	p.Sidecalls.AddTo(opts, models)
 }

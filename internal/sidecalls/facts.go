@@ -74,9 +74,9 @@ func (k *Keeper) Remember(ctx context.Context, id, text string) error {
 	return err
 }
 
-func (k *Keeper) tellFacts(kept []byte) error {
+func (k *Keeper) tellFacts(_ string, kept []byte) error {
 	found, err := decodeFacts(kept)
-	if err == nil {
+	if err == nil && k.Remembered != nil {
 		k.Remembered(found)
 	}
 	return err

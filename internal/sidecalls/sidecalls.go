@@ -26,12 +26,12 @@ type Settings struct {
 	Log            *slog.Logger
 	// Warn is told what goes wrong without ending a turn.
 	Warn func(text string)
-	// TopicChanged and Remembered are told what a call has come to, where somebody watches
-	// the turn; nil where nobody does.
+	// TopicChanged and Remembered are told what a call has come to; they may be nil.
 	TopicChanged func(state topic.State)
 	Remembered   func(facts []string)
-	// Elsewhere says that another process plays the turns, and keeps what calls come to.
-	Elsewhere bool
+	// Elsewhere says that another process plays the turns, and keeps what calls come to;
+	// ForOthers that this one is such a process, and that others watch.
+	Elsewhere, ForOthers bool
 }
 
 // Keeper keeps the topics of sessions, and what is remembered of users. It is safe for
@@ -74,21 +74,19 @@ func helper(m *providers.Sidecall) coordinator.Helper {
 
 // keeping stores what a call has come to where the turn is played, and tells of it where
 // somebody watches it.
-func (k *Keeper) keeping(store func(ctx context.Context, id string, kept []byte) error, tell func(kept []byte) error) func(context.Context, string, []byte) error {
-	watched := k.TopicChanged != nil
+func (k *Keeper) keeping(store func(ctx context.Context, id string, kept []byte) error, tell func(id string, kept []byte) error) func(context.Context, string, []byte) error {
 	return func(ctx context.Context, id string, kept []byte) error {
+		var err error
 		if !k.Elsewhere {
-			if err := store(ctx, id, kept); err != nil {
-				if !watched { // the result is told by who watches
-					k.Warn(fmt.Sprintf("session %s: %v", plain.Line(id), err))
-				}
-				return err
-			}
+			err = store(ctx, id, kept)
 		}
-		if watched {
-			return tell(kept)
+		switch {
+		case err != nil && k.ForOthers: // whoever watches does not hear of it
+			k.Warn(fmt.Sprintf("session %s: %v", plain.Line(id), err))
+		case err == nil && !k.ForOthers:
+			err = tell(id, kept)
 		}
-		return nil
+		return err
 	}
 }
 

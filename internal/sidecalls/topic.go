@@ -193,21 +193,34 @@ func changedTopic(state topic.State, change contextbuild.TopicChange, asked stri
 	return state, question
 }
 
-// storeTopic makes the state that readTopic came to the session's.
+// storeTopic makes the state that readTopic came to the session's. For others, whoever
+// watches keeps it until the session is in the store.
 func (k *Keeper) storeTopic(ctx context.Context, id string, kept []byte) error {
+	state, err := decodeTopic(kept)
+	if err == nil {
+		err = k.SetTopic(ctx, id, state)
+	}
+	if k.ForOthers {
+		k.Forget(id)
+	}
+	return err
+}
+
+// tellTopic tells of a state that was stored, here or by the process that plays the turn.
+func (k *Keeper) tellTopic(id string, kept []byte) error {
 	state, err := decodeTopic(kept)
 	if err != nil {
 		return err
 	}
-	return k.SetTopic(ctx, id, state)
-}
-
-func (k *Keeper) tellTopic(kept []byte) error {
-	state, err := decodeTopic(kept)
-	if err == nil {
+	if k.Elsewhere {
+		k.mu.Lock()
+		k.unkept[id] = state
+		k.mu.Unlock()
+	}
+	if k.TopicChanged != nil {
 		k.TopicChanged(state)
 	}
-	return err
+	return nil
 }
 
 func decodeTopic(kept []byte) (state topic.State, err error) {

@@ -109,7 +109,7 @@ func (o *owner) mine(w *sqlstore.Tx, id string, turn int) sqlstore.Running {
 		SELECT sessions.id, turns.id, status FROM sessions
 		LEFT JOIN turns ON session = sessions.id AND number = $2
 		WHERE name = $1`, []any{id, turn}, &r.Session, &kept, &status)
-	r.Turn, r.Committed = kept.Int64, kept.Valid && status.String != string(sessions.Running)
+	r.Turn, r.Committed = kept.Int64, kept.Valid && status.String != sessions.Running
 	return r
 }
 

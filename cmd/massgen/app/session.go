@@ -121,16 +121,15 @@ func settled(s panels.Settings) massgen.Option {
 func (s *session) settings(world providers.World) panels.Settings {
 	settings := panels.Settings{
 		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Record: s.record, Log: s.log,
-		Override: s.options.budget, Asks: s.term.canAsk(), Listener: panels.Listener{Warn: s.console.warn},
+		Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
 	}
 	if s.engine != nil {
 		settings.Engine = s.engine
 	}
-	if s.options.worker { // whoever watches a turn is asked, and told
-		settings.Asks = true
+	if s.options.worker {
 		return settings
 	}
-	if settings.Asks {
+	if s.term.canAsk() {
 		settings.Approve = s.term.approve
 	}
 	settings.Waiting, settings.TopicChanged, settings.Remembered = s.tellWaiting, s.tellTopic, s.tellFacts
