@@ -171,6 +171,9 @@ func (p *Panel) Warnings() []string {
 	return slices.Clone(p.warnings)
 }
 
+// Recorder has the panel's model calls, nil without WithRecorder.
+func (p *Panel) Recorder() *Recorder { return p.opened.Record }
+
 // Opened is what the panel is made of, for the programs of this module: they show and change
 // more of it than a Go program needs.
 func (p *Panel) Opened() *panels.Panel { return p.opened }

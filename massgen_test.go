@@ -13,7 +13,6 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -136,17 +135,20 @@ func TestNewSaysWhatIsWrongWithAgents(t *testing.T) {
 }
 
 func TestOptionsOfAStoreAndARecorder(t *testing.T) {
-	model, kept := echo(t), sessions.NewMemory()
-	recorder := debugbackend.NewRecorder(debugbackend.Options{Keep: 10})
+	model, kept, dir := echo(t), sessions.NewMemory(), t.TempDir()
 	members := []massgen.Agent{{ID: "ada", Model: "m", BaseURL: model.BaseURL, APIKey: "sk-canary-0123456789"}}
-	p := made(t)(massgen.New(t.Context(), members, massgen.WithStore(kept), massgen.WithRecorder(recorder)))
+	p := made(t)(massgen.New(t.Context(), members, massgen.WithStore(kept), massgen.WithRecorder(massgen.RecorderOptions{Dir: dir})))
 	ask(t, p, "s", "is it sk-canary-0123456789?")
 	turns, err := kept.Turns(t.Context(), "s", 0)
 	if err != nil || len(turns) != 1 || turns[0].Question != "is it ***?" {
 		t.Errorf("%+v, %v: a key is to be masked", turns, err)
 	}
-	if n := len(recorder.Calls()); n != 1 {
+	if n := len(p.Recorder().Calls()); n != 1 {
 		t.Errorf("%d calls were recorded", n)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "turn-001", "ada", "call-001.json"))
+	if err != nil || !strings.Contains(string(text), "is it ***?") || strings.Contains(string(text), "canary") {
+		t.Errorf("%v, and the call is written as %s", err, text)
 	}
 }
 

@@ -19,9 +19,11 @@ type Option func(*panels.Settings)
 type (
 	// Approval is a tool call that a person is asked about.
 	Approval = coordinator.Approval
-	// Recorder keeps model calls exactly as they were sent; debugbackend.NewRecorder makes
-	// one.
+	// Recorder keeps model calls exactly as they were sent.
 	Recorder = debugbackend.Recorder
+	// RecorderOptions name the folder that a Recorder writes to, and how many calls it keeps
+	// in memory.
+	RecorderOptions = debugbackend.Options
 	// Rules are those of coordination.
 	Rules = kernel.Config
 	// Store keeps sessions; sessions.NewMemory makes one, and sqlite.Open opens one.
@@ -37,8 +39,9 @@ func WithApproval(f func(ctx context.Context, call Approval) (bool, error)) Opti
 // WithLogger logs the steps of turns, and warnings; without it nothing is logged.
 func WithLogger(l *slog.Logger) Option { return func(s *panels.Settings) { s.Log = l } }
 
-// WithRecorder has a recorder keep every model call.
-func WithRecorder(r *Recorder) Option { return func(s *panels.Settings) { s.Record = r } }
+// WithRecorder has Panel.Recorder keep every model call, without the keys that the panel
+// knows.
+func WithRecorder(o RecorderOptions) Option { return func(s *panels.Settings) { s.Record = &o } }
 
 // WithRules has f change the rules of the config, or the default ones.
 func WithRules(f func(*Rules)) Option {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
 )
 
@@ -36,4 +37,21 @@ func limits(c *configs.Config) machine.Limits {
 		l.MaxOverlap = int(math.Round(share * 1000))
 	}
 	return l
+}
+
+// participants are the ids of the agents by the names that models know them by.
+// An agent alone has no other name.
+func participants(c *configs.Config) map[string]string {
+	if len(c.Agents) == 1 {
+		return nil
+	}
+	ids := make([]string, len(c.Agents))
+	for i, a := range c.Agents {
+		ids[i] = a.ID
+	}
+	byName := map[string]string{}
+	for id, name := range contextbuild.Anonymous(ids) {
+		byName[name] = id
+	}
+	return byName
 }

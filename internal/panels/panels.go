@@ -32,8 +32,9 @@ type Settings struct {
 	Store    *store.Store
 	StateDir string
 	Secrets  *configs.Secrets
-	// Record keeps every model call; nil keeps none.
-	Record *debugbackend.Recorder
+	// Record says how every model call is recorded; nil records none. Redact and
+	// Participants are filled in.
+	Record *debugbackend.Options
 	Log    *slog.Logger
 	// Given are tools in Go that agents have beside those of the config, by agent; nil for
 	// none.
@@ -73,6 +74,8 @@ type Panel struct {
 	Models []providers.Model
 	// Sidecalls keep the sessions' topics and what is remembered of their users.
 	Sidecalls *sidecalls.Keeper
+	// Record has the model calls; nil if none are recorded.
+	Record *debugbackend.Recorder
 	// Notices are what every result is to be read with.
 	Notices []string
 
@@ -83,13 +86,19 @@ type Panel struct {
 // Open connects a panel. It calls no model, and has an error with a line for each reason
 // why agents cannot be connected. The store stays the caller's.
 func Open(ctx context.Context, s Settings) (*Panel, error) {
-	resolver, err := providers.New(providers.Settings{
-		World: s.World, Config: s.Config, Record: s.Record, Log: s.Log, Secrets: s.Secrets, Shared: s.Store.Limiter,
+	p := &Panel{}
+	if s.Record != nil {
+		options := *s.Record
+		options.Redact, options.Participants = s.Secrets.Redact, participants(s.Config)
+		p.Record = debugbackend.NewRecorder(options)
+	}
+	var err error
+	p.resolver, err = providers.New(providers.Settings{
+		World: s.World, Config: s.Config, Record: p.Record, Log: s.Log, Secrets: s.Secrets, Shared: s.Store.Limiter,
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := &Panel{resolver: resolver}
 	if err := p.open(ctx, s); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

@@ -106,7 +106,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			}
 			before = total
 			want := turn.Usage{CostUSD: new(float64)} // the demo is free
-			for _, c := range s.record.Calls() {
+			for _, c := range s.parts.Record.Calls() {
 				want.Calls++
 				want.InputTokens += c.Response.Usage.InputTokens
 				want.OutputTokens += c.Response.Usage.OutputTokens
@@ -142,8 +142,8 @@ func TestResetKeepsNothing(t *testing.T) {
 	if _, err := s.store.Session(t.Context(), id); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("the old session: %v", err)
 	}
-	if diff := cmp.Diff(place{id: id}, s.place, cmp.AllowUnexported(place{})); diff != "" || len(s.record.Calls()) > 0 {
-		t.Errorf("kept: %d calls, and (-want +got)\n%s", len(s.record.Calls()), diff)
+	if diff := cmp.Diff(place{id: id}, s.place, cmp.AllowUnexported(place{})); diff != "" || len(s.parts.Record.Calls()) > 0 {
+		t.Errorf("kept: %d calls, and (-want +got)\n%s", len(s.parts.Record.Calls()), diff)
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)

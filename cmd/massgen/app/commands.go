@@ -102,7 +102,7 @@ func (d *dialogue) answers(string) error {
 }
 
 func (d *dialogue) inputs(agent string) error {
-	calls := slices.DeleteFunc(d.s.record.Calls(), func(c debugbackend.Call) bool { return c.Request.Key.Session != d.s.id })
+	calls := slices.DeleteFunc(d.s.parts.Record.Calls(), func(c debugbackend.Call) bool { return c.Request.Key.Session != d.s.id })
 	if len(calls) == 0 && d.s.turns > 0 {
 		return errors.New("/inputs: no turn has begun since massgen was started; --dump-inputs DIR keeps the inputs of a run")
 	}
@@ -136,7 +136,7 @@ func (d *dialogue) reset(string) error {
 	if err != nil {
 		return fmt.Errorf("/reset: %w", err)
 	}
-	d.s.record.Forget(d.s.id)
+	d.s.parts.Record.Forget(d.s.id)
 	d.s.parts.Sidecalls.Forget(d.s.id)
 	d.s.place = place{id: d.s.id}
 	d.s.console.say("The conversation is forgotten.")

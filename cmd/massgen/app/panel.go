@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/providers"
 )
 
@@ -70,23 +69,6 @@ func (p *program) world() (providers.World, error) {
 	world, err := providers.NewWorld(p.env.Lookup)
 	world.LocalServers, world.Slack = p.env.LocalServers, p.env.Slack
 	return world, err
-}
-
-// participants are the ids of the agents by the names that models know them by.
-// An agent alone has no other name.
-func participants(c *configs.Config) map[string]string {
-	if len(c.Agents) == 1 {
-		return nil
-	}
-	ids := make([]string, len(c.Agents))
-	for i, a := range c.Agents {
-		ids[i] = a.ID
-	}
-	byName := map[string]string{}
-	for id, name := range contextbuild.Anonymous(ids) {
-		byName[name] = id
-	}
-	return byName
 }
 
 // checkOutputFile proves, before anything is paid for, that the file can be

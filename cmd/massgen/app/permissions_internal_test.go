@@ -61,7 +61,7 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
 	s := &session{config: &configs.Config{}}
 	s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
-	if settings := s.settings(providers.World{}); settings.Approve != nil || settings.ForOthers {
+	if settings := s.settings(providers.World{}, false); settings.Approve != nil || settings.ForOthers {
 		t.Error("somebody is asked")
 	}
 }

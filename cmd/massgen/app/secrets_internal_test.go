@@ -59,7 +59,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agent := coordinator.Agent{ID: "agent1", Backend: s.record.Wrap(panics{}), Tools: tools}
+			agent := coordinator.Agent{ID: "agent1", Backend: s.parts.Record.Wrap(panics{}), Tools: tools}
 			if s.parts.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
 				t.Fatal(err)
 			}

@@ -31,11 +31,10 @@ type session struct {
 	config  *configs.Config
 	store   *store.Store
 	panel   *massgen.Panel
-	parts   *panels.Panel          // what the panel is made of
-	record  *debugbackend.Recorder // nil when nobody wants to see inputs
-	engine  *elsewhere             // nil for turns that are played here
-	notices []string               // what every result is to be read with
-	turn    *coordinator.Turn      // the last one, as long as something may follow its answer
+	parts   *panels.Panel     // what the panel is made of
+	engine  *elsewhere        // nil for turns that are played here
+	notices []string          // what every result is to be read with
+	turn    *coordinator.Turn // the last one, as long as something may follow its answer
 }
 
 // place is where a conversation is: in which session, and what of that is known.
@@ -76,12 +75,6 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 			console: p.console, env: p.env, watch: p.watch, automation: p.options.automation, questions: make(chan question),
 		},
 	}
-	if keep || p.options.dumpInputs != "" {
-		s.record = debugbackend.NewRecorder(debugbackend.Options{
-			Dir: p.options.dumpInputs, Redact: p.console.secrets.Redact, Keep: keptCalls,
-			Participants: participants(config),
-		})
-	}
 	world.HideKeys(p.console.secrets)
 	var notice string
 	if s.store, notice, err = p.storeToAsk(ctx); err != nil {
@@ -97,7 +90,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	if s.panel, err = massgen.Load(ctx, config.File, settled(s.settings(world))); err != nil {
+	if s.panel, err = massgen.Load(ctx, config.File, settled(s.settings(world, keep))); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	s.parts = s.panel.Opened()
@@ -117,11 +110,14 @@ func settled(s panels.Settings) massgen.Option {
 	return func(of *panels.Settings) { *of = s }
 }
 
-// settings are those of the session's panel.
-func (s *session) settings(world providers.World) panels.Settings {
+// settings are those of the session's panel. With keep, inputs are kept.
+func (s *session) settings(world providers.World, keep bool) panels.Settings {
 	settings := panels.Settings{
-		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Record: s.record, Log: s.log,
+		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Log: s.log,
 		Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
+	}
+	if dir := s.options.dumpInputs; keep || dir != "" {
+		settings.Record = &debugbackend.Options{Dir: dir, Keep: keptCalls}
 	}
 	if s.engine != nil {
 		settings.Engine = s.engine
@@ -357,8 +353,8 @@ func (s *session) finish(result coordinator.Result, err error) error {
 
 // close ends the connections, and tells if inputs could not be written.
 func (s *session) close() error {
-	if s.record != nil {
-		if err := s.record.Err(); err != nil {
+	if s.parts.Record != nil {
+		if err := s.parts.Record.Err(); err != nil {
 			s.console.warn(err.Error())
 		}
 	}
