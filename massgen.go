@@ -148,6 +148,9 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 	if p.opened, err = panels.Open(ctx, s); err != nil {
 		return nil, errors.Join(err, p.closeStore())
 	}
+	if p.opened.IsDemo() {
+		p.warnings = append(p.warnings, panels.DemoNotice)
+	}
 	return p, nil
 }
 

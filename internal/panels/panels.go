@@ -130,6 +130,9 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 			return err
 		}
 	}
+	if p.IsDemo() {
+		p.Notices = append(p.Notices, DemoNotice)
+	}
 	p.Panel, err = coordinator.New(opts)
 	return err
 }
@@ -197,7 +200,11 @@ func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Opt
 	return nil
 }
 
-// IsDemo says whether the answers are canned because nothing else is here.
+// DemoNotice says why answers are canned.
+const DemoNotice = "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
+
+// IsDemo says whether the answers are canned because nothing else is here. DemoNotice is one
+// of the notices then.
 func (p *Panel) IsDemo() bool { return p.resolver.IsDemo() }
 
 // Close ends the agents' tools and connections.

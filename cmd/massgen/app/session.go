@@ -207,9 +207,7 @@ func (s *session) introduce() {
 		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
 	}
 	if s.parts.IsDemo() {
-		notice := "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
-		s.notices = append(s.notices, notice)
-		s.console.say("massgen: %s", notice)
+		s.console.say("massgen: %s", panels.DemoNotice)
 	}
 	if !s.options.goOn {
 		s.tellUnended()
