@@ -56,7 +56,7 @@ func TestErrorsOfServicesNameTheCure(t *testing.T) {
 		"is the model m right, and base_url http://host/v1?":                {Kind: backends.KindBadRequest, Status: 404},
 	} {
 		e.Message = "message"
-		if err := adviseOn(provider{}, c, "", &e); !strings.HasSuffix(err.Error(), ": message: "+want) {
+		if err := withHint(provider{}, c, "", &e); !strings.HasSuffix(err.Error(), ": message: "+want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

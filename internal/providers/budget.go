@@ -35,7 +35,7 @@ func (r *Resolver) checkPrice(provider, model string) error {
 }
 
 // most is what an attempt costs at most.
-func (s calling) most(provider string) func(backends.Request) backends.Cost {
+func (s pipeline) most(provider string) func(backends.Request) backends.Cost {
 	return func(req backends.Request) backends.Cost {
 		input := s.vocabularies.Counter(provider, req.Model).Request(req).Tokens
 		output := budgetedOutput

@@ -38,7 +38,7 @@ type Resolver struct {
 	log     *slog.Logger
 	secrets *configs.Secrets
 
-	calling
+	pipeline
 	open     map[connection]backends.Backend
 	adapters []backends.Backend
 	auto     *choice // made once, when the first agent asks for it
@@ -47,9 +47,9 @@ type Resolver struct {
 // New returns a Resolver for the agents of a config. The error is for prices that are
 // wrong.
 func New(s Settings) (*Resolver, error) {
-	calling, err := newCalling(s)
+	pipeline, err := newPipeline(s)
 	return &Resolver{
-		world: s.World, log: s.Log, secrets: s.Secrets, calling: calling, open: map[connection]backends.Backend{},
+		world: s.World, log: s.Log, secrets: s.Secrets, pipeline: pipeline, open: map[connection]backends.Backend{},
 	}, err
 }
 
@@ -290,7 +290,7 @@ func (r *Resolver) defaultModel(ctx context.Context, p provider, c connection) (
 	models, err := r.listModels(ctx, c)
 	switch {
 	case err != nil:
-		return "", adviseOn(p, c, "", err)
+		return "", withHint(p, c, "", err)
 	case len(models) == 0:
 		return "", fmt.Errorf("%s at %s lists no model: load one, or name it with model", p.title, shownURL(c.baseURL))
 	}
@@ -307,7 +307,7 @@ func (r *Resolver) connect(p provider, c connection, keyVar string) (backends.Ba
 	}
 	r.log.Debug("a backend is ready", "type", p.name, "base_url", shownURL(c.baseURL), "key", c.key != "")
 	r.adapters = append(r.adapters, b)
-	r.open[c] = r.wrap(c, advisedBackend{Backend: b, provider: p, connection: c, keyVar: keyVar})
+	r.open[c] = r.wrap(c, hintingBackend{Backend: b, provider: p, connection: c, keyVar: keyVar})
 	return r.open[c], nil
 }
 

@@ -106,7 +106,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			}
 			before = total
 			want := turn.Usage{CostUSD: new(float64)} // the demo is free
-			for _, c := range s.parts.Record.Calls() {
+			for _, c := range s.opened.Record.Calls() {
 				want.Calls++
 				want.InputTokens += c.Response.Usage.InputTokens
 				want.OutputTokens += c.Response.Usage.OutputTokens
@@ -142,8 +142,8 @@ func TestResetKeepsNothing(t *testing.T) {
 	if _, err := s.store.Session(t.Context(), id); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("the old session: %v", err)
 	}
-	if diff := cmp.Diff(place{id: id}, s.place, cmp.AllowUnexported(place{})); diff != "" || len(s.parts.Record.Calls()) > 0 {
-		t.Errorf("kept: %d calls, and (-want +got)\n%s", len(s.parts.Record.Calls()), diff)
+	if diff := cmp.Diff(conversation{id: id}, s.conversation, cmp.AllowUnexported(conversation{})); diff != "" || len(s.opened.Record.Calls()) > 0 {
+		t.Errorf("kept: %d calls, and (-want +got)\n%s", len(s.opened.Record.Calls()), diff)
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)
@@ -169,7 +169,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	if err := (&dialogue{s: s}).moveTo(s.id); err != nil || s.turns != 1 {
 		t.Errorf("the session after %d turns, %v", s.turns, err)
 	}
-	if state, err := s.parts.Sidecalls.Topic(t.Context(), s.id); err != nil || state.Current != nil {
+	if state, err := s.opened.Sidecalls.Topic(t.Context(), s.id); err != nil || state.Current != nil {
 		t.Errorf("the topic is %v, %v", state.Current, err)
 	}
 	if !strings.Contains(shown.String(), "warning: read the topic of session default: ") {

@@ -227,6 +227,6 @@ func (p *program) work(ctx context.Context) (err error) {
 		case <-working.Done():
 		}
 	}()
-	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.parts.Names(s.config))
-	return p.env.Cluster.Work(working, at, s.parts.Panel, p.console.secrets.Redact)
+	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.opened.Names(s.config))
+	return p.env.Cluster.Work(working, at, s.opened.Panel, p.console.secrets.Redact)
 }

@@ -102,7 +102,7 @@ func (d *dialogue) answers(string) error {
 }
 
 func (d *dialogue) inputs(agent string) error {
-	calls := slices.DeleteFunc(d.s.parts.Record.Calls(), func(c debugbackend.Call) bool { return c.Request.Key.Session != d.s.id })
+	calls := slices.DeleteFunc(d.s.opened.Record.Calls(), func(c debugbackend.Call) bool { return c.Request.Key.Session != d.s.id })
 	if len(calls) == 0 && d.s.turns > 0 {
 		return errors.New("/inputs: no turn has begun since massgen was started; --dump-inputs DIR keeps the inputs of a run")
 	}
@@ -114,7 +114,7 @@ func (d *dialogue) inputs(agent string) error {
 	}
 	calls = slices.DeleteFunc(calls, func(c debugbackend.Call) bool { return c.Request.Key.Agent != agent })
 	if len(calls) == 0 {
-		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, d.s.parts.Names(d.s.config))
+		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, d.s.opened.Names(d.s.config))
 	}
 	return debugbackend.Print(d.s.console.err, calls[len(calls)-1:])
 }
@@ -136,9 +136,9 @@ func (d *dialogue) reset(string) error {
 	if err != nil {
 		return fmt.Errorf("/reset: %w", err)
 	}
-	d.s.parts.Record.Forget(d.s.id)
-	d.s.parts.Sidecalls.Forget(d.s.id)
-	d.s.place = place{id: d.s.id}
+	d.s.opened.Record.Forget(d.s.id)
+	d.s.opened.Sidecalls.Forget(d.s.id)
+	d.s.conversation = conversation{id: d.s.id}
 	d.s.console.say("The conversation is forgotten.")
 	return nil
 }
@@ -148,7 +148,7 @@ func (d *dialogue) remember(text string) error {
 	if text == "" {
 		return errors.New("/remember: say what: /remember TEXT")
 	}
-	if err := d.s.parts.Sidecalls.Remember(context.Background(), d.s.id, text); err != nil {
+	if err := d.s.opened.Sidecalls.Remember(context.Background(), d.s.id, text); err != nil {
 		return fmt.Errorf("/remember: %w", err)
 	}
 	d.s.console.say("Remembered.")

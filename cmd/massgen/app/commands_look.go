@@ -30,8 +30,8 @@ func (d *dialogue) status(string) error {
 			state = fmt.Sprintf("turn %d is running, in another process: %s", last.Number, quoted(last.Question))
 		}
 	}
-	rows := [][]string{{"session", d.s.id}, {"panel", d.s.parts.Names(d.s.config)}, {"state", state}}
-	topic, err := d.s.parts.Sidecalls.Topic(ctx, d.s.id)
+	rows := [][]string{{"session", d.s.id}, {"panel", d.s.opened.Names(d.s.config)}, {"state", state}}
+	topic, err := d.s.opened.Sidecalls.Topic(ctx, d.s.id)
 	if err != nil {
 		return fmt.Errorf("/status: %w", err)
 	}
@@ -67,7 +67,7 @@ func (d *dialogue) showContext(string) error {
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/context: %w", err)
 	}
-	previews, err := d.s.parts.Preview(ctx, d.s.id, newestLink(turns))
+	previews, err := d.s.opened.Preview(ctx, d.s.id, newestLink(turns))
 	if err != nil {
 		return fmt.Errorf("/context: %w", err)
 	}

@@ -45,11 +45,11 @@ func (d *dialogue) goOnWith(id string) error {
 
 // moveTo makes another session the one that is talked in, or leaves all as it is.
 func (d *dialogue) moveTo(id string) error {
-	before := d.s.place
-	d.s.place = place{id: id}
+	before := d.s.conversation
+	d.s.conversation = conversation{id: id}
 	err := d.s.load(context.Background())
 	if err != nil {
-		d.s.place = before
+		d.s.conversation = before
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func (d *dialogue) begin(string) error {
 	if err != nil && !empty {
 		return fmt.Errorf("/new: %w", err)
 	}
-	d.s.place = place{id: sessions.NewID()}
+	d.s.conversation = conversation{id: sessions.NewID()}
 	back := ""
 	if !empty {
 		back = fmt.Sprintf(" /session %s goes back.", oneLine(left))

@@ -46,7 +46,7 @@ func TestOutOfTime(t *testing.T) {
 			other.ID = "b"
 			rules := kernel.Defaults()
 			rules.TurnLimit, rules.RoundGrace = s.config.Timeouts.Orchestrator, s.config.Timeouts.RoundGrace
-			s.parts.Panel, err = coordinator.New(coordinator.Options{
+			s.opened.Panel, err = coordinator.New(coordinator.Options{
 				Rules: rules, Store: s.store, Agents: []coordinator.Agent{agent, other},
 			})
 			if err != nil {

@@ -39,34 +39,34 @@ func whileRunning(line string) (command, text string) {
 // attend begins to take what a person types while the turn runs. A question alone on the
 // command line has no keyboard: what is typed then is for whatever comes after massgen.
 // The lines of a pipe are for the prompt.
-func (d *desk) attend() {
-	d.lines = nil
-	if in := d.term.in; in != nil && in.isTyped && !d.term.given {
-		d.lines = in.lines
+func (p *prompter) attend() {
+	p.lines = nil
+	if in := p.term.in; in != nil && in.isTyped && !p.term.given {
+		p.lines = in.lines
 	}
 }
 
 // hear takes a line that was typed while the turn runs: a note, or what is for the prompt.
 // After an error, and the end, nothing more is heard in this turn.
-func (d *desk) hear(l inputLine) {
+func (p *prompter) hear(l inputLine) {
 	command, text := whileRunning(l.text)
 	switch {
 	case l.err == nil && command != "":
-		d.pass(command, text)
+		p.pass(command, text)
 	case errors.Is(l.err, cutLine{}):
-		d.term.console.warn(l.err.Error())
+		p.term.console.warn(l.err.Error())
 	case l.err == nil, errors.Is(l.err, errTooLong):
-		d.term.ahead = append(d.term.ahead, l)
+		p.term.ahead = append(p.term.ahead, l)
 	default:
-		d.lines = nil
+		p.lines = nil
 	}
 }
 
 // pass passes a command on to the turn, after those that were typed before.
-func (d *desk) pass(command, text string) {
-	before, gone := d.lastNote, make(chan struct{})
-	d.lastNote = gone
-	d.notes.Go(func() {
+func (p *prompter) pass(command, text string) {
+	before, gone := p.lastNote, make(chan struct{})
+	p.lastNote = gone
+	p.notes.Go(func() {
 		defer close(gone)
 		if before != nil {
 			<-before
@@ -74,14 +74,14 @@ func (d *desk) pass(command, text string) {
 		var err error
 		switch command {
 		case noteCommand:
-			err = d.turn.Note(d.ctx, text)
+			err = p.turn.Note(p.ctx, text)
 		case pauseCommand:
-			err = d.turn.Pause(d.ctx)
+			err = p.turn.Pause(p.ctx)
 		case resumeCommand:
-			err = d.turn.Resume(d.ctx)
+			err = p.turn.Resume(p.ctx)
 		}
 		if err != nil {
-			d.term.console.warn(fmt.Sprintf("%s: %v", command, err))
+			p.term.console.warn(fmt.Sprintf("%s: %v", command, err))
 		}
 	})
 }

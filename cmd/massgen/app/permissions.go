@@ -15,12 +15,13 @@ import (
 	"github.com/massgen/massgen/coordinator"
 )
 
-// desk is where a person is asked. One goroutine owns it, that which watches a turn.
-type desk struct {
+// prompter asks a person about tool calls while a turn runs, and takes what they type. Only
+// the goroutine that watches the turn uses it.
+type prompter struct {
 	term *terminal
 	// asked is the question that waits for an answer, nil if none does, and gone is closed
 	// when nobody wants the answer any more. Only lines that came since then answer it.
-	asked *question
+	asked *request
 	since time.Time
 	gone  <-chan struct{}
 	// lines are those that a person types, nil while nobody listens.
@@ -32,35 +33,35 @@ type desk struct {
 	lastNote <-chan struct{} // closed when it has been passed on; nil for none
 }
 
-// questions are those that may be put now: one at a time.
-func (d *desk) questions() <-chan question {
-	if d.asked != nil {
+// requests are those that may be put now: one at a time.
+func (p *prompter) requests() <-chan request {
+	if p.asked != nil {
 		return nil
 	}
-	return d.term.questions
+	return p.term.requests
 }
 
 // put asks a person. What they have typed before they see the question is no answer.
-func (d *desk) put(q question) {
-	d.term.ahead = nil
-	arguments := oneLine(middleCut(d.term.console.secrets.Redact(legible(q.call.Arguments)), mostAsked))
-	d.term.console.write(questionText(oneLine(q.call.Agent), oneLine(q.call.Tool), arguments, because(q.call.Why)))
-	d.asked, d.gone = &q, q.ctx.Done()
-	d.listen()
+func (p *prompter) put(r request) {
+	p.term.ahead = nil
+	arguments := oneLine(middleCut(p.term.console.secrets.Redact(legible(r.call.Arguments)), mostAsked))
+	p.term.console.write(questionText(oneLine(r.call.Agent), oneLine(r.call.Tool), arguments, because(r.call.Why)))
+	p.asked, p.gone = &r, r.ctx.Done()
+	p.listen()
 }
 
 // listen says what can be answered, and begins to wait for it.
-func (d *desk) listen() {
-	in := d.term.keyboard()
+func (p *prompter) listen() {
+	in := p.term.keyboard()
 	if err := in.drop(); err != nil {
-		d.term.console.warn(fmt.Sprintf("ask about a tool call: drop what was typed before: %v", err))
-		d.asked.answer <- word{err: err}
-		d.leave()
+		p.term.console.warn(fmt.Sprintf("ask about a tool call: drop what was typed before: %v", err))
+		p.asked.answer <- decision{err: err}
+		p.leave()
 		return
 	}
-	d.since = time.Now()
-	d.lines = in.lines
-	d.term.console.say("allow it? y: yes; anything else: no")
+	p.since = time.Now()
+	p.lines = in.lines
+	p.term.console.say("allow it? y: yes; anything else: no")
 	in.prompt()
 }
 
@@ -123,30 +124,30 @@ func because(why string) string {
 
 // take takes what a person has typed. A line that was read before the question came is
 // dropped, and a command for the turn is no answer.
-func (d *desk) take(l inputLine) {
-	if d.asked == nil {
-		d.hear(l)
+func (p *prompter) take(l inputLine) {
+	if p.asked == nil {
+		p.hear(l)
 		return
 	}
-	early, cut := l.at.Before(d.since), errors.Is(l.err, cutLine{})
+	early, cut := l.at.Before(p.since), errors.Is(l.err, cutLine{})
 	command, text := whileRunning(l.text)
 	switch {
 	case cut:
-		d.term.console.warn(l.err.Error())
+		p.term.console.warn(l.err.Error())
 	case command != "" && !early:
-		d.pass(command, text)
+		p.pass(command, text)
 	}
 	if early && l.err == nil || command != "" || cut {
-		d.listen()
+		p.listen()
 		return
 	}
 	said := strings.ToLower(strings.TrimSpace(l.text))
-	d.asked.answer <- word{allow: l.err == nil && (said == "y" || said == "yes")}
-	d.leave()
+	p.asked.answer <- decision{allow: l.err == nil && (said == "y" || said == "yes")}
+	p.leave()
 }
 
 // leave takes the question back.
-func (d *desk) leave() {
-	d.asked, d.gone = nil, nil
-	d.attend()
+func (p *prompter) leave() {
+	p.asked, p.gone = nil, nil
+	p.attend()
 }

@@ -25,7 +25,7 @@ const startsWithin = 50 * time.Millisecond
 func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
 	events, end := eventsOf(ctx, t)
 	defer end()
-	v := progress{console: s.console, alone: len(s.parts.Models) == 1, within: startsWithin + s.env.Slack}
+	v := progress{console: s.console, alone: len(s.opened.Models) == 1, within: startsWithin + s.env.Slack}
 	if !s.display() {
 		v.console.err = discard{}
 	}
@@ -280,7 +280,7 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	if err != nil || !s.display() {
 		return // an error is told by whoever asked
 	}
-	if len(s.parts.Models) > 1 {
+	if len(s.opened.Models) > 1 {
 		s.tellWinner(r)
 	}
 	if r.Snapshot != "" {

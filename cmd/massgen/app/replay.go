@@ -239,7 +239,7 @@ func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	s.place = place{id: o.as}
+	s.conversation = conversation{id: o.as}
 	kept, err := sessionOf(ctx, s.store, id)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -248,7 +248,7 @@ func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err er
 	if point.Turn == 0 {
 		point.Turn = kept.Turns
 	}
-	t, err := s.parts.Rerun(ctx, point, o.as)
+	t, err := s.opened.Rerun(ctx, point, o.as)
 	var difference *coordinator.Difference
 	if errors.As(err, &difference) {
 		err = errors.Join(err, showDifference(p.console.err, difference))

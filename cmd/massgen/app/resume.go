@@ -36,7 +36,7 @@ func (s *session) startOver(ctx context.Context) error {
 	if left == nil {
 		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", oneLine(s.id))
 	}
-	question, err := s.parts.Abandon(ctx, s.id)
+	question, err := s.opened.Abandon(ctx, s.id)
 	if err != nil {
 		return fmt.Errorf("--fresh: %w", err)
 	}

@@ -59,8 +59,8 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agent := coordinator.Agent{ID: "agent1", Backend: s.parts.Record.Wrap(panics{}), Tools: tools}
-			if s.parts.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
+			agent := coordinator.Agent{ID: "agent1", Backend: s.opened.Record.Wrap(panics{}), Tools: tools}
+			if s.opened.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.once(t.Context(), "question"); err == nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// session is a conversation with a panel.
+// session is a panel that is asked and shown, in one conversation at a time.
 type session struct {
-	place
+	conversation
 	console console
 	env     Env
 	term    terminal
@@ -31,14 +31,14 @@ type session struct {
 	config  *configs.Config
 	store   *store.Store
 	panel   *massgen.Panel
-	parts   *panels.Panel     // what the panel is made of
+	opened  *panels.Panel     // what the panel is made of
 	engine  *elsewhere        // nil for turns that are played here
 	notices []string          // what every result is to be read with
 	turn    *coordinator.Turn // the last one, as long as something may follow its answer
 }
 
-// place is where a conversation is: in which session, and what of that is known.
-type place struct {
+// conversation is what is known of the session that is talked in.
+type conversation struct {
 	id    string
 	turns int // that were over when the program came to the session
 	// unfinished is the turn that a process left in this session, nil if there is none;
@@ -72,7 +72,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	s := &session{
 		console: p.console, env: p.env, options: p.options, log: p.log, config: config,
 		term: terminal{
-			console: p.console, env: p.env, watch: p.watch, automation: p.options.automation, questions: make(chan question),
+			console: p.console, env: p.env, watch: p.watch, automation: p.options.automation, requests: make(chan request),
 		},
 	}
 	world.HideKeys(p.console.secrets)
@@ -93,8 +93,8 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if s.panel, err = massgen.Load(ctx, config.File, settled(s.settings(world, keep))); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	s.parts = s.panel.Opened()
-	s.notices = append(s.notices, s.parts.Notices...)
+	s.opened = s.panel.Opened()
+	s.notices = append(s.notices, s.opened.Notices...)
 	if err = s.load(ctx); err == nil {
 		err = s.checkContinue(ctx)
 	}
@@ -206,7 +206,7 @@ func (s *session) introduce() {
 	if dir := s.options.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
 		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
 	}
-	if s.parts.IsDemo() {
+	if s.opened.IsDemo() {
 		s.console.say("massgen: %s", panels.DemoNotice)
 	}
 	if !s.options.goOn {
@@ -215,7 +215,7 @@ func (s *session) introduce() {
 	if !s.display() {
 		return
 	}
-	s.console.say("%s", s.console.paint(faint, "panel: "+s.parts.Names(s.config)))
+	s.console.say("%s", s.console.paint(faint, "panel: "+s.opened.Names(s.config)))
 	if s.turns > 0 {
 		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", oneLine(s.id), count(s.turns, "turn"))))
 	}
@@ -278,12 +278,12 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		cut <- struct{}{}
 		t.Cancel()
 	}
-	person := desk{term: &s.term, ctx: ctx, turn: t}
+	person := prompter{term: &s.term, ctx: ctx, turn: t}
 	person.attend()
 	for {
 		select {
-		case q := <-person.questions():
-			person.put(q)
+		case r := <-person.requests():
+			person.put(r)
 		case l := <-person.lines:
 			person.take(l)
 		case <-person.gone:
@@ -351,8 +351,8 @@ func (s *session) finish(result coordinator.Result, err error) error {
 
 // close ends the connections, and tells if inputs could not be written.
 func (s *session) close() error {
-	if s.parts.Record != nil {
-		if err := s.parts.Record.Err(); err != nil {
+	if s.opened.Record != nil {
+		if err := s.opened.Record.Err(); err != nil {
 			s.console.warn(err.Error())
 		}
 	}

@@ -16,9 +16,9 @@ type terminal struct {
 	env        Env
 	watch      *watch
 	automation bool // nobody is there
-	// questions are the tool calls that a person is asked about, and in is where they
+	// requests are the tool calls that a person is asked about, and in is where they
 	// type, nil before it is needed.
-	questions  chan question
+	requests   chan request
 	in         *keyboard
 	ahead      []inputLine // typed while a turn ran
 	given      bool        // the one question of the command line is asked
@@ -110,15 +110,15 @@ func (t *terminal) canAsk() bool {
 	return !t.automation && isTerminal(t.env.Stdin) && isTerminal(t.env.Stderr)
 }
 
-// question is a tool call that a person is asked about, until ctx is done.
-type question struct {
+// request is a tool call that a person is asked about, until ctx is done.
+type request struct {
 	ctx    context.Context
 	call   coordinator.Approval
-	answer chan<- word
+	answer chan<- decision
 }
 
-// word is a person's answer, or why there is none.
-type word struct {
+// decision is a person's answer, or why there is none.
+type decision struct {
 	allow bool
 	err   error
 }
@@ -126,9 +126,9 @@ type word struct {
 // approve is coordinator.Options.Approve: it leaves the question to whoever watches the
 // turn, who has the keyboard.
 func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
-	answer := make(chan word, 1)
+	answer := make(chan decision, 1)
 	select {
-	case t.questions <- question{ctx, call, answer}:
+	case t.requests <- request{ctx, call, answer}:
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 )
 
-// calling is what a call passes on its way to an adapter, whoever makes it: the
+// pipeline is what a call passes on its way to an adapter, whoever makes it: the
 // limits of the provider, with repetitions of what failed, then for each attempt
 // the recorder and the price.
-type calling struct {
+type pipeline struct {
 	settings map[string]configs.Provider
 	prices   *prices.Table
 	record   *debugbackend.Recorder // nil when nobody wants to see inputs
@@ -40,15 +40,15 @@ func (a account) name() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func newCalling(s Settings) (calling, error) {
+func newPipeline(s Settings) (pipeline, error) {
 	table, err := prices.New(s.Config.Prices)
-	return calling{
+	return pipeline{
 		settings: s.Config.Providers, prices: table, record: s.Record, budget: s.Config.Budget, shared: s.Shared,
 		gates: map[account]*retry.Gate{}, vocabularies: tokens.New(),
 	}, err
 }
 
-func (s calling) wrap(c connection, b backends.Backend) backends.Backend {
+func (s pipeline) wrap(c connection, b backends.Backend) backends.Backend {
 	b = s.prices.Wrap(c.provider, b)
 	if s.record != nil {
 		b = s.record.Wrap(b)
@@ -56,7 +56,7 @@ func (s calling) wrap(c connection, b backends.Backend) backends.Backend {
 	return retry.New(b, s.gate(c), retry.Options{MaxAttempts: s.settings[c.provider].MaxCallAttempts, Most: s.most(c.provider)})
 }
 
-func (s calling) gate(c connection) *retry.Gate {
+func (s pipeline) gate(c connection) *retry.Gate {
 	of := account{c.provider, c.baseURL, c.key}
 	if s.gates[of] == nil {
 		own := s.settings[c.provider]

@@ -10,20 +10,20 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// advisedBackend adds to what went wrong with a call what can be done about it:
+// hintingBackend adds to what went wrong with a call what can be done about it:
 // only here it is known where the key and the address came from.
-type advisedBackend struct {
+type hintingBackend struct {
 	backends.Backend
 	provider   provider
 	connection connection
 	keyVar     string
 }
 
-func (b advisedBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+func (b hintingBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		for ev, err := range b.Backend.Stream(ctx, req) {
 			if err != nil {
-				err = adviseOn(b.provider, b.connection, b.keyVar, err)
+				err = withHint(b.provider, b.connection, b.keyVar, err)
 			}
 			if !yield(ev, err) {
 				return
@@ -32,8 +32,8 @@ func (b advisedBackend) Stream(ctx context.Context, req backends.Request) iter.S
 	}
 }
 
-// adviseOn returns err with a cure at its end, if there is one to name.
-func adviseOn(p provider, c connection, keyVar string, err error) error {
+// withHint returns err with a cure at its end, if there is one to name.
+func withHint(p provider, c connection, keyVar string, err error) error {
 	var e *backends.Error
 	if !errors.As(err, &e) {
 		return err
@@ -58,9 +58,9 @@ func adviseOn(p provider, c connection, keyVar string, err error) error {
 	if cure == "" {
 		return err
 	}
-	advised := *e
-	advised.Message += ": " + cure
-	return &advised
+	hinted := *e
+	hinted.Message += ": " + cure
+	return &hinted
 }
 
 const notFound = 404

@@ -21,7 +21,7 @@ func TestSharedLimits(t *testing.T) {
 		}
 		return retry.NewLimiter(l)
 	}
-	s, err := newCalling(Settings{Config: config, Shared: shared})
+	s, err := newPipeline(Settings{Config: config, Shared: shared})
 	if err != nil {
 		t.Fatal(err)
 	}
