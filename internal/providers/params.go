@@ -47,7 +47,7 @@ func standIn(first, fallback configs.Backend) configs.Backend {
 
 // unknownType names the nearest type that there is.
 func unknownType(name string) error {
-	types := Types()
+	types := backendTypes()
 	cure := "it is one of " + strings.Join(types, ", ")
 	if near, ok := configs.Nearest(name, types); ok && !slices.Contains(types, name) {
 		cure = "did you mean " + near + "? --list-backends lists them"

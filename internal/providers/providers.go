@@ -41,14 +41,11 @@ type connection struct {
 	firstByteTimeout, idleTimeout             time.Duration
 }
 
-// The types of backends that other packages name: Auto is the first provider that is here,
-// Demo has canned answers, offline.
-const (
-	Auto = "auto"
-	Demo = "demo"
-)
+// Demo is the type of backends that have canned answers, offline.
+const Demo = "demo"
 
 const (
+	autoType = "auto"
 	// anyType is for services that the list does not name.
 	anyType    = "chatcompletion"
 	openAIType = "openai"
@@ -105,9 +102,9 @@ func (p provider) usualModel() string {
 	return p.model
 }
 
-// Types are the values of a backend's type.
-func Types() []string {
-	types := []string{Auto}
+// backendTypes are the values of a backend's type.
+func backendTypes() []string {
+	types := []string{autoType}
 	for _, p := range providers() {
 		types = append(types, p.name)
 	}

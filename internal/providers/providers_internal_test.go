@@ -51,7 +51,7 @@ func TestModelsNameTheirProvider(t *testing.T) {
 func TestShippedConfigsUseKnownTypes(t *testing.T) {
 	set := func(string) (string, bool) { return "http://localhost/v1", true }
 	for _, e := range configs.Examples() {
-		config, err := configs.Load("@examples/"+e.Name, configs.Options{Lookup: set, BackendTypes: Types()})
+		config, err := configs.Load("@examples/"+e.Name, configs.Options{Lookup: set, BackendTypes: backendTypes()})
 		if err != nil {
 			t.Error(err)
 			continue

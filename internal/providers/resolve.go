@@ -165,7 +165,7 @@ func orVariable(name string) string {
 
 // provider says whose backend is meant, and fills in what auto found.
 func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
-	if b.Type != "" && b.Type != Auto {
+	if b.Type != "" && b.Type != autoType {
 		p, ok := findProvider(b.Type)
 		if !ok {
 			return p, unknownType(b.Type)

@@ -16,7 +16,7 @@ import (
 func sidecallsOf(t *testing.T, file string, record *debugbackend.Recorder, env map[string]string) (Sidecalls, []Fault) {
 	t.Helper()
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	config, err := configs.Parse("panel.yaml", []byte(file), configs.Options{Lookup: lookup, BackendTypes: Types()})
+	config, err := configs.Parse("panel.yaml", []byte(file), configs.Options{Lookup: lookup, BackendTypes: backendTypes()})
 	if err != nil {
 		t.Fatal(err)
 	}

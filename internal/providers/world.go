@@ -37,7 +37,7 @@ func (w World) LoadConfig(file string, secrets *configs.Secrets) (*configs.Confi
 		}
 		return value, set
 	}
-	return configs.Load(file, configs.Options{Lookup: noted, BackendTypes: Types(), Secrets: secrets})
+	return configs.Load(file, configs.Options{Lookup: noted, BackendTypes: backendTypes(), Secrets: secrets})
 }
 
 // HideKeys makes the keys of all providers secrets, also of those that nobody
