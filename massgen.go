@@ -111,8 +111,8 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 				ID: a.ID, SystemMessage: a.SystemMessage, Context: s.Config.Context,
 				Backend: configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params},
 			})
-			s.Given = append(s.Given, a.Tools)
 		}
+		give(s, func(agent int) []agents.Tool { return list[agent].Tools })
 		return nil
 	})
 }
@@ -152,6 +152,17 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 		p.warnings = append(p.warnings, panels.DemoNotice)
 	}
 	return p, nil
+}
+
+// give gives agents tools beside those that they have.
+func give(s *panels.Settings, tools func(agent int) []agents.Tool) {
+	before := s.Given
+	s.Given = func(agent int) []agents.Tool {
+		if before == nil {
+			return slices.Clone(tools(agent))
+		}
+		return append(before(agent), tools(agent)...)
+	}
 }
 
 // Ask begins a turn of a session, which begins to exist when it is first named; "" is the

@@ -58,5 +58,5 @@ func WithStore(kept Store) Option {
 
 // WithTools gives all agents tools beside their own.
 func WithTools(tools ...agents.Tool) Option {
-	return func(s *panels.Settings) { s.Tools = append(s.Tools, tools...) }
+	return func(s *panels.Settings) { give(s, func(int) []agents.Tool { return tools }) }
 }

@@ -36,11 +36,9 @@ type Settings struct {
 	// Participants are filled in.
 	Record *debugbackend.Options
 	Log    *slog.Logger
-	// Given are tools in Go that agents have beside those of the config, by agent; nil for
+	// Given returns the tools in Go that an agent has beside those of the config; nil for
 	// none.
-	Given [][]agents.Tool
-	// Tools are those in Go that all agents have.
-	Tools []agents.Tool
+	Given func(agent int) []agents.Tool
 	// Rules change those of the config, in their order.
 	Rules []func(*kernel.Config)
 	// Override is what a person says of the budget of a turn that is gone on with.
@@ -188,7 +186,7 @@ func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Opt
 		s.Warn(notice)
 	}
 	settings := toolbox.Settings{
-		Config: s.Config, Given: s.Given, GivenAll: s.Tools, Without: s.Store.Files(), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
+		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
 	}
 	if s.Store.Lasts() {
 		settings.Snapshots = s.Store.Snapshots

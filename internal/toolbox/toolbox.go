@@ -38,10 +38,8 @@ type Settings struct {
 	// Snapshots is the folder in which agents' workspaces are kept with their answers, if
 	// the config names none; empty is a temporary one, which the result names.
 	Snapshots string
-	// Given are tools in Go that agents have beside the config's, by agent; nil for none.
-	Given [][]agents.Tool
-	// GivenAll are those in Go that all agents have.
-	GivenAll []agents.Tool
+	// Given returns the tools in Go that an agent has beside the config's; nil for none.
+	Given func(agent int) []agents.Tool
 	// Without are files that are no agent's work, such as those of the store.
 	Without []string
 	Log     *slog.Logger
@@ -59,11 +57,10 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 		Settings: s, own: make([][]agents.Tool, n), keep: make([]func(string, string) (string, error), n),
 		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n),
 	}
-	for i := range b.own {
-		if i < len(s.Given) {
-			b.own[i] = slices.Clone(s.Given[i])
+	if s.Given != nil {
+		for i := range b.own {
+			b.own[i] = s.Given(i)
 		}
-		b.own[i] = append(b.own[i], s.GivenAll...)
 	}
 	err := b.openWorkspaces()
 	if err == nil {
