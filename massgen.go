@@ -23,6 +23,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/store"
@@ -33,11 +34,11 @@ type (
 	// Turn is one question and its answer. Its methods Events, Wait, Note, Pause, Resume and
 	// Cancel may be called by several goroutines.
 	Turn = coordinator.Turn
-	// Event is something that happens in a turn.
-	Event = coordinator.Event
+	// Event is something that happens in a turn: one of the types of coordinator/report.
+	Event = report.Event
 	// Result is how a turn ended, in the form of massgen --json. Its Status is completed,
 	// no_consensus, timeout, budget, interrupted or failed, its Answer that of the winner.
-	Result = coordinator.Result
+	Result = report.Result
 )
 
 // Agent is one member of a panel. An ID and a Model are enough, where the model's name says

@@ -86,7 +86,7 @@ func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		Final: e.Key.Purpose == machine.FinalTool || e.Key.Purpose == machine.FinalSnapshot || len(turn.Agents) == 1,
 	}
 	for _, a := range e.Shown {
-		work, err := ReadSnapshot(ctx, d.Blobs, a.Work)
+		work, err := ReadSnapshot(LookupIn(ctx, d.Blobs), a.Work)
 		if err != nil {
 			return info, err
 		}

@@ -28,7 +28,7 @@ func (d *Doer) MayRepeat(ctx context.Context, call machine.ToolCall) (bool, erro
 	if tool := member.tool(call.Name); tool != nil && IsIdempotent(tool) {
 		return true, nil
 	}
-	arguments, err := Arguments(ctx, d.Blobs, call)
+	arguments, err := Arguments(LookupIn(ctx, d.Blobs), call)
 	if err != nil {
 		return false, err
 	}

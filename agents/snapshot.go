@@ -9,7 +9,16 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/sessions"
 )
+
+// Lookup returns the text that a reference names.
+type Lookup func(ref kernel.Ref) ([]byte, error)
+
+// LookupIn returns a lookup in a store.
+func LookupIn(ctx context.Context, store sessions.Texts) Lookup {
+	return func(ref kernel.Ref) ([]byte, error) { return store.Get(ctx, ref) }
+}
 
 // Snapshot is an agent's workspace as it was when an answer was given.
 type Snapshot struct {
@@ -50,11 +59,11 @@ func (m Member) snapshot(ctx context.Context, of CallInfo) (Snapshot, error) {
 
 // ReadSnapshot reads what an answer's Work refers to. It is the zero value for an answer
 // that has none.
-func ReadSnapshot(ctx context.Context, blobs Blobs, work kernel.Ref) (s Snapshot, err error) {
+func ReadSnapshot(texts Lookup, work kernel.Ref) (s Snapshot, err error) {
 	if work == (kernel.Ref{}) {
 		return s, nil
 	}
-	data, err := blobs.Get(ctx, work)
+	data, err := texts(work)
 	if err != nil {
 		return s, fmt.Errorf("read where a workspace was kept: %w", err)
 	}

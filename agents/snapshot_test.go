@@ -40,7 +40,7 @@ func TestSnapshotIsKeptForItsAnswer(t *testing.T) {
 		if diff := cmp.Diff(agents.CallInfo{Session: "s", Turn: 2, Agent: "analyst", Round: 3, Final: final}, of); diff != "" {
 			t.Errorf("%s is of (-want +got):\n%s", purpose, diff)
 		}
-		got, err := agents.ReadSnapshot(t.Context(), w.store, r.Result)
+		got, err := agents.ReadSnapshot(agents.LookupIn(t.Context(), w.store), r.Result)
 		if diff := cmp.Diff(want, got); err != nil || r.Error || diff != "" {
 			t.Errorf("%+v, %v: read back it is (-want +got):\n%s", r, err, diff)
 		}

@@ -19,7 +19,7 @@ import (
 // result that says so: the model goes on with that (seed 004).
 func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	arguments, err := Arguments(stored, d.Blobs, e)
+	arguments, err := Arguments(LookupIn(stored, d.Blobs), e)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func told(o toolOutcome, state machine.ToolState) string {
 }
 
 // Arguments returns what a tool is called with, as the model wrote it.
-func Arguments(ctx context.Context, blobs Blobs, e machine.ToolCall) (string, error) {
-	data, err := blobs.Get(ctx, e.Message)
+func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
+	data, err := texts(e.Message)
 	if err != nil {
 		return "", err
 	}
@@ -206,12 +206,12 @@ func (m Member) shownResult(name, result string, limit int) string {
 // ReadResult returns the result of a tool call as the model was sent it, empty while there
 // is none. That of a call that was not run was never stored; of one that was not on offer,
 // or one too many, it is only the reason.
-func ReadResult(ctx context.Context, blobs Blobs, result kernel.Ref, state machine.ToolState, why string) (string, error) {
+func ReadResult(texts Lookup, result kernel.Ref, state machine.ToolState, why string) (string, error) {
 	switch {
 	case state == machine.ToolDenied:
 		return notPermittedText(why), nil
 	case result != (kernel.Ref{}):
-		data, err := blobs.Get(ctx, result)
+		data, err := texts(result)
 		return string(data), err
 	case state == machine.ToolRefused:
 		return "Error: " + why, nil

@@ -75,7 +75,7 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 		Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
 	}
 	effect := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
-	arguments, err := agents.Arguments(e.base, e.panel.opts.Store, effect)
+	arguments, err := agents.Arguments(agents.LookupIn(e.base, e.panel.opts.Store), effect)
 	if err != nil {
 		return false, "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -153,7 +154,7 @@ func (e *engine) keep(ev turn.Event) {
 	if err != nil {
 		lost := turn.AsideOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
 		e.unkept = append(e.unkept, lost)
-		e.turn.events.add(Event{Kind: AsideFailed, Label: string(purpose), Text: lost.Failure})
+		e.turn.events.add(report.AsideFailed{Purpose: purpose, Why: lost.Failure})
 	}
 }
 
@@ -185,7 +186,7 @@ func (e *engine) following(turn sessions.Ended) []machine.Aside {
 		return err
 	})
 	if err != nil {
-		e.turn.events.add(Event{Kind: AsideFailed, Label: string(machine.FactExtraction), Text: err.Error()})
+		e.turn.events.add(report.AsideFailed{Purpose: machine.FactExtraction, Why: err.Error()})
 	}
 	if err != nil || !ok {
 		return nil
@@ -210,18 +211,6 @@ func (e *engine) follow(list []machine.Aside) {
 		_, err = e.tellSession() // the result is out, and stays as it was
 	}
 	if err != nil {
-		e.turn.events.add(Event{Kind: AsideFailed, Text: err.Error()})
-	}
-}
-
-// tellAside tells what an aside came to.
-func (e *engine) tellAside(c turn.AsideEnded) {
-	told := Event{Kind: AsideEnded, Label: string(c.Outcome.Purpose), Text: c.Outcome.Failure, Usage: c.Usage}
-	if told.Text != "" {
-		told.Kind = AsideFailed
-	}
-	e.turn.events.add(told)
-	if c.Outcome.Purpose == machine.Summarizing {
-		e.warnAfterSummary(c.Outcome.Failure == "")
+		e.turn.events.add(report.AsideFailed{Why: err.Error()})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
@@ -129,7 +130,7 @@ func TestTurnGoesOnWithoutAnAsideThatFails(t *testing.T) {
 				if r.Status != kernel.Completed || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the call for the topic came to nothing") || !strings.Contains(r.Warnings[0], c.warning) {
 					t.Errorf("%s with the warnings %q", r.Status, r.Warnings)
 				}
-				if failed := eventsOf(t, turn, AsideFailed); len(failed) != 1 || failed[0].Label != "topic" {
+				if failed := eventsOf[report.AsideFailed](t, turn); len(failed) != 1 || failed[0].Purpose != "topic" {
 					t.Errorf("events: %+v", failed)
 				}
 				for _, call := range recorder.Calls() {
@@ -194,7 +195,7 @@ func TestFactsFollowTheAnswer(t *testing.T) {
 		if diff := cmp.Diff(r, wait(t, turn)); diff != "" {
 			t.Errorf("the result has changed after the answer (-then +now):\n%s", diff)
 		}
-		updates := eventsOf(t, turn, SessionUpdated)
+		updates := eventsOf[report.SessionUpdated](t, turn)
 		if len(updates) != 2 || updates[1].Session.UsageTotal.Calls != session.Usage.Calls {
 			t.Errorf("updates of the session: %+v", updates)
 		}
@@ -212,7 +213,7 @@ func TestFactsCanBeInterrupted(t *testing.T) {
 		r := wait(t, turn)
 		turn.Cancel()
 		p.Wait()
-		if failed := eventsOf(t, turn, AsideFailed); len(failed) != 1 || len(kept) > 0 {
+		if failed := eventsOf[report.AsideFailed](t, turn); len(failed) != 1 || len(kept) > 0 {
 			t.Errorf("events %+v, kept %q", failed, kept)
 		}
 		if turns, err := store.Turns(t.Context(), "s", 0); err != nil || turns[0].Answer != r.Answer || turns[0].Status != kernel.Completed {

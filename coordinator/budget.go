@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -217,10 +218,12 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 	spent, unknown = noted.Spent, noted.Unknown
 	silent := 0 // calls that told no usage
 	for n := noted.Turn + 1; n < number; n++ {
-		m, err := p.playedTurn(ctx, id, n)
-		if err != nil {
+		events, err := readJournal(ctx, p.opts.Store, id, n) // which a turn of a branch has not
+		played, playErr := report.Project(events, report.Source{})
+		if err = cmp.Or(err, playErr); err != nil {
 			return spent, unknown, fmt.Errorf("find out what turn %d of session %s has spent: %w", n, id, err)
 		}
+		m := played.Machine()
 		spent, unknown = spent.Plus(spentOfTurn(m)), unknown.Or(m.Unknown(true))
 		silent += m.CutUsage().UnknownCalls
 	}
@@ -231,16 +234,6 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 	unknown.USD = unknown.USD || told.Unknown().USD
 	unknown.Tokens = unknown.Tokens || told.UnknownCalls > silent
 	return spent.AtLeast(told.Amount()), unknown, nil
-}
-
-// playedTurn is the machine of a turn, the zero value for one without a journal, as a branch
-// has those of its parent.
-func (p *Panel) playedTurn(ctx context.Context, session string, number int) (*turn.Machine, error) {
-	events, err := readJournal(ctx, p.opts.Store, session, number)
-	if err != nil {
-		return nil, err
-	}
-	return played(events)
 }
 
 // spentOfTurn is what a turn has spent that did not note it: its process was lost before it

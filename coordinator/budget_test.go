@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -218,7 +219,7 @@ func TestBestSoFarIsTheResultOfASpentBudget(t *testing.T) {
 		if r.Status != kernel.Budget || r.Answer == "" || s.sent != 4 || r.Budget.SpentCalls != 4 {
 			t.Errorf("%d requests, result %+v", s.sent, r)
 		}
-		if held := eventsOf(t, turn, HeldUp); len(held) != 2 || held[0].Text != "0 of max_calls 4 are left" {
+		if held := eventsOf[report.HeldUp](t, turn); len(held) != 2 || held[0].Why != "0 of max_calls 4 are left" {
 			t.Errorf("held up: %+v", held)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -72,7 +73,7 @@ func cancelAfter(t *testing.T, p *Panel, store *sessions.Memory, n int) (cut, mo
 }
 
 // checkCut: the winner is one of those whose answers stand, and who was out says so.
-func checkCut(t *testing.T, r Result) {
+func checkCut(t *testing.T, r report.Result) {
 	t.Helper()
 	found := r.Winner == "" && len(r.Answers) == 0
 	for _, a := range r.Answers {
@@ -82,7 +83,7 @@ func checkCut(t *testing.T, r Result) {
 		t.Errorf("the winner is %q, and there are %+v", r.Winner, r.Answers)
 	}
 	for _, c := range r.ToolCalls {
-		if c.State == ToolRunning {
+		if c.State == report.ToolRunning {
 			t.Errorf("a tool still runs: %+v", c)
 		}
 	}

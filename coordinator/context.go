@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -28,8 +28,8 @@ func checkContext(a Agent, summarizer *Summarizer) (Agent, error) {
 	return a, nil
 }
 
-// choose fixes what of the history each agent is shown in the turn, tells of context
-// windows that are nearly full, and asks for a summary if an agent needs a new one.
+// choose fixes what of the history each agent is shown in the turn, finds context windows
+// that are nearly full, and asks for a summary if an agent needs a new one.
 func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error) {
 	if d.Summary, err = p.summary(ctx, d); err != nil {
 		return err
@@ -48,20 +48,12 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 			t.contextWarnings = append(t.contextWarnings, *chosen.warning)
 		}
 	}
-	if covers.Last > 0 {
-		aside, err := p.describeSummary(ctx, d, covers)
-		d.Asides = append(d.Asides, aside)
-		return err // the warnings are told when it is known whether there is room beside the summary
+	if covers.Last == 0 {
+		return nil
 	}
-	t.tellContextWarnings()
-	return nil
-}
-
-// tellContextWarnings tells of the context windows that are nearly full.
-func (t *Turn) tellContextWarnings() {
-	for _, w := range t.contextWarnings {
-		t.events.add(Event{Kind: ContextWarned, Agent: w.Agent, Context: &w.ContextWarning})
-	}
+	aside, err := p.describeSummary(ctx, d, covers)
+	d.Asides = append(d.Asides, aside)
+	return err
 }
 
 // summarizes says whether an agent may be shown a summary.
@@ -72,7 +64,7 @@ func (p *Panel) summarizes() bool {
 // chosen is what an agent is shown of the history.
 type chosen struct {
 	agents.Chosen
-	warning *AgentContextWarning // nil if there is none
+	warning *report.AgentContextWarning // nil if there is none
 }
 
 // shown is what is journaled of it: nil is all of the history.
@@ -94,15 +86,15 @@ func (p *Panel) chooseFor(ctx context.Context, d *machine.Turn, agent int) (chos
 		return c, err
 	}
 	if warning := contextWarning(d.Session, messages, a.Context, c.Chosen); warning.Warning != policy.NoWarning {
-		c.warning = &AgentContextWarning{a.ID, warning}
+		c.warning = &report.AgentContextWarning{Agent: a.ID, ContextWarning: warning}
 	}
 	return c, nil
 }
 
 // contextWarning says how near an agent is to what its model can read, which may be
 // no warning.
-func contextWarning(session string, messages int, c agents.Context, chosen agents.Chosen) ContextWarning {
-	return ContextWarning{
+func contextWarning(session string, messages int, c agents.Context, chosen agents.Chosen) report.ContextWarning {
+	return report.ContextWarning{
 		SessionID: session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,
 		Window: c.Window, Warning: c.Policy.WarnAt.Warning(policy.Use{
 			Tokens: chosen.Tokens.Tokens, Window: c.Window, Messages: messages, NoRoom: chosen.Selection.NoRoom,
@@ -120,33 +112,12 @@ func (p *Panel) messages(ctx context.Context, d *machine.Turn) (int, error) {
 }
 
 // tellSession tells what the session has come to, and returns it.
-func (e *engine) tellSession() (*SessionUpdate, error) {
+func (e *engine) tellSession() (*report.SessionUpdate, error) {
 	s, err := e.panel.opts.Store.Session(e.base, e.turn.session)
 	if err != nil {
 		return nil, fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
 	}
-	update := &SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: told(turn.Usage(s.Usage))}
-	e.turn.events.add(Event{Kind: SessionUpdated, Session: update})
+	update := &report.SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: report.Rounded(turn.Usage(s.Usage))}
+	e.turn.events.add(report.SessionUpdated{Session: *update})
 	return update, nil
-}
-
-// leftOut says what of the history agents were not shown, a line for those that were
-// shown the same.
-func (e *engine) leftOut() []string {
-	var shown []string
-	names := map[string][]string{}
-	for i, a := range e.machine.Turn().Agents {
-		if a.Shown == nil || !a.Shown.LeftOut {
-			continue
-		}
-		text := a.Shown.String()
-		if !slices.Contains(shown, text) {
-			shown = append(shown, text)
-		}
-		names[text] = append(names[text], e.id(i))
-	}
-	for i, text := range shown {
-		shown[i] = fmt.Sprintf("not all of the conversation was shown to %s; policy %s", strings.Join(names[text], ", "), text)
-	}
-	return shown
 }

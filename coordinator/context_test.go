@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 )
@@ -78,16 +80,18 @@ func recorded(r *debugbackend.Recorder, contexts ...agents.Context) func(*Option
 }
 
 // eventsOf returns the events of one kind of a turn that is over.
-func eventsOf(t *testing.T, turn *Turn, kind EventKind) (found []Event) {
+func eventsOf[E report.Event](t *testing.T, turn *Turn) (found []E) {
 	t.Helper()
 	for ev := range turn.Events(t.Context()) {
-		if ev.Kind == kind {
-			ev.At = time.Time{}
+		if ev, ok := ev.(E); ok {
 			found = append(found, ev)
 		}
 	}
 	return found
 }
+
+// headless compares events without their headers.
+func headless() cmp.Option { return cmpopts.IgnoreTypes(report.Header{}) }
 
 // TestHistoryIsCutToTheContextWindow asks a model with a small window five questions.
 func TestHistoryIsCutToTheContextWindow(t *testing.T) {
@@ -95,20 +99,20 @@ func TestHistoryIsCutToTheContextWindow(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 1, talks, nil, recorded(recorder, small(policy.Full)))
 		first := ask(t, p, weather[:1])
-		if got := eventsOf(t, first, ContextWarned); len(got) > 0 {
+		if got := eventsOf[report.ContextWarned](t, first); len(got) > 0 {
 			t.Errorf("the first turn warns: %+v", got[0].Context)
 		}
 		last := ask(t, p, weather[1:])
 		if got := about(lastInputs(recorder, 5)["agent1"]); !slices.Equal(got, []string{"hail", "wind", "fog"}) {
 			t.Errorf("the fifth turn shows %v", got)
 		}
-		warned := []Event{{Kind: ContextWarned, Agent: "agent1", Context: &ContextWarning{
+		warned := []report.ContextWarned{{Actor: report.Actor{Agent: "agent1"}, Context: report.ContextWarning{
 			SessionID: "s", MessageCount: 9, EstimatedTokens: 96, Warning: policy.AtLimit, Estimated: true, Window: 250,
 		}}}
-		if diff := cmp.Diff(warned, eventsOf(t, last, ContextWarned)); diff != "" {
+		if diff := cmp.Diff(warned, eventsOf[report.ContextWarned](t, last), headless()); diff != "" {
 			t.Errorf("the warnings (-want +got):\n%s", diff)
 		}
-		updated := eventsOf(t, last, SessionUpdated)
+		updated := eventsOf[report.SessionUpdated](t, last)
 		if len(updated) != 1 || updated[0].Session.SessionID != "s" || updated[0].Session.MessageCount != 10 || updated[0].Session.UsageTotal.Calls != 5 {
 			t.Errorf("the session is told as %+v", updated)
 		}
@@ -117,10 +121,10 @@ func TestHistoryIsCutToTheContextWindow(t *testing.T) {
 		if diff := cmp.Diff(want, r.Warnings); diff != "" {
 			t.Errorf("the result's warnings (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]AgentContextWarning{{"agent1", *warned[0].Context}}, r.ContextWarnings); diff != "" {
+		if diff := cmp.Diff([]report.AgentContextWarning{{Agent: "agent1", ContextWarning: warned[0].Context}}, r.ContextWarnings); diff != "" {
 			t.Errorf("the result's warnings of the context (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(updated[0].Session, r.Session); diff != "" {
+		if diff := cmp.Diff(&updated[0].Session, r.Session); diff != "" {
 			t.Errorf("the result's session (-want +got):\n%s", diff)
 		}
 		rebuilds(t, store, recorder, len(weather))
@@ -167,7 +171,7 @@ func TestPreviewIsWhatTheNextTurnIsShown(t *testing.T) {
 			}
 			last := ask(t, p, []string{question})
 			warned := map[string]policy.Warning{}
-			for _, ev := range eventsOf(t, last, ContextWarned) {
+			for _, ev := range eventsOf[report.ContextWarned](t, last) {
 				warned[ev.Agent] = ev.Context.Warning
 			}
 			inputs := lastInputs(recorder, i+1)
@@ -205,7 +209,7 @@ func TestEachAgentHasAContextOfItsOwn(t *testing.T) {
 		if text := inputs["agent2"].Messages[1].Text(); strings.Count(text, "\nAssistant: ") != 2 || !strings.Contains(text, "...\n") {
 			t.Errorf("the window is not of three messages that are cut:\n%s", text)
 		}
-		warned := eventsOf(t, last, ContextWarned)
+		warned := eventsOf[report.ContextWarned](t, last)
 		if len(warned) != 1 || warned[0].Agent != "agent3" || warned[0].Context.Warning != policy.ApproachingLimit || warned[0].Context.MessageCount != 9 {
 			t.Errorf("the warnings: %+v", warned)
 		}

@@ -165,11 +165,11 @@ func TestAnotherEnginePlaysTheTurn(t *testing.T) {
 	if r.Status != kernel.Completed || r.Winner != "agent2" || r.Answer != "agent2 on energy" || r.Usage.Calls != 9 || r.RepeatedCalls != 3 || r.Usage.UnknownCalls != 3 {
 		t.Errorf("result %+v", r)
 	}
-	kinds := map[EventKind]int{}
+	kinds := map[string]int{}
 	for ev := range running.Events(t.Context()) {
-		kinds[ev.Kind]++
+		kinds[ev.Head().Kind]++
 	}
-	want := map[EventKind]int{StepStarted: 6, CallStarted: 6, Answered: 3, Voted: 3, SessionUpdated: 1, Ended: 1}
+	want := map[string]int{"step_started": 6, "call_started": 6, "answered": 3, "voted": 3, "session_updated": 1, "ended": 1}
 	if !reflect.DeepEqual(kinds, want) {
 		t.Errorf("events %v, want %v", kinds, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -24,6 +25,7 @@ type engine struct {
 	turn    *Turn
 	driver  *driver.Driver
 	machine *turn.Machine // the driver's
+	report  *report.Report
 	doer    agents.Doer
 	// launch runs work in a goroutine of its own, and posts what it comes to.
 	launch  func(work func() driver.Post)
@@ -38,9 +40,7 @@ type engine struct {
 	aside       context.Context
 	asideCancel context.CancelFunc
 	// warned takes, from the summary's effect, the context warnings that hold with it.
-	warned chan []AgentContextWarning
-	// leftOutMost is, of each agent, the most that a call was not sent of its step.
-	leftOutMost []machine.LeftOut
+	warned chan []report.AgentContextWarning
 	// unkept are those that could not be kept beyond the turn.
 	unkept []turn.AsideOutcome
 	// timer posts that it is wakeAt, unless the clock was stopped.
@@ -53,8 +53,6 @@ type engine struct {
 	waiting         map[machine.Key]chan<- string
 	// toolsVersion is that of the agents' tools that were taken last.
 	toolsVersion uint64
-	// said is the transcript of the step of a panel of one.
-	said []machine.Entry
 	// passed are the notes that another engine was given, and of which the journal does not
 	// tell yet.
 	passed []passedNote
@@ -70,13 +68,14 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	e := &engine{
 		panel: p, turn: t, base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue),
 		ctx: make([]context.Context, n), cancel: make([]context.CancelFunc, n),
-		warned: make(chan []AgentContextWarning, 1), waiting: map[machine.Key]chan<- string{},
-		leftOutMost: make([]machine.LeftOut, n), toolsVersion: t.toolsVersion,
-		receive: t.inbox.wait,
+		warned: make(chan []report.AgentContextWarning, 1), waiting: map[machine.Key]chan<- string{},
+		toolsVersion: t.toolsVersion, receive: t.inbox.wait,
 	}
 	t.engine = e
 	e.driver = driver.New(e)
 	e.machine = e.driver.Machine()
+	e.report = p.report(e.base, t, e.machine)
+	e.report.SetWarnings(t.contextWarnings)
 	e.launch = func(work func() driver.Post) {
 		e.group.Go(func() error {
 			t.inbox.put(work())
@@ -115,47 +114,15 @@ func (e *engine) contextOf(agent int) context.Context {
 }
 
 // Tell implements driver.Runtime.
-func (e *engine) Tell(c turn.Command) {
-	switch c := c.(type) {
-	case turn.Run:
-		e.noteStep(c.Effect)
-	case turn.StepStarted:
-		e.turn.events.add(Event{Kind: StepStarted, Agent: e.id(c.Agent), Round: c.Round, Text: string(c.Purpose)})
-	case turn.WentToJSON:
-		e.turn.events.add(Event{Kind: WentToJSON, Agent: e.id(c.Agent), Round: c.Round})
-	case turn.HeldUp:
-		e.turn.events.add(Event{Kind: HeldUp, Agent: e.who(c.Key), Round: c.Key.Round, Text: c.Why})
-	case turn.ToolEnded:
-		e.tellToolEnd(c.Call)
-	case turn.NewTools:
-		e.tellNewTools(c)
-	case turn.StepEnded:
-		e.noteSaid(c)
-		e.tellEnd(c)
-	case turn.Clock:
-		kind := Paused
-		if c.Runs {
-			kind = Unpaused
-		}
-		e.turn.events.add(Event{Kind: kind})
-	case turn.NoteTaken:
-		e.tellNote(c.Text)
-	case turn.AsideStarted:
-		e.turn.events.add(Event{Kind: AsideStarted, Label: string(c.Aside.Purpose)})
-	case turn.AsideEnded:
-		e.tellAside(c)
+func (e *engine) Tell(ev turn.Event, commands []turn.Command) {
+	e.heedSummary(ev)
+	e.turn.events.add(e.report.Apply(ev, commands)...)
+	if noted, ok := ev.(turn.Noted); ok {
+		e.acknowledge(noted.Note)
 	}
 }
 
 func (e *engine) id(agent int) string { return e.panel.opts.Agents[agent].ID }
-
-// who names whose call it is: an agent's, or one for a purpose.
-func (e *engine) who(key machine.Key) string {
-	if key.Agent == machine.NoAgent {
-		return string(key.Purpose)
-	}
-	return e.id(key.Agent)
-}
 
 // run plays the turn. It returns when the result is there and all work has come back or
 // was abandoned.
@@ -186,63 +153,31 @@ func (e *engine) observe(key machine.Key, ev backends.Event) {
 	if key.Agent == machine.NoAgent {
 		return
 	}
-	told := Event{Agent: e.id(key.Agent), Round: key.Round}
+	actor := report.ActorOf(key, e.id)
 	switch ev := ev.(type) {
 	case backends.TextDelta:
-		told.Kind, told.Text = TextDelta, ev.Text
+		e.turn.events.add(report.TextDelta{Actor: actor, Text: ev.Text})
 	case backends.ReasoningDelta:
-		told.Kind, told.Text = Thinking, ev.Text
+		e.turn.events.add(report.Thinking{Actor: actor, Text: ev.Text})
 	case backends.ToolCall:
-		told.Kind, told.Text = ToolCalled, ev.Name
-	default:
-		return
+		e.turn.events.add(report.ToolCalled{Actor: actor, Tool: ev.Name})
 	}
-	e.turn.events.add(told)
 }
 
 // panicked tells of an effect that panicked, as observe does of what streams in.
 func (e *engine) panicked(key machine.Key, stack []byte) {
-	e.turn.events.add(Event{Kind: Panicked, Agent: e.who(key), Text: string(stack)})
+	e.turn.events.add(report.Panicked{Actor: report.ActorOf(key, e.id), Stack: string(stack)})
 }
 
 // trace tells of attempts that have failed, as observe does of those that have not.
 func (e *engine) trace(key machine.Key) *backends.Trace {
-	told := Event{Agent: e.who(key), Round: key.Round}
+	actor := report.ActorOf(key, e.id)
 	return &backends.Trace{
 		Retry: func(info backends.RetryInfo) {
-			ev := told
-			ev.Kind, ev.Text, ev.Elapsed = Retrying, contextbuild.Clean(info.Err.Error()), info.Wait
-			e.turn.events.add(ev)
+			e.turn.events.add(report.Retrying{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), Wait: info.Wait})
 		},
 		Fallback: func(info backends.FallbackInfo) {
-			ev := told
-			ev.Kind, ev.Text, ev.Label = FellBack, contextbuild.Clean(info.Err.Error()), info.To
-			e.turn.events.add(ev)
+			e.turn.events.add(report.FellBack{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), To: info.To})
 		},
 	}
-}
-
-// tellEnd tells of what a step came to.
-func (e *engine) tellEnd(c turn.StepEnded) {
-	told := Event{
-		Agent: e.id(c.Agent), Round: c.Round, Text: c.Outcome.Reason, Label: c.Label, Void: c.Void,
-		Elapsed: time.Duration(c.Elapsed) * time.Millisecond, Usage: c.Usage, ToolCalls: c.ToolCalls,
-		Snapshot: e.toldSnapshot(c.Outcome.Work), Partial: e.toldPartial(c.Partial),
-	}
-	switch c.Outcome.Kind {
-	case machine.Answered:
-		told.Kind = Answered
-		if c.Purpose.IsFinalAnswer() {
-			told.Kind = Presented
-		}
-	case machine.Voted:
-		told.Kind = Voted
-	case machine.Abstained:
-		told.Kind = Abstained
-	case machine.Stopped:
-		told.Kind = Cancelled
-	default:
-		told.Kind = Failed
-	}
-	e.turn.events.add(told)
 }

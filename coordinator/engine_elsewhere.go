@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -118,20 +119,14 @@ func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resume session %s: %w", session, err)
 	}
+	var t *Turn
 	events, err := readJournal(ctx, p.opts.Store, session, play.Number())
-	if err != nil {
-		return nil, fmt.Errorf("resume session %s: %w", session, err)
+	if err == nil {
+		t, err = p.begun(ctx, session, play.Number(), events)
 	}
-	accepted, err := p.accepted(events)
-	if err != nil {
-		return nil, fmt.Errorf("resume turn %d of session %s: %w", play.Number(), session, err)
-	}
-	question, err := p.opts.Store.Get(ctx, accepted.Turn.Question)
 	if err != nil {
 		return nil, fmt.Errorf("resume turn %d of session %s: %w", play.Number(), session, err)
 	}
-	t := newTurn(session, play.Number(), string(question))
-	t.started = time.UnixMilli(int64(accepted.At))
 	p.watch(ctx, t, play)
 	return t, nil
 }
@@ -159,7 +154,7 @@ func (e *engine) watch(ctx context.Context, play Play) {
 			_, err = e.tellSession()
 		}
 		if err != nil {
-			t.events.add(Event{Kind: AsideFailed, Text: err.Error()})
+			t.events.add(report.AsideFailed{Why: err.Error()})
 		}
 	}
 	t.inbox.close()
@@ -172,19 +167,13 @@ func (e *engine) deliver(err error) {
 	t := e.turn
 	t.ended = time.Now()
 	var resultErr, sessionErr error
-	t.result = Result{Format: ResultFormat, SessionID: t.session, Turn: t.number, Status: kernel.AllFailed}
-	if e.machine.Begun() { // else its journal could not be read
-		t.result, resultErr = e.result()
+	if t.result, resultErr = e.result(); e.machine.Begun() { // else its journal could not be read
 		t.result.Session, sessionErr = e.tellSession()
 	}
 	if err = errors.Join(err, resultErr, sessionErr); err == nil {
-		if err = e.afterTurn(); err != nil {
-			err = fmt.Errorf("after turn %s: %w", t.ID(), err)
-		}
+		err = e.afterTurn()
 	}
-	t.err = err
-	t.events.add(Event{Kind: Ended, Text: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
-	close(t.done)
+	e.announce(err)
 	e.refuseNotes()
 }
 
@@ -259,12 +248,7 @@ func (e *engine) tellOf(ev turn.Event) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range commands {
-		e.Tell(c)
-		if run, ok := c.(turn.Run); ok {
-			e.tellStart(run.Effect)
-		}
-	}
+	e.Tell(ev, commands)
 	return nil
 }
 

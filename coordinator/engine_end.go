@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -22,13 +23,23 @@ func (e *engine) end(err error) []machine.Aside {
 	} else {
 		following, err = e.keepResult(kept, unkept)
 	}
-	if hookErr := e.afterTurn(); hookErr != nil {
-		err = errors.Join(err, fmt.Errorf("after turn %s: %w", t.ID(), hookErr))
-	}
-	t.err = err
-	t.events.add(Event{Kind: Ended, Text: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: e.usage()})
-	close(t.done)
+	e.announce(errors.Join(err, e.afterTurn()))
 	return following
+}
+
+// announce makes the result and its error final for those who wait.
+func (e *engine) announce(err error) {
+	t := e.turn
+	t.err = err
+	t.events.add(report.Ended{Status: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: t.result.Usage})
+	close(t.done)
+}
+
+// result completes the report's result.
+func (e *engine) result() (report.Result, error) {
+	return e.report.Result(report.Unjournaled{
+		Duration: e.turn.ended.Sub(e.turn.started) - e.paused, Repairs: e.doer.Repairs(), Unkept: e.unkept,
+	})
 }
 
 // outcome makes the result, and returns what the store is to keep of it. The error is err
@@ -105,7 +116,10 @@ func (e *engine) afterTurn() error {
 	if e.panel.opts.AfterTurn == nil {
 		return nil
 	}
-	return guarded("the hook", func() error { return e.panel.opts.AfterTurn(e.base, e.turn, e.turn.result) })
+	if err := guarded("the hook", func() error { return e.panel.opts.AfterTurn(e.base, e.turn, e.turn.result) }); err != nil {
+		return fmt.Errorf("after turn %s: %w", e.turn.ID(), err)
+	}
+	return nil
 }
 
 // guarded runs a function of the panel's user. A panic in it must not end the program:

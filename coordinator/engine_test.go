@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/leaks"
@@ -66,7 +67,7 @@ func start(t *testing.T, p *Panel, question string) *Turn {
 	return turn
 }
 
-func wait(t *testing.T, turn *Turn) Result {
+func wait(t *testing.T, turn *Turn) report.Result {
 	t.Helper()
 	r, err := turn.Wait(t.Context())
 	if err != nil {
@@ -304,7 +305,7 @@ func TestHooks(t *testing.T) {
 				}
 				return nil
 			}
-			o.AfterTurn = func(_ context.Context, _ *Turn, r Result) error {
+			o.AfterTurn = func(_ context.Context, _ *Turn, r report.Result) error {
 				after = r.Answer
 				return errors.New("hook failed")
 			}
@@ -361,16 +362,16 @@ func TestEventsFromTheBeginningForWhoeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 3, agree, nil, nil)
 		turn := start(t, p, "energy")
-		count := func() map[EventKind]int {
-			kinds := map[EventKind]int{}
+		count := func() map[string]int {
+			kinds := map[string]int{}
 			for ev := range turn.Events(t.Context()) {
-				kinds[ev.Kind]++
+				kinds[ev.Head().Kind]++
 			}
 			return kinds
 		}
 		live := count()
 		late := count()
-		for kind, want := range map[EventKind]int{StepStarted: 6, Answered: 3, Voted: 3, Ended: 1} {
+		for kind, want := range map[string]int{"step_started": 6, "answered": 3, "voted": 3, "ended": 1} {
 			if live[kind] != want || late[kind] != want {
 				t.Errorf("%s: %d live, %d late, want %d", kind, live[kind], late[kind], want)
 			}
@@ -384,7 +385,7 @@ func TestEventsFromTheBeginningForWhoeverComes(t *testing.T) {
 func TestPanicOfAHookIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 3, agree, nil, func(o *Options) {
-			o.AfterTurn = func(context.Context, *Turn, Result) error { panic("hook") }
+			o.AfterTurn = func(context.Context, *Turn, report.Result) error { panic("hook") }
 		})
 		r, err := start(t, p, "energy").Wait(t.Context())
 		if r.Winner != "agent2" || err == nil || !strings.Contains(err.Error(), "the hook panicked: hook") {

@@ -8,10 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/fallback"
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 )
 
@@ -59,20 +62,21 @@ func TestRetriesAndFallbacksAreEvents(t *testing.T) {
 		p, _ := panelOf(t, 3, agree, map[int]backends.Backend{1: told}, nil)
 		turn := start(t, p, "energy")
 		wait(t, turn)
-		var got []Event
+		var got []report.Event
 		for ev := range turn.Events(t.Context()) {
-			if ev.Kind == Retrying || ev.Kind == FellBack {
-				ev.At = time.Time{}
+			switch ev.(type) {
+			case report.Retrying, report.FellBack:
 				got = append(got, ev)
 			}
 		}
 		const why = "one: rate limit: slow\uFFFDdown"
-		want := []Event{
-			{Kind: Retrying, Agent: "agent2", Round: 1, Text: why, Elapsed: time.Second},
-			{Kind: FellBack, Agent: "agent2", Round: 1, Text: why, Label: "two/b"},
+		actor := report.Actor{Agent: "agent2", Round: 1}
+		want := []report.Event{
+			report.Retrying{Actor: actor, Why: why, Wait: time.Second},
+			report.FellBack{Actor: actor, Why: why, To: "two/b"},
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got  %+v\nwant %+v", got, want)
+		if diff := cmp.Diff(want, got, headless()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }

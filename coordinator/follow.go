@@ -121,21 +121,14 @@ func (f *follower) compareReply(described machine.Turn, call machine.ModelCall, 
 	if reflect.DeepEqual(recorded, again) { // which says no for lists that are missing or empty
 		return nil
 	}
-	before, err := json.MarshalIndent(recorded, "", "  ")
-	if err != nil {
+	d := &Difference{Event: f.events, Kind: ReplyDiffers, Call: callKey(described, call.Key)}
+	if err := d.show(recorded, again); err != nil {
 		return fmt.Errorf("encode the reply of %s: %w", call.Key, err)
 	}
-	after, err := json.MarshalIndent(again, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the reply of %s: %w", call.Key, err)
-	}
-	if string(before) == string(after) {
+	if d.RecordedText == d.RebuiltText {
 		return nil
 	}
-	return &Difference{
-		Event: f.events, Kind: ReplyDiffers, Call: callKey(described, call.Key),
-		RecordedText: string(before), RebuiltText: string(after),
-	}
+	return d
 }
 
 // callKey names a call for people.
@@ -172,6 +165,17 @@ type Difference struct {
 	Lost              error
 	// RecordedText and RebuiltText are JSON, of a reply and a result.
 	RecordedText, RebuiltText string
+}
+
+// show sets the texts of what differs.
+func (d *Difference) show(recorded, rebuilt any) error {
+	before, err := json.MarshalIndent(recorded, "", "  ")
+	if err != nil {
+		return err
+	}
+	after, err := json.MarshalIndent(rebuilt, "", "  ")
+	d.RecordedText, d.RebuiltText = string(before), string(after)
+	return err
 }
 
 func (d *Difference) Error() string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -22,9 +23,9 @@ type Turn struct {
 	question string
 	started  time.Time
 
-	tools           [][]agents.Tool // by agent
-	toolsVersion    uint64          // of Options, when they were listed
-	contextWarnings []AgentContextWarning
+	tools           [][]agents.Tool              // by agent
+	toolsVersion    uint64                       // of Options, when they were listed
+	contextWarnings []report.AgentContextWarning // those that it begins with
 
 	events    eventLog
 	inbox     *inbox
@@ -33,7 +34,7 @@ type Turn struct {
 	done      chan struct{} // closed when the fields below are final
 
 	ended  time.Time
-	result Result
+	result report.Result
 	err    error
 }
 
@@ -81,12 +82,12 @@ func (t *Turn) Status() kernel.Status {
 // Wait returns the turn's result. A turn without an answer is a result too, with
 // the status failed; the error is for a store or a hook that failed, or for ctx,
 // whose end does not end the turn.
-func (t *Turn) Wait(ctx context.Context) (Result, error) {
+func (t *Turn) Wait(ctx context.Context) (report.Result, error) {
 	select {
 	case <-t.done:
 		return t.result, t.err
 	case <-ctx.Done():
-		return Result{}, fmt.Errorf("wait for turn %s: %w", t.ID(), ctx.Err())
+		return report.Result{}, fmt.Errorf("wait for turn %s: %w", t.ID(), ctx.Err())
 	}
 }
 
@@ -96,4 +97,4 @@ func (t *Turn) Cancel() { t.cancelled.Do(func() { t.inbox.put(interrupt{}) }) }
 
 // Events yields what happens in the turn, from its beginning, whenever it is
 // called, until the turn is over or ctx is done.
-func (t *Turn) Events(ctx context.Context) iter.Seq[Event] { return t.events.all(ctx) }
+func (t *Turn) Events(ctx context.Context) iter.Seq[report.Event] { return t.events.all(ctx) }

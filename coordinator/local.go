@@ -65,7 +65,6 @@ func (e *engine) Start(w driver.Work) {
 func (e *engine) startEffect(w driver.Work) {
 	key := w.Key()
 	ctx := e.spending(backends.WithTrace(e.contextOf(key.Agent), e.trace(key)), key)
-	e.tellStart(w.Effect)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
 	e.launch(func() driver.Post {
@@ -92,7 +91,6 @@ func (e *engine) startAgain(w driver.Work) {
 		e.startEffect(w)
 		return
 	}
-	e.tellStart(call)
 	e.launch(func() driver.Post {
 		r := result{engine: e, work: w, err: err}
 		if err == nil {
@@ -178,7 +176,7 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 	case machine.ToolReply:
 		return append(events, turn.ToolDone{At: at, Key: key, Reply: ev}), nil
 	}
-	return nil, fmt.Errorf("%s: an effect ended with %T", r.engine.who(key), r.event)
+	return nil, fmt.Errorf("%s: an effect ended with %T", key, r.event)
 }
 
 // Reply implements driver.Post. What an aside came to is kept once the journal has it.

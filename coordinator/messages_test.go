@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
@@ -109,7 +110,7 @@ func TestPanelOfOneSendsItsToolCallsAgain(t *testing.T) {
 			if diff := cmp.Diff(append(measured("rain"), "user: snow"), firstInput(recorder, 2)); diff != "" {
 				t.Errorf("%s: the second turn is sent (-want +got):\n%s", final, diff)
 			}
-			updated := eventsOf(t, last, SessionUpdated)
+			updated := eventsOf[report.SessionUpdated](t, last)
 			if len(updated) != 1 || updated[0].Session.MessageCount != 12 {
 				t.Errorf("%s: the session is told as %+v", final, updated)
 			}

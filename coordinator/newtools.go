@@ -2,24 +2,14 @@ package coordinator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 )
-
-// ToolsChange names the tools in which an agent's list differs from the one before it, each
-// list sorted.
-type ToolsChange struct {
-	Added     []string `json:"added,omitempty"`
-	Removed   []string `json:"removed,omitempty"`
-	Described []string `json:"described_anew,omitempty"`
-}
 
 // toolListing is what the agents' tools are at a version.
 type toolListing struct {
@@ -105,7 +95,7 @@ func (e *engine) takeTools(l *toolListing, at kernel.Time) []turn.Event {
 	}
 	e.toolsVersion = l.version
 	if l.fault != "" {
-		e.turn.events.add(Event{Kind: ToolsKept, Text: l.fault})
+		e.turn.events.add(report.ToolsKept{Why: l.fault})
 		return nil
 	}
 	return e.changeTools(l, at)
@@ -124,67 +114,4 @@ func (e *engine) changeTools(l *toolListing, at kernel.Time) (events []turn.Even
 		e.doer.SetTools(i, tools) // whose definitions are the same may differ in what they do
 	}
 	return events
-}
-
-// tellNewTools tells of an agent's tools. What cannot be read is told without names: the
-// loop finds out itself that the store does not work.
-func (e *engine) tellNewTools(c turn.NewTools) {
-	change, err := e.compareTools(c.Before, c.After)
-	if err != nil {
-		change = ToolsChange{}
-	}
-	e.turn.events.add(Event{Kind: ToolsChanged, Agent: e.id(c.Agent), Tools: &change})
-}
-
-func (e *engine) compareTools(before, after kernel.Ref) (c ToolsChange, err error) {
-	old, err := e.readTools(before)
-	if err != nil {
-		return c, err
-	}
-	now, err := e.readTools(after)
-	if err != nil {
-		return c, err
-	}
-	return CompareTools(old, now), nil
-}
-
-// CompareTools says in what a list of tools differs from the one before it, both by name.
-func CompareTools(before, after map[string]backends.Tool) (c ToolsChange) {
-	for name, now := range after {
-		switch was, known := before[name]; {
-		case !known:
-			c.Added = append(c.Added, name)
-		case was.Description != now.Description || string(was.Schema) != string(now.Schema):
-			c.Described = append(c.Described, name)
-		}
-	}
-	for name := range before {
-		if _, there := after[name]; !there {
-			c.Removed = append(c.Removed, name)
-		}
-	}
-	for _, names := range [][]string{c.Added, c.Removed, c.Described} {
-		slices.Sort(names)
-	}
-	return c
-}
-
-// readTools reads a list of tools, by name.
-func (e *engine) readTools(ref kernel.Ref) (map[string]backends.Tool, error) {
-	if ref == (kernel.Ref{}) {
-		return nil, nil
-	}
-	data, err := e.panel.opts.Store.Get(e.base, ref)
-	if err != nil {
-		return nil, err
-	}
-	var list []backends.Tool
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, fmt.Errorf("read a list of tools: %w", err)
-	}
-	tools := map[string]backends.Tool{}
-	for _, tool := range list {
-		tools[tool.Name] = tool
-	}
-	return tools, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
@@ -151,9 +152,9 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 		if diff := cmp.Diff(wantCalls, called); diff != "" {
 			t.Errorf("the tool calls (-want +got):\n%s", diff)
 		}
-		change := &ToolsChange{Added: []string{"grown"}, Removed: []string{"seed"}, Described: []string{"grow"}}
-		wantTold := []Event{{Kind: ToolsChanged, Agent: "agent1", Tools: change}, {Kind: ToolsChanged, Agent: "agent2", Tools: change}}
-		if diff := cmp.Diff(wantTold, eventsOf(t, handle, ToolsChanged)); diff != "" {
+		change := report.ToolsChange{Added: []string{"grown"}, Removed: []string{"seed"}, Described: []string{"grow"}}
+		wantTold := []report.ToolsChanged{{Actor: report.Actor{Agent: "agent1"}, Tools: change}, {Actor: report.Actor{Agent: "agent2"}, Tools: change}}
+		if diff := cmp.Diff(wantTold, eventsOf[report.ToolsChanged](t, handle), headless()); diff != "" {
 			t.Errorf("what was told (-want +got):\n%s", diff)
 		}
 		isRecorded(t, store, 1)
@@ -177,11 +178,11 @@ func TestToolsThatCannotBeListed(t *testing.T) {
 			})
 			handle := start(t, p, "energy")
 			r := wait(t, handle)
-			told := eventsOf(t, handle, ToolsKept)
-			if len(told) != 1 || !strings.Contains(told[0].Text, want) || r.Status != kernel.Completed {
+			told := eventsOf[report.ToolsKept](t, handle)
+			if len(told) != 1 || !strings.Contains(told[0].Why, want) || r.Status != kernel.Completed {
 				t.Errorf("the turn is %s, and was told %+v, want %q", r.Status, told, want)
 			}
-			if i := slices.IndexFunc(r.ToolCalls, func(c ResultToolCall) bool { return c.Name == "seed" && c.State == machine.ToolRan }); i < 0 {
+			if i := slices.IndexFunc(r.ToolCalls, func(c report.ResultToolCall) bool { return c.Name == "seed" && c.State == machine.ToolRan }); i < 0 {
 				t.Errorf("the tools have not stayed: %+v", r.ToolCalls)
 			}
 			isRecorded(t, store, 1)
@@ -254,7 +255,7 @@ func TestTurnWithNewToolsIsResumedFromEveryEvent(t *testing.T) {
 					t.Errorf("after %d of %d events: %v was called %d times", n, len(journal), key, times)
 				}
 			}
-			if slices.ContainsFunc(got.ToolCalls, func(c ResultToolCall) bool { return c.State == machine.ToolInterrupted }) {
+			if slices.ContainsFunc(got.ToolCalls, func(c report.ResultToolCall) bool { return c.State == machine.ToolInterrupted }) {
 				interrupted++ // of the tool that has gone nobody can know any more that it may run twice
 				continue
 			}
@@ -308,11 +309,11 @@ func TestOtherToolsThanTheJournals(t *testing.T) {
 				t.Errorf("%s was sent %q, want %q", key, sent[key], want)
 			}
 		}
-		wantTold := []Event{
-			{Kind: ToolsChanged, Agent: "agent1", Tools: &ToolsChange{Added: []string{"grown"}, Removed: []string{"grow"}, Described: []string{"seed"}}},
-			{Kind: ToolsChanged, Agent: "agent2", Tools: &ToolsChange{Removed: []string{"grow", "seed"}}},
+		wantTold := []report.ToolsChanged{
+			{Actor: report.Actor{Agent: "agent1"}, Tools: report.ToolsChange{Added: []string{"grown"}, Removed: []string{"grow"}, Described: []string{"seed"}}},
+			{Actor: report.Actor{Agent: "agent2"}, Tools: report.ToolsChange{Removed: []string{"grow", "seed"}}},
 		}
-		if diff := cmp.Diff(wantTold, eventsOf(t, handle, ToolsChanged)); diff != "" {
+		if diff := cmp.Diff(wantTold, eventsOf[report.ToolsChanged](t, handle), headless()); diff != "" {
 			t.Errorf("what was told (-want +got):\n%s", diff)
 		}
 		isRecorded(t, store, 1)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
@@ -17,13 +16,6 @@ import (
 
 // MaxNote is how many bytes a note may have: every agent is sent it in each of its calls.
 const MaxNote = 16 << 10
-
-// ResultNote is what a person has added to the question while the turn ran. SeenBy counts
-// the agents one of whose calls was sent it and came back with a message.
-type ResultNote struct {
-	Text   string `json:"text"`
-	SeenBy int    `json:"seen_by"`
-}
 
 // CheckNote says what is wrong with a note: an empty one and one of more than MaxNote
 // bytes are refused.
@@ -83,86 +75,18 @@ func (t *Turn) Note(ctx context.Context, text string) error {
 	return nil
 }
 
-// tellNote tells of a note that was taken, also to whom it was passed on for. One that
-// cannot be read is told without its text: the loop finds out itself that the store does
-// not work.
-func (e *engine) tellNote(ref kernel.Ref) {
+// acknowledge replies to the sender of a note that this engine passed on to another one.
+func (e *engine) acknowledge(ref kernel.Ref) {
 	if i := slices.IndexFunc(e.passed, func(p passedNote) bool { return p.ref == ref }); i >= 0 {
 		e.passed[i].word <- nil
 		e.passed = slices.Delete(e.passed, i, i+1)
 	}
-	text, err := e.panel.opts.Store.Get(e.base, ref)
-	if err != nil {
-		text = nil
-	}
-	e.turn.events.add(Event{Kind: Noted, Text: string(text)})
 }
 
-// describeNotes reads the notes of a turn.
-func describeNotes(ctx context.Context, blobs agents.Blobs, notes []turn.Note) ([]ResultNote, error) {
-	list := []ResultNote{}
-	for _, n := range notes {
-		text, err := blobs.Get(ctx, n.Text)
-		if err != nil {
-			return nil, fmt.Errorf("read a note: %w", err)
-		}
-		list = append(list, ResultNote{string(text), n.SeenBy})
-	}
-	return list, nil
-}
-
-func (e *engine) notes() ([]ResultNote, error) {
-	list, err := describeNotes(e.base, e.panel.opts.Store, e.machine.Notes())
-	if err != nil {
-		return nil, fmt.Errorf("turn %s: %w", e.turn.ID(), err)
-	}
-	return list, nil
-}
-
-// unseen warns of notes that came too late for everybody.
-func unseen(notes []turn.Note) []string {
-	count := 0
-	for _, n := range notes {
-		if n.SeenBy == 0 {
-			count++
-		}
-	}
-	switch count {
-	case 0:
-		return nil
-	case 1:
-		return []string{"a note was seen by no agent: no call was made after it that came back"}
-	}
-	return []string{fmt.Sprintf("%d notes were seen by no agent: no call was made after them that came back", count)}
-}
-
-// KeptNotes returns the notes of a turn from its journal, as its Result has them, whatever
-// became of the turn. A turn of a branch has no journal, and so none. The error says that
-// the store does not work, or that the journal is damaged or of another version.
-func KeptNotes(ctx context.Context, store Store, session string, number int) ([]ResultNote, error) {
-	list, err := keptNotes(ctx, store, session, number)
-	if err != nil {
-		return nil, fmt.Errorf("read the notes of turn %d of session %s: %w", number, session, err)
-	}
-	return list, nil
-}
-
-func keptNotes(ctx context.Context, store Store, session string, number int) ([]ResultNote, error) {
-	events, err := readJournal(ctx, store, session, number)
-	if err != nil || countNotes(events, nil) == 0 {
-		return []ResultNote{}, err
-	}
-	m, err := played(events)
-	if err != nil {
-		return nil, err
-	}
-	return describeNotes(ctx, store, m.Notes())
-}
-
-// countNotes counts the notes in a journal that are a text, or all.
-func countNotes(events []turn.Event, text *kernel.Ref) (n int) {
+// countNotes counts the notes in a journal that are a text.
+func countNotes(events []turn.Event, text kernel.Ref) (n int) {
 	for _, ev := range events {
-		if noted, ok := ev.(turn.Noted); ok && (text == nil || noted.Note == *text) {
+		if noted, ok := ev.(turn.Noted); ok && noted.Note == text {
 			n++
 		}
 	}

@@ -74,7 +74,7 @@ func noteTo(ctx context.Context, play Play, store NotedStore, session, text stri
 	}
 	taken := func() (int, error) {
 		events, err := readJournal(ctx, store, session, play.Number())
-		return countNotes(events, &ref), err
+		return countNotes(events, ref), err
 	}
 	before, err := taken()
 	if err == nil {

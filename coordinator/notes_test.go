@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
@@ -31,7 +32,7 @@ func TestNotesReachTheAgents(t *testing.T) {
 		turn := start(t, p, "energy")
 		addNotes(t, turn, 500*time.Millisecond, 1500*time.Millisecond, 2500*time.Millisecond)
 		r := wait(t, turn)
-		want := []ResultNote{{"note 1", 2}, {"note 2", 2}, {"note 3", 0}}
+		want := []report.ResultNote{{Text: "note 1", SeenBy: 2}, {Text: "note 2", SeenBy: 2}, {Text: "note 3", SeenBy: 0}}
 		if diff := cmp.Diff(want, r.Notes); diff != "" || r.Status != kernel.Completed {
 			t.Errorf("%s, the notes (-want +got):\n%s", r.Status, diff)
 		}
@@ -58,14 +59,14 @@ func TestNotesReachTheAgents(t *testing.T) {
 			t.Errorf("the notes in agent1's inputs (-want +got):\n%s", diff)
 		}
 		var told []string
-		for _, ev := range eventsOf(t, turn, Noted) {
+		for _, ev := range eventsOf[report.Noted](t, turn) {
 			told = append(told, ev.Text)
 		}
 		if diff := cmp.Diff([]string{"note 1", "note 2", "note 3"}, told); diff != "" {
 			t.Errorf("what is told of (-want +got):\n%s", diff)
 		}
-		kept, err := KeptNotes(t.Context(), store, "s", 1)
-		if diff := cmp.Diff(want, kept); diff != "" || err != nil {
+		kept, err := ReadRecord(t.Context(), store, "s", 1)
+		if diff := cmp.Diff(want, kept.Notes); diff != "" || err != nil {
 			t.Errorf("kept are %v (-want +got):\n%s", err, diff)
 		}
 	})
@@ -107,8 +108,8 @@ func TestNotesAreRefused(t *testing.T) {
 		if err := turn.Note(t.Context(), "hello"); !errors.Is(err, driver.ErrOver) {
 			t.Errorf("after the end: %v", err)
 		}
-		if kept, err := KeptNotes(t.Context(), store, "s", 1); err != nil || len(kept) != len(r.Notes) {
-			t.Errorf("kept are %d, %v", len(kept), err)
+		if kept, err := ReadRecord(t.Context(), store, "s", 1); err != nil || len(kept.Notes) != len(r.Notes) {
+			t.Errorf("kept are %d, %v", len(kept.Notes), err)
 		}
 	})
 }
@@ -158,10 +159,10 @@ func TestNoteElsewhere(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := wait(t, turn)
-				if diff := cmp.Diff([]ResultNote{{"in French", 2}}, r.Notes); diff != "" {
+				if diff := cmp.Diff([]report.ResultNote{{Text: "in French", SeenBy: 2}}, r.Notes); diff != "" {
 					t.Errorf("the notes (-want +got):\n%s", diff)
 				}
-				if told := eventsOf(t, turn, Noted); len(told) != 1 || told[0].Text != "in French" {
+				if told := eventsOf[report.Noted](t, turn); len(told) != 1 || told[0].Text != "in French" {
 					t.Errorf("told is %v", told)
 				}
 				p.Wait()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -109,8 +110,8 @@ func TestSessionsLimitIsNamedWithItsSize(t *testing.T) {
 		wait(t, start(t, p, "energy"))
 		turn := start(t, p, "heat")
 		r := wait(t, turn)
-		held := eventsOf(t, turn, HeldUp)
-		if len(held) != 1 || held[0].Text != "0 of the session's max_calls 5 are left" {
+		held := eventsOf[report.HeldUp](t, turn)
+		if len(held) != 1 || held[0].Why != "0 of the session's max_calls 5 are left" {
 			t.Errorf("held up: %+v", held)
 		}
 		b := r.Budget

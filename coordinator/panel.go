@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -177,7 +178,7 @@ type Options struct {
 	// before Wait returns: in it, Status is still Running, and Wait would wait for
 	// ever. Unless Facts are looked for, the session is free by then, so its next turn may
 	// begin meanwhile. Its error, or panic, is returned by Wait beside the result.
-	AfterTurn func(ctx context.Context, t *Turn, r Result) error
+	AfterTurn func(ctx context.Context, t *Turn, r report.Result) error
 }
 
 // DefaultLimits are the limits of a step.

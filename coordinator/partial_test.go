@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -40,8 +41,8 @@ func networkFault(context.Context) error {
 	return &backends.Error{Kind: backends.KindNetwork, Provider: "p", Message: "the stream was cut", Begun: true}
 }
 
-func partialOf(agent, reason string) PartialText {
-	return PartialText{Agent: agent, Round: 1, Purpose: machine.Coordination, Reason: reason, Content: "half of " + agent}
+func partialOf(agent, reason string) report.PartialText {
+	return report.PartialText{Agent: agent, Round: 1, Purpose: machine.Coordination, Reason: reason, Content: "half of " + agent}
 }
 
 // TestPartialTextsAreKeptAndMarked: what had come of cancelled and of cut calls is in the
@@ -58,17 +59,20 @@ func TestPartialTextsAreKeptAndMarked(t *testing.T) {
 		if r.Status != kernel.Cut || r.Winner != "" || r.Answer != "" || len(r.Answers) > 0 {
 			t.Errorf("status %s, winner %q, answers %+v", r.Status, r.Winner, r.Answers)
 		}
-		want := []PartialText{partialOf("agent1", "network"), partialOf("agent2", "cancelled")}
+		want := []report.PartialText{partialOf("agent1", "network"), partialOf("agent2", "cancelled")}
 		if diff := cmp.Diff(want, r.Partials); diff != "" {
 			t.Errorf("in the result (-want +got):\n%s", diff)
 		}
-		kept, err := KeptPartials(t.Context(), store, "s", 1)
-		if diff := cmp.Diff(want, kept); diff != "" || err != nil {
+		kept, err := ReadRecord(t.Context(), store, "s", 1)
+		if diff := cmp.Diff(want, kept.Partials); diff != "" || err != nil {
 			t.Errorf("in the journal: %v (-want +got):\n%s", err, diff)
 		}
 		told := map[string]string{}
 		for ev := range turn.Events(t.Context()) {
-			if ev.Kind == Failed || ev.Kind == Cancelled {
+			switch ev := ev.(type) {
+			case report.Failed:
+				told[ev.Agent] = ev.Partial
+			case report.Cancelled:
 				told[ev.Agent] = ev.Partial
 			}
 		}
@@ -164,7 +168,7 @@ func TestLateLostAndCancelledAgentsDiffer(t *testing.T) {
 				if a := r.Agents[2]; a.State != c.state || a.Error != c.reason {
 					t.Errorf("agent3 is %s because %q, want %s because %q", a.State, a.Error, c.state, c.reason)
 				}
-				if slices.Contains(r.Failed, FailedAgent{"agent3", c.reason}) != (c.reason != "") {
+				if slices.Contains(r.Failed, report.FailedAgent{Agent: "agent3", Error: c.reason}) != (c.reason != "") {
 					t.Errorf("failed: %+v", r.Failed)
 				}
 			})
@@ -179,7 +183,7 @@ func TestAgentWithoutBudgetDiffers(t *testing.T) {
 		s := service(rand.New(rand.NewPCG(1, 1)))
 		p := orderlyPanel(t, s, sessions.NewMemory(), func(o *Options) { o.Budget.Turn.Calls = &calls })
 		r := wait(t, start(t, p, "energy"))
-		out := slices.DeleteFunc(r.Agents, func(a ResultAgent) bool { return a.State != kernel.ActCancelled })
+		out := slices.DeleteFunc(r.Agents, func(a report.ResultAgent) bool { return a.State != kernel.ActCancelled })
 		if r.Status != kernel.Budget || len(out) == 0 || out[0].Error != "the budget left too little for its next call" {
 			t.Errorf("status %s, cancelled %+v", r.Status, out)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -60,7 +61,7 @@ func TestAsidesOfATurnThatIsPlayedElsewhere(t *testing.T) {
 		if turns, err := store.Turns(t.Context(), "s", 0); err != nil || turns[0].Question != "energy of the sun" {
 			t.Errorf("the turn is kept as %+v, %v", turns, err)
 		}
-		if failed := eventsOf(t, running, AsideFailed); len(failed) > 0 {
+		if failed := eventsOf[report.AsideFailed](t, running); len(failed) > 0 {
 			t.Errorf("failed: %+v", failed)
 		}
 	})

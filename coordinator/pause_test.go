@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 )
 
@@ -52,13 +52,14 @@ func TestPausedTurnBeginsNoCall(t *testing.T) {
 		if r.Status != kernel.Completed || r.DurationMS > 10_000 || len(r.Notes) != 1 || r.Notes[0].SeenBy != 2 {
 			t.Errorf("%s after %d ms, notes %+v", r.Status, r.DurationMS, r.Notes)
 		}
-		var told []EventKind
+		var told []string
 		for ev := range turn.Events(t.Context()) {
-			if slices.Contains([]EventKind{Paused, Unpaused, Noted}, ev.Kind) {
-				told = append(told, ev.Kind)
+			switch ev.(type) {
+			case report.Paused, report.Unpaused, report.Noted:
+				told = append(told, ev.Head().Kind)
 			}
 		}
-		if diff := cmp.Diff([]EventKind{Paused, Noted, Unpaused}, told); diff != "" {
+		if diff := cmp.Diff([]string{"paused", "noted", "unpaused"}, told); diff != "" {
 			t.Errorf("what is told (-want +got):\n%s", diff)
 		}
 		if err := turn.Pause(t.Context()); !errors.Is(err, driver.ErrOver) {

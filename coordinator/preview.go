@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // Preview is what an agent would be shown of a session in its next turn.
@@ -22,7 +23,7 @@ type Preview struct {
 	NewSummary policy.Range
 	// Context counts the first input of the turn, without its question. Its Warning is
 	// empty for none.
-	Context ContextWarning
+	Context report.ContextWarning
 }
 
 // Preview tells, in the order of the agents, what they would be shown if a turn of a

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -85,14 +87,10 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 		return replayed, compareCut(f.machine, events, kept)
 	}
 	replayed.Unfinished = []UnfinishedCall{} // those were cancelled
-	result := f.machine.Result()
-	replayed.Status = result.Status
-	if result.Winner != nil {
-		answer, err := r.Get(ctx, result.Text)
-		if err != nil {
-			return replayed, fmt.Errorf("read the answer: %w", err)
-		}
-		replayed.Winner, replayed.Answer = f.machine.Turn().Agents[result.Winner.Agent].ID, string(answer)
+	replayed.Status = f.machine.Result().Status
+	shown := report.New(f.machine, report.Source{Texts: agents.LookupIn(ctx, r)})
+	if replayed.Winner, replayed.Answer, err = shown.Answer(); err != nil {
+		return replayed, fmt.Errorf("read the answer: %w", err)
 	}
 	if kept.Status == sessions.Running {
 		return replayed, nil
@@ -101,12 +99,15 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	if err != nil {
 		return replayed, fmt.Errorf("read the question: %w", err)
 	}
-	return replayed, compareResult(outcomeOf(f.machine, replayed, string(question)), kept)
+	rebuilt := outcome{Status: replayed.Status, Winner: replayed.Winner, Answer: replayed.Answer, Question: string(question)}
+	// Whether the usage has the calls that followed the answer depends on whether the process
+	// came to add them.
+	return replayed, compareResult(rebuilt, []turn.Usage{f.machine.AllUsage(), shown.Usage()}, kept)
 }
 
 // replayed is what the follower has found so far.
 func (f *follower) replayed(events []turn.Event) Replayed {
-	r := Replayed{Events: f.events, Inputs: f.checked, Unchecked: f.unchecked, Usage: told(usageOf(events)), Unfinished: []UnfinishedCall{}}
+	r := Replayed{Events: f.events, Inputs: f.checked, Unchecked: f.unchecked, Usage: report.Rounded(usageOf(events)), Unfinished: []UnfinishedCall{}}
 	for _, w := range f.out {
 		key := callKey(w.Turn, w.Key())
 		call := UnfinishedCall{Agent: key.Agent, Round: key.Round, Purpose: w.Key().Purpose, Number: key.Index + 1}

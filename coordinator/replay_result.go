@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -19,52 +18,31 @@ type outcome struct {
 	Usage    sessions.Usage `json:"usage"`
 }
 
-// rebuilt is an outcome by the machine. Its usages are those that the turn may have been
-// kept with, the likeliest first.
-type rebuilt struct {
-	outcome
-	usages []turn.Usage
-}
-
-// outcomeOf is that of a turn that is over. Whether its usage has the calls that followed
-// the answer depends on whether the process came to add them.
-func outcomeOf(m *turn.Machine, r Replayed, question string) rebuilt {
-	return rebuilt{
-		outcome{Status: r.Status, Winner: r.Winner, Answer: r.Answer, Question: question},
-		[]turn.Usage{m.AllUsage(), usageOfAnswer(m)},
-	}
-}
-
 // compareCut compares the usage of a turn that was given up, as this program does it, and as
 // older ones did: without the calls under way, or where another question came with none.
 func compareCut(m *turn.Machine, events []turn.Event, kept sessions.Turn) error {
-	return compareResult(rebuilt{
-		outcome{Status: kept.Status, Question: kept.Question},
-		[]turn.Usage{m.CutUsage(), usageOf(events), {}},
-	}, kept)
+	usages := []turn.Usage{m.CutUsage(), usageOf(events), {}}
+	return compareResult(outcome{Status: kept.Status, Question: kept.Question}, usages, kept)
 }
 
-// compareResult compares what a turn has come to with what is stored of it.
-func compareResult(r rebuilt, kept sessions.Turn) error {
+// compareResult compares what a turn has come to with what is stored of it. The usages are
+// those that it may have been stored with, the likeliest first.
+func compareResult(rebuilt outcome, usages []turn.Usage, kept sessions.Turn) error {
 	recorded := outcome{kept.Status, kept.Winner, kept.Answer, kept.Question, kept.Usage}
-	r.Usage = sessions.Usage(r.usages[0])
-	for _, u := range r.usages {
+	rebuilt.Usage = sessions.Usage(usages[0])
+	for _, u := range usages {
 		if sameUsage(sessions.Usage(u), kept.Usage) {
-			r.Usage = kept.Usage
+			rebuilt.Usage = kept.Usage
 		}
 	}
-	if recorded == r.outcome {
+	if recorded == rebuilt {
 		return nil
 	}
-	before, err := json.MarshalIndent(recorded, "", "  ")
-	if err != nil {
+	d := &Difference{Kind: ResultDiffers}
+	if err := d.show(recorded, rebuilt); err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}
-	after, err := json.MarshalIndent(r.outcome, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the result: %w", err)
-	}
-	return &Difference{Kind: ResultDiffers, RecordedText: string(before), RebuiltText: string(after)}
+	return d
 }
 
 // sameUsage says that two usages are the same, but for how their costs were rounded.

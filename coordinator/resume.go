@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -56,22 +57,17 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 // goOn feeds the events of a turn, which its session holds, to a fresh machine, and goes
 // on from there.
 func (p *Panel) goOn(ctx context.Context, session string, number int, events []turn.Event, branched bool) (*Turn, error) {
-	accepted, err := p.accepted(events)
+	t, err := p.begun(ctx, session, number, events)
 	if err != nil {
 		return nil, err
 	}
-	question, err := p.opts.Store.Get(ctx, accepted.Turn.Question)
-	if err != nil {
-		return nil, err
-	}
-	t := newTurn(session, number, string(question))
 	if err := p.giveTools(ctx, t); err != nil {
 		return nil, err
 	}
 	e := newEngine(ctx, p, t)
 	last := events[len(events)-1]
 	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
-	t.started = e.moment(turn.When(accepted))
+	t.started = t.started.Add(e.slept)
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
 	t.events.replay(false)
@@ -98,6 +94,21 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	return t, nil
 }
 
+// begun returns the handle of a turn of this panel that has a journal.
+func (p *Panel) begun(ctx context.Context, session string, number int, events []turn.Event) (*Turn, error) {
+	accepted, err := p.accepted(events)
+	if err != nil {
+		return nil, err
+	}
+	question, err := p.opts.Store.Get(ctx, accepted.Turn.Question)
+	if err != nil {
+		return nil, err
+	}
+	t := newTurn(session, number, string(question))
+	t.started = time.UnixMilli(int64(accepted.At))
+	return t, nil
+}
+
 // accepted returns the first event of a journal, which must be of this panel.
 func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 	accepted, err := firstEvent(events)
@@ -120,7 +131,7 @@ func (e *engine) replay(ctx context.Context, events []turn.Event) ([]driver.Work
 		if err != nil {
 			return nil, err
 		}
-		e.driver.Carry(commands, e.machine.Turn()) // the follower keeps the work
+		e.driver.Carry(ev, commands, e.machine.Turn()) // the follower keeps the work
 		e.keep(ev)
 	}
 	return f.out, nil
@@ -165,14 +176,8 @@ func (p *Panel) giveUp(ctx context.Context, t *Turn, interrupted int) error {
 
 // usageOfLost is usageOfCut for a journal as it is stored, however far it can be read.
 func usageOfLost(journal [][]byte) turn.Usage {
-	var events []turn.Event
-	for ev, err := range decoded(journal) {
-		if err != nil {
-			break
-		}
-		events = append(events, ev)
-	}
-	return usageOfCut(events, len(events) > 0 && len(events) == len(journal))
+	events, err := decoded(journal)
+	return usageOfCut(events, err == nil && len(events) > 0)
 }
 
 // abandoned returns what a turn was asked, and what it has come to without its result.
@@ -195,10 +200,10 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 // paid for. Where these are not all of its events, or they break the machine, one call more
 // counts, of unknown usage, so that the sums say that they are not known.
 func usageOfCut(events []turn.Event, areAll bool) turn.Usage {
-	m, err := played(events)
+	kept, err := report.Project(events, report.Source{})
 	usage := usageOf(events)
 	if err == nil {
-		usage = m.CutUsage()
+		usage = kept.Machine().CutUsage()
 	}
 	if err != nil || !areAll {
 		usage = usage.Plus(turn.Usage{Calls: 1, UnknownCalls: 1})

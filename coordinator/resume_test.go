@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
@@ -64,7 +65,7 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 				r.change(o)
 			}
 		}
-		whole := func(t *testing.T) (Result, [][]byte, *sessions.Memory) {
+		whole := func(t *testing.T) (report.Result, [][]byte, *sessions.Memory) {
 			p, store := panelOf(t, 3, r.script, nil, change)
 			turn := start(t, p, "energy")
 			addNotes(t, turn, r.notes...)
@@ -115,11 +116,16 @@ func firstWithNotes(t *testing.T, journal [][]byte, notes int) int {
 
 // timeless is a result without what depends on which of two calls was the quicker, and
 // on which were under way when a process was lost, if all of these are told of.
-func timeless(r Result) Result {
+func timeless(r report.Result) report.Result {
 	r.DurationMS = 0
-	if n := r.RepeatedCalls; n > 0 && slices.Contains(r.Warnings, repeatedWarning(n)) {
+	const repeated = "had begun when the turn was cut off: made again, and perhaps paid for twice"
+	calls := fmt.Sprintf("%d calls ", r.RepeatedCalls)
+	if r.RepeatedCalls == 1 {
+		calls = "a call "
+	}
+	if n := r.RepeatedCalls; n > 0 && slices.Contains(r.Warnings, calls+repeated) {
 		r.RepeatedCalls = 0
-		r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return w == repeatedWarning(n) })
+		r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return w == calls+repeated })
 		withoutLost(&r.Usage, n)
 		session := *r.Session
 		withoutLost(&session.UsageTotal, n)
@@ -130,7 +136,7 @@ func timeless(r Result) Result {
 		u := &r.Agents[i].Usage
 		withoutLost(u, u.UnknownCalls)
 	}
-	byVoter := func(a, b ResultVote) int {
+	byVoter := func(a, b report.ResultVote) int {
 		if a.Round != b.Round {
 			return a.Round - b.Round
 		}
@@ -138,7 +144,7 @@ func timeless(r Result) Result {
 	}
 	r.Votes = slices.SortedFunc(slices.Values(r.Votes), byVoter)
 	r.VoidVotes = slices.SortedFunc(slices.Values(r.VoidVotes), byVoter)
-	r.ToolCalls = slices.SortedFunc(slices.Values(r.ToolCalls), func(a, b ResultToolCall) int {
+	r.ToolCalls = slices.SortedFunc(slices.Values(r.ToolCalls), func(a, b report.ResultToolCall) int {
 		return strings.Compare(a.Agent+a.Arguments, b.Agent+b.Arguments)
 	})
 	for i := range r.ToolCalls { // a tool that was under way runs again
@@ -176,7 +182,7 @@ func begin(t *testing.T, store Store, journal [][]byte, texts *sessions.Memory) 
 // resumeAfter writes the beginning of a journal to a store on disk, as a process that
 // is killed then leaves it, and resumes the turn. It returns how often each call came
 // to its end, before and after.
-func resumeAfter(t *testing.T, script string, change func(*Options), journal [][]byte, texts *sessions.Memory) (Result, map[backends.Key]int) {
+func resumeAfter(t *testing.T, script string, change func(*Options), journal [][]byte, texts *sessions.Memory) (report.Result, map[backends.Key]int) {
 	t.Helper()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "sessions.db")
@@ -299,15 +305,16 @@ func TestReplayedEventsAreMarked(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait(t, resumed)
-		marked := map[bool][]EventKind{}
+		marked := map[bool][]string{}
 		for ev := range resumed.Events(t.Context()) {
-			if ev.Kind == StepStarted || ev.Kind == Answered || ev.Kind == Voted || ev.Kind == Ended {
-				marked[ev.Replayed] = append(marked[ev.Replayed], ev.Kind)
+			switch ev.(type) {
+			case report.StepStarted, report.Answered, report.Voted, report.Ended:
+				marked[ev.Head().Replayed] = append(marked[ev.Head().Replayed], ev.Head().Kind)
 			}
 		}
-		want := map[bool][]EventKind{
-			true:  {StepStarted, StepStarted, StepStarted, Answered, Answered, Answered, StepStarted, StepStarted, StepStarted},
-			false: {Voted, Voted, Voted, Ended},
+		want := map[bool][]string{
+			true:  {"step_started", "step_started", "step_started", "answered", "answered", "answered", "step_started", "step_started", "step_started"},
+			false: {"voted", "voted", "voted", "ended"},
 		}
 		if diff := cmp.Diff(want, marked); diff != "" {
 			t.Errorf("the events by whether they are replayed (-want +got):\n%s", diff)

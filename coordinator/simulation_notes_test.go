@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -53,7 +54,7 @@ func (s *simulation) setPaused(t *Turn, pause bool) {
 
 // checkNotes: each note that was taken is in the result, and in the input of each call of
 // an agent that began after it.
-func (s *simulation) checkNotes(events []turn.Event, r Result) {
+func (s *simulation) checkNotes(events []turn.Event, r report.Result) {
 	var m turn.Machine
 	taken := 0
 	for _, ev := range events {
@@ -80,7 +81,7 @@ func (s *simulation) checkNotes(events []turn.Event, r Result) {
 		return
 	}
 	for _, text := range s.noted.taken {
-		if !slices.ContainsFunc(r.Notes, func(n ResultNote) bool { return n.Text == text }) {
+		if !slices.ContainsFunc(r.Notes, func(n report.ResultNote) bool { return n.Text == text }) {
 			s.fail("%s was taken, and the result has %v", text, r.Notes)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -34,7 +35,7 @@ func simulate(t *testing.T, c *choices) (transcript, wrong string) {
 }
 
 // check looks at how a turn has ended.
-func (s *simulation) check(ctx context.Context, r Result) {
+func (s *simulation) check(ctx context.Context, r report.Result) {
 	said, err := json.Marshal(r)
 	if err != nil {
 		s.fail("%v", err)
@@ -130,7 +131,7 @@ func simulateSeed(t *testing.T, seed uint64) kernel.Status {
 	if wrong != "" {
 		tellFailure(t, seed, c.made, wrong)
 	}
-	var r Result
+	var r report.Result
 	if err := json.Unmarshal([]byte(lastLine(transcript)), &r); err != nil {
 		t.Fatal(err)
 	}

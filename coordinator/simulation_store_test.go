@@ -75,10 +75,11 @@ func (f *faulty) Append(ctx context.Context, session string, number int, events 
 		if err := f.Memory.Append(ctx, session, number, events...); err != nil {
 			return err
 		}
-		for ev, err := range decoded(events) {
-			if err != nil {
-				return err
-			}
+		list, err := decoded(events)
+		if err != nil {
+			return err
+		}
+		for _, ev := range list {
 			switch ev := ev.(type) {
 			case turn.ModelDone:
 				f.done[ev.Key] = true

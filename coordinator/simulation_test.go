@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -301,7 +302,7 @@ func (s *simulation) let(p *parked, ended bool) {
 }
 
 // play plays the turn, in as many processes as it takes, and returns what was said.
-func (s *simulation) play(ctx context.Context) Result {
+func (s *simulation) play(ctx context.Context) report.Result {
 	s.store.restart(ctx, s.nextKill(), s.rarely(2))
 	s.store.fullAt, s.store.full = s.plan.fullAt, s.plan.full
 	for range 20 {
@@ -321,7 +322,7 @@ func (s *simulation) play(ctx context.Context) Result {
 		s.store.restart(ctx, s.nextKill(), s.rarely(2))
 	}
 	s.fail("the turn was not over after 20 processes")
-	return Result{}
+	return report.Result{}
 }
 
 func (s *simulation) nextKill() int {
@@ -333,11 +334,11 @@ func (s *simulation) nextKill() int {
 }
 
 // process is the life of one.
-func (s *simulation) process(ctx context.Context) (Result, error) {
+func (s *simulation) process(ctx context.Context) (report.Result, error) {
 	p, err := s.panel()
 	if err != nil {
 		s.fail("no panel: %v", err)
-		return Result{}, nil
+		return report.Result{}, nil
 	}
 	interrupted, err := s.store.Interrupted(ctx, "s")
 	var t *Turn
@@ -350,12 +351,12 @@ func (s *simulation) process(ctx context.Context) (Result, error) {
 		kept, err := s.store.Turns(ctx, "s", 1)
 		if err != nil || len(kept) != 1 {
 			s.fail("a turn that has ended is not kept: %v, %v", kept, err)
-			return Result{}, err
+			return report.Result{}, err
 		}
-		return Result{Turn: 1, Status: kept[0].Status, Winner: kept[0].Winner, Answer: kept[0].Answer, Budget: &BudgetReport{SpentUSD: s.spent}}, nil
+		return report.Result{Turn: 1, Status: kept[0].Status, Winner: kept[0].Winner, Answer: kept[0].Answer, Budget: &report.BudgetReport{SpentUSD: s.spent}}, nil
 	}
 	if err != nil {
-		return Result{}, err
+		return report.Result{}, err
 	}
 	return t.Wait(ctx)
 }

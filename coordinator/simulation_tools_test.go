@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -186,7 +187,7 @@ func (l *sentTools) read(ctx context.Context, ref kernel.Ref) (names []string, e
 }
 
 // checkReplay: each input is built again with the tools that were sent.
-func (s *simulation) checkReplay(ctx context.Context, r Result) {
+func (s *simulation) checkReplay(ctx context.Context, r report.Result) {
 	if !s.plan.changes {
 		return
 	}

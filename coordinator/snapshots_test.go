@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/agents/workspace/snapshot"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 )
 
@@ -152,27 +153,35 @@ rules:
 			}
 		}
 		w.checkTold(t, turn, r)
-		work, err := ReadWork(t.Context(), p.opts.Store, "s", 1)
-		if err != nil || work.Final.Dir != r.Snapshot || len(work.Dirs) != 4 {
-			t.Errorf("the journal tells of %+v, %v", work, err)
+		kept, err := ReadRecord(t.Context(), p.opts.Store, "s", 1)
+		if err != nil || kept.Work.Final.Dir != r.Snapshot || len(kept.Work.Dirs) != 4 {
+			t.Errorf("the journal tells of %+v, %v", kept.Work, err)
 		}
 	})
 }
 
 // checkTold: the answers are told with their work, and no snapshot as a tool.
-func (w *workspaces) checkTold(t *testing.T, turn *Turn, r Result) {
+func (w *workspaces) checkTold(t *testing.T, turn *Turn, r report.Result) {
 	t.Helper()
 	var told []string
-	for _, ev := range slices.Concat(eventsOf(t, turn, Answered), eventsOf(t, turn, Presented)) {
-		if ev.Snapshot != nil {
-			told = append(told, ev.Agent+" "+w.text(ev.Snapshot.Dir))
+	tell := func(agent string, work agents.Snapshot) {
+		if work.Dir != "" {
+			told = append(told, agent+" "+w.text(work.Dir))
+		}
+	}
+	for ev := range turn.Events(t.Context()) {
+		switch ev := ev.(type) {
+		case report.Answered:
+			tell(ev.Agent, ev.Snapshot)
+		case report.Presented:
+			tell(ev.Agent, ev.Snapshot)
 		}
 	}
 	slices.Sort(told)
 	if diff := cmp.Diff([]string{"agent1 |", "agent1 ||", "agent1 |||", "agent3 third"}, told); diff != "" {
 		t.Errorf("answers with their work (-want +got):\n%s", diff)
 	}
-	if len(r.ToolCalls) != 6 || len(eventsOf(t, turn, ToolStarted)) != 6 || len(r.Warnings) > 0 {
+	if len(r.ToolCalls) != 6 || len(eventsOf[report.ToolStarted](t, turn)) != 6 || len(r.Warnings) > 0 {
 		t.Errorf("tool calls %v, warnings %q", r.ToolCalls, r.Warnings)
 	}
 }
@@ -266,12 +275,12 @@ func TestWorkOfABranchIsNotKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait(t, other)
-		for session, want := range map[string]Work{
+		for session, want := range map[string]report.Work{
 			"s":      {Final: agents.Snapshot{Dir: "/s/1/agent2/1/false", Files: 1, Bytes: 2}, Dirs: []string{"/s/1/agent2/1/false"}},
 			"branch": {}, "other": {},
 		} {
-			work, err := ReadWork(t.Context(), store, session, 1)
-			if diff := cmp.Diff(want, work); err != nil || diff != "" {
+			kept, err := ReadRecord(t.Context(), store, session, 1)
+			if diff := cmp.Diff(want, kept.Work); err != nil || diff != "" {
 				t.Errorf("%s: the work (-want +got, %v):\n%s", session, err, diff)
 			}
 		}

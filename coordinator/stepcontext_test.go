@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 )
 
@@ -74,13 +75,13 @@ func TestLongStepIsHeldToThePolicy(t *testing.T) {
 		told  string
 		// warned is the context warning that the result has, with the messages that the
 		// step had by then and the tokens that are sent of them.
-		warned *ContextWarning
+		warned *report.ContextWarning
 	}{
 		"full": {context: stepContextOf(policy.Full, 0)},
 		"full in a small window": {
 			context: stepContextOf(policy.Full, window), moves: []int{20, 31, 42, 53},
 			told:   "in a long step of agent1 44 earlier messages and 44 tool results were left out, which would not fit; policy full",
-			warned: &ContextWarning{MessageCount: 40, EstimatedTokens: 1422, LeftOut: true},
+			warned: &report.ContextWarning{MessageCount: 40, EstimatedTokens: 1422, LeftOut: true},
 		},
 		"prune": {
 			context: stepContextOf(policy.Prune, 0), moves: []int{26, 47},
@@ -125,18 +126,18 @@ func TestLongStepIsHeldToThePolicy(t *testing.T) {
 }
 
 // checkStepWarnings looks for the one context warning of a turn, if it has one.
-func checkStepWarnings(t *testing.T, last *Turn, r Result, want *ContextWarning) {
+func checkStepWarnings(t *testing.T, last *Turn, r report.Result, want *report.ContextWarning) {
 	t.Helper()
-	list, events := []AgentContextWarning{}, []Event(nil)
+	list, events := []report.AgentContextWarning{}, []report.ContextWarned(nil)
 	if want != nil {
 		want.SessionID, want.Round, want.Warning, want.Estimated, want.Window = "s", 1, policy.AtLimit, true, 4000
-		list = append(list, AgentContextWarning{"agent1", *want})
-		events = append(events, Event{Kind: ContextWarned, Agent: "agent1", Round: 1, Context: want})
+		list = append(list, report.AgentContextWarning{Agent: "agent1", ContextWarning: *want})
+		events = append(events, report.ContextWarned{Actor: report.Actor{Agent: "agent1", Round: 1}, Context: *want})
 	}
 	if diff := cmp.Diff(list, r.ContextWarnings); diff != "" {
 		t.Errorf("the result's warnings of the context (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(events, eventsOf(t, last, ContextWarned)); diff != "" {
+	if diff := cmp.Diff(events, eventsOf[report.ContextWarned](t, last), headless()); diff != "" {
 		t.Errorf("the warnings (-want +got):\n%s", diff)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -146,7 +148,7 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	}
 	change.Summary = &summary
 	t = t.Changed(change)
-	var warnings []AgentContextWarning
+	var warnings []report.AgentContextWarning
 	for i := range t.Agents {
 		chosen, err := e.panel.chooseFor(ctx, &t, i)
 		if err != nil {
@@ -161,14 +163,16 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	return change, nil
 }
 
-// warnAfterSummary tells of the context windows that are nearly full beside the new
-// summary, or as they were without one.
-func (e *engine) warnAfterSummary(made bool) {
-	if made {
-		select {
-		case e.turn.contextWarnings = <-e.warned:
-		default: // it was made before the turn was resumed
-		}
+// heedSummary replaces the context warnings when a call for a summary ends that this process
+// has made.
+func (e *engine) heedSummary(ev turn.Event) {
+	done, ok := ev.(turn.ModelDone)
+	if !ok || done.Key.Purpose != machine.Summarizing || done.Reply.Failure != nil {
+		return
 	}
-	e.turn.tellContextWarnings()
+	select {
+	case warnings := <-e.warned:
+		e.report.SetWarnings(warnings)
+	default: // it was made before the turn was resumed
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 )
@@ -156,11 +157,11 @@ func TestContextWarningsWaitForTheSummary(t *testing.T) {
 				o.Summarizer = &Summarizer{Helper: Helper{Backend: o.Agents[0].Backend, Model: "small"}}
 			})
 			turn := ask(t, p, weather[:4])
-			if len(eventsOf(t, turn, AsideStarted)) != 1 {
+			if len(eventsOf[report.AsideStarted](t, turn)) != 1 {
 				t.Fatalf("%s: no summary is asked for in turn 4", name)
 			}
 			var told, kept []policy.Warning
-			for _, ev := range eventsOf(t, turn, ContextWarned) {
+			for _, ev := range eventsOf[report.ContextWarned](t, turn) {
 				told = append(told, ev.Context.Warning)
 			}
 			for _, w := range wait(t, turn).ContextWarnings {

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // slow is a tool that takes two seconds, and fails where it is told to.
@@ -29,7 +30,7 @@ func (slow) Call(_ context.Context, arguments string) (string, error) {
 	if strings.Contains(arguments, "fail") {
 		return "", errors.New("no disk")
 	}
-	return strings.Repeat("x", mostTold+1), nil
+	return strings.Repeat("x", 1000+1), nil
 }
 
 // TestToolsAreTold as events and in the result: each model call with what it is sent,
@@ -44,37 +45,37 @@ rules:
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{slow{}} })
 		turn := start(t, p, "energy")
 		r := wait(t, turn)
-		good := ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: machine.ToolRan, Result: strings.Repeat("x", mostTold) + "…"}
-		bad := ToolCall{Name: "work", Arguments: `{"do":"fail"}`, State: machine.ToolRan, Result: "Error: no disk", Error: true}
-		var calls []ModelCall
-		for _, ev := range eventsOf(t, turn, CallStarted) {
-			calls = append(calls, *ev.Call)
+		good := report.ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: machine.ToolRan, Result: strings.Repeat("x", 1000) + "…"}
+		bad := report.ToolCall{Name: "work", Arguments: `{"do":"fail"}`, State: machine.ToolRan, Result: "Error: no disk", Error: true}
+		calls := map[int][]string{}
+		for _, ev := range eventsOf[report.CallStarted](t, turn) {
+			calls[ev.Number] = ev.Tools
 		}
-		if diff := cmp.Diff([]ModelCall{{1, []string{"work"}}, {2, []string{"work"}}}, calls); diff != "" {
+		if diff := cmp.Diff(map[int][]string{1: {"work"}, 2: {"work"}}, calls); diff != "" {
 			t.Errorf("model calls (-want +got):\n%s", diff)
 		}
 		started := map[string]bool{}
-		for _, ev := range eventsOf(t, turn, ToolStarted) {
-			started[ev.Tool.Arguments] = ev.Agent == "agent1" && ev.Round == 1 && ev.Tool.Result == "" && ev.Tool.State == ToolRunning
+		for _, ev := range eventsOf[report.ToolStarted](t, turn) {
+			started[ev.Tool.Arguments] = ev.Agent == "agent1" && ev.Round == 1 && ev.Tool.Result == "" && ev.Tool.State == report.ToolRunning
 		}
 		if diff := cmp.Diff(map[string]bool{good.Arguments: true, bad.Arguments: true}, started); diff != "" {
 			t.Errorf("tools that started (-want +got):\n%s", diff)
 		}
-		ended := map[string]ToolCall{}
-		for _, ev := range eventsOf(t, turn, ToolEnded) {
-			ended[ev.Tool.Arguments] = *ev.Tool
+		ended := map[string]report.ToolCall{}
+		for _, ev := range eventsOf[report.ToolEnded](t, turn) {
+			ended[ev.Tool.Arguments] = ev.Tool
 			if ev.Elapsed != 2*time.Second {
 				t.Errorf("%s took %v", ev.Tool.Arguments, ev.Elapsed)
 			}
 		}
-		if diff := cmp.Diff(map[string]ToolCall{good.Arguments: good, bad.Arguments: bad}, ended); diff != "" {
+		if diff := cmp.Diff(map[string]report.ToolCall{good.Arguments: good, bad.Arguments: bad}, ended); diff != "" {
 			t.Errorf("tools that ended (-want +got):\n%s", diff)
 		}
-		want := []ResultToolCall{{"agent1", 1, good, 2000}, {"agent1", 1, bad, 2000}}
+		want := []report.ResultToolCall{resultCall(good, 2000), resultCall(bad, 2000)}
 		if diff := cmp.Diff(want, r.ToolCalls); diff != "" {
 			t.Errorf("the result's tool calls (-want +got):\n%s", diff)
 		}
-		if steps := eventsOf(t, turn, Answered); len(steps) != 1 || steps[0].ToolCalls != 2 || steps[0].Usage.Calls != 2 {
+		if steps := eventsOf[report.Answered](t, turn); len(steps) != 1 || steps[0].ToolCalls != 2 || steps[0].Usage.Calls != 2 {
 			t.Errorf("the step's end: %+v", steps)
 		}
 	})
@@ -109,23 +110,23 @@ rules:
 		no := func(why string) string {
 			return "Error: this call is not permitted (" + why + "), and was not run. Go on without it, or in another way."
 		}
-		want := []ResultToolCall{
-			{"agent1", 1, ToolCall{"remove", `{"file":"a"}`, machine.ToolDenied, no("never a"), true}, 0},
-			{"agent1", 1, ToolCall{"remove", `{"file":"c"}`, machine.ToolRan, "removed", false}, 0},
-			{"agent1", 1, ToolCall{"remove", `{"file":"b"}`, machine.ToolDenied, no("the user said no"), true}, 0},
+		want := []report.ResultToolCall{
+			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"a"}`, State: machine.ToolDenied, Result: no("never a"), Error: true}, 0),
+			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"c"}`, State: machine.ToolRan, Result: "removed", Error: false}, 0),
+			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"b"}`, State: machine.ToolDenied, Result: no("the user said no"), Error: true}, 0),
 		}
 		r := wait(t, turn)
 		if diff := cmp.Diff(want, r.ToolCalls); diff != "" {
 			t.Errorf("the result's tool calls (-want +got):\n%s", diff)
 		}
-		var told []ResultToolCall
-		for _, ev := range eventsOf(t, turn, ToolEnded) {
-			told = append(told, ResultToolCall{ev.Agent, ev.Round, *ev.Tool, ev.Elapsed.Milliseconds()})
+		var told []report.ResultToolCall
+		for _, ev := range eventsOf[report.ToolEnded](t, turn) {
+			told = append(told, report.ResultToolCall{Agent: ev.Agent, Round: ev.Round, ToolCall: ev.Tool, DurationMS: ev.Elapsed.Milliseconds()})
 		}
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("the events (-want +got):\n%s", diff)
 		}
-		if steps := eventsOf(t, turn, Answered); len(steps) != 1 || steps[0].ToolCalls != 3 {
+		if steps := eventsOf[report.Answered](t, turn); len(steps) != 1 || steps[0].ToolCalls != 3 {
 			t.Errorf("the step's end: %+v", steps)
 		}
 	})
@@ -163,10 +164,10 @@ rules:
 		turn := start(t, p, "energy")
 		time.Sleep(3 * time.Second)
 		turn.Cancel()
-		cancelled := func(do string, ms int64) ResultToolCall {
-			return ResultToolCall{"agent1", 1, ToolCall{"work", `{"do":"` + do + `"}`, machine.ToolCancelled, "Error: the call was cancelled", true}, ms}
+		cancelled := func(do string, ms int64) report.ResultToolCall {
+			return resultCall(report.ToolCall{Name: "work", Arguments: `{"do":"` + do + `"}`, State: machine.ToolCancelled, Result: "Error: the call was cancelled", Error: true}, ms)
 		}
-		want := []ResultToolCall{cancelled("it", 3000), cancelled("more", 0)}
+		want := []report.ResultToolCall{cancelled("it", 3000), cancelled("more", 0)}
 		if diff := cmp.Diff(want, wait(t, turn).ToolCalls); diff != "" {
 			t.Errorf("the result's tool calls (-want +got):\n%s", diff)
 		}
@@ -183,28 +184,33 @@ rules:
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 1, script, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{slow{}} })
 		want := wait(t, start(t, p, "energy")).ToolCalls
-		got, err := KeptToolCalls(t.Context(), store, "s", 1)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil || len(got) != 1 {
+		got, err := ReadRecord(t.Context(), store, "s", 1)
+		if diff := cmp.Diff(want, got.ToolCalls); diff != "" || err != nil || len(want) != 1 {
 			t.Errorf("%v, kept are (-want +got):\n%s", err, diff)
 		}
 		journal, err := store.Journal(t.Context(), "s", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		running := []ResultToolCall{{"agent1", 1, ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: ToolRunning}, 0}}
-		got, err = KeptToolCalls(t.Context(), cutJournal{store, journal[:2]}, "s", 1)
-		if diff := cmp.Diff(running, got); diff != "" || err != nil {
+		running := []report.ResultToolCall{resultCall(report.ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: report.ToolRunning}, 0)}
+		got, err = ReadRecord(t.Context(), cutJournal{store, journal[:2]}, "s", 1)
+		if diff := cmp.Diff(running, got.ToolCalls); diff != "" || err != nil {
 			t.Errorf("%v, of a turn that was killed (-want +got):\n%s", err, diff)
 		}
 		for name, journal := range map[string][][]byte{"no beginning": journal[1:], "no event": {[]byte("{}")}} {
-			if got, err := KeptToolCalls(t.Context(), cutJournal{store, journal}, "s", 1); err == nil {
+			if got, err := ReadRecord(t.Context(), cutJournal{store, journal}, "s", 1); err == nil {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		if got, err := KeptToolCalls(t.Context(), cutJournal{store, nil}, "s", 1); len(got) > 0 || err != nil {
+		if got, err := ReadRecord(t.Context(), cutJournal{store, nil}, "s", 1); len(got.ToolCalls) > 0 || err != nil {
 			t.Errorf("of no journal: %+v, %v", got, err)
 		}
 	})
+}
+
+// resultCall is a call of agent1 in the first round.
+func resultCall(c report.ToolCall, ms int64) report.ResultToolCall {
+	return report.ResultToolCall{Agent: "agent1", Round: 1, ToolCall: c, DurationMS: ms}
 }
 
 // cutJournal is a store with a part of a journal.

@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // progressEvery is how often the progress of a call is told at most: its events are kept
@@ -17,7 +18,7 @@ const progressEvery = time.Second
 // toolProgress tells of one tool's call. It is safe for concurrent use.
 type toolProgress struct {
 	events *eventLog
-	event  Event
+	event  report.ToolProgress
 
 	mu   sync.Mutex
 	told time.Time
@@ -31,9 +32,7 @@ func (e *engine) withProgress(ctx context.Context, effect machine.Effect) (watch
 	if !ok {
 		return ctx, func() {}
 	}
-	p := &toolProgress{events: &e.turn.events, event: Event{
-		Kind: ToolProgress, Agent: e.id(call.Key.Agent), Round: call.Key.Round, Tool: &ToolCall{Name: call.Name},
-	}}
+	p := &toolProgress{events: &e.turn.events, event: report.ToolProgress{Actor: report.ActorOf(call.Key, e.id), Tool: call.Name}}
 	return agents.WithProgress(ctx, p.tell), p.end
 }
 
@@ -48,7 +47,7 @@ func (p *toolProgress) tell(progress agents.Progress) {
 	}
 	p.told = now
 	ev := p.event
-	ev.Text = beginning(contextbuild.Clean(progress.Text))
+	ev.Text = report.Beginning(contextbuild.Clean(progress.Text))
 	if f := progress.Fraction; f > 0 { // which NaN is not
 		ev.Fraction = min(f, 1)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // sayer is a tool that says its name.
@@ -41,7 +42,7 @@ rules:
 		})
 		first := start(t, p, "energy")
 		tools[0] = sayer("two") // the turn keeps its own
-		results := func(r Result) (list []string) {
+		results := func(r report.Result) (list []string) {
 			for _, c := range r.ToolCalls {
 				list = append(list, string(c.State)+" "+c.Name+": "+c.Result)
 			}
@@ -54,7 +55,7 @@ rules:
 		if diff := cmp.Diff([]string{"refused one: Error: there is no such tool on offer", "ran two: I am two"}, results(wait(t, second))); diff != "" {
 			t.Errorf("the second turn (-want +got):\n%s", diff)
 		}
-		if sent := eventsOf(t, second, CallStarted)[0].Call.Tools; len(sent) != 1 || sent[0] != "two" {
+		if sent := eventsOf[report.CallStarted](t, second)[0].Tools; len(sent) != 1 || sent[0] != "two" {
 			t.Errorf("the second turn was sent %q", sent)
 		}
 		for want, list := range map[string][]agents.Tool{
@@ -104,9 +105,9 @@ rules:
 		turn := start(t, p, "energy")
 		wait(t, turn)
 		var got []float64
-		for _, ev := range eventsOf(t, turn, ToolProgress) {
+		for _, ev := range eventsOf[report.ToolProgress](t, turn) {
 			got = append(got, ev.Fraction)
-			if ev.Agent != "agent1" || ev.Round != 1 || ev.Tool.Name != "bore" || ev.Text != "deeper\uFFFD[2J" {
+			if ev.Agent != "agent1" || ev.Round != 1 || ev.Tool != "bore" || ev.Text != "deeper\uFFFD[2J" {
 				t.Errorf("it is told as %+v, %+v", ev, ev.Tool)
 			}
 		}

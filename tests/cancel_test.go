@@ -12,20 +12,21 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
 // cancelled is how a turn with one agent ended that was cancelled in the middle of its call.
 type cancelled struct {
-	result coordinator.Result
+	result report.Result
 	// closed is how long after the cancel the server saw its connection end, and over how
 	// long after the cancel the turn ended.
 	closed, over time.Duration
 }
 
-// cancelInCall cancels a turn as soon as the event is told. The server gives its reply, and
+// cancelInCall cancels a turn as soon as an event of the kind is told. The server gives its reply, and
 // tells of each call on called.
-func cancelInCall(t *testing.T, p protocol, server *backendtest.Server, backend backends.Backend, called <-chan struct{}, when coordinator.EventKind) (c cancelled) {
+func cancelInCall(t *testing.T, p protocol, server *backendtest.Server, backend backends.Backend, called <-chan struct{}, when string) (c cancelled) {
 	t.Helper()
 	panel, err := coordinator.New(coordinator.Options{
 		Store: sessions.NewMemory(), Rules: kernel.Defaults(),
@@ -40,7 +41,7 @@ func cancelInCall(t *testing.T, p protocol, server *backendtest.Server, backend 
 	}
 	<-called
 	for ev := range turn.Events(t.Context()) {
-		if ev.Kind == when {
+		if ev.Head().Kind == when {
 			break
 		}
 	}
@@ -68,10 +69,10 @@ func TestCancelledCallsAreClosedAtOnce(t *testing.T) {
 	const atOnce = 100 * time.Millisecond
 	for name, c := range map[string]struct {
 		reply backendtest.Reply
-		when  coordinator.EventKind
+		when  string
 	}{
-		"before the first byte": {backendtest.Reply{Fault: backendtest.HangBefore}, coordinator.CallStarted},
-		"in mid-stream":         {backendtest.Reply{Text: "the first half, and the second half", Fault: backendtest.HangMidStream}, coordinator.TextDelta},
+		"before the first byte": {backendtest.Reply{Fault: backendtest.HangBefore}, "call_started"},
+		"in mid-stream":         {backendtest.Reply{Text: "the first half, and the second half", Fault: backendtest.HangMidStream}, "text"},
 	} {
 		cancel := func(t *testing.T, p protocol, serve func(replies) (*backendtest.Server, backends.Backend)) cancelled {
 			t.Helper()
@@ -106,7 +107,7 @@ func TestCancelledCallsAreClosedAtOnce(t *testing.T) {
 }
 
 // checkCancelled looks for what had come: a beginning of the text, and never an answer.
-func checkCancelled(t *testing.T, r coordinator.Result, text string) {
+func checkCancelled(t *testing.T, r report.Result, text string) {
 	t.Helper()
 	if r.Status != kernel.Cut || r.Winner != "" || r.Agents[0].State != kernel.ActCancelled {
 		t.Errorf("status %s, winner %q, agents %+v", r.Status, r.Winner, r.Agents)

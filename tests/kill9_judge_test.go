@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
@@ -47,7 +48,7 @@ func (r *killRun) bury() {
 		g.accepted, g.ended = true, left.turn.Status != sessions.Running
 	}
 	for _, c := range left.tools {
-		if c.State == coordinator.ToolRunning && mayDoHarmTwice(c.Name) {
+		if c.State == report.ToolRunning && mayDoHarmTwice(c.Name) {
 			g.unknown++
 		}
 	}
@@ -70,7 +71,7 @@ func mayDoHarmTwice(tool string) bool { return tool == "write_file" || tool == "
 type onFile struct {
 	turn    *sessions.Turn
 	journal []turn.Event
-	tools   []coordinator.ResultToolCall
+	tools   []report.ResultToolCall
 }
 
 // look reads the turn, in a copy of what is on disk: who opens the store mends it.
@@ -90,9 +91,9 @@ func (r *killRun) look() (found onFile) {
 		}
 		found.turn = &turns[len(turns)-1]
 		events, eventsErr := store.Journal(r.t.Context(), killSession, found.turn.Number)
-		var toolsErr error
-		found.tools, toolsErr = coordinator.KeptToolCalls(r.t.Context(), store, killSession, found.turn.Number)
-		if err := errors.Join(err, eventsErr, toolsErr); err != nil {
+		kept, keptErr := coordinator.ReadRecord(r.t.Context(), store, killSession, found.turn.Number)
+		found.tools = kept.ToolCalls
+		if err := errors.Join(err, eventsErr, keptErr); err != nil {
 			r.t.Fatal(err)
 		}
 		for _, data := range events {
@@ -191,7 +192,7 @@ func (r *killRun) checkCounts() {
 }
 
 // checkTools looks at what became of the calls of tools.
-func (r *killRun) checkTools(calls []coordinator.ResultToolCall) {
+func (r *killRun) checkTools(calls []report.ResultToolCall) {
 	r.t.Helper()
 	interrupted, echoes := 0, 0
 	for _, c := range calls {
@@ -253,10 +254,10 @@ func (r *killRun) models() []string {
 type outcome struct {
 	Status           kernel.Status
 	Winner, Answer   string
-	Answers          []coordinator.ResultAnswer
-	Votes, VoidVotes []coordinator.ResultVote
+	Answers          []report.ResultAnswer
+	Votes, VoidVotes []report.ResultVote
 	Agents           map[string]kernel.Act
-	Failed           []coordinator.FailedAgent
+	Failed           []report.FailedAgent
 	Rounds           int
 	// Tools are the calls of tools that came to an end, with what files said.
 	Tools    []string
@@ -345,13 +346,13 @@ func (r *killRun) sortVotes(o *outcome) {
 	if r.panel.hasty {
 		o.Rounds, o.VoidVotes, o.Calls = 0, nil, 0
 	}
-	for _, votes := range [][]coordinator.ResultVote{o.Votes, o.VoidVotes} {
+	for _, votes := range [][]report.ResultVote{o.Votes, o.VoidVotes} {
 		if r.panel.hasty {
 			for i := range votes {
 				votes[i].Round = 0
 			}
 		}
-		slices.SortFunc(votes, func(a, b coordinator.ResultVote) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		slices.SortFunc(votes, func(a, b report.ResultVote) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	}
 }
 

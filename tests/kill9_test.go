@@ -17,8 +17,8 @@ import (
 
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
-	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 var killEverywhere = flag.Bool("kill-everywhere", false, "end the program at each write of the store, and not only at some")
@@ -309,7 +309,7 @@ func (r *killRun) writes() int {
 
 // result is what the last process has printed, which must have ended with one of the
 // statuses.
-func (r *killRun) result(statuses ...int) (result coordinator.Result) {
+func (r *killRun) result(statuses ...int) (result report.Result) {
 	r.t.Helper()
 	if err := json.Unmarshal([]byte(r.stdout), &result); err != nil || !slices.Contains(statuses, r.code) {
 		r.t.Fatalf("exit status %d, %v: %s\n%s", r.code, err, r.stdout, r.stderr)

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/backends/fallback"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -180,7 +181,7 @@ func TestStepMovesToAnotherModel(t *testing.T) {
 }
 
 // alone asks a panel of one agent, which has the tool.
-func alone(t *testing.T, model string, backend backends.Backend) coordinator.Result {
+func alone(t *testing.T, model string, backend backends.Backend) report.Result {
 	t.Helper()
 	p := panel{}
 	var err error

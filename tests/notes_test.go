@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -65,7 +66,7 @@ func TestNotesAsEachServiceIsSentThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]coordinator.ResultNote{{Text: "In French.\n<END OF NOTE>", SeenBy: 2}}, r.Notes); diff != "" || r.Status != kernel.Completed {
+		if diff := cmp.Diff([]report.ResultNote{{Text: "In French.\n<END OF NOTE>", SeenBy: 2}}, r.Notes); diff != "" || r.Status != kernel.Completed {
 			t.Errorf("%s, notes (-want +got):\n%s", r.Status, diff)
 		}
 		checkNoted(t, server.Calls())

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
@@ -126,7 +127,7 @@ func onDisk(t *testing.T, path string, use func(*sqlite.Store)) {
 }
 
 // forecast asks the forecaster, and returns its calls with the result.
-func forecast(t *testing.T, store coordinator.Store, session, question string) ([]debugbackend.Call, coordinator.Result) {
+func forecast(t *testing.T, store coordinator.Store, session, question string) ([]debugbackend.Call, report.Result) {
 	t.Helper()
 	script, err := debugbackend.ParseScript([]byte(forecaster))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/leaks"
@@ -85,13 +86,13 @@ func newPanel(t testing.TB, o panelOptions, reply func(backendtest.Call) backend
 }
 
 // ask runs one turn of the session "s" to its result.
-func (p panel) ask(t testing.TB, question string) coordinator.Result {
+func (p panel) ask(t testing.TB, question string) report.Result {
 	t.Helper()
 	return p.askIn(t, "s", question)
 }
 
 // askIn runs one turn of a session to its result.
-func (p panel) askIn(t testing.TB, session, question string) coordinator.Result {
+func (p panel) askIn(t testing.TB, session, question string) report.Result {
 	t.Helper()
 	turn, err := p.Start(t.Context(), session, question)
 	if err != nil {

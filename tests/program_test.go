@@ -11,7 +11,7 @@ import (
 
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // TestProgramGoesOnWithoutAWrongKey runs the program on a config with a Claude, a
@@ -58,7 +58,7 @@ func TestProgramGoesOnWithoutAWrongKey(t *testing.T) {
 
 // runProgram asks the panel of a config a question, and returns the exit status with
 // what --json prints.
-func runProgram(t *testing.T, config string) (int, coordinator.Result) {
+func runProgram(t *testing.T, config string) (int, report.Result) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "panel.yaml")
@@ -75,7 +75,7 @@ func runProgram(t *testing.T, config string) (int, coordinator.Result) {
 		Lookup:     func(name string) (string, bool) { value, set := environment[name]; return value, set },
 		Interrupts: make(chan os.Signal),
 	})
-	var r coordinator.Result
+	var r report.Result
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("exit status %d, %v: %s\n%s", status, err, stdout.String(), stderr.String())
 	}

@@ -65,8 +65,9 @@ type Runtime interface {
 	// Grant answers a request for budget: refused says why the attempt may not be sent, and
 	// is empty if it may.
 	Grant(key machine.Key, refused string)
-	// Tell passes on each command, before it is carried out, to those who watch the turn.
-	Tell(c turn.Command)
+	// Tell passes on an event that is durable, and what the machine commanded, before that is
+	// carried out, to those who watch the turn.
+	Tell(ev turn.Event, commands []turn.Command)
 }
 
 // Driver plays one turn. One goroutine owns it.
@@ -139,7 +140,7 @@ func (d *Driver) Take(posts ...Post) error {
 	appendErr := d.journal(batch)
 	if appendErr == nil {
 		for _, a := range batch {
-			for _, w := range d.Carry(a.commands, a.turn) {
+			for _, w := range d.Carry(a.event, a.commands, a.turn) {
 				d.Start(w)
 			}
 		}
@@ -187,11 +188,11 @@ func (d *Driver) journal(batch []applied) error {
 	return nil
 }
 
-// Carry carries out commands but for the work that they ask for, which it returns. This is
-// the one place that knows every command.
-func (d *Driver) Carry(commands []turn.Command, described machine.Turn) (list []Work) {
+// Carry carries out what an event commanded but for the work that it asks for, which it
+// returns. This is the one place that knows every command.
+func (d *Driver) Carry(ev turn.Event, commands []turn.Command, described machine.Turn) (list []Work) {
+	d.runtime.Tell(ev, commands)
 	for _, c := range commands {
-		d.runtime.Tell(c)
 		switch c := c.(type) {
 		case turn.Run:
 			list = append(list, Work{Effect: c.Effect, Turn: described})

@@ -40,7 +40,7 @@ func (r *recorder) Cancel(agent int)                      { r.add("cancel %d", a
 func (r *recorder) Wake(kernel.Time)                      { r.add("wake") }
 func (r *recorder) Clock(runs bool)                       { r.add("clock %t", runs) }
 func (r *recorder) Grant(key machine.Key, refused string) { r.add("grant %s %q", key, refused) }
-func (r *recorder) Tell(turn.Command)                     {}
+func (r *recorder) Tell(turn.Event, []turn.Command)       {}
 
 // told returns what was written down since the last call.
 func (r *recorder) told() []string {

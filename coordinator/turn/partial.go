@@ -16,21 +16,12 @@ type Partial struct {
 	Text   kernel.Ref `json:"text"`
 }
 
-// PartialOf returns what an event kept of a message; ok is false if it kept nothing.
-func PartialOf(ev Event) (p Partial, ok bool) {
-	done, isReply := ev.(ModelDone)
-	if !isReply || done.Reply.Failure == nil || done.Reply.Partial == (kernel.Ref{}) {
-		return Partial{}, false
-	}
-	return Partial{done.Key, done.Reply.Failure.Kind, done.Reply.Partial}, true
-}
-
 // notePartial books what had come of an agent's message, and forgets with which its step
 // would have ended before.
 func (m *Machine) notePartial(ev ModelDone) {
 	m.s.Steps[ev.Key.Agent].Partial = ev.Reply.Partial
-	if p, ok := PartialOf(ev); ok {
-		m.s.Partials = append(m.s.Partials, p)
+	if f := ev.Reply.Failure; f != nil && ev.Reply.Partial != (kernel.Ref{}) {
+		m.s.Partials = append(m.s.Partials, Partial{ev.Key, f.Kind, ev.Reply.Partial})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
@@ -137,11 +138,11 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 
 // connect connects the agents and the calls that belong to none to their models.
 func (p *Panel) connect(ctx context.Context, config *configs.Config, opts *coordinator.Options) (providers.Sidecalls, error) {
-	var failed []coordinator.FailedAgent
+	var failed []report.FailedAgent
 	for i, a := range config.Agents {
 		m, faults := p.resolver.Resolve(ctx, a.Backend)
 		for _, err := range faults {
-			failed = append(failed, coordinator.FailedAgent{
+			failed = append(failed, report.FailedAgent{
 				Agent: a.ID, Error: providers.Placed(func(key string) string { return config.BackendPlace(i, key) }, err),
 			})
 		}
@@ -156,7 +157,7 @@ func (p *Panel) connect(ctx context.Context, config *configs.Config, opts *coord
 	}
 	models, faults := p.resolver.Sidecalls(ctx, config)
 	for _, f := range faults {
-		failed = append(failed, coordinator.FailedAgent{Agent: f.Of, Error: f.Text})
+		failed = append(failed, report.FailedAgent{Agent: f.Of, Error: f.Text})
 	}
 	if len(failed) > 0 {
 		return models, errors.New(strings.Join(Reasons(failed), "\n"))
@@ -231,7 +232,7 @@ func (p *Panel) Names(config *configs.Config) string {
 }
 
 // Reasons names why agents failed, each reason once.
-func Reasons(failed []coordinator.FailedAgent) []string {
+func Reasons(failed []report.FailedAgent) []string {
 	var order []string
 	who := map[string][]string{}
 	for _, f := range failed {

@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/topic"
@@ -277,7 +278,7 @@ func (k *Keeper) lastExchanges(ctx context.Context, id string) ([]contextbuild.E
 }
 
 // afterTurn notes that something was said.
-func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r coordinator.Result) error {
+func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r report.Result) error {
 	if r.Winner == "" {
 		return nil
 	}

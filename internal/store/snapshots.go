@@ -35,11 +35,11 @@ func (s *Store) SnapshotsOf(ctx context.Context, id string, warn func(text strin
 		return nil, err
 	}
 	for _, t := range turns {
-		kept, err := coordinator.ReadWork(ctx, s, id, t.Number)
+		kept, err := coordinator.ReadRecord(ctx, s, id, t.Number)
 		if err != nil {
 			warn(err.Error())
 		}
-		for _, dir := range kept.Dirs {
+		for _, dir := range kept.Work.Dirs {
 			if storage, ok := snapshot.StorageOf(dir, id); ok && !slices.Contains(list, storage) {
 				list = append(list, storage)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -163,7 +163,7 @@ func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
 // for known.
 func (s *toolServer) changes() string {
 	now := definitions(s.client)
-	changed := ChangeText(coordinator.CompareTools(s.told, now))
+	changed := ChangeText(report.CompareTools(s.told, now))
 	s.told = now
 	if changed == "" {
 		return ""
@@ -172,7 +172,7 @@ func (s *toolServer) changes() string {
 }
 
 // ChangeText names what has changed, "" for nothing.
-func ChangeText(c coordinator.ToolsChange) string {
+func ChangeText(c report.ToolsChange) string {
 	var parts []string
 	for _, p := range []struct {
 		what  string

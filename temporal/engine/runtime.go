@@ -217,7 +217,7 @@ func (a attempts) giveUp(key machine.Key, why string) {
 }
 
 // Tell implements driver.Runtime. Who watches the turn reads its journal.
-func (p *player) Tell(turn.Command) {}
+func (p *player) Tell(turn.Event, []turn.Command) {}
 
 // patiently has local activities tried until the store works.
 func patiently(ctx workflow.Context) workflow.Context {

@@ -168,7 +168,7 @@ func (p *player) begin() error {
 	if err != nil {
 		return err
 	}
-	for _, w := range p.driver.Carry(commands, p.driver.Machine().Turn()) {
+	for _, w := range p.driver.Carry(accepted, commands, p.driver.Machine().Turn()) {
 		p.driver.Start(w)
 	}
 	return nil

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/sidecalls", "internal/toolbox"},
 	{"internal/providers", "internal/store"},
 	{"coordinator", "agents/conversation", "agents/mcp"},
-	{"agents/workspace", "agents/permission", "coordinator/driver"},
+	{"agents/workspace", "agents/permission", "coordinator/driver", "coordinator/report"},
 	{"agents", "coordinator/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "backends/retry/limitertest"},
 	{"sessions/sqlstore"},
 	{

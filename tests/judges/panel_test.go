@@ -24,6 +24,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -134,7 +135,7 @@ func (b judgedBackend) Stream(ctx context.Context, req backends.Request) iter.Se
 }
 
 // checkConsensus wants all three to have answered and to have voted for one answer.
-func checkConsensus(t *testing.T, r coordinator.Result) {
+func checkConsensus(t *testing.T, r report.Result) {
 	t.Helper()
 	if r.Status != kernel.Completed || r.Winner != "gemini" || r.Answer != "It became the cheapest source of power." || r.Rounds != 2 {
 		t.Errorf("%s after %d rounds, won by %q with %q: %+v", r.Status, r.Rounds, r.Winner, r.Answer, r.Failed)
@@ -192,7 +193,7 @@ func TestProgram(t *testing.T) {
 	if err := run.Run(); err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	var result coordinator.Result
+	var result report.Result
 	if err := json.Unmarshal(stdout.Bytes(), &result); err != nil {
 		t.Fatalf("%v: %s", err, stdout.String())
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -172,7 +173,7 @@ func (p *plan) Stream(context.Context, backends.Request) iter.Seq2[backends.Even
 
 // run has a panel of one agent with the client's tools follow a plan, and returns what
 // that came to. See, if it is not nil, is shown what happens.
-func run(t *testing.T, c *mcp.Client, see func(*coordinator.Turn, coordinator.Event), steps ...[]backends.ToolCall) coordinator.Result {
+func run(t *testing.T, c *mcp.Client, see func(*coordinator.Turn, report.Event), steps ...[]backends.ToolCall) report.Result {
 	t.Helper()
 	panel, err := coordinator.New(coordinator.Options{
 		Agents: []coordinator.Agent{{ID: "agent", Backend: &plan{steps: steps}}},
@@ -208,7 +209,7 @@ func names(tools []agents.Tool) []string {
 }
 
 // check compares the results of a turn's calls with parts of what they must have.
-func check(t *testing.T, r coordinator.Result, want ...string) {
+func check(t *testing.T, r report.Result, want ...string) {
 	t.Helper()
 	if r.Status != kernel.Completed || len(r.ToolCalls) != len(want) {
 		t.Fatalf("the turn is %s, with %d calls and not %d: %+v", r.Status, len(r.ToolCalls), len(want), r.ToolCalls)

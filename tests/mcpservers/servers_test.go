@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 type toolCalls = []backends.ToolCall
@@ -41,9 +42,9 @@ func TestEverything(t *testing.T) {
 				toolCalls{calling(echo, `{"message":7}`)},
 			), "Echo: hello", "sum of 2 and 3 is 5", `"temperature":`, "image/png", "essage")
 			var told []string
-			check(t, run(t, c, func(_ *coordinator.Turn, ev coordinator.Event) {
-				if ev.Kind == coordinator.ToolProgress {
-					told = append(told, fmt.Sprintf("%s %s %.1f", ev.Tool.Name, ev.Text, ev.Fraction))
+			check(t, run(t, c, func(_ *coordinator.Turn, ev report.Event) {
+				if ev, ok := ev.(report.ToolProgress); ok {
+					told = append(told, fmt.Sprintf("%s %s %.1f", ev.Tool, ev.Text, ev.Fraction))
 				}
 			}, toolCalls{calling(long, `{"duration":1,"steps":10}`)}), "completed")
 			if len(told) == 0 || told[0] != long+" 1 of 10 0.1" {
@@ -59,8 +60,8 @@ func TestEverything(t *testing.T) {
 // that it is at work.
 func cancelled(t *testing.T, c *mcp.Client, tool string) {
 	t.Helper()
-	result := run(t, c, func(turn *coordinator.Turn, ev coordinator.Event) {
-		if ev.Kind == coordinator.ToolProgress {
+	result := run(t, c, func(turn *coordinator.Turn, ev report.Event) {
+		if _, ok := ev.(report.ToolProgress); ok {
 			turn.Cancel()
 		}
 	}, toolCalls{calling(tool, `{"duration":60,"steps":600}`)})

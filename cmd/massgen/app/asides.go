@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions/topic"
 )
@@ -74,48 +75,49 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 				return
 			}
 			if isOver {
-				ev.Text = s.console.secrets.Redact(ev.Text)
 				s.logEvent(ev)
 				s.tellAfter(ev)
 			}
-			isOver = isOver || ev.Kind == coordinator.Ended
+			if _, ended := ev.(report.Ended); ended {
+				isOver = true
+			}
 		}
 	}
 }
 
 // tellAfter tells of what goes wrong after the answer: nothing else waits for it.
-func (s *session) tellAfter(ev coordinator.Event) {
-	if ev.Kind == coordinator.AsideFailed {
-		s.console.warn(asideFailure(ev))
+func (s *session) tellAfter(ev report.Event) {
+	if failed, ok := ev.(report.AsideFailed); ok {
+		s.console.warn(s.console.secrets.Redact(asideFailure(failed)))
 	}
 }
 
 // asideText says what a call that belongs to no agent is for.
-func asideText(purpose string) string {
-	switch machine.Purpose(purpose) {
+func asideText(purpose machine.Purpose) string {
+	switch purpose {
 	case machine.Summarizing:
 		return "older turns are being summarized"
 	case machine.TopicDetection:
 		return "the topic is being found out"
 	}
-	return purpose
+	return string(purpose)
 }
 
-func asideFailure(ev coordinator.Event) string {
-	switch {
-	case machine.Purpose(ev.Label) == machine.FactExtraction:
-		return "what is to be remembered of this turn could not be found out: " + ev.Text
-	case ev.Label == "": // the store failed
-		return "what follows the answer could not be kept: " + ev.Text
+func asideFailure(ev report.AsideFailed) string {
+	switch ev.Purpose {
+	case machine.FactExtraction:
+		return "what is to be remembered of this turn could not be found out: " + ev.Why
+	case "": // the store failed
+		return "what follows the answer could not be kept: " + ev.Why
 	}
-	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Label, ev.Text)
+	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
 }
 
 // eventsOf yields a turn's events until they end or stop is called, which waits for
 // whoever passes them on.
-func eventsOf(ctx context.Context, t *coordinator.Turn) (<-chan coordinator.Event, func()) {
+func eventsOf(ctx context.Context, t *coordinator.Turn) (<-chan report.Event, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan coordinator.Event)
+	events := make(chan report.Event)
 	go func() {
 		defer close(events)
 		for ev := range t.Events(ctx) {

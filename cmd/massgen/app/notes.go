@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // noteCommand is what a line begins with that adds to the question while a turn runs.
@@ -94,7 +94,7 @@ func notRunning(command string) func(*dialogue, string) error {
 }
 
 // noteLines are the notes of a turn, for people.
-func noteLines(notes []coordinator.ResultNote) string {
+func noteLines(notes []report.ResultNote) string {
 	var b strings.Builder
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\nnote, seen by %s:\n", count(n.SeenBy, "agent"))

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -19,7 +19,7 @@ func partialKept(partial string) string {
 
 // explainPartials says where to read what agents had begun to write, if there is no
 // answer.
-func (s *session) explainPartials(r coordinator.Result) {
+func (s *session) explainPartials(r report.Result) {
 	if r.Winner != "" || len(r.Partials) == 0 || s.options.json { // which has the texts
 		return
 	}
@@ -35,7 +35,7 @@ func (s *session) explainPartials(r coordinator.Result) {
 }
 
 // partialTexts shows each text under a line that marks it.
-func partialTexts(partials []coordinator.PartialText) string {
+func partialTexts(partials []report.PartialText) string {
 	var b strings.Builder
 	for _, p := range partials {
 		fmt.Fprintf(&b, "\npartial message of %s, round %d, which is no answer (%s):\n", oneLine(p.Agent), p.Round, oneLine(p.Reason))

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -9,10 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -42,11 +45,10 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			if !more { // ctx is done
 				return
 			}
-			ev = s.masked(ev)
 			s.logEvent(ev)
 			quiet.hear(ev)
 			v.show(ev)
-			if ev.Kind == coordinator.Ended {
+			if _, ended := ev.(report.Ended); ended {
 				s.tellCut(cut)
 				v.flush()
 				s.summarise(ctx, t)
@@ -58,18 +60,6 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			s.console.say(cutText)
 		}
 	}
-}
-
-// masked is an event without secrets in its texts, before anything of them is cut.
-func (s *session) masked(ev coordinator.Event) coordinator.Event {
-	redact := s.console.secrets.Redact
-	ev.Text, ev.Partial = redact(ev.Text), redact(ev.Partial)
-	if ev.Tool != nil {
-		tool := *ev.Tool
-		tool.Arguments, tool.Result = redact(tool.Arguments), redact(tool.Result)
-		ev.Tool = &tool
-	}
-	return ev
 }
 
 const cutText = "massgen: ending the turn with the best answer so far; interrupt again to leave at once"
@@ -88,26 +78,39 @@ type discard struct{}
 
 func (discard) Write(data []byte) (int, error) { return len(data), nil }
 
-func (s *session) logEvent(ev coordinator.Event) {
-	switch ev.Kind {
-	case coordinator.TextDelta, coordinator.Thinking:
+func (s *session) logEvent(ev report.Event) {
+	switch ev.(type) {
+	case report.TextDelta, report.Thinking:
 		return
 	}
-	if s.logTools(ev) {
+	var line struct { // of the event's JSON
+		Agent, Label, Text, Void string
+		Round                    int
+		Elapsed                  time.Duration
+		Usage                    turn.Usage
+		Snapshot                 *agents.Snapshot
+		Session                  *report.SessionUpdate
+		Context                  *report.ContextWarning
+	}
+	data, err := json.Marshal(ev)
+	if err = cmp.Or(err, json.Unmarshal(data, &line)); err != nil {
+		s.log.Debug("an event cannot be logged", "error", err)
+	}
+	if s.logTools(ev, s.log.With("agent", line.Agent, "round", line.Round)) {
 		return
 	}
-	s.log.Debug(string(ev.Kind), "agent", ev.Agent, "round", ev.Round, "label", ev.Label, "text", ev.Text, "void", ev.Void,
-		"elapsed", ev.Elapsed, "calls", ev.Usage.Calls, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens,
-		"replayed", ev.Replayed)
-	if k := ev.Snapshot; k != nil {
-		s.log.Debug("the agent's workspace is kept", "agent", ev.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
+	s.log.Debug(ev.Head().Kind, "agent", line.Agent, "round", line.Round, "label", line.Label, "text", s.console.secrets.Redact(line.Text), "void", line.Void,
+		"elapsed", line.Elapsed, "calls", line.Usage.Calls, "input_tokens", line.Usage.InputTokens, "output_tokens", line.Usage.OutputTokens,
+		"replayed", ev.Head().Replayed)
+	if k := line.Snapshot; k != nil {
+		s.log.Debug("the agent's workspace is kept", "agent", line.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
 	}
-	if u := ev.Session; u != nil {
+	if u := line.Session; u != nil {
 		s.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
 			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
 	}
-	if w := ev.Context; w != nil {
-		s.log.Debug("the agent's context", "agent", ev.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "warning", w.Warning)
+	if w := line.Context; w != nil {
+		s.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "warning", w.Warning)
 	}
 }
 
@@ -119,86 +122,114 @@ type progress struct {
 	// within is how close together steps must start to be told of in one line.
 	within time.Duration
 	// started are the steps that no line tells of yet; soon is when one will.
-	started []coordinator.Event
+	started []report.StepStarted
 	soon    <-chan time.Time
 }
 
-func (v *progress) show(ev coordinator.Event) {
-	if ev.Replayed {
+func (v *progress) show(ev report.Event) {
+	if ev.Head().Replayed {
 		v.recall(ev)
 		return
 	}
-	c := v.console
-	switch ev.Kind {
-	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.CallStarted, coordinator.ToolStarted,
-		coordinator.SessionUpdated, coordinator.Ended:
+	switch ev := ev.(type) {
+	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.ToolStarted, report.SessionUpdated, report.Ended:
 		return
-	case coordinator.StepStarted:
-		v.started = append(v.started, ev)
-		v.soon = time.After(v.within)
+	case report.StepStarted:
+		v.begin(ev)
 		return
 	}
 	v.flush()
-	switch ev.Kind {
-	case coordinator.Retrying:
-		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and is made again in %s: %s", ev.Agent, duration(ev.Elapsed), oneLine(ev.Text))))
-	case coordinator.HeldUp:
-		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call waits for what others give back: %s", ev.Agent, ev.Text)))
-	case coordinator.FellBack:
-		c.say("  %s", c.paint(faint, fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.Label, oneLine(ev.Text))))
-	case coordinator.Noted:
-		c.say("  %s", c.paint(faint, "note: "+shortened(oneLine(ev.Text), 100)))
-	case coordinator.Paused:
-		c.say("  %s", c.paint(yellow, "paused: no call begins until "+resumeCommand))
-	case coordinator.Unpaused:
-		c.say("  %s", c.paint(yellow, "the turn was paused, and goes on"))
-	case coordinator.ContextWarned:
-		c.say("  %s", c.paint(yellow, contextWarning(ev.Agent, *ev.Context)))
-	case coordinator.ToolsChanged:
-		c.say("  %s", c.paint(faint, newToolsLine(ev)))
-	case coordinator.ToolsKept:
-		c.say("  %s", c.paint(yellow, "the tools stay as they were: "+oneLine(ev.Text)))
-	case coordinator.ToolProgress:
-		c.say("  %s", c.paint(faint, toolProgress(ev)))
-	case coordinator.ToolEnded:
-		c.say("  %s", c.paint(faint, toolLine(ev.Agent, *ev.Tool, ev.Elapsed)))
-	case coordinator.Answered:
-		v.tell(ev, c.paint(bold, ev.Agent)+" answered"+v.labelled(ev)+becauseVoid(ev))
-	case coordinator.Voted:
+	v.tellCalls(ev)
+	v.tellEnd(ev)
+}
+
+// tellCalls tells of what neither begins a step nor ends one.
+func (v *progress) tellCalls(ev report.Event) {
+	say := func(colour, form string, args ...any) {
+		v.console.say("  %s", v.console.paint(colour, fmt.Sprintf(form, args...)))
+	}
+	switch ev := ev.(type) {
+	case report.Retrying:
+		say(faint, "%s's call failed and is made again in %s: %s", ev.Agent, duration(ev.Wait), oneLine(ev.Why))
+	case report.HeldUp:
+		say(faint, "%s's call waits for what others give back: %s", ev.Agent, ev.Why)
+	case report.FellBack:
+		say(faint, "%s's call failed and goes to %s: %s", ev.Agent, ev.To, oneLine(ev.Why))
+	case report.Noted:
+		say(faint, "note: %s", shortened(oneLine(v.console.secrets.Redact(ev.Text)), 100))
+	case report.Paused:
+		say(yellow, "paused: no call begins until %s", resumeCommand)
+	case report.Unpaused:
+		say(yellow, "the turn was paused, and goes on")
+	case report.ContextWarned:
+		say(yellow, "%s", contextWarning(ev.Agent, ev.Context))
+	case report.ToolsChanged:
+		say(faint, "%s", newToolsLine(ev))
+	case report.ToolsKept:
+		say(yellow, "the tools stay as they were: %s", oneLine(ev.Why))
+	case report.ToolProgress:
+		ev.Text = v.console.secrets.Redact(ev.Text) // before it is cut
+		say(faint, "%s", toolProgress(ev))
+	case report.ToolEnded:
+		say(faint, "%s", toolLine(ev.Agent, ev.Tool, ev.Elapsed))
+	case report.AsideStarted:
+		v.console.say("%s", v.console.paint(faint, asideText(ev.Purpose)))
+	}
+}
+
+// tellEnd tells how a step ended, with what it took.
+func (v *progress) tellEnd(ev report.Event) {
+	c := v.console
+	tell := func(end report.StepEnd, text string) {
+		c.say("  %s %s", text, c.paint(faint, "· "+duration(end.Elapsed)+" · "+usage(end.Usage)))
+	}
+	switch ev := ev.(type) {
+	case report.Answered:
+		text := c.paint(bold, ev.Agent) + " answered"
+		if !v.alone && ev.Label != "" {
+			text += " (" + ev.Label + ")"
+		}
+		if ev.Void != "" {
+			text += ", too late: " + ev.Void
+		}
+		tell(ev.StepEnd, text)
+	case report.Voted:
 		text := c.paint(bold, ev.Agent) + " voted for " + ev.Label
 		if ev.Void != "" {
 			text = fmt.Sprintf("%s's vote for %s is void: %s", c.paint(bold, ev.Agent), ev.Label, ev.Void)
-		} else if ev.Text != "" {
-			text += ": " + shortened(oneLine(ev.Text), 100)
+		} else if ev.Reason != "" {
+			text += ": " + shortened(oneLine(c.secrets.Redact(ev.Reason)), 100)
 		}
-		v.tell(ev, text)
-	case coordinator.Abstained:
-		v.tell(ev, ev.Agent+" abstained: "+oneLine(ev.Text))
-	case coordinator.Failed:
-		v.tell(ev, c.paint(red, ev.Agent+" failed")+": "+oneLine(ev.Text)+partialKept(ev.Partial))
-	case coordinator.Cancelled:
-		v.tell(ev, ev.Agent+" was cancelled"+partialKept(ev.Partial))
-	case coordinator.Presented:
-		v.tell(ev, ev.Agent+" presented the answer")
-	case coordinator.AsideStarted:
-		c.say("%s", c.paint(faint, asideText(ev.Label)))
+		tell(ev.StepEnd, text)
+	case report.Abstained:
+		tell(ev.StepEnd, ev.Agent+" abstained: "+oneLine(ev.Reason))
+	case report.Failed:
+		tell(ev.StepEnd, c.paint(red, ev.Agent+" failed")+": "+oneLine(ev.Reason)+partialKept(ev.Partial))
+	case report.Cancelled:
+		tell(ev.StepEnd, ev.Agent+" was cancelled"+partialKept(ev.Partial))
+	case report.Presented:
+		tell(ev.StepEnd, ev.Agent+" presented the answer")
 	}
+}
+
+func (v *progress) begin(ev report.StepStarted) {
+	v.started = append(v.started, ev)
+	v.soon = time.After(v.within)
 }
 
 // recall takes what happened before the turn was resumed, which was told then: of all
 // that, only the steps that have not ended are told again.
-func (v *progress) recall(ev coordinator.Event) {
-	switch ev.Kind {
-	case coordinator.StepStarted:
-		v.started = append(v.started, ev)
-		v.soon = time.After(v.within)
-	case coordinator.Answered, coordinator.Voted, coordinator.Abstained, coordinator.Failed, coordinator.Cancelled, coordinator.Presented:
-		v.started = slices.DeleteFunc(v.started, func(s coordinator.Event) bool { return s.Agent == ev.Agent })
+func (v *progress) recall(ev report.Event) {
+	switch ev := ev.(type) {
+	case report.StepStarted:
+		v.begin(ev)
+	case stepEnd:
+		v.started = without(v.started, ev)
 	}
 }
 
 // contextWarning says how full an agent's context window is.
-func contextWarning(agent string, w coordinator.ContextWarning) string {
+func contextWarning(agent string, w report.ContextWarning) string {
 	about := ""
 	if w.Estimated {
 		about = "about "
@@ -221,29 +252,10 @@ func contextWarning(agent string, w coordinator.ContextWarning) string {
 	return text
 }
 
-func (v *progress) labelled(ev coordinator.Event) string {
-	if v.alone || ev.Label == "" {
-		return ""
-	}
-	return " (" + ev.Label + ")"
-}
-
-func becauseVoid(ev coordinator.Event) string {
-	if ev.Void == "" {
-		return ""
-	}
-	return ", too late: " + ev.Void
-}
-
-// tell writes a line about a step's end, with what it took.
-func (v *progress) tell(ev coordinator.Event, text string) {
-	v.console.say("  %s %s", text, v.console.paint(faint, "· "+duration(ev.Elapsed)+" · "+usage(ev.Usage)))
-}
-
 // flush tells of the steps that have started, in a line for each round.
 func (v *progress) flush() {
 	for len(v.started) > 0 {
-		n := slices.IndexFunc(v.started, func(ev coordinator.Event) bool { return ev.Round != v.started[0].Round })
+		n := slices.IndexFunc(v.started, func(ev report.StepStarted) bool { return ev.Round != v.started[0].Round })
 		if n < 0 {
 			n = len(v.started)
 		}
@@ -254,7 +266,7 @@ func (v *progress) flush() {
 }
 
 // tellStarted tells of the steps of one round.
-func (v *progress) tellStarted(started []coordinator.Event) {
+func (v *progress) tellStarted(started []report.StepStarted) {
 	first := started[0]
 	names := make([]string, len(started))
 	for i, ev := range started {
@@ -266,7 +278,7 @@ func (v *progress) tellStarted(started []coordinator.Event) {
 	}
 	line := plain.List(names) + is + " writing"
 	switch {
-	case machine.Purpose(first.Text).IsFinalAnswer():
+	case first.Purpose.IsFinalAnswer():
 		line = plain.List(names) + is + " presenting the answer"
 	case !v.alone:
 		line = fmt.Sprintf("round %d: %s", first.Round, line)
@@ -292,7 +304,7 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 	}
 }
 
-func (s *session) tellWinner(r coordinator.Result) {
+func (s *session) tellWinner(r report.Result) {
 	totals := fmt.Sprintf("%s · %s · %s", count(r.Rounds, "round"), usage(r.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
 		s.console.say("%s · %s", s.console.paint(red, "no winner"), totals)

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // TestStepsThatStartTogether are told of in one line, which nobody waits for longer than
@@ -18,7 +18,7 @@ func TestStepsThatStartTogether(t *testing.T) {
 		c.err = &shown
 		v := progress{console: c, within: startsWithin}
 		starts := func(agent string) {
-			v.show(coordinator.Event{Kind: coordinator.StepStarted, Agent: agent, Round: 1})
+			v.show(report.StepStarted{Actor: report.Actor{Agent: agent, Round: 1}})
 		}
 		begun := time.Now()
 		starts("a")

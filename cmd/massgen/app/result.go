@@ -9,15 +9,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/panels"
 )
 
 // deliver prints a result, writes the file, and returns the exit status that the
 // result stands for.
-func (s *session) deliver(r coordinator.Result) (int, error) {
+func (s *session) deliver(r report.Result) (int, error) {
 	for _, w := range r.Warnings[len(s.notices):] {
 		s.console.warn(w)
 	}
@@ -43,7 +43,7 @@ func (s *session) deliver(r coordinator.Result) (int, error) {
 	return exitStatus(r), nil
 }
 
-func (s *session) printResult(r coordinator.Result) error {
+func (s *session) printResult(r report.Result) error {
 	if s.options.json {
 		line, err := json.Marshal(r)
 		if err != nil {
@@ -85,7 +85,7 @@ func withNewline(text string) string {
 	return text + "\n"
 }
 
-func exitStatus(r coordinator.Result) int {
+func exitStatus(r report.Result) int {
 	switch {
 	case r.Status == kernel.Cut:
 		return ExitInterrupted
@@ -99,7 +99,7 @@ func exitStatus(r coordinator.Result) int {
 
 // explain says why a result is less than an answer by consensus, and where there is
 // something to read if there is none.
-func (s *session) explain(r coordinator.Result) {
+func (s *session) explain(r report.Result) {
 	defer s.explainPartials(r)
 	switch {
 	case r.Winner == "" && r.Status == kernel.Cut:
@@ -128,7 +128,7 @@ func (s *session) explain(r coordinator.Result) {
 }
 
 // outOfBudget says what was spent of each limit, and why that may be little.
-func outOfBudget(b *coordinator.BudgetReport) string {
+func outOfBudget(b *report.BudgetReport) string {
 	parts := spentOf("", b.BudgetLimits, b.SpentUSD, b.SpentTokens, b.SpentCalls)
 	reckoned := b.MaxUSD != nil || b.MaxTokens != nil
 	if s := b.Session; s != nil {
@@ -143,7 +143,7 @@ func outOfBudget(b *coordinator.BudgetReport) string {
 }
 
 // spentOf says what was spent of each of somebody's limits.
-func spentOf(whose string, most coordinator.BudgetLimits, usd float64, tokens, calls int) (parts []string) {
+func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls int) (parts []string) {
 	if most.MaxUSD != nil {
 		parts = append(parts, fmt.Sprintf("%s of %smax_usd %s", budget.Dollars(usd), whose, budget.Dollars(*most.MaxUSD)))
 	}

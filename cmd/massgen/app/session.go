@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/providers"
@@ -45,7 +46,7 @@ type conversation struct {
 	// busy says that one is running, in another process.
 	unfinished *sessions.Turn
 	busy       bool
-	last       coordinator.Result // of the last turn; its zero value before the first
+	last       report.Result // of the last turn; its zero value before the first
 }
 
 // keptCalls is how many calls /inputs can show, unless one turn has more.
@@ -240,16 +241,16 @@ var errQuit = errors.New("interrupted")
 
 // ask runs one turn and shows its progress. The first interrupt ends the turn
 // with the best answer so far, the second is errQuit.
-func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (coordinator.Result, error) {
+func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (report.Result, error) {
 	if s.engine != nil {
 		s.engine.interrupts = signals
 	}
 	t, err := s.panel.Ask(ctx, s.id, question)
 	if errors.Is(err, errQuit) {
-		return coordinator.Result{}, err
+		return report.Result{}, err
 	}
 	if err != nil {
-		return coordinator.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
+		return report.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
 	return s.watchTurn(ctx, t, signals)
 }
@@ -266,7 +267,7 @@ func (s *session) refused(ctx context.Context, err error) error {
 }
 
 // watchTurn shows a turn's progress until it is over. See ask for the interrupts.
-func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (coordinator.Result, error) {
+func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (report.Result, error) {
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		defer close(shown)
@@ -302,7 +303,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			return r, err
 		case signal := <-signals:
 			if interrupted {
-				return coordinator.Result{}, errQuit
+				return report.Result{}, errQuit
 			}
 			s.term.terminated = signal == syscall.SIGTERM
 			cutShort()
@@ -312,8 +313,8 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 
 // hideReasons masks the secrets in the reasons of votes here: they were cut to a
 // length, where a line of JSON would hide their end.
-func (s *session) hideReasons(r coordinator.Result) {
-	for _, votes := range [][]coordinator.ResultVote{r.Votes, r.VoidVotes} {
+func (s *session) hideReasons(r report.Result) {
+	for _, votes := range [][]report.ResultVote{r.Votes, r.VoidVotes} {
 		for i := range votes {
 			votes[i].Reason = s.console.secrets.Redact(votes[i].Reason)
 		}
@@ -332,7 +333,7 @@ func (s *session) once(ctx context.Context, question string) error {
 }
 
 // finish delivers what a turn came to, and returns what the program ends with.
-func (s *session) finish(result coordinator.Result, err error) error {
+func (s *session) finish(result report.Result, err error) error {
 	s.term.watch.give(s.term.deafUntil())
 	switch {
 	case errors.Is(err, errQuit):

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
@@ -66,38 +67,18 @@ type shownTurn struct {
 	// answer was given, "" if there is none, or if the turn was taken in the session of
 	// which this one is a branch.
 	Snapshot string `json:"snapshot"`
-	// ToolCalls are as in the result of --json; a turn of a branch has none.
-	ToolCalls []coordinator.ResultToolCall `json:"tool_calls"`
-	// Partials are as in the result of --json; a turn of a branch has none.
-	Partials []coordinator.PartialText `json:"partials"`
-	// Notes are as in the result of --json; a turn of a branch has none.
-	Notes []coordinator.ResultNote `json:"notes"`
+	// Activity is as in the result of --json; a turn of a branch has none.
+	report.Activity
 }
 
-// shownTurn is a turn with its tool calls, its partial texts, its notes and its work. That these cannot be read costs no
+// shownTurn is a turn with its activity and its work. That these cannot be read costs no
 // more than them.
 func (p *program) shownTurn(ctx context.Context, store *store.Store, session string, t sessions.Turn) shownTurn {
-	calls, err := coordinator.KeptToolCalls(ctx, store, session, t.Number)
+	kept, err := coordinator.ReadRecord(ctx, store, session, t.Number)
 	if err != nil {
 		p.console.warn(err.Error())
 	}
-	partials, err := coordinator.KeptPartials(ctx, store, session, t.Number)
-	if err != nil {
-		p.console.warn(err.Error())
-	}
-	notes, err := coordinator.KeptNotes(ctx, store, session, t.Number)
-	if err != nil {
-		p.console.warn(err.Error())
-	}
-	work, err := coordinator.ReadWork(ctx, store, session, t.Number)
-	if err != nil {
-		p.console.warn(err.Error())
-	}
-	return shownTurn{
-		t.Number, t.Question, t.Answer, t.Winner, t.Status, work.Final.Dir,
-		append([]coordinator.ResultToolCall{}, calls...), append([]coordinator.PartialText{}, partials...),
-		append([]coordinator.ResultNote{}, notes...),
-	}
+	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Work.Final.Dir, kept.Activity}
 }
 
 // look reads all that is shown of a session.
@@ -213,7 +194,7 @@ func (p *program) showSession(ctx context.Context, store *store.Store, words []s
 }
 
 // toolLines has a line for each tool call, behind an empty one.
-func toolLines(calls []coordinator.ResultToolCall) string {
+func toolLines(calls []report.ResultToolCall) string {
 	var b strings.Builder
 	for i, c := range calls {
 		if i == 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -18,25 +18,30 @@ const (
 
 // silence knows who is at work and since when somebody heard of it.
 type silence struct {
-	working []coordinator.Event // the starts of the steps that have not ended
-	heard   time.Time           // of the last event that has a line
-	told    time.Time           // of the last line about the silence
+	working []report.StepStarted // the starts of the steps that have not ended
+	heard   time.Time            // of the last event that has a line
+	told    time.Time            // of the last line about the silence
 }
 
 // hear takes the events of a turn in their order.
-func (q *silence) hear(ev coordinator.Event) {
-	switch ev.Kind {
-	case coordinator.TextDelta, coordinator.Thinking, coordinator.ToolCalled, coordinator.CallStarted, coordinator.ToolStarted:
+func (q *silence) hear(ev report.Event) {
+	switch ev := ev.(type) {
+	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.ToolStarted:
 		return
-	}
-	q.heard = ev.At
-	if ev.Kind == coordinator.ToolEnded || ev.Kind == coordinator.ToolProgress { // its agent is still at work
-		return
-	}
-	q.working = slices.DeleteFunc(q.working, func(s coordinator.Event) bool { return s.Agent == ev.Agent })
-	if ev.Kind == coordinator.StepStarted {
+	case report.StepStarted:
 		q.working = append(q.working, ev)
+	case stepEnd:
+		q.working = without(q.working, ev)
 	}
+	q.heard = ev.Head().At
+}
+
+// stepEnd is an event that ends a step.
+type stepEnd interface{ End() report.StepEnd }
+
+// without is a list of steps under way without the one that has ended.
+func without(started []report.StepStarted, ended stepEnd) []report.StepStarted {
+	return slices.DeleteFunc(started, func(s report.StepStarted) bool { return s.Agent == ended.End().Agent })
 }
 
 // line tells who is at work and for how long, or is empty where nothing is to be

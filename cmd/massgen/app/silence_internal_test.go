@@ -4,27 +4,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 func TestALongSilenceIsExplained(t *testing.T) {
 	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	var q silence
-	heard := func(second int, kind coordinator.EventKind, agent string) {
-		q.hear(coordinator.Event{At: start.Add(time.Duration(second) * time.Second), Kind: kind, Agent: agent})
+	heard := func(second int, ev report.Event) {
+		q.hear(report.Stamp(ev, start.Add(time.Duration(second)*time.Second), false))
 	}
+	of := func(agent string) report.Actor { return report.Actor{Agent: agent} }
 	said := map[int]string{}
 	for second := range 60 {
 		switch second {
 		case 0:
-			heard(0, coordinator.StepStarted, "a")
-			heard(0, coordinator.StepStarted, "b")
+			heard(0, report.StepStarted{Actor: of("a")})
+			heard(0, report.StepStarted{Actor: of("b")})
 		case 3: // words are no line
-			heard(3, coordinator.TextDelta, "a")
+			heard(3, report.TextDelta{Actor: of("a")})
 		case 23:
-			heard(23, coordinator.Answered, "a")
+			heard(23, report.Answered{StepEnd: report.StepEnd{Actor: of("a")}})
 		case 40:
-			heard(40, coordinator.Failed, "b")
+			heard(40, report.Failed{StepEnd: report.StepEnd{Actor: of("b")}})
 		}
 		if line := q.line(start.Add(time.Duration(second) * time.Second)); line != "" {
 			said[second] = line

@@ -3,17 +3,18 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/toolbox"
 )
 
 // toolLine tells of a tool call: with what, what became of it, and what went wrong, if
 // something did.
-func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
+func toolLine(agent string, c report.ToolCall, took time.Duration) string {
 	call := oneLine(c.Name) + " " + shortened(oneLine(c.Arguments), 60)
 	reason := shortened(oneLine(reasonOf(c.Result)), 100)
 	switch c.State {
@@ -27,7 +28,7 @@ func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
 		return fmt.Sprintf("%s's %s was cancelled · %s", agent, call, duration(took))
 	case machine.ToolInterrupted:
 		return fmt.Sprintf("%s's %s was interrupted, and nobody knows what became of it", agent, call)
-	case coordinator.ToolRunning:
+	case report.ToolRunning:
 		return fmt.Sprintf("%s's %s did not end", agent, call)
 	}
 	if c.Error {
@@ -37,17 +38,17 @@ func toolLine(agent string, c coordinator.ToolCall, took time.Duration) string {
 }
 
 // newToolsLine tells that an agent works with other tools from here on.
-func newToolsLine(ev coordinator.Event) string {
+func newToolsLine(ev report.ToolsChanged) string {
 	line := ev.Agent + " has other tools from now on"
-	if changed := toolbox.ChangeText(*ev.Tools); changed != "" {
+	if changed := toolbox.ChangeText(ev.Tools); changed != "" {
 		line += "; " + changed
 	}
 	return line
 }
 
 // toolProgress tells how far a tool is.
-func toolProgress(ev coordinator.Event) string {
-	line := fmt.Sprintf("%s runs %s", ev.Agent, oneLine(ev.Tool.Name))
+func toolProgress(ev report.ToolProgress) string {
+	line := fmt.Sprintf("%s runs %s", ev.Agent, oneLine(ev.Tool))
 	if ev.Text != "" {
 		line += ": " + shortened(oneLine(ev.Text), 100)
 	}
@@ -81,29 +82,30 @@ func (s *session) hasSystemMessage() bool {
 }
 
 // logTools logs the tool loop in the words of seed 004, and says whether it did.
-func (s *session) logTools(ev coordinator.Event) bool {
-	log := s.log.With("agent", ev.Agent, "round", ev.Round)
-	switch ev.Kind {
-	case coordinator.CallStarted:
-		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Call.Number))
+func (s *session) logTools(ev report.Event, log *slog.Logger) bool {
+	switch ev := ev.(type) {
+	case report.CallStarted:
+		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Number))
 		if s.hasSystemMessage() {
 			log.Debug("System prompt being sent")
 		}
-		log.Debug("Tools being sent", "tools", ev.Call.Tools)
-	case coordinator.ToolsChanged:
+		log.Debug("Tools being sent", "tools", ev.Tools)
+	case report.ToolsChanged:
 		log.Debug("Tools changed", "added", ev.Tools.Added, "removed", ev.Tools.Removed, "described_anew", ev.Tools.Described, "replayed", ev.Replayed)
-	case coordinator.ToolStarted:
+	case report.ToolStarted:
 		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
-	case coordinator.ToolProgress:
-		log.Debug("progress of a tool", "tool", ev.Tool.Name, "text", ev.Text, "fraction", ev.Fraction)
-	case coordinator.ToolEnded:
+	case report.ToolProgress:
+		log.Debug("progress of a tool", "tool", ev.Tool, "text", s.console.secrets.Redact(ev.Text), "fraction", ev.Fraction)
+	case report.ToolEnded:
 		log.Debug(ev.Tool.Name+" "+outcomeOf(ev.Tool.State), "error", ev.Tool.Error, "elapsed", ev.Elapsed)
 		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)
-	default:
-		if ev.ToolCalls > 0 {
+	case stepEnd:
+		if end := ev.End(); end.ToolCalls > 0 {
 			// Each call has one result, also one that failed.
-			log.Info("Streaming tool execution completed", "toolCallCount", ev.ToolCalls, "resultsCount", ev.ToolCalls, "turns", ev.Usage.Calls)
+			log.Info("Streaming tool execution completed", "toolCallCount", end.ToolCalls, "resultsCount", end.ToolCalls, "turns", end.Usage.Calls)
 		}
+		return false
+	default:
 		return false
 	}
 	return true

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // verdict names the answer of a result that has one, "winner: a.1" or, where the
 // panel did not decide, "best so far: a.1"; and says what it stands on.
-func verdict(r coordinator.Result) (title, why string) {
+func verdict(r report.Result) (title, why string) {
 	title = "winner: "
 	if r.Status != kernel.Completed {
 		title = "best so far: "
@@ -43,7 +43,7 @@ type tally struct {
 	text  map[string]string // white space does not count
 }
 
-func countVotes(r coordinator.Result) tally {
+func countVotes(r report.Result) tally {
 	t := tally{of: map[string]int{}, label: map[string]string{r.Winner: r.Winner}, text: map[string]string{}}
 	for _, a := range r.Answers {
 		t.label[a.Agent], t.text[a.Agent] = a.Label, strings.Join(strings.Fields(a.Content), " ")

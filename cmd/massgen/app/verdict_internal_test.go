@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 func TestVerdict(t *testing.T) {
@@ -29,13 +29,13 @@ func TestVerdict(t *testing.T) {
 		{"no consensus", kernel.NoConsensus, "a=x b=y", "a b", 2, "best so far: a.1 with 1 of 2 votes, a tie that the config's order decides"},
 	}
 	for _, c := range cases {
-		r := coordinator.Result{Status: c.status, Winner: "a", Agents: make([]coordinator.ResultAgent, c.agents)}
+		r := report.Result{Status: c.status, Winner: "a", Agents: make([]report.ResultAgent, c.agents)}
 		for _, a := range strings.Fields(c.answers) {
 			agent, text, _ := strings.Cut(a, "=")
-			r.Answers = append(r.Answers, coordinator.ResultAnswer{Agent: agent, Label: agent + ".1", Content: text})
+			r.Answers = append(r.Answers, report.ResultAnswer{Agent: agent, Label: agent + ".1", Content: text})
 		}
 		for _, v := range strings.Fields(c.votes) {
-			r.Votes = append(r.Votes, coordinator.ResultVote{For: v})
+			r.Votes = append(r.Votes, report.ResultVote{For: v})
 		}
 		title, why := verdict(r)
 		if got := title + why; got != c.want {

@@ -11,7 +11,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // inMidTurn begins a turn of three agents, who wait for each other however long that takes. It
@@ -33,7 +33,7 @@ func (w *world) inMidTurn(workers ...string) (s *service, client *process, worki
 
 // checkUnrepeated says that the turn has come to its end, that no call was made again that
 // had its result, and that those that were are told of.
-func (w *world) checkUnrepeated(s *service, r coordinator.Result, repeated int) {
+func (w *world) checkUnrepeated(s *service, r report.Result, repeated int) {
 	w.t.Helper()
 	if r.Status != "completed" || r.Winner != "agent2" || r.Rounds != 2 {
 		w.t.Errorf("%s, %s has won after %d rounds", r.Status, r.Winner, r.Rounds)

@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/temporal/engine"
 )
@@ -116,7 +117,7 @@ func TestWorkerIsKilledAfterEachEvent(t *testing.T) {
 }
 
 // killAfter plays a turn whose first worker dies after an event.
-func (w *world) killAfter(at int, panel killed, want coordinator.Result) {
+func (w *world) killAfter(at int, panel killed, want report.Result) {
 	w.t.Helper()
 	s := newService(w.t, panel.reply)
 	config := w.config(panel.agents(w, s)...)
@@ -158,7 +159,7 @@ func (w *world) finished() map[string]bool {
 
 // checkUnkilled holds a result against that of a turn that nobody killed, and what was asked
 // against the calls that were finished at the kill.
-func (w *world) checkUnkilled(s *service, r, want coordinator.Result, finished map[string]bool) {
+func (w *world) checkUnkilled(s *service, r, want report.Result, finished map[string]bool) {
 	w.t.Helper()
 	type outcome struct {
 		Status                  kernel.Status

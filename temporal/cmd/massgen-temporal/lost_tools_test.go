@@ -11,7 +11,7 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // tooled are three workers, each in a folder of its own, and two agents. The first one's cwd
@@ -75,7 +75,7 @@ func (m *tooled) home() *process {
 }
 
 // calls are the tool calls of a result, with their results.
-func calls(r coordinator.Result) (told []string) {
+func calls(r report.Result) (told []string) {
 	for _, c := range r.ToolCalls {
 		told = append(told, fmt.Sprintf("%s %s %s: %s", c.Agent, c.Name, c.State, c.Result))
 	}
@@ -84,7 +84,7 @@ func calls(r coordinator.Result) (told []string) {
 
 // checkRequests says that no model was asked again what it had answered. A call that was
 // held when its worker was killed may have been made again.
-func (m *tooled) checkRequests(r coordinator.Result) {
+func (m *tooled) checkRequests(r report.Result) {
 	m.t.Helper()
 	times := map[string]int{}
 	repeated := 0

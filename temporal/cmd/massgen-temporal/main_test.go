@@ -20,7 +20,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/temporal/engine"
 	"github.com/massgen/massgen/temporal/postgres"
 )
@@ -235,7 +235,7 @@ func (w *world) ask(config, question string, more ...string) *process {
 }
 
 // result waits for a client's result.
-func (w *world) result(p *process) (r coordinator.Result) {
+func (w *world) result(p *process) (r report.Result) {
 	w.t.Helper()
 	select {
 	case <-p.ended:

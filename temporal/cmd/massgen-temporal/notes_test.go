@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/temporal/engine"
 )
 
@@ -61,7 +61,7 @@ func TestNotesReachATurnThatRuns(t *testing.T) {
 			}
 			s.free()
 			r := w.result(client)
-			if diff := cmp.Diff([]coordinator.ResultNote{{Text: "In French", SeenBy: 3}}, r.Notes); diff != "" || r.Status != "completed" {
+			if diff := cmp.Diff([]report.ResultNote{{Text: "In French", SeenBy: 3}}, r.Notes); diff != "" || r.Status != "completed" {
 				t.Errorf("%s, the notes (-want +got):\n%s", r.Status, diff)
 			}
 			followed := w.result(follower)

@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
@@ -56,7 +57,7 @@ func TestEnginesMakeTheSameAsides(t *testing.T) {
 	if diff := cmp.Diff(atHome, byWorkers); diff != "" {
 		t.Errorf("the transcripts (-here +on Temporal):\n%s", diff)
 	}
-	for _, r := range []*coordinator.Result{&here, &there} {
+	for _, r := range []*report.Result{&here, &there} {
 		r.Session.UsageTotal = turn.Usage{} // there the facts may be in it already
 	}
 	if diff := cmp.Diff(timelessResult(here), timelessResult(there)); diff != "" || here.Status != "completed" {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 )
@@ -37,7 +37,7 @@ type scenario struct {
 	// historyLimit makes the turn go on as new runs of its workflow.
 	historyLimit int
 	// check looks at the last result.
-	check func(t *testing.T, r coordinator.Result)
+	check func(t *testing.T, r report.Result)
 }
 
 func scenarios() []scenario {
@@ -56,8 +56,8 @@ func scenarios() []scenario {
 	}
 }
 
-func completed(winner string) func(*testing.T, coordinator.Result) {
-	return func(t *testing.T, r coordinator.Result) {
+func completed(winner string) func(*testing.T, report.Result) {
+	return func(t *testing.T, r report.Result) {
 		if r.Status != "completed" || r.Winner != winner {
 			t.Errorf("%s, %s has won", r.Status, r.Winner)
 		}
@@ -117,7 +117,7 @@ func (w *world) of(t *testing.T) *world {
 	return &own
 }
 
-func (w *world) playHere(s scenario) (coordinator.Result, []string) {
+func (w *world) playHere(s scenario) (report.Result, []string) {
 	w.t.Helper()
 	folder := filepath.Join(w.dir, "state")
 	store, err := sqlite.Open(w.t.Context(), filepath.Join(folder, "sessions.db"))
@@ -129,7 +129,7 @@ func (w *world) playHere(s scenario) (coordinator.Result, []string) {
 	return r, transcript(w.t, &b)
 }
 
-func (w *world) playThere(s scenario) (coordinator.Result, []string) {
+func (w *world) playThere(s scenario) (report.Result, []string) {
 	w.t.Helper()
 	w.settings.HistoryLimit = s.historyLimit
 	store := w.store()
@@ -144,7 +144,7 @@ func (w *world) playThere(s scenario) (coordinator.Result, []string) {
 }
 
 // playTurns plays the turns of a scenario and returns the last result.
-func (w *world) playTurns(s scenario, store journals, work func(config string), flags ...string) (r coordinator.Result) {
+func (w *world) playTurns(s scenario, store journals, work func(config string), flags ...string) (r report.Result) {
 	w.t.Helper()
 	o := &order{t: w.t, together: s.together}
 	server := newService(w.t, func(c backendtest.Call) backendtest.Reply {
@@ -261,7 +261,7 @@ func without(v any, keys ...string) any {
 	return v
 }
 
-func timelessResult(r coordinator.Result) coordinator.Result {
+func timelessResult(r report.Result) report.Result {
 	r.DurationMS = 0
 	for i := range r.ToolCalls {
 		r.ToolCalls[i].DurationMS = 0

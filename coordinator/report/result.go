@@ -1,10 +1,11 @@
-package coordinator
+package report
 
 import (
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/machine"
@@ -33,15 +34,8 @@ type Result struct {
 	VoidVotes []ResultVote   `json:"void_votes"`
 	Agents    []ResultAgent  `json:"agents"`
 	Failed    []FailedAgent  `json:"failed"`
-	// ToolCalls are those of the agents' own tools, in the order in which they began or
-	// were refused.
-	ToolCalls []ResultToolCall `json:"tool_calls"`
-	// Partials are what had come of messages whose calls were cancelled, cut or timed
-	// out, in the order in which the calls ended. None of them is an answer.
-	Partials []PartialText `json:"partials"`
-	// Notes are what a person has added to the question, in the order in which they came.
-	Notes    []ResultNote `json:"notes"`
-	Warnings []string     `json:"warnings"`
+	Activity
+	Warnings []string `json:"warnings"`
 	// ContextWarnings are those that the turn began with, in the order of the agents,
 	// none that were told before the turn was resumed; then those of its steps, in the
 	// order in which they came.
@@ -87,12 +81,6 @@ type ResultAgent struct {
 	Usage turn.Usage `json:"usage"`
 }
 
-// AgentContextWarning is a warning about the context of an agent's model.
-type AgentContextWarning struct {
-	Agent string `json:"agent"`
-	ContextWarning
-}
-
 // FailedAgent is an agent that gave no answer and no vote because its calls did
 // not: it is out, or its call had not come back at the end.
 type FailedAgent struct {
@@ -100,22 +88,26 @@ type FailedAgent struct {
 	Error string `json:"error"`
 }
 
-func (e *engine) usage() turn.Usage {
-	return told(usageOfAnswer(e.machine))
+// Unjournaled is the part of a result that is not in the journal.
+type Unjournaled struct {
+	Duration time.Duration
+	// Repairs are those of agents.Doer. Unkept are calls of no agent whose outcome could not
+	// be kept.
+	Repairs []string
+	Unkept  []turn.AsideOutcome
 }
 
-// usageOfAnswer is that of all calls but those that followed the answer.
-func usageOfAnswer(m *turn.Machine) turn.Usage {
-	sum := m.AsidesUsage()
-	for _, u := range m.Usage() {
+// Usage returns the usage of all calls but those that followed the answer.
+func (r *Report) Usage() turn.Usage {
+	sum := r.machine.AsidesUsage()
+	for _, u := range r.machine.Usage() {
 		sum = sum.Plus(u)
 	}
-	return sum
+	return Rounded(sum)
 }
 
-// told is a usage for people: what no call was made for costs nothing, and a sum
-// shows no rest of binary fractions.
-func told(u turn.Usage) turn.Usage {
+// Rounded returns a usage for people: no calls cost $0, and a sum has no binary remainders.
+func Rounded(u turn.Usage) turn.Usage {
 	cost := 0.0
 	if u.Calls > 0 {
 		if u.CostUSD == nil {
@@ -127,87 +119,88 @@ func told(u turn.Usage) turn.Usage {
 	return u
 }
 
-// result reads the machine's result with the texts that it refers to.
-func (e *engine) result() (Result, error) {
-	k := e.machine.Result()
-	r := Result{
-		Format: ResultFormat, SessionID: e.turn.session, Turn: e.turn.number, Status: k.Status,
-		Answers: []ResultAnswer{}, Votes: e.votes(k.Votes), VoidVotes: e.votes(k.Void),
-		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: e.warnings(k),
-		ContextWarnings: append([]AgentContextWarning{}, e.turn.contextWarnings...),
-		Rounds:          k.Rounds, Usage: e.usage(), RepeatedCalls: e.machine.Repeated(), Budget: budgetReport(e.machine.Ledger()),
-		DurationMS: (e.turn.ended.Sub(e.turn.started) - e.paused).Milliseconds(),
+// Result returns the turn's result without its Session. With an error it has what could be
+// read.
+func (r *Report) Result(u Unjournaled) (Result, error) {
+	if !r.machine.Begun() {
+		return Result{Format: ResultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: kernel.AllFailed}, nil
 	}
-	if r.Status == "" { // the store failed before there was a result
-		r.Status = kernel.AllFailed
+	k := r.machine.Result()
+	result := Result{
+		Format: ResultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: k.Status,
+		Answers: []ResultAnswer{}, Votes: r.votes(k.Votes), VoidVotes: r.votes(k.Void),
+		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: r.warningsOf(k, u),
+		ContextWarnings: append([]AgentContextWarning{}, r.warnings...),
+		Rounds:          k.Rounds, Usage: r.Usage(), RepeatedCalls: r.machine.Repeated(), Budget: budgetReport(r.machine.Ledger()),
+		DurationMS: u.Duration.Milliseconds(),
+	}
+	if result.Status == "" { // the store failed before there was a result
+		result.Status = kernel.AllFailed
 	}
 	for i, a := range k.Agents {
-		agent := e.resultAgent(i, a)
+		agent := r.resultAgent(i, a)
 		if agent.Error != "" {
-			r.Failed = append(r.Failed, FailedAgent{Agent: agent.ID, Error: agent.Error})
+			result.Failed = append(result.Failed, FailedAgent{Agent: agent.ID, Error: agent.Error})
 		}
-		r.Agents = append(r.Agents, agent)
+		result.Agents = append(result.Agents, agent)
 	}
 	var err error
-	if r.ToolCalls, err = e.toolCalls(); err != nil {
-		return r, err
+	if result.Activity, err = r.activity(); err == nil {
+		err = r.readAnswers(k, &result)
 	}
-	if r.Partials, err = e.partials(); err != nil {
-		return r, err
+	if err != nil {
+		return result, fmt.Errorf("read the result of turn %s/%d: %w", r.source.Session, r.source.Turn, err)
 	}
-	if r.Notes, err = e.notes(); err != nil {
-		return r, err
-	}
-	return r, e.resultTexts(k, &r)
+	return result, nil
 }
 
 // resultAgent says what became of an agent. One whose call was cancelled, and did not even
 // come back for that, is lost, which is more than cancelled.
-func (e *engine) resultAgent(i int, a kernel.AgentState) ResultAgent {
-	agent := ResultAgent{ID: e.id(i), State: a.State, Usage: told(e.machine.Usage()[i])}
+func (r *Report) resultAgent(i int, a kernel.AgentState) ResultAgent {
+	agent := ResultAgent{ID: r.id(i), State: a.State, Usage: Rounded(r.machine.Usage()[i])}
 	if a.State != kernel.ActFailed && a.State != kernel.ActLate && a.State != kernel.ActCancelled {
 		return agent
 	}
 	agent.Error = a.Reason
-	if slices.Contains(e.machine.Abandoned(), i) {
+	if slices.Contains(r.machine.Abandoned(), i) {
 		lost := fmt.Sprintf("a call of it ignored its cancellation for %s and was abandoned", agents.AbandonAfter)
 		agent.Error = strings.TrimPrefix(agent.Error+"; "+lost, "; ")
 	}
 	return agent
 }
 
-// warnings are those of the coordination and what is to be known of single calls.
-func (e *engine) warnings(k kernel.Result) []string {
+// warningsOf are those of the coordination and what is to be known of single calls.
+func (r *Report) warningsOf(k kernel.Result, u Unjournaled) []string {
 	list := append([]string{}, k.Warnings...)
-	for _, agent := range e.machine.Abandoned() {
-		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", e.id(agent), agents.AbandonAfter))
+	for _, agent := range r.machine.Abandoned() {
+		list = append(list, fmt.Sprintf("a call of %s ignored its cancellation for %s and was abandoned", r.id(agent), agents.AbandonAfter))
 	}
-	list = append(list, unseen(e.machine.Notes())...)
-	list = append(list, e.leftOut()...)
-	list = append(list, e.leftOutOfSteps()...)
-	list = append(list, e.unkeptWork()...)
-	list = append(list, e.doer.Repairs()...)
+	list = append(list, unseen(r.machine.Notes())...)
+	list = append(list, r.leftOutOfHistory()...)
+	list = append(list, r.leftOutOfSteps()...)
+	list = append(list, r.unkeptWork()...)
+	list = append(list, u.Repairs...)
 	var without []string
-	for _, agent := range slices.Sorted(slices.Values(e.machine.WithoutTools())) {
-		without = append(without, e.id(agent))
+	for _, agent := range slices.Sorted(slices.Values(r.machine.WithoutTools())) {
+		without = append(without, r.id(agent))
 	}
 	if len(without) > 0 {
 		list = append(list, strings.Join(without, ", ")+
 			" called no tools and had to be asked for JSON objects instead (tool_mode: json asks for them from the start)")
 	}
-	for _, agent := range e.machine.Truncated() {
-		list = append(list, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", e.id(agent)))
+	for _, agent := range r.machine.Truncated() {
+		list = append(list, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", r.id(agent)))
 	}
-	if n := e.machine.Repeated(); n > 0 {
-		list = append(list, repeatedWarning(n))
+	if n := r.machine.Repeated(); n > 0 {
+		list = append(list, calls(n)+" had begun when the turn was cut off: made again, and perhaps paid for twice")
 	}
-	if over := budgetReport(e.machine.Ledger()).overshoot(); over != "" {
+	if over := budgetReport(r.machine.Ledger()).overshoot(); over != "" {
 		list = append(list, over)
 	}
-	for _, f := range e.machine.Fallbacks() {
-		list = append(list, fallbackWarning(calls(f.Calls), e.id(f.Agent), f.Fallback))
+	for _, f := range r.machine.Fallbacks() {
+		list = append(list, fallbackWarning(calls(f.Calls), r.id(f.Agent), f.Fallback))
 	}
-	for _, o := range append(e.machine.AsideOutcomes(), e.unkept...) {
+	for _, o := range append(r.machine.AsideOutcomes(), u.Unkept...) {
 		if o.Fallback != nil {
 			list = append(list, fallbackWarning(calls(1), "the "+string(o.Purpose), *o.Fallback))
 		}
@@ -225,10 +218,6 @@ func fallbackWarning(calls, of string, f machine.Fallback) string {
 	return fmt.Sprintf("%s of %s went to %s, because %s could not be used: %s", calls, of, f.To, f.From, f.Reason)
 }
 
-func repeatedWarning(n int) string {
-	return calls(n) + " had begun when the turn was cut off: made again, and perhaps paid for twice"
-}
-
 func calls(n int) string {
 	if n == 1 {
 		return "a call"
@@ -236,44 +225,43 @@ func calls(n int) string {
 	return fmt.Sprintf("%d calls", n)
 }
 
-func (e *engine) votes(votes []kernel.Vote) []ResultVote {
+func (r *Report) votes(votes []kernel.Vote) []ResultVote {
 	list := []ResultVote{}
 	for _, v := range votes {
 		list = append(list, ResultVote{
-			Voter: e.id(v.Voter), For: e.id(v.For), Label: v.Label, Reason: v.Reason, Round: v.Round, Void: v.Void,
+			Voter: r.id(v.Voter), For: r.id(v.For), Label: v.Label, Reason: v.Reason, Round: v.Round, Void: v.Void,
 		})
 	}
 	return list
 }
 
-func (e *engine) resultTexts(k kernel.Result, r *Result) error {
-	text := func(ref kernel.Ref) (string, error) {
-		data, err := e.panel.opts.Store.Get(e.base, ref)
-		if err != nil {
-			return "", fmt.Errorf("read the result of turn %s: %w", e.turn.ID(), err)
-		}
-		return string(data), nil
-	}
+func (r *Report) readAnswers(k kernel.Result, result *Result) (err error) {
 	for _, a := range k.Answers {
-		content, err := text(a.Text)
+		content, err := r.texts(a.Text)
 		if err != nil {
 			return err
 		}
-		work, err := e.snapshot(a.Work)
+		work, err := agents.ReadSnapshot(r.texts, a.Work)
 		if err != nil {
 			return err
 		}
-		r.Answers = append(r.Answers, ResultAnswer{Agent: e.id(a.Agent), Label: e.machine.Label(a), Content: content, Snapshot: work.Dir})
+		result.Answers = append(result.Answers, ResultAnswer{Agent: r.id(a.Agent), Label: r.machine.Label(a), Content: string(content), Snapshot: work.Dir})
 	}
-	if k.Winner == nil {
-		return nil
-	}
-	r.Winner = e.id(k.Winner.Agent)
-	work, err := e.snapshot(k.Work)
+	work, err := agents.ReadSnapshot(r.texts, k.Work)
 	if err != nil {
 		return err
 	}
-	r.Snapshot = work.Dir
-	r.Answer, err = text(k.Text)
+	result.Snapshot = work.Dir
+	result.Winner, result.Answer, err = r.Answer()
 	return err
+}
+
+// Answer returns the winner's id and answer, both empty if nobody won.
+func (r *Report) Answer() (winner, answer string, err error) {
+	k := r.machine.Result()
+	if k.Winner == nil {
+		return "", "", nil
+	}
+	text, err := r.texts(k.Text)
+	return r.id(k.Winner.Agent), string(text), err
 }

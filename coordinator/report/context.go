@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends/tokens"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// SessionUpdate is what a session has come to with a turn (seed 000).
+type SessionUpdate struct {
+	SessionID string `json:"session_id"`
+	// MessageCount counts all messages of the conversation, UsageTotal the calls of all
+	// turns.
+	MessageCount int        `json:"message_count"`
+	UsageTotal   turn.Usage `json:"usage_total"`
+}
+
+// ContextWarning says that a conversation nears the end of what a model can read,
+// or is there (seed 000).
+type ContextWarning struct {
+	SessionID    string `json:"session_id"`
+	MessageCount int    `json:"message_count"`
+	// EstimatedTokens is what the agent's next input has, the history and all that goes
+	// with it.
+	EstimatedTokens int            `json:"estimated_tokens"`
+	Warning         policy.Warning `json:"warning"`
+	// Estimated says that no tokenizer of the model counted them, and Window is how many
+	// the model can read, 0 if that is not known.
+	Estimated bool `json:"estimated,omitempty"`
+	Window    int  `json:"context_window,omitempty"`
+	// Round is that of a step that has come so far: then MessageCount counts the messages
+	// of the step, and EstimatedTokens is what is sent next. It is 0 for a turn that begins.
+	Round int `json:"round,omitempty"`
+	// LeftOut says that earlier messages of the step are left out of that.
+	LeftOut bool `json:"left_out,omitempty"`
+}
+
+// AgentContextWarning is a warning about the context of an agent's model.
+type AgentContextWarning struct {
+	Agent string `json:"agent"`
+	ContextWarning
+}
+
+// summarizes says that a turn begins with a call for a summary.
+func summarizes(t machine.Turn) bool {
+	return slices.ContainsFunc(t.Asides, func(a machine.Aside) bool { return a.Purpose == machine.Summarizing })
+}
+
+// contextWarned returns the events of the context warnings.
+func (r *Report) contextWarned() (told []Event) {
+	for _, w := range r.warnings {
+		told = append(told, ContextWarned{Actor: Actor{Agent: w.Agent}, Context: w.ContextWarning})
+	}
+	return told
+}
+
+// warnOfStep records what a call omits of its step, and returns a warning when the call comes
+// nearer to the limit of its model than any before it.
+func (r *Report) warnOfStep(call machine.ModelCall) []Event {
+	agent := call.Key.Agent
+	limits := r.machine.Turn().Agents[agent].Step
+	if limits == nil || len(call.Transcript) == 0 {
+		return nil
+	}
+	left := call.LeftOut(limits)
+	if left.Entries > r.leftOut[agent].Entries {
+		r.leftOut[agent] = left
+	}
+	warning := r.stepWarning(call, *limits, left)
+	for _, told := range r.warnings {
+		if told.Agent == warning.Agent && severity(told) >= severity(warning) {
+			return nil
+		}
+	}
+	if severity(warning) == 0 {
+		return nil
+	}
+	r.warnings = append(r.warnings, warning)
+	return []Event{ContextWarned{Actor: Actor{Agent: warning.Agent, Round: warning.Round}, Context: warning.ContextWarning}}
+}
+
+// severity orders the warnings. A turn has each once, and none after a graver one.
+func severity(w AgentContextWarning) int {
+	switch {
+	case w.Warning == policy.AtLimit && w.LeftOut:
+		return 3
+	case w.Warning == policy.AtLimit:
+		return 2
+	case w.Warning == policy.ApproachingLimit:
+		return 1
+	}
+	return 0
+}
+
+// stepWarning says how near a call is to what its model can read.
+func (r *Report) stepWarning(call machine.ModelCall, limits policy.StepLimits, left machine.LeftOut) AgentContextWarning {
+	sent := limits.FirstTokens + left.Bytes/tokens.BytesPerToken
+	id := r.id(call.Key.Agent)
+	return AgentContextWarning{id, ContextWarning{
+		SessionID: r.source.Session, MessageCount: left.AllMessages, EstimatedTokens: sent, Estimated: true, Window: limits.Window,
+		Round: call.Key.Round, LeftOut: left.Entries > 0,
+		Warning: r.source.WarnAt[id].Warning(policy.Use{Tokens: sent, Window: limits.Window, NoRoom: left.NoRoom}),
+	}}
+}
+
+// leftOutOfSteps says of which agents' steps not everything was sent.
+func (r *Report) leftOutOfSteps() []string {
+	var lines []string
+	for i, a := range r.machine.Turn().Agents {
+		left := r.leftOut[i]
+		if left.Entries == 0 {
+			continue
+		}
+		why := ""
+		if left.NoRoom {
+			why = ", which would not fit"
+		}
+		lines = append(lines, fmt.Sprintf("in a long step of %s %s left out%s; policy %s",
+			r.id(i), contextbuild.CountLeftOut(left.Messages, left.Results), why, a.Step.Kind))
+	}
+	return lines
+}
+
+// leftOutOfHistory says which agents were not shown all of the history, in a line for each
+// selection.
+func (r *Report) leftOutOfHistory() []string {
+	var shown []string
+	names := map[string][]string{}
+	for i, a := range r.machine.Turn().Agents {
+		if a.Shown == nil || !a.Shown.LeftOut {
+			continue
+		}
+		text := a.Shown.String()
+		if !slices.Contains(shown, text) {
+			shown = append(shown, text)
+		}
+		names[text] = append(names[text], r.id(i))
+	}
+	for i, text := range shown {
+		shown[i] = fmt.Sprintf("not all of the conversation was shown to %s; policy %s", strings.Join(names[text], ", "), text)
+	}
+	return shown
+}

@@ -1,0 +1,304 @@
+package report
+
+import (
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// Event is something that happened in a turn, for screens and logs. The set is closed. A
+// Report returns the events that follow from a journal. Whoever runs the effects adds
+// TextDelta, Thinking, ToolCalled, ToolProgress, ToolsKept, Retrying, FellBack and Panicked,
+// and whoever ends the turn adds SessionUpdated and Ended. In JSON the fields are named as in
+// the program's log.
+type Event interface {
+	// Head returns the event's header.
+	Head() Header
+	stamped(h Header) Event
+}
+
+// Header is common to all events. Stamp sets it.
+type Header struct {
+	At time.Time `json:"at"`
+	// Kind names the event's type in logs and JSON.
+	Kind string `json:"kind"`
+	// Replayed says that the event happened before the turn was resumed. At is then the time
+	// at which the journal was read.
+	Replayed bool `json:"replayed,omitempty"`
+}
+
+// Head implements Event.
+func (h Header) Head() Header { return h }
+
+func (h Header) of(kind string) Header {
+	h.Kind = kind
+	return h
+}
+
+// Stamp returns an event with its header.
+func Stamp(ev Event, at time.Time, replayed bool) Event {
+	return ev.stamped(Header{At: at, Replayed: replayed})
+}
+
+// Actor is the header of an event about one agent, or about a call that belongs to none.
+type Actor struct {
+	Header
+	// Agent is the id in the config, or the purpose of a call that belongs to no agent.
+	// Round counts from 1; at the eager pace it counts the agent's starts.
+	Agent string `json:"agent,omitempty"`
+	Round int    `json:"round,omitempty"`
+}
+
+// ActorOf returns the actor of an effect. The function id returns the id of an agent.
+func ActorOf(key machine.Key, id func(agent int) string) Actor {
+	if key.Agent == machine.NoAgent {
+		return Actor{Agent: string(key.Purpose)}
+	}
+	return Actor{Agent: id(key.Agent), Round: key.Round}
+}
+
+// StepEnd is common to the events that end a step.
+type StepEnd struct {
+	Actor
+	Elapsed time.Duration `json:"elapsed,omitempty"`
+	Usage   turn.Usage    `json:"usage,omitzero"`
+	// ToolCalls counts the calls of the agent's own tools, refused ones too.
+	ToolCalls int `json:"tool_calls,omitempty"`
+}
+
+// End returns the part that is common to the events that end a step.
+func (s StepEnd) End() StepEnd { return s }
+
+// StepStarted begins a step of an agent.
+type StepStarted struct {
+	Actor
+	Purpose machine.Purpose `json:"text"`
+}
+
+// TextDelta is a piece of the text that a model writes.
+type TextDelta struct {
+	Actor
+	Text string `json:"text,omitempty"`
+}
+
+// Thinking is a piece of a model's reasoning.
+type Thinking struct {
+	Actor
+	Text string `json:"text,omitempty"`
+}
+
+// ToolCalled is a model's request for a tool.
+type ToolCalled struct {
+	Actor
+	Tool string `json:"text"`
+}
+
+// CallStarted begins a model call of an agent. Seed 004 calls it a turn of the conversation.
+type CallStarted struct {
+	Actor
+	// Number counts the calls of the step from 1. Tools names the tools that are sent.
+	Number int      `json:"number"`
+	Tools  []string `json:"tools"`
+}
+
+// ToolStarted begins a call of a tool.
+type ToolStarted struct {
+	Actor
+	Tool ToolCall `json:"tool"`
+}
+
+// ToolProgress says how far a tool is. Each call has at most one such event a second.
+type ToolProgress struct {
+	Actor
+	Tool string `json:"tool"`
+	Text string `json:"text,omitempty"`
+	// Fraction is between 0 and 1, and 0 if it is not known.
+	Fraction float64 `json:"fraction,omitempty"`
+}
+
+// ToolEnded ends a call of a tool. A refused call has this event alone.
+type ToolEnded struct {
+	Actor
+	Tool    ToolCall      `json:"tool"`
+	Elapsed time.Duration `json:"elapsed,omitempty"`
+}
+
+// Answered ends a step with an answer.
+type Answered struct {
+	StepEnd
+	// Label names the answer. Void says why it was not used, empty if it was.
+	Label string `json:"label,omitempty"`
+	Void  string `json:"void,omitempty"`
+	// Snapshot is the agent's kept workspace, zero if it has none.
+	Snapshot agents.Snapshot `json:"snapshot,omitzero"`
+}
+
+// Voted ends a step with a vote.
+type Voted struct {
+	StepEnd
+	// Label names the answer that the vote is for. Void says why the vote does not count,
+	// empty if it does.
+	Label  string `json:"label,omitempty"`
+	Reason string `json:"text,omitempty"`
+	Void   string `json:"void,omitempty"`
+}
+
+// Abstained ends a step with neither an answer nor a vote.
+type Abstained struct {
+	StepEnd
+	Reason string `json:"text,omitempty"`
+	// Partial is the text of the step's last message as far as it came, if its call failed.
+	Partial string `json:"partial,omitempty"`
+}
+
+// Failed ends a step with an error. Partial is as in Abstained.
+type Failed struct {
+	StepEnd
+	Reason  string `json:"text,omitempty"`
+	Partial string `json:"partial,omitempty"`
+}
+
+// Cancelled ends a step that was cancelled. Partial is as in Abstained.
+type Cancelled struct {
+	StepEnd
+	Partial string `json:"partial,omitempty"`
+}
+
+// Presented ends the step of the final answer.
+type Presented struct {
+	StepEnd
+	// Snapshot is as in Answered.
+	Snapshot agents.Snapshot `json:"snapshot,omitzero"`
+}
+
+// WentToJSON says that an agent's model does not use tools and is asked for JSON objects from
+// now on.
+type WentToJSON struct {
+	Actor
+}
+
+// ToolsChanged says that an agent has other tools from its next model call on.
+type ToolsChanged struct {
+	Actor
+	Tools ToolsChange `json:"tools"`
+}
+
+// ToolsKept says that all agents keep their tools, because listing them again failed.
+type ToolsKept struct {
+	Header
+	Why string `json:"text,omitempty"`
+}
+
+// Retrying says that an attempt failed and that the call is made again after Wait.
+type Retrying struct {
+	Actor
+	Why  string        `json:"text,omitempty"`
+	Wait time.Duration `json:"elapsed,omitempty"`
+}
+
+// FellBack says that an attempt failed and that the call goes to another model.
+type FellBack struct {
+	Actor
+	Why string `json:"text,omitempty"`
+	To  string `json:"label,omitempty"`
+}
+
+// HeldUp is a call that waits until other calls release budget.
+type HeldUp struct {
+	Actor
+	Why string `json:"text,omitempty"`
+}
+
+// Panicked is a call that panicked.
+type Panicked struct {
+	Actor
+	Stack string `json:"text,omitempty"`
+}
+
+// SessionUpdated has the totals of the session after the turn.
+type SessionUpdated struct {
+	Header
+	Session SessionUpdate `json:"session"`
+}
+
+// ContextWarned says that an agent's context window is nearly full.
+type ContextWarned struct {
+	Actor
+	Context ContextWarning `json:"context"`
+}
+
+// AsideStarted begins a call that belongs to no agent. Such calls may follow Ended.
+type AsideStarted struct {
+	Header
+	Purpose machine.Purpose `json:"label"`
+}
+
+// AsideEnded ends a call that belongs to no agent.
+type AsideEnded struct {
+	Header
+	Purpose machine.Purpose `json:"label"`
+	Usage   turn.Usage      `json:"usage,omitzero"`
+}
+
+// AsideFailed says that a call that belongs to no agent failed, or that its outcome could not
+// be kept. Without a purpose, the store failed after the answer.
+type AsideFailed struct {
+	Header
+	Purpose machine.Purpose `json:"label,omitempty"`
+	Why     string          `json:"text,omitempty"`
+	Usage   turn.Usage      `json:"usage,omitzero"`
+}
+
+// Noted is what a person added to the question.
+type Noted struct {
+	Header
+	Text string `json:"text,omitempty"`
+}
+
+// Paused says that no call begins until Unpaused.
+type Paused struct{ Header }
+
+// Unpaused says that a paused turn goes on.
+type Unpaused struct{ Header }
+
+// Ended says that the turn has its result.
+type Ended struct {
+	Header
+	Status  kernel.Status `json:"text"`
+	Elapsed time.Duration `json:"elapsed,omitempty"`
+	Usage   turn.Usage    `json:"usage,omitzero"`
+}
+
+func (e StepStarted) stamped(h Header) Event    { e.Header = h.of("step_started"); return e }
+func (e TextDelta) stamped(h Header) Event      { e.Header = h.of("text"); return e }
+func (e Thinking) stamped(h Header) Event       { e.Header = Header{h.At, "reasoning", h.Replayed}; return e }
+func (e ToolCalled) stamped(h Header) Event     { e.Header = h.of("tool_call"); return e }
+func (e CallStarted) stamped(h Header) Event    { e.Header = h.of("call_started"); return e }
+func (e ToolStarted) stamped(h Header) Event    { e.Header = h.of("tool_started"); return e }
+func (e ToolProgress) stamped(h Header) Event   { e.Header = h.of("tool_progress"); return e }
+func (e ToolEnded) stamped(h Header) Event      { e.Header = h.of("tool_ended"); return e }
+func (e Answered) stamped(h Header) Event       { e.Header = h.of("answered"); return e }
+func (e Voted) stamped(h Header) Event          { e.Header = Header{h.At, "voted", h.Replayed}; return e }
+func (e Abstained) stamped(h Header) Event      { e.Header = h.of("abstained"); return e }
+func (e Failed) stamped(h Header) Event         { e.Header = h.of("failed"); return e }
+func (e Cancelled) stamped(h Header) Event      { e.Header = h.of("cancelled"); return e }
+func (e Presented) stamped(h Header) Event      { e.Header = h.of("presented"); return e }
+func (e WentToJSON) stamped(h Header) Event     { e.Header = h.of("went_to_json"); return e }
+func (e ToolsChanged) stamped(h Header) Event   { e.Header = h.of("tools_changed"); return e }
+func (e ToolsKept) stamped(h Header) Event      { e.Header = h.of("tools_kept"); return e }
+func (e Retrying) stamped(h Header) Event       { e.Header = h.of("retrying"); return e }
+func (e FellBack) stamped(h Header) Event       { e.Header = h.of("fell_back"); return e }
+func (e HeldUp) stamped(h Header) Event         { e.Header = Header{h.At, "held_up", h.Replayed}; return e }
+func (e Panicked) stamped(h Header) Event       { e.Header = h.of("panicked"); return e }
+func (e SessionUpdated) stamped(h Header) Event { e.Header = h.of("session_updated"); return e }
+func (e ContextWarned) stamped(h Header) Event  { e.Header = h.of("context_warning"); return e }
+func (e AsideStarted) stamped(h Header) Event   { e.Header = h.of("aside_started"); return e }
+func (e AsideEnded) stamped(h Header) Event     { e.Header = h.of("aside_ended"); return e }
+func (e AsideFailed) stamped(h Header) Event    { e.Header = h.of("aside_failed"); return e }
+func (e Noted) stamped(h Header) Event          { e.Header = Header{h.At, "noted", h.Replayed}; return e }
+func (e Paused) stamped(h Header) Event         { e.Header = Header{h.At, "paused", h.Replayed}; return e }
+func (e Unpaused) stamped(h Header) Event       { e.Header = h.of("unpaused"); return e }
+func (e Ended) stamped(h Header) Event          { e.Header = Header{h.At, "ended", h.Replayed}; return e }

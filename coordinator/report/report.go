@@ -1,0 +1,201 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// Source is what a report needs beside the events of its turn.
+type Source struct {
+	// Session is the id of the turn's session, Turn its number there, from 1.
+	Session string
+	Turn    int
+	// Texts reads the texts that the journal names. Events have no texts if it is nil.
+	Texts agents.Lookup
+	// WarnAt has for each agent's id how full its context may be before a step warns.
+	WarnAt map[string]policy.Thresholds
+}
+
+// Report projects one turn, as far as its events were applied, to what people see. One
+// goroutine owns it.
+type Report struct {
+	machine *turn.Machine
+	source  Source
+	// warnings are the result's context warnings.
+	warnings []AgentContextWarning
+	// leftOut has for each agent the call that omitted most of its step.
+	leftOut map[int]machine.LeftOut
+	// said is the transcript of a panel of one.
+	said []machine.Entry
+	// snapshots refers to the snapshots that were taken.
+	snapshots []kernel.Ref
+	// toolNames caches the names in lists of tools.
+	toolNames map[kernel.Ref][]string
+}
+
+// New returns the report of a turn that the machine plays. Apply must follow each event that
+// the machine applies.
+func New(m *turn.Machine, s Source) *Report {
+	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, toolNames: map[kernel.Ref][]string{}}
+}
+
+// Project returns the report of a journal. Where an event breaks the machine, as in a damaged
+// import, the report ends there, and the error says so.
+func Project(journal []turn.Event, s Source) (r *Report, err error) {
+	r = New(new(turn.Machine), s)
+	r.source.Texts = nil // nobody reads these events
+	defer func() {
+		r.source.Texts = s.Texts
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the machine panicked: %v", fault)
+		}
+	}()
+	for i, ev := range journal {
+		commands, err := r.machine.Apply(ev)
+		if err != nil {
+			return r, fmt.Errorf("event %d of its journal: %w", i+1, err)
+		}
+		r.Apply(ev, commands)
+	}
+	return r, nil
+}
+
+// Machine returns the turn's machine, for reading.
+func (r *Report) Machine() *turn.Machine { return r.machine }
+
+// Transcript returns what was said in the step of a panel of one.
+func (r *Report) Transcript() []machine.Entry { return r.said }
+
+// SetWarnings sets the context warnings that the turn begins with. The journal does not have
+// them: call it before the first event, and again before the event that ends a summary call.
+func (r *Report) SetWarnings(warnings []AgentContextWarning) { r.warnings = warnings }
+
+// Apply takes an event that the machine has applied and the commands that it returned, and
+// returns what happened, for people.
+func (r *Report) Apply(ev turn.Event, commands []turn.Command) (told []Event) {
+	switch ev := ev.(type) {
+	case turn.Accepted:
+		if !summarizes(ev.Turn) {
+			told = r.contextWarned() // else after the summary, which changes them
+		}
+	case turn.ToolDone:
+		if ev.Key.Purpose.IsSnapshot() && !ev.Reply.Error {
+			r.snapshots = append(r.snapshots, ev.Reply.Result)
+		}
+	}
+	for _, c := range commands {
+		told = append(told, r.eventsOf(c)...)
+	}
+	return told
+}
+
+// eventsOf returns the events of a command. They lack the texts that cannot be read: whoever
+// plays the turn meets the store's error itself.
+func (r *Report) eventsOf(c turn.Command) []Event {
+	switch c := c.(type) {
+	case turn.Run:
+		return r.effectStarted(c.Effect)
+	case turn.StepStarted:
+		return []Event{StepStarted{Actor: r.actor(c.Agent, c.Round), Purpose: c.Purpose}}
+	case turn.WentToJSON:
+		return []Event{WentToJSON{Actor: r.actor(c.Agent, c.Round)}}
+	case turn.HeldUp:
+		return []Event{HeldUp{Actor: ActorOf(c.Key, r.id), Why: c.Why}}
+	case turn.ToolEnded:
+		call, _ := r.describeCall(c.Call)
+		return []Event{ToolEnded{Actor: ActorOf(c.Call.Call.Key, r.id), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)}}
+	case turn.NewTools:
+		return []Event{ToolsChanged{Actor: r.actor(c.Agent, 0), Tools: CompareTools(byName(r.readTools(c.Before)), byName(r.readTools(c.After)))}}
+	case turn.StepEnded:
+		if c.Purpose == machine.Conversation {
+			r.said = c.Transcript
+		}
+		return []Event{r.stepEnded(c)}
+	case turn.Clock:
+		if c.Runs {
+			return []Event{Unpaused{}}
+		}
+		return []Event{Paused{}}
+	case turn.NoteTaken:
+		return []Event{Noted{Text: r.textOf(c.Text)}}
+	case turn.AsideStarted:
+		return []Event{AsideStarted{Purpose: c.Aside.Purpose}}
+	case turn.AsideEnded:
+		return r.asideEnded(c)
+	}
+	return nil
+}
+
+// effectStarted returns the events of an effect that begins.
+func (r *Report) effectStarted(effect machine.Effect) []Event {
+	key := effect.EffectKey()
+	if key.Agent == machine.NoAgent || key.Purpose.IsSnapshot() { // a snapshot is part of its answer's event
+		return nil
+	}
+	actor := ActorOf(key, r.id)
+	if call, ok := effect.(machine.ModelCall); ok {
+		return append(r.warnOfStep(call), CallStarted{Actor: actor, Number: key.Index + 1, Tools: r.toolsOf(call)})
+	}
+	tool, _ := r.describeCall(turn.ToolCall{Call: effect.(machine.ToolCall)})
+	return []Event{ToolStarted{Actor: actor, Tool: tool}}
+}
+
+// stepEnded returns the event of a step that ended.
+func (r *Report) stepEnded(c turn.StepEnded) Event {
+	end := StepEnd{Actor: r.actor(c.Agent, c.Round), Elapsed: elapsed(c.Elapsed), Usage: c.Usage, ToolCalls: c.ToolCalls}
+	work, _ := agents.ReadSnapshot(r.texts, c.Outcome.Work)
+	partial := r.textOf(c.Partial)
+	switch c.Outcome.Kind {
+	case machine.Answered:
+		if c.Purpose.IsFinalAnswer() {
+			return Presented{StepEnd: end, Snapshot: work}
+		}
+		return Answered{StepEnd: end, Label: c.Label, Void: c.Void, Snapshot: work}
+	case machine.Voted:
+		return Voted{StepEnd: end, Label: c.Label, Reason: c.Outcome.Reason, Void: c.Void}
+	case machine.Abstained:
+		return Abstained{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
+	case machine.Stopped:
+		return Cancelled{StepEnd: end, Partial: partial}
+	}
+	return Failed{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
+}
+
+// asideEnded returns the events of a call that ended and belongs to no agent.
+func (r *Report) asideEnded(c turn.AsideEnded) (told []Event) {
+	if why := c.Outcome.Failure; why != "" {
+		told = append(told, AsideFailed{Purpose: c.Outcome.Purpose, Why: why, Usage: c.Usage})
+	} else {
+		told = append(told, AsideEnded{Purpose: c.Outcome.Purpose, Usage: c.Usage})
+	}
+	if c.Outcome.Purpose == machine.Summarizing {
+		told = append(told, r.contextWarned()...)
+	}
+	return told
+}
+
+func (r *Report) actor(agent, round int) Actor { return Actor{Agent: r.id(agent), Round: round} }
+
+func (r *Report) id(agent int) string { return r.machine.Turn().Agents[agent].ID }
+
+func (r *Report) texts(ref kernel.Ref) ([]byte, error) {
+	if r.source.Texts == nil || ref == (kernel.Ref{}) {
+		return nil, errors.New("there is no such text")
+	}
+	return r.source.Texts(ref)
+}
+
+// textOf returns a text, or "" if it cannot be read.
+func (r *Report) textOf(ref kernel.Ref) string {
+	text, _ := r.texts(ref)
+	return string(text)
+}
+
+func elapsed(t kernel.Time) time.Duration { return time.Duration(t) * time.Millisecond }

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// ToolsChange names the tools in which an agent's list differs from the one before it, each
+// list sorted.
+type ToolsChange struct {
+	Added     []string `json:"added,omitempty"`
+	Removed   []string `json:"removed,omitempty"`
+	Described []string `json:"described_anew,omitempty"`
+}
+
+// CompareTools compares two lists of tools, by name.
+func CompareTools(before, after map[string]backends.Tool) (c ToolsChange) {
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		was, known := before[name]
+		now := after[name]
+		switch {
+		case !known:
+			c.Added = append(c.Added, name)
+		case was.Description != now.Description || string(was.Schema) != string(now.Schema):
+			c.Described = append(c.Described, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, there := after[name]; !there {
+			c.Removed = append(c.Removed, name)
+		}
+	}
+	return c
+}
+
+func byName(list []backends.Tool) map[string]backends.Tool {
+	tools := map[string]backends.Tool{}
+	for _, tool := range list {
+		tools[tool.Name] = tool
+	}
+	return tools
+}
+
+// readTools returns a list of tools, empty if it cannot be read.
+func (r *Report) readTools(ref kernel.Ref) (list []backends.Tool) {
+	if data, err := r.texts(ref); err != nil || json.Unmarshal(data, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// toolsOf names the tools that a call is sent.
+func (r *Report) toolsOf(c machine.ModelCall) []string {
+	names := []string{}
+	if c.Key.Purpose == machine.Coordination && !c.JSON {
+		if c.Offer.MayAnswer {
+			names = append(names, machine.NewAnswer)
+		}
+		names = append(names, machine.Vote)
+	}
+	if !c.OwnTools {
+		return names
+	}
+	ref := r.machine.Turn().Agents[c.Key.Agent].Tools
+	if c.Tools != nil {
+		ref = *c.Tools
+	}
+	if r.toolNames[ref] == nil {
+		for _, tool := range r.readTools(ref) {
+			r.toolNames[ref] = append(r.toolNames[ref], tool.Name)
+		}
+	}
+	return append(names, r.toolNames[ref]...)
+}
