@@ -1,0 +1,156 @@
+package report_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/coordinator/turn"
+)
+
+// ref names a text by itself, so that a test needs no store.
+func ref(text string) kernel.Ref { return kernel.Ref{SHA256: text, Bytes: len(text)} }
+
+func jsonRef(v any) kernel.Ref {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return ref(string(data))
+}
+
+func source() report.Source {
+	warnAt := map[string]policy.Thresholds{}
+	for _, id := range []string{"ada", "bob", "cyd"} {
+		warnAt[id] = policy.Defaults().WarnAt
+	}
+	return report.Source{Session: "s", Turn: 1, WarnAt: warnAt, Texts: func(ref kernel.Ref) ([]byte, error) { return []byte(ref.SHA256), nil }}
+}
+
+// world is a turn that a test plays.
+type world struct {
+	ids     []string
+	machine *turn.Machine
+	report  *report.Report
+	journal []turn.Event
+	// told are the events of the whole turn.
+	told []report.Event
+	at   kernel.Time
+	// out are the effects under way, in the order in which they began, ask is the question
+	// to a person.
+	out []machine.Effect
+	ask *machine.Ask
+}
+
+func newWorld(ids ...string) *world {
+	m := new(turn.Machine)
+	return &world{ids: ids, machine: m, report: report.New(m, source()), at: 1000}
+}
+
+// accepted is the first event of a turn whose agents have a tool.
+func (w *world) accepted() turn.Accepted {
+	described := machine.Turn{Session: "s", Turn: 1, Question: ref("energy?"), Limits: machine.Limits{MaxTurns: 4, MaxAttempts: 2}}
+	for _, id := range w.ids {
+		described.Agents = append(described.Agents, machine.Agent{ID: id, Tools: tools("find")})
+	}
+	return turn.Accepted{At: w.at, Rules: kernel.Defaults(w.ids...), Turn: described}
+}
+
+func tools(names ...string) kernel.Ref {
+	list := []backends.Tool{}
+	for _, name := range names {
+		list = append(list, backends.Tool{Name: name, Schema: []byte(`{"type":"object"}`)})
+	}
+	return jsonRef(list)
+}
+
+// apply takes an event as the journal gives it back, and returns what is told of it.
+func (w *world) apply(ev turn.Event) ([]report.Event, error) {
+	data, err := turn.Encode(ev)
+	if err == nil {
+		ev, err = turn.Decode(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	commands, err := w.machine.Apply(ev)
+	if err != nil {
+		return nil, err
+	}
+	w.journal = append(w.journal, ev)
+	if key, ok := turn.KeyOf(ev); ok {
+		w.out = slices.DeleteFunc(w.out, func(e machine.Effect) bool { return e.EffectKey() == key })
+	}
+	for _, c := range commands {
+		switch c := c.(type) {
+		case turn.Run:
+			w.out = append(w.out, c.Effect)
+		case turn.Ask:
+			w.ask = &c.Ask
+		}
+	}
+	told := w.report.Apply(ev, commands)
+	w.told = append(w.told, told...)
+	return told, nil
+}
+
+// call is a call in a message: a vote for an agent with a reason, or one with a text.
+type call struct {
+	name, text string
+	target     int
+	permission machine.Permission
+}
+
+// reply is a message with a text and calls.
+func (w *world) reply(text string, calls ...call) machine.ModelReply {
+	message := backends.Assistant(text)
+	r := machine.ModelReply{Usage: &machine.Usage{InputTokens: 10, OutputTokens: 2}}
+	if text != "" {
+		r.Text, r.Hash = ref(text), text
+	}
+	for i, c := range calls {
+		message.Parts = append(message.Parts, backends.ToolCall{ID: fmt.Sprint(len(w.journal), i), Name: c.name, Arguments: c.text})
+		switch c.name {
+		case machine.NewAnswer:
+			r.Calls = append(r.Calls, machine.Call{Name: c.name, Answer: ref(c.text), Hash: c.text})
+		case machine.Vote:
+			r.Calls = append(r.Calls, machine.Call{Name: c.name, Target: c.target, Reason: c.text})
+		default:
+			r.Calls = append(r.Calls, machine.Call{Name: c.name, Own: true, Permission: c.permission, Why: "a rule"})
+		}
+	}
+	r.Message = jsonRef(message)
+	return r
+}
+
+// failed is a call that was cut after some text.
+func failed(kind, partial string) machine.ModelReply {
+	r := machine.ModelReply{Failure: &machine.Failure{Kind: kind, Message: "the stream was cut"}}
+	if partial != "" {
+		r.Partial = ref(partial)
+	}
+	return r
+}
+
+// kept is the result of a snapshot.
+func kept(dir string) machine.ToolReply {
+	return machine.ToolReply{Result: jsonRef(agents.Snapshot{Dir: dir, Files: 1})}
+}
+
+// line is an event as a test prints it.
+func line(ev report.Event) string {
+	data, err := json.Marshal(report.Stamp(ev, time.Time{}, false))
+	if err != nil {
+		panic(err)
+	}
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(string(data), `{"at":"0001-01-01T00:00:00Z","kind":"`), `"`)
+	return kind + " {" + strings.TrimPrefix(rest, ",") + "\n"
+}
