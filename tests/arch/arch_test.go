@@ -38,6 +38,7 @@ var rules = map[string]func(*tree) []string{
 	"links":      checkLinks,
 	"seeds":      checkSeeds,
 	"streams":    checkStreams,
+	"types":      checkTypes,
 }
 
 func TestProject(t *testing.T) {
