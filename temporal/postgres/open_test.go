@@ -114,7 +114,7 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 		ok(t, s.Leave(ctx, "s", i+1))
 	}
 	ok(t, s.Close())
-	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut; UPDATE massgen_store SET version = 2")
+	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut; DROP TABLE results; UPDATE massgen_store SET version = 2")
 	s, err := postgres.Open(ctx, address(t, name))
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
