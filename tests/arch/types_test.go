@@ -22,7 +22,14 @@ var records = []string{"configs"}
 
 // oversized are types that are larger than they may be, with their methods or fields. They
 // may only shrink.
-var oversized = map[typeOf]int{}
+var oversized = map[typeOf]int{
+	{"agents/mcp", "session"}:      16,
+	{"cmd/massgen/app", "options"}: 23,
+	{"cmd/massgen/app", "program"}: 71,
+	{"configs", "reader"}:          58,
+	{"coordinator", "Panel"}:       53,
+	{"coordinator", "engine"}:      68,
+}
 
 // typeOf names a type of the project.
 type typeOf struct{ dir, name string }
@@ -90,7 +97,7 @@ func checkTypes(t *tree) []string {
 		if !ok || !hides(s) || slices.Contains(records, k.dir) {
 			continue
 		}
-		if n := s.Fields.NumFields(); n > mostFields {
+		if n := s.Fields.NumFields(); n > max(mostFields, oversized[k]) {
 			found = append(found, fmt.Sprintf("%s: %s has %d fields, more than %d", t.at(spec), k, n, mostFields))
 		}
 	}
