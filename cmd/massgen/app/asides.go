@@ -20,7 +20,7 @@ func (s *session) tellTopic(state topic.State) {
 	case s.display() && p != nil:
 		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(s.pendingTopic(*p))))
 	case s.display() && state.Current != nil:
-		s.console.say("%s", s.console.paint(faint, "topic: "+oneLine(s.console.secrets.Redact(state.Current.Name))))
+		s.console.say("%s", s.console.paint(faint, "topic: "+plain.Line(s.console.secrets.Redact(state.Current.Name))))
 	case p != nil:
 		s.console.warn("the topic " + s.pendingTopic(*p))
 	}
@@ -32,14 +32,14 @@ func (s *session) pendingTopic(p topic.Pending) string {
 	if !s.term.given {
 		return pendingText(p)
 	}
-	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", oneLine(p.Topic.Name), quoted(p.Question))
+	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", plain.Line(p.Topic.Name), quoted(p.Question))
 }
 
 // tellFacts tells of what is remembered.
 func (s *session) tellFacts(facts []string) {
 	for _, text := range facts {
 		if s.display() {
-			s.console.say("%s", s.console.paint(faint, "remembered: "+oneLine(s.console.secrets.Redact(text))))
+			s.console.say("%s", s.console.paint(faint, "remembered: "+plain.Line(s.console.secrets.Redact(text))))
 		}
 	}
 }

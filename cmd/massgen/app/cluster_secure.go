@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // secureOptions say how the connection to the engine is secured, by files of PEM, and
@@ -51,7 +53,7 @@ func (p *program) temporalKey() (string, error) {
 	key = strings.TrimSpace(key)
 	p.console.secrets.Add(key)
 	if key == "" && name != temporalKeyVariable {
-		return "", fmt.Errorf("--temporal-api-key-env: the variable %s is not set: set it, or name the one that has the key", shortened(oneLine(name), 40))
+		return "", fmt.Errorf("--temporal-api-key-env: the variable %s is not set: set it, or name the one that has the key", shortened(plain.Line(name), 40))
 	}
 	return key, nil
 }

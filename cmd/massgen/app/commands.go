@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // command is what a line that begins with a slash does. What it shows goes to
@@ -76,7 +77,7 @@ func (d *dialogue) help(string) error {
 func (d *dialogue) answers(string) error {
 	switch {
 	case d.s.last.Turn == 0 && d.s.turns > 0:
-		return fmt.Errorf("/answers: no turn has ended since this session was opened; massgen sessions show %s has its winning answers", oneLine(d.s.id))
+		return fmt.Errorf("/answers: no turn has ended since this session was opened; massgen sessions show %s has its winning answers", plain.Line(d.s.id))
 	case d.s.last.Turn == 0:
 		return fmt.Errorf("/answers: there are none yet: ask a question first")
 	case len(d.s.last.Answers) == 0:
@@ -94,7 +95,7 @@ func (d *dialogue) answers(string) error {
 		d.s.console.write(withNewline(printable(a.Content)))
 		for _, v := range d.s.last.Votes {
 			if v.For == a.Agent {
-				d.s.console.say("voted for by %s: %s", v.Voter, oneLine(v.Reason))
+				d.s.console.say("voted for by %s: %s", v.Voter, plain.Line(v.Reason))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -101,7 +102,7 @@ func (d *dialogue) showUsage(string) error {
 	}
 	d.show(append(rows, usageRow("all", kept.Usage)))
 	if kept.ParentTurn > 0 {
-		d.s.console.say("The turns up to %d were paid for in %s.", kept.ParentTurn, oneLine(kept.Parent))
+		d.s.console.say("The turns up to %d were paid for in %s.", kept.ParentTurn, plain.Line(kept.Parent))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -19,11 +20,11 @@ func (d *dialogue) listSessions(string) error {
 		return fmt.Errorf("/sessions: %w", err)
 	}
 	if len(list) == 0 {
-		d.s.console.say("There is no session yet: a question begins this one, %s.", oneLine(d.s.id))
+		d.s.console.say("There is no session yet: a question begins this one, %s.", plain.Line(d.s.id))
 		return nil
 	}
 	d.show(sessionTable(list))
-	d.s.console.say("This one is %s. /session ID goes on with another; massgen sessions list has all.", oneLine(d.s.id))
+	d.s.console.say("This one is %s. /session ID goes on with another; massgen sessions list has all.", plain.Line(d.s.id))
 	return nil
 }
 
@@ -38,7 +39,7 @@ func (d *dialogue) goOnWith(id string) error {
 	if err := d.moveTo(id); err != nil {
 		return fmt.Errorf("/session: %w", err)
 	}
-	d.s.console.say("This goes on with %s, after %s.", oneLine(id), count(d.s.turns, "turn"))
+	d.s.console.say("This goes on with %s, after %s.", plain.Line(id), plain.Count(d.s.turns, "turn"))
 	d.s.tellUnended()
 	return nil
 }
@@ -65,7 +66,7 @@ func (d *dialogue) begin(string) error {
 	d.s.conversation = conversation{id: sessions.NewID()}
 	back := ""
 	if !empty {
-		back = fmt.Sprintf(" /session %s goes back.", oneLine(left))
+		back = fmt.Sprintf(" /session %s goes back.", plain.Line(left))
 	}
 	d.s.console.say("A new session begins: %s.%s", d.s.id, back)
 	return nil
@@ -95,6 +96,6 @@ func (d *dialogue) branch(word string) error {
 	if err != nil {
 		return fmt.Errorf("/branch: %w", err)
 	}
-	d.s.console.say("This goes on in %s, a copy of %s after turn %d. /session %s goes back.", made.ID, oneLine(from), after, oneLine(from))
+	d.s.console.say("This goes on in %s, a copy of %s after turn %d. /session %s goes back.", made.ID, plain.Line(from), after, plain.Line(from))
 	return nil
 }

@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"unicode"
 
 	"golang.org/x/term"
 
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // console is where the program writes: answers to out, everything else to err.
@@ -45,26 +45,15 @@ func (c console) write(text string) {
 }
 
 // warn writes something that does not end the run.
-func (c console) warn(text string) { c.say("massgen: warning: %s", oneLine(text)) }
+func (c console) warn(text string) { c.say("massgen: warning: %s", plain.Line(text)) }
 
 // complain writes an error, a line for each thing that is wrong.
 func (c console) complain(err error) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		if strings.TrimSpace(line) != "" {
-			c.say("massgen: %s", oneLine(line))
+			c.say("massgen: %s", plain.Line(line))
 		}
 	}
-}
-
-// oneLine joins lines and makes sure that no text plays tricks on a terminal or,
-// by turning its direction, on a reader.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // printable is a text of several lines that plays no tricks on a terminal.
@@ -73,7 +62,7 @@ func printable(text string) string {
 	for i, line := range lines {
 		cells := strings.Split(line, "\t")
 		for j := range cells {
-			cells[j] = oneLine(cells[j])
+			cells[j] = plain.Line(cells[j])
 		}
 		lines[i] = strings.Join(cells, "\t")
 	}

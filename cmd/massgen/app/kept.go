@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
@@ -119,7 +120,7 @@ func (p *program) withStore(ctx context.Context, command string, v verb) (err er
 	if id := p.options.sessionID; id != "" && !isPath(id) {
 		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in massgen sessions show %s", where, shellWord(id), shellWord(id))
 	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
-		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, oneLine(id), shellWord(id))
+		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, plain.Line(id), shellWord(id))
 	}
 	if err := p.hideEnvironment(); err != nil {
 		return err
@@ -205,7 +206,7 @@ func columns(rows [][]string) string {
 	for _, cells := range rows {
 		var line strings.Builder
 		for i, cell := range cells {
-			fmt.Fprintf(&line, "%-*s  ", widths[i], oneLine(cell))
+			fmt.Fprintf(&line, "%-*s  ", widths[i], plain.Line(cell))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
@@ -217,11 +218,11 @@ func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // shellWord is an id as a person can type it into a shell.
 func shellWord(id string) string {
-	plain := strings.IndexFunc(id, func(r rune) bool {
+	special := strings.IndexFunc(id, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:@/", r)
-	}) < 0
-	if plain {
+	})
+	if special < 0 {
 		return id
 	}
-	return "'" + strings.ReplaceAll(oneLine(id), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(plain.Line(id), "'", `'\''`) + "'"
 }

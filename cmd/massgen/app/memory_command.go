@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
@@ -57,7 +58,7 @@ func nothingRemembered(user string) string {
 	if user == "" {
 		return "nothing is remembered yet: massgen memory add \"TEXT\" does it\n"
 	}
-	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s \"TEXT\" does it\n", oneLine(user))
+	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s \"TEXT\" does it\n", plain.Line(user))
 }
 
 func (p *program) forgetFacts(ctx context.Context, store *store.Store, words []string) error {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // noteCommand is what a line begins with that adds to the question while a turn runs.
@@ -97,7 +98,7 @@ func notRunning(command string) func(*dialogue, string) error {
 func noteLines(notes []report.ResultNote) string {
 	var b strings.Builder
 	for _, n := range notes {
-		fmt.Fprintf(&b, "\nnote, seen by %s:\n", count(n.SeenBy, "agent"))
+		fmt.Fprintf(&b, "\nnote, seen by %s:\n", plain.Count(n.SeenBy, "agent"))
 		for line := range strings.Lines(withNewline(printable(n.Text))) {
 			b.WriteString("  | " + line)
 		}

@@ -14,7 +14,7 @@ func partialKept(partial string) string {
 	if partial == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%s of its message are kept)", count(utf8.RuneCountInString(partial), "character"))
+	return fmt.Sprintf(" (%s of its message are kept)", plain.Count(utf8.RuneCountInString(partial), "character"))
 }
 
 // explainPartials says where to read what agents had begun to write, if there is no
@@ -38,7 +38,7 @@ func (s *session) explainPartials(r report.Result) {
 func partialTexts(partials []report.PartialText) string {
 	var b strings.Builder
 	for _, p := range partials {
-		fmt.Fprintf(&b, "\npartial message of %s, round %d, which is no answer (%s):\n", oneLine(p.Agent), p.Round, oneLine(p.Reason))
+		fmt.Fprintf(&b, "\npartial message of %s, round %d, which is no answer (%s):\n", plain.Line(p.Agent), p.Round, plain.Line(p.Reason))
 		for line := range strings.Lines(withNewline(printable(p.Content))) {
 			b.WriteString("  | " + line)
 		}

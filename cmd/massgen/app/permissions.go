@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // prompter asks a person about tool calls while a turn runs, and takes what they type. Only
@@ -44,8 +45,8 @@ func (p *prompter) requests() <-chan request {
 // put asks a person. What they have typed before they see the question is no answer.
 func (p *prompter) put(r request) {
 	p.term.ahead = nil
-	arguments := oneLine(middleCut(p.term.console.secrets.Redact(legible(r.call.Arguments)), mostAsked))
-	p.term.console.write(questionText(oneLine(r.call.Agent), oneLine(r.call.Tool), arguments, because(r.call.Why)))
+	arguments := plain.Line(middleCut(p.term.console.secrets.Redact(legible(r.call.Arguments)), mostAsked))
+	p.term.console.write(questionText(plain.Line(r.call.Agent), plain.Line(r.call.Tool), arguments, because(r.call.Why)))
 	p.asked, p.gone = &r, r.ctx.Done()
 	p.listen()
 }
@@ -119,7 +120,7 @@ func because(why string) string {
 	if why == "" {
 		return ""
 	}
-	return " (" + oneLine(why) + ")"
+	return " (" + plain.Line(why) + ")"
 }
 
 // take takes what a person has typed. A line that was read before the question came is

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/toolbox"
@@ -97,10 +98,10 @@ func (p *program) converse(ctx context.Context) error {
 	case p.options.goOn && s.unfinished != nil:
 		err = s.resume(ctx)
 	case p.options.automation:
-		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; massgen sessions show %s has what was answered", oneLine(s.id), shellWord(s.id))
+		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
 	default:
 		if p.options.goOn {
-			s.console.say("massgen: no turn of session %s was interrupted; massgen sessions show %s has what was answered", oneLine(s.id), shellWord(s.id))
+			s.console.say("massgen: no turn of session %s was interrupted; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
 		}
 		err = (&dialogue{s: s}).interact(ctx)
 	}
@@ -200,7 +201,7 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 		return err
 	}
 	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",
-		config.File, count(len(config.Agents), "agent"), count(len(config.Warnings), "warning"))
+		config.File, plain.Count(len(config.Agents), "agent"), plain.Count(len(config.Warnings), "warning"))
 	return err
 }
 

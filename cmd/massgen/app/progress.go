@@ -150,13 +150,13 @@ func (v *progress) tellCalls(ev report.Event) {
 	}
 	switch ev := ev.(type) {
 	case report.Retrying:
-		say(faint, "%s's call failed and is made again in %s: %s", ev.Agent, duration(ev.Wait), oneLine(ev.Why))
+		say(faint, "%s's call failed and is made again in %s: %s", ev.Agent, duration(ev.Wait), plain.Line(ev.Why))
 	case report.HeldUp:
 		say(faint, "%s's call waits for what others give back: %s", ev.Agent, ev.Why)
 	case report.FellBack:
-		say(faint, "%s's call failed and goes to %s: %s", ev.Agent, ev.To, oneLine(ev.Why))
+		say(faint, "%s's call failed and goes to %s: %s", ev.Agent, ev.To, plain.Line(ev.Why))
 	case report.Noted:
-		say(faint, "note: %s", shortened(oneLine(v.console.secrets.Redact(ev.Text)), 100))
+		say(faint, "note: %s", shortened(plain.Line(v.console.secrets.Redact(ev.Text)), 100))
 	case report.Paused:
 		say(yellow, "paused: no call begins until %s", resumeCommand)
 	case report.Unpaused:
@@ -166,7 +166,7 @@ func (v *progress) tellCalls(ev report.Event) {
 	case report.ToolsChanged:
 		say(faint, "%s", newToolsLine(ev))
 	case report.ToolsKept:
-		say(yellow, "the tools stay as they were: %s", oneLine(ev.Why))
+		say(yellow, "the tools stay as they were: %s", plain.Line(ev.Why))
 	case report.ToolProgress:
 		ev.Text = v.console.secrets.Redact(ev.Text) // before it is cut
 		say(faint, "%s", toolProgress(ev))
@@ -198,13 +198,13 @@ func (v *progress) tellEnd(ev report.Event) {
 		if ev.Void != "" {
 			text = fmt.Sprintf("%s's vote for %s is void: %s", c.paint(bold, ev.Agent), ev.Label, ev.Void)
 		} else if ev.Reason != "" {
-			text += ": " + shortened(oneLine(c.secrets.Redact(ev.Reason)), 100)
+			text += ": " + shortened(plain.Line(c.secrets.Redact(ev.Reason)), 100)
 		}
 		tell(ev.StepEnd, text)
 	case report.Abstained:
-		tell(ev.StepEnd, ev.Agent+" abstained: "+oneLine(ev.Reason))
+		tell(ev.StepEnd, ev.Agent+" abstained: "+plain.Line(ev.Reason))
 	case report.Failed:
-		tell(ev.StepEnd, c.paint(red, ev.Agent+" failed")+": "+oneLine(ev.Reason)+partialKept(ev.Partial))
+		tell(ev.StepEnd, c.paint(red, ev.Agent+" failed")+": "+plain.Line(ev.Reason)+partialKept(ev.Partial))
 	case report.Cancelled:
 		tell(ev.StepEnd, ev.Agent+" was cancelled"+partialKept(ev.Partial))
 	case report.Presented:
@@ -242,7 +242,7 @@ func contextWarning(agent string, w report.ContextWarning) string {
 	if w.Warning == policy.AtLimit {
 		state = "is at the limit of its context"
 	}
-	text := fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, count(w.MessageCount, "message"))
+	text := fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, plain.Count(w.MessageCount, "message"))
 	if w.Round > 0 {
 		text += " in its step"
 	}
@@ -296,16 +296,16 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 		s.tellWinner(r)
 	}
 	if r.Snapshot != "" {
-		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("the work of %s: %s", r.Winner, oneLine(r.Snapshot))))
+		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))))
 	}
 	if u := r.Session; u != nil {
 		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, %s · %s",
-			oneLine(u.SessionID), count(u.MessageCount, "message"), usage(u.UsageTotal))))
+			plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), usage(u.UsageTotal))))
 	}
 }
 
 func (s *session) tellWinner(r report.Result) {
-	totals := fmt.Sprintf("%s · %s · %s", count(r.Rounds, "round"), usage(r.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
+	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), usage(r.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
 		s.console.say("%s · %s", s.console.paint(red, "no winner"), totals)
 		return
@@ -318,23 +318,16 @@ func (s *session) tellWinner(r report.Result) {
 	s.console.say("%s%s · %s", s.console.paint(colour, title), why, totals)
 }
 
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
-}
-
 func duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 // usage is what calls came to. Tokens of calls that told none are unknown.
 func usage(u turn.Usage) string {
-	parts := []string{count(u.Calls, "call")}
+	parts := []string{plain.Count(u.Calls, "call")}
 	if u.UnknownCalls < u.Calls {
 		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", thousands(u.InputTokens), thousands(u.OutputTokens)))
 	}
 	if u.UnknownCalls > 0 {
-		parts = append(parts, fmt.Sprintf("tokens of %s unknown", count(u.UnknownCalls, "call")))
+		parts = append(parts, fmt.Sprintf("tokens of %s unknown", plain.Count(u.UnknownCalls, "call")))
 	}
 	if u.CostUSD != nil && *u.CostUSD > 0 {
 		parts = append(parts, dollars(*u.CostUSD))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
@@ -83,7 +84,7 @@ func (p *program) replay(ctx context.Context, word string, only int) error {
 		}
 		return p.replayTurns(ctx, recording, id, only)
 	}
-	return p.withStore(ctx, "replay", verb{name: oneLine(word), run: func(ctx context.Context, store *store.Store, _ []string) error {
+	return p.withStore(ctx, "replay", verb{name: plain.Line(word), run: func(ctx context.Context, store *store.Store, _ []string) error {
 		kept, err := sessionOf(ctx, store, word)
 		if err != nil {
 			return err
@@ -126,7 +127,7 @@ func (p *program) replayTurns(ctx context.Context, r recording, id string, only 
 		return err
 	}
 	if only > len(turns) {
-		return fmt.Errorf("session %s has no turn %d: it has %s", oneLine(id), only, count(len(turns), "turn"))
+		return fmt.Errorf("session %s has no turn %d: it has %s", plain.Line(id), only, plain.Count(len(turns), "turn"))
 	}
 	for _, t := range turns {
 		if only > 0 && t.Number != only {
@@ -173,7 +174,7 @@ func (p *program) replayTurn(ctx context.Context, r recording, id string, t sess
 
 // replayedLine says in a line what a replay has found.
 func replayedLine(r coordinator.Replayed) string {
-	line := fmt.Sprintf("%s, %s as recorded", count(r.Events, "event"), count(r.Inputs, "input"))
+	line := fmt.Sprintf("%s, %s as recorded", plain.Count(r.Events, "event"), plain.Count(r.Inputs, "input"))
 	if r.Unchecked > 0 {
 		line += fmt.Sprintf(", %d not recorded", r.Unchecked)
 	}
@@ -185,7 +186,7 @@ func replayedLine(r coordinator.Replayed) string {
 	default:
 		line += fmt.Sprintf("; %s, by %s", r.Status, r.Winner)
 	}
-	return oneLine(line)
+	return plain.Line(line)
 }
 
 // unfinishedCalls names calls that have no result.
@@ -216,7 +217,7 @@ func showDifference(w io.Writer, d *coordinator.Difference) error {
 		return debugbackend.DiffTexts(w, before, after, string(d.Kind), d.RecordedText, d.RebuiltText)
 	}
 	if d.Lost != nil {
-		_, err := fmt.Fprintf(w, "not all of the recorded input is there: %s\n", oneLine(d.Lost.Error()))
+		_, err := fmt.Fprintf(w, "not all of the recorded input is there: %s\n", plain.Line(d.Lost.Error()))
 		return err
 	}
 	return debugbackend.DiffRequests(w, before, after, d.Recorded, d.Rebuilt)
@@ -256,7 +257,7 @@ func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err er
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, oneLine(kept.ID), point.Round, oneLine(o.as))
+	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, plain.Line(kept.ID), point.Round, plain.Line(o.as))
 	result, err := s.watchTurn(ctx, t, s.term.watch.take())
 	return s.finish(result, err)
 }

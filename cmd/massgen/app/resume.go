@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -34,7 +35,7 @@ func (s *session) resume(ctx context.Context) error {
 func (s *session) startOver(ctx context.Context) error {
 	left := s.unfinished
 	if left == nil {
-		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", oneLine(s.id))
+		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", plain.Line(s.id))
 	}
 	question, err := s.opened.Abandon(ctx, s.id)
 	if err != nil {

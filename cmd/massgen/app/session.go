@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
@@ -166,7 +167,7 @@ func (s *session) checkContinue(ctx context.Context) error {
 	case s.busy:
 		return exitError{ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", sessions.ErrBusy))}
 	case s.turns == 0 && s.unfinished == nil:
-		return fmt.Errorf("--continue: there is no session %s in %s: leave --continue out to begin it", oneLine(s.id), s.store.Path())
+		return fmt.Errorf("--continue: there is no session %s in %s: leave --continue out to begin it", plain.Line(s.id), s.store.Path())
 	}
 	return nil
 }
@@ -218,7 +219,7 @@ func (s *session) introduce() {
 	}
 	s.console.say("%s", s.console.paint(faint, "panel: "+s.opened.Names(s.config)))
 	if s.turns > 0 {
-		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", oneLine(s.id), count(s.turns, "turn"))))
+		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", plain.Line(s.id), plain.Count(s.turns, "turn"))))
 	}
 }
 
@@ -227,14 +228,14 @@ func (s *session) tellUnended() {
 	switch left := s.unfinished; {
 	case left != nil:
 		s.console.say("massgen: turn %d of session %s was interrupted: %s; %s finishes it, and another question leaves it without an answer",
-			left.Number, oneLine(s.id), quoted(left.Question), s.continuing())
+			left.Number, plain.Line(s.id), quoted(left.Question), s.continuing())
 	case s.busy:
-		s.console.say("massgen: a turn is running on session %s in another process: until it is over no other can begin", oneLine(s.id))
+		s.console.say("massgen: a turn is running on session %s in another process: until it is over no other can begin", plain.Line(s.id))
 	}
 }
 
 // quoted is the beginning of a question, for a line of its own.
-func quoted(question string) string { return fmt.Sprintf("%q", shortened(oneLine(question), 60)) }
+func quoted(question string) string { return fmt.Sprintf("%q", shortened(plain.Line(question), 60)) }
 
 // errQuit says that a person wants to leave at once.
 var errQuit = errors.New("interrupted")
@@ -325,7 +326,7 @@ func (s *session) hideReasons(r report.Result) {
 func (s *session) once(ctx context.Context, question string) error {
 	if left := s.unfinished; left != nil && s.options.goOn {
 		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
-			left.Number, oneLine(s.id), quoted(left.Question), shellWord(s.id))
+			left.Number, plain.Line(s.id), quoted(left.Question), shellWord(s.id))
 	}
 	s.term.given = true
 	result, err := s.ask(ctx, question, s.term.watch.take())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
@@ -62,7 +63,7 @@ func (p *program) listSessions(ctx context.Context, store *store.Store, _ []stri
 	case p.options.json:
 		return p.putJSON(append([]sessions.Session{}, all...))
 	case len(all) == 0:
-		return p.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", oneLine(store.Path())))
+		return p.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", plain.Line(store.Path())))
 	}
 	return p.put(columns(sessionTable(all)))
 }
@@ -117,7 +118,7 @@ func (p *program) renameSession(ctx context.Context, store *store.Store, words [
 	if err := store.SetTitle(ctx, words[0], title); err != nil {
 		return err
 	}
-	return p.put(fmt.Sprintf("%s is now %q\n", oneLine(words[0]), oneLine(title)))
+	return p.put(fmt.Sprintf("%s is now %q\n", plain.Line(words[0]), plain.Line(title)))
 }
 
 // branchSession takes the turn and the new id in this order; either may be left
@@ -160,7 +161,7 @@ func (p *program) branchSession(ctx context.Context, store *store.Store, words [
 		return err
 	}
 	return p.put(fmt.Sprintf("%s goes on after turn %d of %s: massgen --session-id %s \"question\"\n",
-		oneLine(made.ID), turn, oneLine(from), shellWord(made.ID)))
+		plain.Line(made.ID), turn, plain.Line(from), shellWord(made.ID)))
 }
 
 // checkNewID refuses an id by which --session-id could not mean the session.
@@ -169,7 +170,7 @@ func checkNewID(id string) error {
 		return err
 	}
 	if id == newSession || isPath(id) {
-		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json or .db at its end", oneLine(id))
+		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json or .db at its end", plain.Line(id))
 	}
 	return nil
 }
@@ -185,7 +186,7 @@ func lastEnded(ctx context.Context, store *store.Store, id string) (int, error) 
 			return last[i].Number, nil
 		}
 	}
-	return 0, fmt.Errorf("session %s has no turn yet that is over", oneLine(id))
+	return 0, fmt.Errorf("session %s has no turn yet that is over", plain.Line(id))
 }
 
 // exportSession writes a session to a file, or to standard output. It masks what
@@ -265,7 +266,7 @@ func (p *program) importSession(ctx context.Context, store *store.Store, file, a
 	case err != nil:
 		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
 	}
-	return p.put(fmt.Sprintf("%s is taken in, with %s\n", oneLine(made.ID), count(made.Turns, "turn")))
+	return p.put(fmt.Sprintf("%s is taken in, with %s\n", plain.Line(made.ID), plain.Count(made.Turns, "turn")))
 }
 
 // secretLine returns the number of the first line that has a secret, 0 for none.
@@ -294,7 +295,7 @@ func (p *program) deleteSessions(ctx context.Context, store *store.Store, ids []
 		}
 		err = store.Delete(ctx, id)
 		if errors.Is(err, sessions.ErrBusy) {
-			return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", oneLine(id))
+			return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", plain.Line(id))
 		}
 		if err != nil {
 			return err
@@ -302,7 +303,7 @@ func (p *program) deleteSessions(ctx context.Context, store *store.Store, ids []
 		if err := kept.Remove(id); err != nil {
 			return err
 		}
-		if err := p.put(oneLine(id) + " is forgotten\n"); err != nil {
+		if err := p.put(plain.Line(id) + " is forgotten\n"); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
@@ -58,7 +59,7 @@ func shownOf(v coordinator.Preview) string {
 	case len(v.History) == 0:
 		return "there is none yet"
 	}
-	return "all of it, " + count(v.Shown.Messages, "message")
+	return "all of it, " + plain.Count(v.Shown.Messages, "message")
 }
 
 // contextTable has a row for each agent.

@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
@@ -146,7 +147,7 @@ func summaryOf(kept sessions.Session, turns []sessions.Turn) (string, error) {
 	if !slices.ContainsFunc(turns, func(t sessions.Turn) bool { return t.Winner != "" && t.Link == s.Link }) {
 		return "", nil
 	}
-	return fmt.Sprintf("of turns %d to %d: %s", s.First, s.Last, oneLine(s.Text)), nil
+	return fmt.Sprintf("of turns %d to %d: %s", s.First, s.Last, plain.Line(s.Text)), nil
 }
 
 // measure builds the history of the turns that have an answer, and measures it.
@@ -178,7 +179,7 @@ func (p *program) showSession(ctx context.Context, store *store.Store, words []s
 		b.WriteString("\n" + columns(contextTable(shown.Agents)))
 	}
 	for _, t := range shown.Turns {
-		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, oneLine(shown.state(t)))
+		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, plain.Line(shown.state(t)))
 		b.WriteString(withNewline(printable(t.Question)))
 		b.WriteString(noteLines(t.Notes))
 		b.WriteString(toolLines(t.ToolCalls))
@@ -187,7 +188,7 @@ func (p *program) showSession(ctx context.Context, store *store.Store, words []s
 			b.WriteString("\n" + withNewline(printable(t.Answer)))
 		}
 		if t.Snapshot != "" {
-			fmt.Fprintf(&b, "\nthe winner's work: %s\n", oneLine(t.Snapshot))
+			fmt.Fprintf(&b, "\nthe winner's work: %s\n", plain.Line(t.Snapshot))
 		}
 	}
 	return p.put(b.String())
@@ -200,7 +201,7 @@ func toolLines(calls []report.ResultToolCall) string {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("  " + toolLine(oneLine(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
+		b.WriteString("  " + toolLine(plain.Line(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
 	}
 	return b.String()
 }
@@ -224,7 +225,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows,
 		[]string{"usage", usage(turn.Usage(s.Usage))},
 		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
-			count(s.Messages, "message"), thousands(s.CharCount), thousands(s.ContextSize), tokens.BytesPerToken)})
+			plain.Count(s.Messages, "message"), thousands(s.CharCount), thousands(s.ContextSize), tokens.BytesPerToken)})
 	if len(s.Agents) > 0 {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}
@@ -303,7 +304,7 @@ func cost(u sessions.Usage) string {
 // inMarkdown writes a session for people to read.
 func inMarkdown(s sessions.Session, turns []sessions.Turn) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\nSession %s, from %s to %s (UTC).\n", oneLine(s.Title), oneLine(s.ID),
+	fmt.Fprintf(&b, "# %s\n\nSession %s, from %s to %s (UTC).\n", plain.Line(s.Title), plain.Line(s.ID),
 		s.Created.UTC().Format("2006-01-02 15:04"), s.Updated.UTC().Format("2006-01-02 15:04"))
 	for _, t := range turns {
 		fmt.Fprintf(&b, "\n## Turn %d\n\n**Question**\n\n%s", t.Number, withNewline(printable(t.Question)))
@@ -311,7 +312,7 @@ func inMarkdown(s sessions.Session, turns []sessions.Turn) string {
 			fmt.Fprintf(&b, "\nThere is no answer (%s).\n", t.Status)
 			continue
 		}
-		fmt.Fprintf(&b, "\n**Answer of %s** (%s)\n\n%s", oneLine(t.Winner), t.Status, withNewline(printable(t.Answer)))
+		fmt.Fprintf(&b, "\n**Answer of %s** (%s)\n\n%s", plain.Line(t.Winner), t.Status, withNewline(printable(t.Answer)))
 	}
 	return b.String()
 }

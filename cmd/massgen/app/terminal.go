@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // terminal is where a person sits: what they type, what they are asked, and how they
@@ -100,7 +101,7 @@ func (t *terminal) nextAhead() (l inputLine, ok bool) {
 	}
 	l, t.ahead = t.ahead[0], t.ahead[1:]
 	if l.err == nil {
-		t.console.say("%s%s", prompt, oneLine(l.text))
+		t.console.say("%s%s", prompt, plain.Line(l.text))
 	}
 	return l, true
 }

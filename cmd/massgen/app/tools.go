@@ -9,14 +9,15 @@ import (
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/toolbox"
 )
 
 // toolLine tells of a tool call: with what, what became of it, and what went wrong, if
 // something did.
 func toolLine(agent string, c report.ToolCall, took time.Duration) string {
-	call := oneLine(c.Name) + " " + shortened(oneLine(c.Arguments), 60)
-	reason := shortened(oneLine(reasonOf(c.Result)), 100)
+	call := plain.Line(c.Name) + " " + shortened(plain.Line(c.Arguments), 60)
+	reason := shortened(plain.Line(reasonOf(c.Result)), 100)
 	switch c.State {
 	case machine.ToolPlanned:
 		return fmt.Sprintf("%s planned %s", agent, call)
@@ -48,9 +49,9 @@ func newToolsLine(ev report.ToolsChanged) string {
 
 // toolProgress tells how far a tool is.
 func toolProgress(ev report.ToolProgress) string {
-	line := fmt.Sprintf("%s runs %s", ev.Agent, oneLine(ev.Tool))
+	line := fmt.Sprintf("%s runs %s", ev.Agent, plain.Line(ev.Tool))
 	if ev.Text != "" {
-		line += ": " + shortened(oneLine(ev.Text), 100)
+		line += ": " + shortened(plain.Line(ev.Text), 100)
 	}
 	if ev.Fraction >= 0.01 {
 		line += fmt.Sprintf(" · %.0f %%", 100*ev.Fraction)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions/topic"
 )
 
@@ -76,7 +77,7 @@ func (d *dialogue) showTopic(state topic.State) {
 
 // pendingText says what can be done about a topic that waits for its confirmation.
 func pendingText(p topic.Pending) string {
-	return fmt.Sprintf("pending: %s; /topic yes goes over to it and asks again: %s; /topic no forgets it", oneLine(p.Topic.Name), quoted(p.Question))
+	return fmt.Sprintf("pending: %s; /topic yes goes over to it and asks again: %s; /topic no forgets it", plain.Line(p.Topic.Name), quoted(p.Question))
 }
 
 // parseTopic reads "Tyburn; location: London; era: 1196-1783".

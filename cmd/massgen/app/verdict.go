@@ -6,6 +6,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // verdict names the answer of a result that has one, "winner: a.1" or, where the
@@ -17,9 +18,9 @@ func verdict(r report.Result) (title, why string) {
 	}
 	tally := countVotes(r)
 	best := tally.of[r.Winner]
-	why = fmt.Sprintf(" with %d of %s", best, count(len(r.Votes), "vote"))
+	why = fmt.Sprintf(" with %d of %s", best, plain.Count(len(r.Votes), "vote"))
 	if len(r.Votes) != len(r.Agents) {
-		why += " from " + count(len(r.Agents), "agent")
+		why += " from " + plain.Count(len(r.Agents), "agent")
 	}
 	switch {
 	case best > 0 && tally.tied(best):
