@@ -24,7 +24,7 @@ func testProgram(t *testing.T) *program {
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Lookup: func(string) (string, bool) { return "", false },
 	})
-	p.options.stateDir = t.TempDir()
+	p.options.session.stateDir = t.TempDir()
 	return p
 }
 
@@ -85,7 +85,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testProgram(t)
 		p.env.LocalServers = map[string]string{}
-		p.options.noDisplay = true
+		p.options.display.noDisplay = true
 		s, err := p.openSession(t.Context(), true)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 
 func TestResetKeepsNothing(t *testing.T) {
 	p := testProgram(t)
-	p.options.backend = providers.Demo
+	p.options.panel.backend = providers.Demo
 	s, err := p.openSession(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	var shown strings.Builder
 	p := testProgram(t)
 	p.console.err = &shown
-	p.options.backend = providers.Demo
+	p.options.panel.backend = providers.Demo
 	s, err := p.openSession(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	ctx := t.Context()
 	p := testProgram(t)
-	p.options.backend = providers.Demo
+	p.options.panel.backend = providers.Demo
 	first, err := p.openSession(ctx, true)
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	if err := first.store.Leave(ctx, first.id, 2); err != nil {
 		t.Fatal(err)
 	}
-	p.options.goOn = true
+	p.options.session.goOn = true
 	second, err := p.openSession(ctx, true)
 	if err != nil || second.unfinished == nil {
 		t.Fatalf("the turn that was left: %v", err)
@@ -248,7 +248,7 @@ func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 			value := map[string]string{"XDG_CONFIG_HOME": tc.xdg, "HOME": tc.home}[name]
 			return value, value != ""
 		}
-		if got := p.ownConfig(); got != tc.want {
+		if got := p.panelReader().ownConfig(); got != tc.want {
 			t.Errorf("XDG_CONFIG_HOME=%s HOME=%s: %s, want %s", tc.xdg, tc.home, got, tc.want)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 
 // budgetFlags are the limits of a turn and those of a session, which take the place of
 // the config's. Their usage begins with when they mean something, if it is not always.
-func (o *options) budgetFlags(category, when string) []cli.Flag {
+func budgetFlags(b *budget.Budget, category, when string) []cli.Flag {
 	var flags []cli.Flag
 	for _, of := range []struct {
 		prefix, what string
 		limits       *budget.Limits
-	}{{"", "a turn", &o.budget.Turn}, {"session-", "all turns of a session together", &o.budget.Session}} {
+	}{{"", "a turn", &b.Turn}, {"session-", "all turns of a session together", &b.Session}} {
 		flags = append(flags,
 			&cli.StringFlag{Name: of.prefix + "max-usd", Category: category, Action: readUSD(of.prefix+"max-usd", &of.limits.USD),
 				Usage: when + "let " + of.what + " cost no more than so many US `DOLLARS`"},

@@ -8,11 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/store"
 )
@@ -40,11 +40,11 @@ type ClusterAddress struct {
 	Log *slog.Logger
 }
 
-// clusterOptions are the flags of a program with a Cluster.
-type clusterOptions struct {
-	engine, database string
-	at               ClusterAddress
-	secure           secureOptions
+// clusterFlags say which engine plays turns, and how it is reached.
+type clusterFlags struct {
+	engine string
+	at     ClusterAddress
+	secure secureOptions
 }
 
 // The values of --engine.
@@ -56,32 +56,31 @@ const (
 // clusterCategory is where --help has these flags.
 const clusterCategory = "Several machines"
 
-// databaseVariable is where the address of the database may stand, which may have a
-// password.
-const databaseVariable = "MASSGEN_DATABASE"
-
 // clusterFlags are none for a program without a Cluster.
-func (p *program) clusterFlags() []cli.Flag {
-	if p.env.Cluster == nil {
+func (o *options) clusterFlags(c Cluster) []cli.Flag {
+	if c == nil {
 		return nil
 	}
-	o := &p.options.cluster
-	return slices.Concat([]cli.Flag{
+	return append(o.cluster.flags(), o.session.databaseFlag(c)...)
+}
+
+func (f *clusterFlags) flags() []cli.Flag {
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "engine", Category: clusterCategory, DefaultText: temporalEngine,
 			Usage: "`NAME`: temporal plays turns by workers, local in this process", Action: func(_ *cli.Context, name string) error {
 				if name != localEngine && name != temporalEngine {
 					return fmt.Errorf("--engine is %q: it is %s or %s", shortened(name, 40), localEngine, temporalEngine)
 				}
-				o.engine = name
+				f.engine = name
 				return nil
 			}},
-		p.addressFlag("temporal-address", "the Temporal server, `HOST:PORT`", "127.0.0.1:7233", &o.at.Address),
-		p.addressFlag("temporal-namespace", "its namespace `NAME`", "default", &o.at.Namespace),
-		p.addressFlag("temporal-queue", "the queue `NAME` of the workers with the same config", "massgen", &o.at.Queue),
-	}, p.secureFlags(), p.databaseFlag())
+		addressFlag("temporal-address", "the Temporal server, `HOST:PORT`", "127.0.0.1:7233", &f.at.Address),
+		addressFlag("temporal-namespace", "its namespace `NAME`", "default", &f.at.Namespace),
+		addressFlag("temporal-queue", "the queue `NAME` of the workers with the same config", "massgen", &f.at.Queue),
+	}, f.secure.flags()...)
 }
 
-func (p *program) addressFlag(name, about, value string, to *string) cli.Flag {
+func addressFlag(name, about, value string, to *string) cli.Flag {
 	*to = value
 	return &cli.StringFlag{Name: name, Category: clusterCategory, Usage: about, DefaultText: value, Action: func(_ *cli.Context, given string) error {
 		*to = given
@@ -90,66 +89,47 @@ func (p *program) addressFlag(name, about, value string, to *string) cli.Flag {
 }
 
 // databaseFlag is there too for the commands that look into a store.
-func (p *program) databaseFlag() []cli.Flag {
-	if p.env.Cluster == nil {
+func (f *sessionFlags) databaseFlag(c Cluster) []cli.Flag {
+	if c == nil {
 		return nil
 	}
 	return []cli.Flag{&cli.StringFlag{Name: "database", Category: clusterCategory,
 		Usage: "keep sessions in the PostgreSQL database at `URL`; also " + databaseVariable,
 		Action: func(_ *cli.Context, url string) error {
-			p.options.cluster.database = url
+			f.database = url
 			return nil
 		}}}
 }
 
-// database is the address of the database, "" for a file. A file that is named is meant
-// rather than a variable.
-func (p *program) database() string {
-	if p.env.Cluster == nil {
-		return ""
-	}
-	if url := p.options.cluster.database; url != "" {
-		return url
-	}
-	if p.options.stateDir != "" || isPath(p.options.sessionID) {
-		return ""
-	}
-	url, _ := p.env.Lookup(databaseVariable)
-	return url
+// remote reaches the engine that the flags name.
+type remote struct {
+	env     Env
+	secrets *configs.Secrets
+	flags   clusterFlags
+	log     *slog.Logger
 }
 
-// openDatabase opens the store that all workers share.
-func (p *program) openDatabase(ctx context.Context, address string) (*store.Store, error) {
-	p.console.secrets.AddURL(address)
-	shared, err := p.env.Cluster.OpenStore(ctx, address)
-	if err != nil {
-		return nil, fmt.Errorf("--database: %w", err)
-	}
-	file, err := p.statePath()
-	if err != nil {
-		file = "" // without a home folder there is only the temporary one for snapshots
-	}
-	return store.OfSeveral(shared, file, p.console.secrets.Redact), nil
+func (p *program) remote() remote {
+	return remote{p.env, p.console.secrets, p.options.cluster, p.logger()}
 }
 
-// connect reaches the engine that plays the session's turns, if they are not played here.
-func (p *program) connect(ctx context.Context, s *session) error {
-	if p.env.Cluster == nil || p.options.cluster.engine == localEngine {
-		return nil
+// connect reaches the engine that plays a session's turns, nil if they are played here.
+func (r remote) connect(ctx context.Context, database string) (*elsewhere, error) {
+	if r.env.Cluster == nil || r.flags.engine == localEngine {
+		return nil, nil
 	}
-	if p.database() == "" {
-		return fmt.Errorf("--engine temporal needs --database URL, or %s: the store that all workers share", databaseVariable)
+	if database == "" {
+		return nil, fmt.Errorf("--engine temporal needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	at, err := p.clusterAddress()
+	at, err := r.address()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	engine, connection, err := p.env.Cluster.Connect(ctx, at)
+	engine, connection, err := r.env.Cluster.Connect(ctx, at)
 	if err != nil {
-		return fmt.Errorf("--temporal-address: %w", err)
+		return nil, fmt.Errorf("--temporal-address: %w", err)
 	}
-	s.engine = &elsewhere{Engine: engine, connection: connection}
-	return nil
+	return &elsewhere{Engine: engine, connection: connection}, nil
 }
 
 // elsewhere is an engine that a person may not want to wait for.
@@ -190,22 +170,22 @@ func (e *elsewhere) Begin(ctx context.Context, session, question string, terms c
 func (p *program) workerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		HideHelpCommand: true, Flags: append(p.options.flags(), p.clusterFlags()...),
-		Action: func(c *cli.Context) error { return p.work(c.Context) },
+		HideHelpCommand: true, Flags: p.flags(),
+		Action: func(c *cli.Context) error { return p.work(c.Context, words(c)) },
 	}
 }
 
-func (p *program) work(ctx context.Context) (err error) {
+func (p *program) work(ctx context.Context, words []string) (err error) {
 	switch {
-	case len(p.words) > 0:
+	case len(words) > 0:
 		return errors.New("worker: it takes no question")
-	case p.database() == "":
+	case p.kept().storage().database() == "":
 		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	p.options.noDisplay, p.options.cluster.engine = true, localEngine
+	p.options.display.noDisplay, p.options.cluster.engine = true, localEngine
 	p.options.worker = true
 	p.log = p.logger()
-	at, err := p.clusterAddress()
+	at, err := p.remote().address()
 	if err != nil {
 		return err
 	}

@@ -14,28 +14,28 @@ import (
 func (p *program) noteCommand() *cli.Command {
 	return &cli.Command{
 		Name: "note", Usage: "add TEXT to the question of the turn that runs in a session", UsageText: "massgen-temporal note SESSION TEXT",
-		HideHelpCommand: true, Flags: p.clusterFlags(),
-		Action: func(c *cli.Context) error { return p.note(c.Context) },
+		HideHelpCommand: true, Flags: p.options.clusterFlags(p.env.Cluster),
+		Action: func(c *cli.Context) error { return p.note(c.Context, words(c)) },
 	}
 }
 
-func (p *program) note(ctx context.Context) (err error) {
+func (p *program) note(ctx context.Context, words []string) (err error) {
 	switch {
-	case len(p.words) != 2:
+	case len(words) != 2:
 		return errors.New("note: its form is: massgen-temporal note SESSION TEXT; a text of several words is put in quotes")
 	case p.options.cluster.engine == localEngine:
 		return errors.New("note: --engine local plays turns within one process: type /note TEXT there")
-	case p.database() == "":
+	case p.kept().storage().database() == "":
 		return fmt.Errorf("note: it needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	if err := p.hideEnvironment(); err != nil {
+	if err := hideKeys(p.env, p.console.secrets); err != nil {
 		return err
 	}
-	at, err := p.clusterAddress()
+	at, err := p.remote().address()
 	if err != nil {
 		return err
 	}
-	store, err := p.openStore(ctx)
+	store, err := p.kept().storage().open(ctx)
 	if err != nil {
 		return fmt.Errorf("note: %w", err)
 	}
@@ -45,7 +45,7 @@ func (p *program) note(ctx context.Context) (err error) {
 		return fmt.Errorf("note: --temporal-address: %w", err)
 	}
 	defer func() { err = errors.Join(err, connection.Close()) }()
-	if err := coordinator.NoteElsewhere(ctx, engine, store, p.words[0], p.words[1]); err != nil {
+	if err := coordinator.NoteElsewhere(ctx, engine, store, words[0], words[1]); err != nil {
 		return err
 	}
 	p.console.say("massgen: noted: each agent is told before its next call")

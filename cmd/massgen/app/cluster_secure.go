@@ -20,38 +20,37 @@ type secureOptions struct{ cert, key, ca, keyVariable string }
 // temporalKeyVariable is where the key is looked for, as Temporal's own programs do.
 const temporalKeyVariable = "TEMPORAL_API_KEY"
 
-// secureFlags are those of the connection to the engine. A key is no flag: who lists the
+// flags are those of the connection to the engine. A key is no flag: who lists the
 // processes of a machine sees those.
-func (p *program) secureFlags() []cli.Flag {
-	o := &p.options.cluster.secure
+func (o *secureOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		p.addressFlag("temporal-tls-ca", "reach the server by TLS, and trust the certificates of `FILE` in place of the system's", "", &o.ca),
-		p.addressFlag("temporal-tls-cert", "reach it by TLS, with the client's certificate of `FILE`", "", &o.cert),
-		p.addressFlag("temporal-tls-key", "the `FILE` with the key of that certificate", "", &o.key),
-		p.addressFlag("temporal-api-key-env", "reach it by TLS, with the key that the variable `NAME` has", temporalKeyVariable, &o.keyVariable),
+		addressFlag("temporal-tls-ca", "reach the server by TLS, and trust the certificates of `FILE` in place of the system's", "", &o.ca),
+		addressFlag("temporal-tls-cert", "reach it by TLS, with the client's certificate of `FILE`", "", &o.cert),
+		addressFlag("temporal-tls-key", "the `FILE` with the key of that certificate", "", &o.key),
+		addressFlag("temporal-api-key-env", "reach it by TLS, with the key that the variable `NAME` has", temporalKeyVariable, &o.keyVariable),
 	}
 }
 
-// clusterAddress is where the engine is, and how it is reached. Its error names the flag.
-func (p *program) clusterAddress() (at ClusterAddress, err error) {
-	at = p.options.cluster.at
-	at.Log = p.logger()
-	if at.APIKey, err = p.temporalKey(); err == nil {
-		at.TLS, err = p.options.cluster.secure.config(at.APIKey != "")
+// address is where the engine is, and how it is reached. Its error names the flag.
+func (r remote) address() (at ClusterAddress, err error) {
+	at = r.flags.at
+	at.Log = r.log
+	if at.APIKey, err = r.key(); err == nil {
+		at.TLS, err = r.flags.secure.config(at.APIKey != "")
 	}
 	return at, err
 }
 
-// temporalKey is "" if there is none. One that is named must be there.
-func (p *program) temporalKey() (string, error) {
-	world, err := p.world()
+// key is "" if there is none. One that is named must be there.
+func (r remote) key() (string, error) {
+	world, err := worldOf(r.env)
 	if err != nil {
 		return "", err
 	}
-	name := p.options.cluster.secure.keyVariable
+	name := r.flags.secure.keyVariable
 	key, _ := world.Lookup(name)
 	key = strings.TrimSpace(key)
-	p.console.secrets.Add(key)
+	r.secrets.Add(key)
 	if key == "" && name != temporalKeyVariable {
 		return "", fmt.Errorf("--temporal-api-key-env: the variable %s is not set: set it, or name the one that has the key", shortened(plain.Line(name), 40))
 	}

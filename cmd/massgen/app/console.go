@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -67,6 +68,25 @@ func printable(text string) string {
 		lines[i] = strings.Join(cells, "\t")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// put prints a text at once, so that a secret in it is masked whole.
+func (c console) put(text string) error {
+	if _, err := c.out.Write([]byte(text)); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// putJSON prints a value as one line.
+func (c console) putJSON(v any) error {
+	var line strings.Builder
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return c.put(line.String())
 }
 
 // The colours of a terminal.

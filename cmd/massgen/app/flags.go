@@ -4,28 +4,48 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/debugbackend"
 )
 
-// options are the flags of the program.
+// options are the flags of the program, by what they are about. Each group has the method
+// flags, which binds it.
 type options struct {
+	panel   panelFlags
+	session sessionFlags
+	display displayFlags
+	about   aboutFlags
+	budget  budget.Budget
+	cluster clusterFlags
+	worker  bool // it answers no question of its own
+}
+
+// panelFlags say who is asked, and for how long.
+type panelFlags struct {
 	config, model, backend, baseURL, systemMessage string
+	turnLimit                                      time.Duration
+}
 
-	sessionID, stateDir string
-	goOn, fresh         bool
+// sessionFlags say which session is talked in, and where sessions are kept.
+type sessionFlags struct {
+	id, stateDir, database string
+	goOn, fresh            bool
+}
 
+// displayFlags say what is shown and written.
+type displayFlags struct {
 	json, noDisplay, automation, debug bool
 	outputFile, dumpInputs             string
-	turnLimit                          time.Duration
-	budget                             budget.Budget
-	cluster                            clusterOptions
-	worker                             bool // it answers no question of its own
+}
 
+// aboutFlags ask for what the program can tell without a question.
+type aboutFlags struct {
 	validate, example          string
 	listExamples, listBackends bool
 }
@@ -34,30 +54,47 @@ type options struct {
 const longestTimeout = 30 * 24 * time.Hour
 
 // readTurnLimit takes the value of --orchestrator-timeout.
-func (o *options) readTurnLimit(_ *cli.Context, text string) error {
+func (f *panelFlags) readTurnLimit(_ *cli.Context, text string) error {
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds > 0 && seconds <= longestTimeout.Seconds()) { // NaN is neither
 		return fmt.Errorf("--orchestrator-timeout is %q: it is a number of seconds, above 0 and at most %.0f (30 days)",
 			shortened(text, 40), longestTimeout.Seconds())
 	}
-	o.turnLimit = time.Duration(seconds * float64(time.Second))
+	f.turnLimit = time.Duration(seconds * float64(time.Second))
 	return nil
 }
 
 // single says that the flags describe a panel of one.
-func (o options) single() bool {
-	return o.model != "" || o.backend != "" || o.baseURL != "" || o.systemMessage != ""
+func (f panelFlags) single() bool {
+	return f.model != "" || f.backend != "" || f.baseURL != "" || f.systemMessage != ""
 }
 
 func (o options) check() error {
-	if o.config != "" && o.single() {
+	if o.panel.config != "" && o.panel.single() {
 		return errors.New("--config: the config says which models and system messages there are; leave out --model, --backend, --base-url and --system-message, or --config")
 	}
-	if o.goOn && o.sessionID == newSession {
+	return o.session.check()
+}
+
+func (f sessionFlags) check() error {
+	if f.goOn && f.id == newSession {
 		return errors.New("--continue: there is nothing to go on with in a new session: leave it out, or --session-id new")
 	}
-	if o.fresh && !o.goOn {
+	if f.fresh && !f.goOn {
 		return errors.New("--fresh: it starts the turn over that --continue would finish: give --continue too")
+	}
+	return nil
+}
+
+// check proves, before anything is paid for, that what the flags name can be written.
+func (f displayFlags) check() error {
+	if f.outputFile != "" {
+		if err := checkOutputFile(f.outputFile); err != nil {
+			return err
+		}
+	}
+	if f.dumpInputs != "" {
+		return debugbackend.CheckDir(f.dumpInputs)
 	}
 	return nil
 }
@@ -73,53 +110,68 @@ const (
 // flags binds the flags to the options. Those that MassGen has keep their names
 // and their meaning.
 func (o *options) flags() []cli.Flag {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "config", Destination: &o.config, Category: asking,
-			Usage: "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"},
-		&cli.StringFlag{Name: "model", Destination: &o.model, Category: asking,
-			Usage: "ask one model, `NAME`, without a config"},
-		&cli.StringFlag{Name: "backend", Destination: &o.backend, Category: asking,
-			Usage: "the `TYPE` of the one model's service; see --list-backends"},
-		&cli.StringFlag{Name: "base-url", Destination: &o.baseURL, Category: asking,
-			Usage: "the address, `URL`, of the one model's service"},
-		&cli.StringFlag{Name: "system-message", Destination: &o.systemMessage, Category: asking,
-			Usage: "`TEXT` that the one model is given before the conversation"},
-		&cli.StringFlag{Name: "orchestrator-timeout", Action: o.readTurnLimit, Category: asking,
-			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
+	return slices.Concat(o.panel.flags(), o.session.flags(), o.display.flags(), o.about.flags(), budgetFlags(&o.budget, asking, ""))
+}
 
-		&cli.StringFlag{Name: "session-id", Aliases: []string{"session"}, Destination: &o.sessionID, Category: talking,
+func (f *panelFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "config", Destination: &f.config, Category: asking,
+			Usage: "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"},
+		&cli.StringFlag{Name: "model", Destination: &f.model, Category: asking,
+			Usage: "ask one model, `NAME`, without a config"},
+		&cli.StringFlag{Name: "backend", Destination: &f.backend, Category: asking,
+			Usage: "the `TYPE` of the one model's service; see --list-backends"},
+		&cli.StringFlag{Name: "base-url", Destination: &f.baseURL, Category: asking,
+			Usage: "the address, `URL`, of the one model's service"},
+		&cli.StringFlag{Name: "system-message", Destination: &f.systemMessage, Category: asking,
+			Usage: "`TEXT` that the one model is given before the conversation"},
+		&cli.StringFlag{Name: "orchestrator-timeout", Action: f.readTurnLimit, Category: asking,
+			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
+	}
+}
+
+func (f *sessionFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "session-id", Aliases: []string{"session"}, Destination: &f.id, Category: talking,
 			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db: a file of its own",
 			DefaultText: "new for a question, else default"},
-		&cli.BoolFlag{Name: "continue", Destination: &o.goOn, DisableDefaultText: true, Category: talking,
+		&cli.BoolFlag{Name: "continue", Destination: &f.goOn, DisableDefaultText: true, Category: talking,
 			Usage: "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"},
-		&cli.BoolFlag{Name: "fresh", Destination: &o.fresh, DisableDefaultText: true, Category: talking,
+		&cli.BoolFlag{Name: "fresh", Destination: &f.fresh, DisableDefaultText: true, Category: talking,
 			Usage: "with --continue: start the turn that was interrupted over; what it has cost counts"},
-		&cli.StringFlag{Name: "state-dir", Destination: &o.stateDir, Category: talking,
+		&cli.StringFlag{Name: "state-dir", Destination: &f.stateDir, Category: talking,
 			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
+	}
+}
 
-		&cli.BoolFlag{Name: "json", Destination: &o.json, DisableDefaultText: true, Category: output,
+func (f *displayFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "json", Destination: &f.json, DisableDefaultText: true, Category: output,
 			Usage: "print the whole result as one line of JSON in place of the answer"},
-		&cli.StringFlag{Name: "output-file", Destination: &o.outputFile, Category: output,
+		&cli.StringFlag{Name: "output-file", Destination: &f.outputFile, Category: output,
 			Usage: "write the answer to `FILE` too; in a conversation, the last one"},
-		&cli.BoolFlag{Name: "no-display", Destination: &o.noDisplay, DisableDefaultText: true, Category: output,
+		&cli.BoolFlag{Name: "no-display", Destination: &f.noDisplay, DisableDefaultText: true, Category: output,
 			Usage: "do not show progress"},
-		&cli.BoolFlag{Name: "automation", Destination: &o.automation, DisableDefaultText: true, Category: output,
+		&cli.BoolFlag{Name: "automation", Destination: &f.automation, DisableDefaultText: true, Category: output,
 			Usage: "for scripts: --no-display, and a question is required"},
-		&cli.StringFlag{Name: "dump-inputs", Destination: &o.dumpInputs, Category: output,
+		&cli.StringFlag{Name: "dump-inputs", Destination: &f.dumpInputs, Category: output,
 			Usage: "write every model call, exactly as it was sent, to `DIR`"},
-		&cli.BoolFlag{Name: "debug", Destination: &o.debug, DisableDefaultText: true, Category: output,
+		&cli.BoolFlag{Name: "debug", Destination: &f.debug, DisableDefaultText: true, Category: output,
 			Usage: "log each step (also LOG_LEVEL=debug)"},
+	}
+}
 
-		&cli.StringFlag{Name: "validate", Destination: &o.validate, Category: reference,
+func (f *aboutFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "validate", Destination: &f.validate, Category: reference,
 			Usage: "check the config `FILE` and its services' keys and addresses; call no model"},
-		&cli.BoolFlag{Name: "list-examples", Destination: &o.listExamples, DisableDefaultText: true, Category: reference,
+		&cli.BoolFlag{Name: "list-examples", Destination: &f.listExamples, DisableDefaultText: true, Category: reference,
 			Usage: "list the shipped configs"},
-		&cli.StringFlag{Name: "example", Destination: &o.example, Category: reference,
+		&cli.StringFlag{Name: "example", Destination: &f.example, Category: reference,
 			Usage: "print the shipped config `NAME`"},
-		&cli.BoolFlag{Name: "list-backends", Destination: &o.listBackends, DisableDefaultText: true, Category: reference,
+		&cli.BoolFlag{Name: "list-backends", Destination: &f.listBackends, DisableDefaultText: true, Category: reference,
 			Usage: "list the types of backends, and what of them is here; with a TYPE after it, all about one"},
 	}
-	return append(flags, o.budgetFlags(asking, "")...)
 }
 
 const usageText = `massgen [flags] "question"     answer one question
@@ -149,17 +201,35 @@ func (p *program) cliApp() *cli.App {
 		Name: "massgen", Usage: "several language models answer, read each other and vote",
 		UsageText: usageText, Description: description, Version: version(),
 		HideHelpCommand: true, EnableBashCompletion: true,
-		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
-		Flags:          append(append(p.options.flags(), p.clusterFlags()...), cli.HelpFlag),
+		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin, Metadata: map[string]any{},
+		Flags:          append(p.flags(), cli.HelpFlag),
 		Commands:       p.commands(),
-		Action:         func(c *cli.Context) error { return p.root(c.Context) },
+		Action:         func(c *cli.Context) error { return p.root(c.Context, words(c)) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
 	}
 }
 
+// wordsOf is where a command line's words, which no flag takes, stand in its metadata: the
+// library would take some of them for commands and topics of help.
+const wordsOf = "words"
+
+// words are the question, or the arguments of a command.
+func words(c *cli.Context) []string {
+	list, _ := c.App.Metadata[wordsOf].([]string)
+	return list
+}
+
+// flags are those of the program, and of a worker.
+func (p *program) flags() []cli.Flag {
+	return slices.Concat(p.options.flags(), p.options.clusterFlags(p.env.Cluster))
+}
+
 func (p *program) commands() []*cli.Command {
-	list := []*cli.Command{p.inputsCommand(), p.sessionsCommand(), p.memoryCommand(), p.replayCommand(), p.completionCommand(), manCommand(), helpCommand(), versionCommand()}
+	list := []*cli.Command{
+		inputsCommand(p.console.out), p.sessionsCommand(), (&memoryCommand{kept: p.kept()}).cli(), p.replayCommand(),
+		completionCommand(p.console.out), manCommand(), helpCommand(), versionCommand(),
+	}
 	if p.env.Cluster != nil {
 		list = append(list, p.workerCommand(), p.noteCommand())
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 )
 
 // inputsCommand shows what --dump-inputs wrote.
-func (p *program) inputsCommand() *cli.Command {
+func inputsCommand(out io.Writer) *cli.Command {
 	var table, calls, diff bool
 	return &cli.Command{
 		Name: "inputs", Usage: "show the model calls that --dump-inputs wrote",
@@ -29,32 +30,32 @@ massgen inputs DIR --diff A B   what B has that A has not; A and B are calls, su
 			&cli.BoolFlag{Name: "diff", Destination: &diff, DisableDefaultText: true, Usage: "show the difference of two calls"},
 		},
 		HideHelpCommand: true,
-		Action: func(*cli.Context) error {
+		Action: func(c *cli.Context) error {
+			given := words(c)
 			switch {
 			case diff:
-				return p.diffInputs()
-			case len(p.words) != 1:
+				return diffInputs(out, given)
+			case len(given) != 1:
 				return errors.New("inputs: it takes one folder: massgen inputs DIR")
 			}
-			loaded, err := debugbackend.LoadDir(p.words[0])
+			loaded, err := debugbackend.LoadDir(given[0])
 			if err != nil {
 				return err
 			}
 			switch {
 			case calls:
-				return debugbackend.CallTable(p.console.out, loaded)
+				return debugbackend.CallTable(out, loaded)
 			case table:
-				return debugbackend.Table(p.console.out, loaded)
+				return debugbackend.Table(out, loaded)
 			}
-			return debugbackend.Print(p.console.out, loaded)
+			return debugbackend.Print(out, loaded)
 		},
 	}
 }
 
 // diffInputs compares two calls, which are files or stand in the folder named
 // before them.
-func (p *program) diffInputs() error {
-	words := p.words
+func diffInputs(out io.Writer, words []string) error {
 	dir := ""
 	if len(words) == 3 {
 		dir, words = words[0], words[1:]
@@ -70,7 +71,7 @@ func (p *program) diffInputs() error {
 	if err != nil {
 		return err
 	}
-	return debugbackend.Diff(p.console.out, a, b)
+	return debugbackend.Diff(out, a, b)
 }
 
 func isFolder(path string) bool {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,34 +42,50 @@ type verb struct {
 const noArguments = -1
 
 // cli describes the command to the command line.
-func (c keptCommand) cli(p *program) *cli.Command {
+func (c keptCommand) cli(k kept) *cli.Command {
 	return &cli.Command{
 		Name: c.name, Usage: c.about, UsageText: c.usage(), HideHelpCommand: true,
-		Flags: append(p.keptFlags(), c.flags...),
+		Flags: append(k.flags(), c.flags...),
 		Action: func(ctx *cli.Context) error {
-			v, err := c.verb(p.words)
+			given := words(ctx)
+			v, err := c.verb(given)
 			if err != nil {
 				return err
 			}
-			if err := c.check(ctx, v, p.words[1:]); err != nil {
+			if err := c.check(ctx, v, given[1:]); err != nil {
 				return err
 			}
-			return p.withStore(ctx.Context, c.name, v)
+			return k.withStore(ctx.Context, c.name, v, given[1:])
 		},
 	}
 }
 
-// keptFlags are the flags of the program that such a command has too. Only what is
-// given changes an option, which may stand before the command as well.
-func (p *program) keptFlags() []cli.Flag {
+// kept is what the commands have in common that look into what is kept: where they write,
+// and the flags that say where the store is.
+type kept struct {
+	env     Env
+	console console
+	session *sessionFlags
+	display *displayFlags
+}
+
+func (p *program) kept() kept {
+	return kept{p.env, p.console, &p.options.session, &p.options.display}
+}
+
+func (k kept) storage() storage { return storage{k.env, k.console.secrets, *k.session} }
+
+// flags are those of the program that such a command has too. Only what is given changes
+// an option, which may stand before the command as well.
+func (k kept) flags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "state-dir", Usage: "the sessions kept in `DIR`",
-			Action: func(_ *cli.Context, dir string) error { p.options.stateDir = dir; return nil }},
+			Action: func(_ *cli.Context, dir string) error { k.session.stateDir = dir; return nil }},
 		&cli.StringFlag{Name: "session", Aliases: []string{"session-id"}, Usage: "the session kept in a `FILE` of its own, such as ./chat.db",
-			Action: func(_ *cli.Context, file string) error { p.options.sessionID = file; return nil }},
+			Action: func(_ *cli.Context, file string) error { k.session.id = file; return nil }},
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print one line of JSON",
-			Action: func(_ *cli.Context, on bool) error { p.options.json = on; return nil }},
-	}, p.databaseFlag()...)
+			Action: func(_ *cli.Context, on bool) error { k.display.json = on; return nil }},
+	}, k.session.databaseFlag(k.env.Cluster)...)
 }
 
 func (c keptCommand) usage() string {
@@ -115,38 +130,28 @@ func (c keptCommand) check(ctx *cli.Context, v verb, words []string) error {
 }
 
 // withStore runs a verb on the store that the options mean.
-func (p *program) withStore(ctx context.Context, command string, v verb) (err error) {
+func (k kept) withStore(ctx context.Context, command string, v verb, words []string) (err error) {
 	where := command + " " + v.name
-	if id := p.options.sessionID; id != "" && !isPath(id) {
+	if id := k.session.id; id != "" && !isPath(id) {
 		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in massgen sessions show %s", where, shellWord(id), shellWord(id))
 	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
 		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, plain.Line(id), shellWord(id))
 	}
-	if err := p.hideEnvironment(); err != nil {
+	if err := hideKeys(k.env, k.console.secrets); err != nil {
 		return err
 	}
-	open := p.storeIfThere
+	open := k.storage().openIfThere
 	if v.makes {
-		open = p.openStore
+		open = k.storage().open
 	}
 	store, err := open(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := v.run(ctx, store, p.words[1:]); err != nil {
+	if err := v.run(ctx, store, words); err != nil {
 		return fmt.Errorf("%s: %w", where, err)
 	}
-	return nil
-}
-
-// hideEnvironment masks the keys of the environment in what is shown.
-func (p *program) hideEnvironment() error {
-	world, err := p.world()
-	if err != nil {
-		return err
-	}
-	world.HideKeys(p.console.secrets)
 	return nil
 }
 
@@ -169,25 +174,6 @@ func sessionOf(ctx context.Context, store *store.Store, id string) (sessions.Ses
 		return kept, fmt.Errorf("%w: did you mean %s?", err, shellWord(near))
 	}
 	return kept, fmt.Errorf("%w: massgen sessions list shows them", err)
-}
-
-// put prints a text at once, so that a secret in it is masked whole.
-func (p *program) put(text string) error {
-	if _, err := p.console.out.Write([]byte(text)); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
-}
-
-// putJSON prints a value as one line.
-func (p *program) putJSON(v any) error {
-	var line strings.Builder
-	e := json.NewEncoder(&line)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	return p.put(line.String())
 }
 
 // columns writes rows whose columns, but the last, are as wide as their widest

@@ -32,7 +32,7 @@ func TestOutOfTime(t *testing.T) {
 			var shown strings.Builder
 			p := testProgram(t)
 			p.console.err = &shown
-			p.options.backend, p.options.turnLimit, p.options.noDisplay = providers.Demo, 200*time.Millisecond, true
+			p.options.panel.backend, p.options.panel.turnLimit, p.options.display.noDisplay = providers.Demo, 200*time.Millisecond, true
 			s, err := p.openSession(t.Context(), false)
 			if err != nil {
 				t.Fatal(err)

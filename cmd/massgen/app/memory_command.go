@@ -14,44 +14,48 @@ import (
 )
 
 // memoryCommand keeps facts about a user, across sessions.
-func (p *program) memoryCommand() *cli.Command {
-	var user string
+type memoryCommand struct {
+	kept
+	user string
+}
+
+func (c *memoryCommand) cli() *cli.Command {
 	return keptCommand{
 		name: "memory", about: "list, add or forget what is remembered of a user",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "user", Destination: &user, Usage: "the `USER` of a session's id, which is u1 in Dan|app_u1; without it, whoever uses this machine"},
+			&cli.StringFlag{Name: "user", Destination: &c.user, Usage: "the `USER` of a session's id, which is u1 in Dan|app_u1; without it, whoever uses this machine"},
 		},
 		verbs: []verb{
-			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"},
-				run: func(ctx context.Context, store *store.Store, _ []string) error { return p.listFacts(ctx, store, user) }},
-			{name: "add", arguments: `"TEXT"`, about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true,
-				run: func(ctx context.Context, store *store.Store, words []string) error {
-					fact, err := store.AddFact(ctx, user, words[0])
-					if err != nil {
-						return err
-					}
-					return p.put(fmt.Sprintf("%d is remembered\n", fact.ID))
-				}},
-			{name: "forget", arguments: "ID...", about: "forget facts", least: 1, run: p.forgetFacts},
+			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"}, run: c.list},
+			{name: "add", arguments: `"TEXT"`, about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true, run: c.add},
+			{name: "forget", arguments: "ID...", about: "forget facts", least: 1, run: c.forget},
 		},
-	}.cli(p)
+	}.cli(c.kept)
 }
 
-func (p *program) listFacts(ctx context.Context, store *store.Store, user string) error {
-	facts, err := store.Facts(ctx, user)
+func (c *memoryCommand) add(ctx context.Context, store *store.Store, words []string) error {
+	fact, err := store.AddFact(ctx, c.user, words[0])
+	if err != nil {
+		return err
+	}
+	return c.console.put(fmt.Sprintf("%d is remembered\n", fact.ID))
+}
+
+func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string) error {
+	facts, err := store.Facts(ctx, c.user)
 	switch {
 	case err != nil:
 		return err
-	case p.options.json:
-		return p.putJSON(append([]sessions.Fact{}, facts...))
+	case c.display.json:
+		return c.console.putJSON(append([]sessions.Fact{}, facts...))
 	case len(facts) == 0:
-		return p.put(nothingRemembered(user))
+		return c.console.put(nothingRemembered(c.user))
 	}
 	rows := [][]string{{"ID", "SINCE", "FACT"}}
 	for _, f := range facts {
 		rows = append(rows, []string{strconv.FormatInt(f.ID, 10), moment(f.Created), f.Text})
 	}
-	return p.put(columns(rows))
+	return c.console.put(columns(rows))
 }
 
 func nothingRemembered(user string) string {
@@ -61,7 +65,7 @@ func nothingRemembered(user string) string {
 	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s \"TEXT\" does it\n", plain.Line(user))
 }
 
-func (p *program) forgetFacts(ctx context.Context, store *store.Store, words []string) error {
+func (c *memoryCommand) forget(ctx context.Context, store *store.Store, words []string) error {
 	ids := make([]int64, len(words))
 	for i, word := range words {
 		var err error
@@ -77,7 +81,7 @@ func (p *program) forgetFacts(ctx context.Context, store *store.Store, words []s
 		if err != nil {
 			return err
 		}
-		if err := p.put(fmt.Sprintf("%d is forgotten\n", id)); err != nil {
+		if err := c.console.put(fmt.Sprintf("%d is forgotten\n", id)); err != nil {
 			return err
 		}
 	}

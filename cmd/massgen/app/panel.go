@@ -1,22 +1,34 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/store"
 )
 
 // defaultConfig is the panel of a run that names none.
 const defaultConfig = "@examples/three_agents"
 
-// config returns the panel that the options ask for.
-func (p *program) config(world providers.World) (*configs.Config, error) {
-	o := p.options
+// panelReader reads the config of a panel, and shows its warnings.
+type panelReader struct {
+	env     Env
+	console console
+}
+
+func (p *program) panelReader() panelReader { return panelReader{p.env, p.console} }
+
+// config returns the panel that the flags ask for.
+func (p panelReader) config(o panelFlags, world providers.World) (*configs.Config, error) {
 	if o.single() {
 		c := configs.Default()
 		c.Agents = []configs.Agent{{
@@ -29,13 +41,13 @@ func (p *program) config(world providers.World) (*configs.Config, error) {
 	if file == "" {
 		file = p.ownConfig()
 	}
-	return p.loadConfig(file, world)
+	return p.load(file, world)
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,
 // else the default. A folder that is not absolute is none: the current folder
 // shall not decide who is on the panel.
-func (p *program) ownConfig() string {
+func (p panelReader) ownConfig() string {
 	folder, _ := p.env.Lookup("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(folder) {
 		home, _ := p.env.Lookup("HOME")
@@ -51,8 +63,8 @@ func (p *program) ownConfig() string {
 	return defaultConfig
 }
 
-// loadConfig reads a config and shows its warnings.
-func (p *program) loadConfig(file string, world providers.World) (*configs.Config, error) {
+// load reads a config and shows its warnings.
+func (p panelReader) load(file string, world providers.World) (*configs.Config, error) {
 	config, err := world.LoadConfig(file, p.console.secrets)
 	if err != nil {
 		return nil, err
@@ -63,12 +75,30 @@ func (p *program) loadConfig(file string, world providers.World) (*configs.Confi
 	return config, nil
 }
 
-// world is where keys and model servers are looked for: also in the file .env of the
+// connect connects a panel that is only looked at.
+func (p panelReader) connect(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*massgen.Panel, error) {
+	return massgen.Load(ctx, config.File, settled(panels.Settings{
+		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: slog.New(slog.DiscardHandler), OnlyLooks: true,
+		Listener: panels.Listener{Warn: p.console.warn},
+	}))
+}
+
+// worldOf is where keys and model servers are looked for: also in the file .env of the
 // current folder.
-func (p *program) world() (providers.World, error) {
-	world, err := providers.NewWorld(p.env.Lookup)
-	world.LocalServers, world.Slack = p.env.LocalServers, p.env.Slack
+func worldOf(env Env) (providers.World, error) {
+	world, err := providers.NewWorld(env.Lookup)
+	world.LocalServers, world.Slack = env.LocalServers, env.Slack
 	return world, err
+}
+
+// hideKeys masks the keys of the environment in what is shown.
+func hideKeys(env Env, secrets *configs.Secrets) error {
+	world, err := worldOf(env)
+	if err != nil {
+		return err
+	}
+	world.HideKeys(secrets)
+	return nil
 }
 
 // checkOutputFile proves, before anything is paid for, that the file can be

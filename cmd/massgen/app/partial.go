@@ -20,7 +20,7 @@ func partialKept(partial string) string {
 // explainPartials says where to read what agents had begun to write, if there is no
 // answer.
 func (s *session) explainPartials(r report.Result) {
-	if r.Winner != "" || len(r.Partials) == 0 || s.options.json { // which has the texts
+	if r.Winner != "" || len(r.Partials) == 0 || s.options.display.json { // which has the texts
 		return
 	}
 	var names []string

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/store"
@@ -24,7 +22,6 @@ type program struct {
 	env     Env
 	console console
 	options options
-	words   []string // of the command line, without flags
 	watch   *watch
 	log     *slog.Logger
 }
@@ -51,7 +48,7 @@ func (p *program) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	p.words = inv.words
+	app.Metadata[wordsOf] = inv.words
 	line := append([]string{args[0]}, inv.rootFlags...)
 	if inv.command != "" {
 		line = append(append(line, inv.command), inv.commandFlags...)
@@ -60,28 +57,28 @@ func (p *program) run(args []string) error {
 }
 
 // root is what massgen does when no command is named.
-func (p *program) root(ctx context.Context) error {
-	o := p.options
+func (p *program) root(ctx context.Context, words []string) error {
+	o := p.options.about
 	switch {
 	case o.listExamples:
 		return p.listExamples()
 	case o.listBackends:
-		return p.listBackends(ctx)
+		return p.listBackends(ctx, words)
 	case o.example != "":
 		return p.printExample(o.example)
 	case o.validate != "":
 		return p.validate(ctx, o.validate)
 	}
-	return p.converse(ctx)
+	return p.converse(ctx, words)
 }
 
 // converse asks a panel: the question of the command line, or what comes line by
 // line.
-func (p *program) converse(ctx context.Context) error {
+func (p *program) converse(ctx context.Context, words []string) error {
 	if err := p.options.check(); err != nil {
 		return err
 	}
-	question, given, err := p.question()
+	question, given, err := p.question(words)
 	if err != nil {
 		return err
 	}
@@ -93,14 +90,14 @@ func (p *program) converse(ctx context.Context) error {
 	switch {
 	case given:
 		err = s.once(ctx, question)
-	case p.options.fresh:
+	case p.options.session.fresh:
 		err = s.startOver(ctx)
-	case p.options.goOn && s.unfinished != nil:
+	case p.options.session.goOn && s.unfinished != nil:
 		err = s.resume(ctx)
-	case p.options.automation:
+	case p.options.display.automation:
 		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
 	default:
-		if p.options.goOn {
+		if p.options.session.goOn {
 			s.console.say("massgen: no turn of session %s was interrupted; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
 		}
 		err = (&dialogue{s: s}).interact(ctx)
@@ -112,16 +109,16 @@ func (p *program) converse(ctx context.Context) error {
 }
 
 // question returns the question of the command line, if there is one.
-func (p *program) question() (question string, given bool, err error) {
+func (p *program) question(words []string) (question string, given bool, err error) {
 	switch {
-	case len(p.words) == 0 && p.options.automation && !p.options.goOn:
+	case len(words) == 0 && p.options.display.automation && !p.options.session.goOn:
 		return "", false, errors.New("question: --automation needs one: massgen --automation \"question\"")
-	case len(p.words) == 0:
+	case len(words) == 0:
 		return "", false, nil
-	case len(p.words) > 1:
-		return "", false, fmt.Errorf("question: it is %d words to the shell, and must be one: put it in quotes", len(p.words))
+	case len(words) > 1:
+		return "", false, fmt.Errorf("question: it is %d words to the shell, and must be one: put it in quotes", len(words))
 	}
-	question = p.words[0]
+	question = words[0]
 	if question == "-" {
 		if question, err = p.readQuestion(); err != nil {
 			return "", false, err
@@ -156,7 +153,7 @@ func tooLong() error {
 // logger logs the steps for --debug and LOG_LEVEL=debug, else nothing.
 func (p *program) logger() *slog.Logger {
 	level, _ := p.env.Lookup("LOG_LEVEL")
-	if !p.options.debug && !strings.EqualFold(level, "debug") {
+	if !p.options.display.debug && !strings.EqualFold(level, "debug") {
 		return p.log
 	}
 	return slog.New(slog.NewTextHandler(p.console.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -183,16 +180,16 @@ func (p *program) printExample(name string) error {
 // validate checks a configuration as far as a run does before it calls a model:
 // every agent must have its service, address, key and model.
 func (p *program) validate(ctx context.Context, file string) (err error) {
-	world, err := p.world()
+	world, err := worldOf(p.env)
 	if err != nil {
 		return err
 	}
-	config, err := p.loadConfig(file, world)
+	config, err := p.panelReader().load(file, world)
 	if err != nil {
 		return err
 	}
 	world.HideKeys(p.console.secrets)
-	panel, err := p.lookAt(ctx, world, config, store.InMemory("", p.console.secrets.Redact))
+	panel, err := p.panelReader().connect(ctx, world, config, store.InMemory("", p.console.secrets.Redact))
 	if err != nil {
 		return err
 	}
@@ -205,18 +202,10 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 	return err
 }
 
-// lookAt connects a panel that is only looked at.
-func (p *program) lookAt(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*massgen.Panel, error) {
-	return massgen.Load(ctx, config.File, settled(panels.Settings{
-		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: p.log, OnlyLooks: true,
-		Listener: panels.Listener{Warn: p.console.warn},
-	}))
-}
-
 // listBackends shows the table of providers, and what of it can be used here; with
 // a word on the command line, all that is known of that type. No key is shown.
-func (p *program) listBackends(ctx context.Context) error {
-	world, err := p.world()
+func (p *program) listBackends(ctx context.Context, words []string) error {
+	world, err := worldOf(p.env)
 	if err != nil {
 		return err
 	}
@@ -225,11 +214,11 @@ func (p *program) listBackends(ctx context.Context) error {
 		return err
 	}
 	var text string
-	switch len(p.words) {
+	switch len(words) {
 	case 0:
 		text, err = r.Table(ctx)
 	case 1:
-		text, err = r.Details(ctx, p.words[0])
+		text, err = r.Details(ctx, words[0])
 	default:
 		err = errors.New("--list-backends: it takes one type at most")
 	}

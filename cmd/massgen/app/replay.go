@@ -25,30 +25,37 @@ type replayOptions struct {
 }
 
 // replayCommand runs recorded turns again.
+type replayCommand struct {
+	kept
+	options replayOptions
+}
+
 func (p *program) replayCommand() *cli.Command {
-	var o replayOptions
+	r := &replayCommand{kept: p.kept()}
+	o := &r.options
 	return &cli.Command{
 		Name: "replay", Usage: "run recorded turns again, calling nothing, and stop where an input or output differs",
 		UsageText: `massgen replay ID [--turn N]            all turns of a session, or one
 massgen replay FILE.jsonl [--turn N]    those of a file that sessions export wrote
 massgen replay ID --from ROUND          in a new session: the turn as recorded up to the
                                         start of that round, and live from there on`,
-		Flags: slices.Concat(p.keptFlags(), []cli.Flag{
+		Flags: slices.Concat(r.flags(), []cli.Flag{
 			&cli.IntFlag{Name: "turn", Destination: &o.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
 			&cli.IntFlag{Name: "from", Destination: &o.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
 			&cli.StringFlag{Name: "as", Destination: &o.as, Usage: "--from: the `ID` of the new session"},
 			&cli.StringFlag{Name: "config", Usage: "--from: the panel, in YAML: `FILE`",
-				Action: func(_ *cli.Context, file string) error { p.options.config = file; return nil }},
-		}, p.options.budgetFlags("", "--from: ")),
+				Action: func(_ *cli.Context, file string) error { p.options.panel.config = file; return nil }},
+		}, budgetFlags(&p.options.budget, "", "--from: ")),
 		HideHelpCommand: true,
 		Action: func(c *cli.Context) error {
-			if err := o.check(c, p.words, !p.options.budget.None()); err != nil {
+			given := words(c)
+			if err := o.check(c, given, !p.options.budget.None()); err != nil {
 				return fmt.Errorf("replay: %w", err)
 			}
 			if o.from > 0 {
-				return p.rerun(c.Context, p.words[0], o)
+				return p.rerun(c.Context, given[0], *o)
 			}
-			return p.replay(c.Context, p.words[0], o.turn)
+			return r.replay(c.Context, given[0])
 		},
 	}
 }
@@ -73,8 +80,8 @@ func (o replayOptions) check(c *cli.Context, words []string, budgeted bool) erro
 func isRecording(word string) bool { return isPath(word) || strings.HasSuffix(word, ".jsonl") }
 
 // replay replays the turns of a session, or of a recording.
-func (p *program) replay(ctx context.Context, word string, only int) error {
-	if err := p.hideEnvironment(); err != nil {
+func (c *replayCommand) replay(ctx context.Context, word string) error {
+	if err := hideKeys(c.env, c.console.secrets); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
 	if isRecording(word) {
@@ -82,15 +89,15 @@ func (p *program) replay(ctx context.Context, word string, only int) error {
 		if err != nil {
 			return fmt.Errorf("replay: %w", err)
 		}
-		return p.replayTurns(ctx, recording, id, only)
+		return c.replayTurns(ctx, recording, id)
 	}
-	return p.withStore(ctx, "replay", verb{name: plain.Line(word), run: func(ctx context.Context, store *store.Store, _ []string) error {
+	return c.withStore(ctx, "replay", verb{name: plain.Line(word), run: func(ctx context.Context, store *store.Store, _ []string) error {
 		kept, err := sessionOf(ctx, store, word)
 		if err != nil {
 			return err
 		}
-		return p.replayTurns(ctx, store, kept.ID, only)
-	}})
+		return c.replayTurns(ctx, store, kept.ID)
+	}}, nil)
 }
 
 // recording is a store as a replay uses it.
@@ -121,7 +128,8 @@ type replayedTurn struct {
 	coordinator.Replayed
 }
 
-func (p *program) replayTurns(ctx context.Context, r recording, id string, only int) error {
+func (c *replayCommand) replayTurns(ctx context.Context, r recording, id string) error {
+	only := c.options.turn
 	turns, err := r.Turns(ctx, id, 0)
 	if err != nil {
 		return err
@@ -138,9 +146,9 @@ func (p *program) replayTurns(ctx context.Context, r recording, id string, only 
 		case err != nil:
 			return err
 		case len(journal) == 0:
-			err = p.tellUnrecorded(id, t.Number)
+			err = c.tellUnrecorded(id, t.Number)
 		default:
-			err = p.replayTurn(ctx, r, id, t)
+			err = c.replayTurn(ctx, r, id, t)
 		}
 		if err != nil {
 			return err
@@ -150,26 +158,26 @@ func (p *program) replayTurns(ctx context.Context, r recording, id string, only 
 }
 
 // tellUnrecorded tells of a turn that has no journal, in JSON by a replay of no events.
-func (p *program) tellUnrecorded(id string, turn int) error {
-	if p.options.json {
-		return p.putJSON(replayedTurn{id, turn, coordinator.Replayed{Unfinished: []coordinator.UnfinishedCall{}}})
+func (c *replayCommand) tellUnrecorded(id string, turn int) error {
+	if c.display.json {
+		return c.console.putJSON(replayedTurn{id, turn, coordinator.Replayed{Unfinished: []coordinator.UnfinishedCall{}}})
 	}
-	return p.put(fmt.Sprintf("turn %d: it has no journal here: it is of the session that this one was branched off\n", turn))
+	return c.console.put(fmt.Sprintf("turn %d: it has no journal here: it is of the session that this one was branched off\n", turn))
 }
 
-func (p *program) replayTurn(ctx context.Context, r recording, id string, t sessions.Turn) error {
+func (c *replayCommand) replayTurn(ctx context.Context, r recording, id string, t sessions.Turn) error {
 	replayed, err := coordinator.Replay(ctx, r, id, t)
 	var difference *coordinator.Difference
 	if errors.As(err, &difference) {
-		err = errors.Join(err, showDifference(p.console.out, difference))
+		err = errors.Join(err, showDifference(c.console.out, difference))
 	}
 	switch {
 	case err != nil:
 		return exitError{ExitFailed, err}
-	case p.options.json:
-		return p.putJSON(replayedTurn{id, t.Number, replayed})
+	case c.display.json:
+		return c.console.putJSON(replayedTurn{id, t.Number, replayed})
 	}
-	return p.put(fmt.Sprintf("turn %d: %s\n", t.Number, replayedLine(replayed)))
+	return c.console.put(fmt.Sprintf("turn %d: %s\n", t.Number, replayedLine(replayed)))
 }
 
 // replayedLine says in a line what a replay has found.
@@ -231,8 +239,8 @@ func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err er
 	if err := checkNewID(o.as); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if !isPath(p.options.sessionID) {
-		p.options.sessionID = o.as
+	if !isPath(p.options.session.id) {
+		p.options.session.id = o.as
 	}
 	p.log = p.logger()
 	s, err := p.openSession(ctx, false)

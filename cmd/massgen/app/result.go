@@ -34,8 +34,8 @@ func (s *session) deliver(r report.Result) (int, error) {
 	if err := s.printResult(r); err != nil {
 		return ExitFailed, err
 	}
-	if r.Winner != "" && s.options.outputFile != "" {
-		if err := os.WriteFile(s.options.outputFile, []byte(s.console.secrets.Redact(withNewline(r.Answer))), 0o644); err != nil {
+	if r.Winner != "" && s.options.display.outputFile != "" {
+		if err := os.WriteFile(s.options.display.outputFile, []byte(s.console.secrets.Redact(withNewline(r.Answer))), 0o644); err != nil {
 			return ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
 		}
 	}
@@ -44,7 +44,7 @@ func (s *session) deliver(r report.Result) (int, error) {
 }
 
 func (s *session) printResult(r report.Result) error {
-	if s.options.json {
+	if s.options.display.json {
 		line, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("encode the result: %w", err)

@@ -53,16 +53,16 @@ func (s *session) startOver(ctx context.Context) error {
 // of this one, but for a system message and where a shared engine or database is.
 func (s *session) continuing() string {
 	o, id := s.options, s.id
-	if isPath(o.sessionID) {
-		id = o.sessionID
+	if isPath(o.session.id) {
+		id = o.session.id
 	}
 	words := []string{"massgen"}
 	if s.env.Cluster != nil {
 		words = []string{"massgen-temporal"}
 	}
 	for _, flag := range [][2]string{
-		{"--engine", o.cluster.engine}, {"--config", o.config}, {"--backend", o.backend}, {"--model", o.model},
-		{"--base-url", o.baseURL}, {"--state-dir", o.stateDir}, {"--session-id", id},
+		{"--engine", o.cluster.engine}, {"--config", o.panel.config}, {"--backend", o.panel.backend}, {"--model", o.panel.model},
+		{"--base-url", o.panel.baseURL}, {"--state-dir", o.session.stateDir}, {"--session-id", id},
 	} {
 		if flag[1] != "" {
 			words = append(words, flag[0], shellWord(s.console.secrets.Redact(flag[1])))

@@ -53,7 +53,10 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 				Stdin: strings.NewReader(""), Stdout: &shown, Stderr: &shown, LocalServers: map[string]string{},
 				Lookup: func(name string) (string, bool) { return panicKey, name == "XAI_API_KEY" },
 			})
-			p.options = options{backend: "demo", debug: true, json: true, dumpInputs: dir, stateDir: t.TempDir()}
+			p.options = options{
+				panel: panelFlags{backend: "demo"}, session: sessionFlags{stateDir: t.TempDir()},
+				display: displayFlags{debug: true, json: true, dumpInputs: dir},
+			}
 			p.log = p.logger()
 			s, err := p.openSession(t.Context(), false)
 			if err != nil {
@@ -134,7 +137,7 @@ func TestNoJournalHoldsAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := testProgram(t)
-	p.options.config = config
+	p.options.panel.config = config
 	s, err := p.openSession(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +178,7 @@ func TestKeysThatNobodyUsesAreHidden(t *testing.T) {
 	}
 	p := testProgram(t)
 	p.env.Lookup = func(name string) (string, bool) { return values[name], values[name] != "" }
-	p.options.backend = providers.Demo
+	p.options.panel.backend = providers.Demo
 	s, err := p.openSession(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)

@@ -56,38 +56,39 @@ const keptCalls = 500
 // openSession makes everything ready to ask, and calls no model. With keep,
 // inputs are kept for /inputs.
 func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
-	world, err := p.world()
+	world, err := worldOf(p.env)
 	if err != nil {
 		return nil, err
 	}
-	config, err := p.config(world)
+	config, err := p.panelReader().config(p.options.panel, world)
 	if err != nil {
 		return nil, err
 	}
-	if limit := p.options.turnLimit; limit > 0 {
+	if limit := p.options.panel.turnLimit; limit > 0 {
 		config.Timeouts.Orchestrator = limit
 	}
 	config.Budget = p.options.budget.Over(config.Budget)
-	if err := p.checkFiles(); err != nil {
+	if err := p.options.display.check(); err != nil {
 		return nil, err
 	}
 	s := &session{
 		console: p.console, env: p.env, options: p.options, log: p.log, config: config,
 		term: terminal{
-			console: p.console, env: p.env, watch: p.watch, automation: p.options.automation, requests: make(chan request),
+			console: p.console, env: p.env, watch: p.watch, automation: p.options.display.automation, requests: make(chan request),
 		},
 	}
 	world.HideKeys(p.console.secrets)
 	var notice string
-	if s.store, notice, err = p.storeToAsk(ctx); err != nil {
+	storage := p.kept().storage()
+	if s.store, notice, err = storage.openToAsk(ctx); err != nil {
 		return nil, err
 	}
 	if notice != "" {
 		s.notices = append(s.notices, notice)
 		s.console.warn(notice)
 	}
-	if s.id, err = p.sessionID(ctx, s.store, !keep); err == nil {
-		err = p.connect(ctx, s)
+	if s.id, err = storage.sessionID(ctx, s.store, !keep); err == nil {
+		s.engine, err = p.remote().connect(ctx, storage.database())
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
@@ -118,7 +119,7 @@ func (s *session) settings(world providers.World, keep bool) panels.Settings {
 		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Log: s.log,
 		Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
 	}
-	if dir := s.options.dumpInputs; keep || dir != "" {
+	if dir := s.options.display.dumpInputs; keep || dir != "" {
 		settings.Record = &debugbackend.Options{Dir: dir, Keep: keptCalls}
 	}
 	if s.engine != nil {
@@ -151,7 +152,7 @@ func (s *session) load(ctx context.Context) error {
 	switch {
 	case err != nil || last.Status != sessions.Running:
 		return err
-	case left, s.engine != nil && s.options.goOn: // it may be played without this process
+	case left, s.engine != nil && s.options.session.goOn: // it may be played without this process
 		s.unfinished = &last
 	default:
 		s.busy = true
@@ -163,7 +164,7 @@ func (s *session) load(ctx context.Context) error {
 // checkContinue says why --continue has nothing to go on with, or must not.
 func (s *session) checkContinue(ctx context.Context) error {
 	switch {
-	case !s.options.goOn:
+	case !s.options.session.goOn:
 	case s.busy:
 		return exitError{ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", sessions.ErrBusy))}
 	case s.turns == 0 && s.unfinished == nil:
@@ -186,32 +187,20 @@ func lastTurn(ctx context.Context, store *store.Store, id string) (last sessions
 	return turns[0], left, nil
 }
 
-func (p *program) checkFiles() error {
-	if file := p.options.outputFile; file != "" {
-		if err := checkOutputFile(file); err != nil {
-			return err
-		}
-	}
-	if dir := p.options.dumpInputs; dir != "" {
-		return debugbackend.CheckDir(dir)
-	}
-	return nil
-}
-
 // display says whether progress is shown.
 func (s *session) display() bool {
-	return !s.options.noDisplay && !s.options.automation && s.config.UI.DisplayType != configs.DisplaySilent
+	return !s.options.display.noDisplay && !s.options.display.automation && s.config.UI.DisplayType != configs.DisplaySilent
 }
 
 // introduce says who will answer, and, display or not, when nobody real will.
 func (s *session) introduce() {
-	if dir := s.options.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
+	if dir := s.options.display.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
 		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
 	}
 	if s.opened.IsDemo() {
 		s.console.say("massgen: %s", panels.DemoNotice)
 	}
-	if !s.options.goOn {
+	if !s.options.session.goOn {
 		s.tellUnended()
 	}
 	if !s.display() {
@@ -324,7 +313,7 @@ func (s *session) hideReasons(r report.Result) {
 
 // once answers one question.
 func (s *session) once(ctx context.Context, question string) error {
-	if left := s.unfinished; left != nil && s.options.goOn {
+	if left := s.unfinished; left != nil && s.options.session.goOn {
 		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
 			left.Number, plain.Line(s.id), quoted(left.Question), shellWord(s.id))
 	}

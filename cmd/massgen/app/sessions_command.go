@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
@@ -22,50 +23,54 @@ import (
 const mostHits = 50
 
 // sessionsCommand looks into the sessions that are kept, and manages them.
+type sessionsCommand struct {
+	kept
+	panel    *panelFlags
+	as       string
+	markdown bool
+}
+
 func (p *program) sessionsCommand() *cli.Command {
-	var as string
-	var markdown bool
+	return (&sessionsCommand{kept: p.kept(), panel: &p.options.panel}).cli()
+}
+
+func (c *sessionsCommand) cli() *cli.Command {
 	return keptCommand{
 		name: "sessions", about: "list, show, search and manage the sessions that are kept",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "as", Destination: &as, Usage: "import: under another `ID`"},
+			&cli.StringFlag{Name: "as", Destination: &c.as, Usage: "import: under another `ID`"},
 			&cli.StringFlag{Name: "config", Usage: "show: what the agents of the panel in `FILE` would be shown in the next turn, and how full their contexts are",
-				Action: func(_ *cli.Context, file string) error { p.options.config = file; return nil }},
-			&cli.BoolFlag{Name: "markdown", Destination: &markdown, DisableDefaultText: true, Usage: "export: as Markdown, to read; it cannot be imported"},
+				Action: func(_ *cli.Context, file string) error { c.panel.config = file; return nil }},
+			&cli.BoolFlag{Name: "markdown", Destination: &c.markdown, DisableDefaultText: true, Usage: "export: as Markdown, to read; it cannot be imported"},
 		},
 		verbs: []verb{
-			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: p.listSessions},
+			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: c.listSessions},
 			{name: "show", arguments: "ID", about: "show one with its turns; --json: the history too, as the next turn has it under the policy full", least: 1, most: 1,
-				flags: []string{"json", "config"}, run: p.showSession},
-			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: p.searchSessions},
-			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 2, most: 2, run: p.renameSession},
-			{name: "branch", arguments: "ID [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", least: 1, most: 3, run: p.branchSession},
-			{name: "export", arguments: "ID [FILE]", about: "write one as JSONL, or --markdown", least: 1, most: 2, flags: []string{"markdown"},
-				run: func(ctx context.Context, store *store.Store, words []string) error {
-					return p.exportSession(ctx, store, words, markdown)
-				}},
+				flags: []string{"json", "config"}, run: c.showSession},
+			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: c.searchSessions},
+			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 2, most: 2, run: c.renameSession},
+			{name: "branch", arguments: "ID [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", least: 1, most: 3, run: c.branchSession},
+			{name: "export", arguments: "ID [FILE]", about: "write one as JSONL, or --markdown", least: 1, most: 2, flags: []string{"markdown"}, run: c.exportSession},
 			{name: "import", arguments: "FILE", about: "take in what export wrote; - is standard input", least: 1, most: 1, flags: []string{"as"}, makes: true,
-				run: func(ctx context.Context, store *store.Store, words []string) error {
-					return p.importSession(ctx, store, words[0], as)
-				}},
-			{name: "delete", arguments: "ID...", about: "forget them; branches of them stay", least: 1, run: p.deleteSessions},
-			{name: "usage", arguments: "[ID]", about: "show what all of them have cost, or one", most: 1, flags: []string{"json"}, run: p.showUsage},
-			{name: "compact", about: "make the file as small as it can be", most: noArguments, run: p.compactSessions},
+				run: c.importSession},
+			{name: "delete", arguments: "ID...", about: "forget them; branches of them stay", least: 1, run: c.deleteSessions},
+			{name: "usage", arguments: "[ID]", about: "show what all of them have cost, or one", most: 1, flags: []string{"json"}, run: c.showUsage},
+			{name: "compact", about: "make the file as small as it can be", most: noArguments, run: c.compactSessions},
 		},
-	}.cli(p)
+	}.cli(c.kept)
 }
 
-func (p *program) listSessions(ctx context.Context, store *store.Store, _ []string) error {
+func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, _ []string) error {
 	all, err := store.List(ctx, sessions.Filter{})
 	switch {
 	case err != nil:
 		return err
-	case p.options.json:
-		return p.putJSON(append([]sessions.Session{}, all...))
+	case c.display.json:
+		return c.console.putJSON(append([]sessions.Session{}, all...))
 	case len(all) == 0:
-		return p.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", plain.Line(store.Path())))
+		return c.console.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", plain.Line(store.Path())))
 	}
-	return p.put(columns(sessionTable(all)))
+	return c.console.put(columns(sessionTable(all)))
 }
 
 // sessionTable has a row for each session.
@@ -86,14 +91,14 @@ func titleOf(s sessions.Session) string {
 	return s.Title
 }
 
-func (p *program) searchSessions(ctx context.Context, store *store.Store, words []string) error {
+func (c *sessionsCommand) searchSessions(ctx context.Context, store *store.Store, words []string) error {
 	query := strings.Join(words, " ")
 	hits, err := store.Search(ctx, query, mostHits+1)
 	switch {
 	case err != nil:
 		return err
 	case len(hits) == 0:
-		return p.put(fmt.Sprintf("nothing has all the words of %q; a star ends a word that may go on\n", shortened(query, 60)))
+		return c.console.put(fmt.Sprintf("nothing has all the words of %q; a star ends a word that may go on\n", shortened(query, 60)))
 	}
 	rows := [][]string{{"ID", "TURN", "TEXT"}}
 	for _, h := range hits[:min(len(hits), mostHits)] {
@@ -107,23 +112,23 @@ func (p *program) searchSessions(ctx context.Context, store *store.Store, words 
 	if len(hits) > mostHits {
 		text += fmt.Sprintf("These are the first %d; more words find fewer.\n", mostHits)
 	}
-	return p.put(text)
+	return c.console.put(text)
 }
 
-func (p *program) renameSession(ctx context.Context, store *store.Store, words []string) error {
+func (c *sessionsCommand) renameSession(ctx context.Context, store *store.Store, words []string) error {
 	if _, err := sessionOf(ctx, store, words[0]); err != nil {
 		return err
 	}
-	title := p.console.secrets.Redact(words[1])
+	title := c.console.secrets.Redact(words[1])
 	if err := store.SetTitle(ctx, words[0], title); err != nil {
 		return err
 	}
-	return p.put(fmt.Sprintf("%s is now %q\n", plain.Line(words[0]), plain.Line(title)))
+	return c.console.put(fmt.Sprintf("%s is now %q\n", plain.Line(words[0]), plain.Line(title)))
 }
 
 // branchSession takes the turn and the new id in this order; either may be left
 // out. One that is a number is the turn.
-func (p *program) branchSession(ctx context.Context, store *store.Store, words []string) error {
+func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store, words []string) error {
 	from, to := words[0], sessions.NewID()
 	if _, err := sessionOf(ctx, store, from); err != nil {
 		return err
@@ -160,7 +165,7 @@ func (p *program) branchSession(ctx context.Context, store *store.Store, words [
 	if err != nil {
 		return err
 	}
-	return p.put(fmt.Sprintf("%s goes on after turn %d of %s: massgen --session-id %s \"question\"\n",
+	return c.console.put(fmt.Sprintf("%s goes on after turn %d of %s: massgen --session-id %s \"question\"\n",
 		plain.Line(made.ID), turn, plain.Line(from), shellWord(made.ID)))
 }
 
@@ -191,13 +196,13 @@ func lastEnded(ctx context.Context, store *store.Store, id string) (int, error) 
 
 // exportSession writes a session to a file, or to standard output. It masks what
 // has become a secret since the session was kept, in both.
-func (p *program) exportSession(ctx context.Context, store *store.Store, words []string, markdown bool) error {
+func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store, words []string) error {
 	kept, err := sessionOf(ctx, store, words[0])
 	if err != nil {
 		return err
 	}
 	var dump bytes.Buffer
-	if markdown {
+	if c.markdown {
 		var turns []sessions.Turn
 		if turns, err = store.Turns(ctx, kept.ID, 0); err == nil {
 			dump.WriteString(inMarkdown(kept, turns))
@@ -208,12 +213,12 @@ func (p *program) exportSession(ctx context.Context, store *store.Store, words [
 	if err != nil {
 		return err
 	}
-	text := p.console.secrets.Redact(dump.String())
-	if !markdown && text != dump.String() {
-		p.console.warn("sessions export: the session has a text that is a secret now; it is masked, and so the file cannot be imported")
+	text := c.console.secrets.Redact(dump.String())
+	if !c.markdown && text != dump.String() {
+		c.console.warn("sessions export: the session has a text that is a secret now; it is masked, and so the file cannot be imported")
 	}
 	if len(words) == 1 {
-		return p.put(text)
+		return c.console.put(text)
 	}
 	return writeNew(words[1], text)
 }
@@ -239,11 +244,12 @@ func writeNew(file, text string) (err error) {
 // importSession takes in what export wrote. A secret in it cannot be masked, since
 // hashes hold the texts together, and as it stands it would be sent to models with the
 // history: a file that has one is refused.
-func (p *program) importSession(ctx context.Context, store *store.Store, file, as string) (err error) {
-	if err := checkNewID(as); as != "" && err != nil {
+func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store, words []string) (err error) {
+	file := words[0]
+	if err := checkNewID(c.as); c.as != "" && err != nil {
 		return err
 	}
-	source := p.env.Stdin
+	source := c.env.Stdin
 	if file != "-" {
 		f, openErr := os.Open(file)
 		if openErr != nil {
@@ -256,25 +262,25 @@ func (p *program) importSession(ctx context.Context, store *store.Store, file, a
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
-	if line := p.secretLine(string(data)); line > 0 {
+	if line := secretLine(string(data), c.console.secrets); line > 0 {
 		return fmt.Errorf("%s: line %d has a text that is a secret here, such as a key in the environment, and models are sent what is stored: nothing was taken in; unset the secret to take it in as it is", file, line)
 	}
-	made, err := store.Import(ctx, bytes.NewReader(data), as)
+	made, err := store.Import(ctx, bytes.NewReader(data), c.as)
 	switch {
 	case errors.Is(err, sessions.ErrExists):
 		return fmt.Errorf("%w: --as ID takes it in under another", err)
 	case err != nil:
 		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
 	}
-	return p.put(fmt.Sprintf("%s is taken in, with %s\n", plain.Line(made.ID), plain.Count(made.Turns, "turn")))
+	return c.console.put(fmt.Sprintf("%s is taken in, with %s\n", plain.Line(made.ID), plain.Count(made.Turns, "turn")))
 }
 
 // secretLine returns the number of the first line that has a secret, 0 for none.
-func (p *program) secretLine(text string) int {
+func secretLine(text string, secrets *configs.Secrets) int {
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		if p.console.secrets.Redact(line) != line {
+		if secrets.Redact(line) != line {
 			return number
 		}
 	}
@@ -282,14 +288,14 @@ func (p *program) secretLine(text string) int {
 }
 
 // deleteSessions forgets nothing if one of the ids is wrong.
-func (p *program) deleteSessions(ctx context.Context, store *store.Store, ids []string) error {
+func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store, ids []string) error {
 	for _, id := range ids {
 		if _, err := sessionOf(ctx, store, id); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		kept, err := store.SnapshotsOf(ctx, id, p.console.warn)
+		kept, err := store.SnapshotsOf(ctx, id, c.console.warn)
 		if err != nil {
 			return err
 		}
@@ -303,14 +309,14 @@ func (p *program) deleteSessions(ctx context.Context, store *store.Store, ids []
 		if err := kept.Remove(id); err != nil {
 			return err
 		}
-		if err := p.put(plain.Line(id) + " is forgotten\n"); err != nil {
+		if err := c.console.put(plain.Line(id) + " is forgotten\n"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *program) compactSessions(ctx context.Context, store *store.Store, _ []string) error {
+func (c *sessionsCommand) compactSessions(ctx context.Context, store *store.Store, _ []string) error {
 	before, err := storeSize(store.Path())
 	if err != nil {
 		return err
@@ -322,7 +328,7 @@ func (p *program) compactSessions(ctx context.Context, store *store.Store, _ []s
 	if err != nil {
 		return err
 	}
-	return p.put(fmt.Sprintf("before  %s bytes\nafter   %s bytes\n", thousands(int(before)), thousands(int(after))))
+	return c.console.put(fmt.Sprintf("before  %s bytes\nafter   %s bytes\n", thousands(int(before)), thousands(int(after))))
 }
 
 // storeSize is that of the file and of the log beside it.

@@ -90,19 +90,20 @@ func newestLink(turns []sessions.Turn) kernel.Ref {
 }
 
 // lookAtAgents adds what the agents would be shown, if the options name a panel.
-func (p *program) lookAtAgents(ctx context.Context, store *store.Store, shown *shownSession) (err error) {
-	if p.options.config == "" && !p.options.single() {
+func (c *sessionsCommand) lookAtAgents(ctx context.Context, store *store.Store, shown *shownSession) (err error) {
+	if c.panel.config == "" && !c.panel.single() {
 		return nil
 	}
-	world, err := p.world()
+	world, err := worldOf(c.env)
 	if err != nil {
 		return err
 	}
-	config, err := p.config(world)
+	reader := panelReader{c.env, c.console}
+	config, err := reader.config(*c.panel, world)
 	if err != nil {
 		return err
 	}
-	panel, err := p.lookAt(ctx, world, config, store)
+	panel, err := reader.connect(ctx, world, config, store)
 	if err != nil {
 		return err
 	}

@@ -74,16 +74,16 @@ type shownTurn struct {
 
 // shownTurn is a turn with its activity and its work. That these cannot be read costs no
 // more than them.
-func (p *program) shownTurn(ctx context.Context, store *store.Store, session string, t sessions.Turn) shownTurn {
+func (c *sessionsCommand) shownTurn(ctx context.Context, store *store.Store, session string, t sessions.Turn) shownTurn {
 	kept, err := coordinator.ReadRecord(ctx, store, session, t.Number)
 	if err != nil {
-		p.console.warn(err.Error())
+		c.console.warn(err.Error())
 	}
 	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Work.Final.Dir, kept.Activity}
 }
 
 // look reads all that is shown of a session.
-func (p *program) look(ctx context.Context, store *store.Store, id string) (shownSession, error) {
+func (c *sessionsCommand) look(ctx context.Context, store *store.Store, id string) (shownSession, error) {
 	kept, err := sessionOf(ctx, store, id)
 	if err != nil {
 		return shownSession{}, err
@@ -101,25 +101,25 @@ func (p *program) look(ctx context.Context, store *store.Store, id string) (show
 		ContextWarning: noWarning, link: newestLink(turns),
 	}
 	for _, t := range turns {
-		shown.Turns = append(shown.Turns, p.shownTurn(ctx, store, id, t))
+		shown.Turns = append(shown.Turns, c.shownTurn(ctx, store, id, t))
 	}
 	shown.measure(turns)
 	if len(left) > 0 {
-		shown.Interrupted = new(p.shownTurn(ctx, store, id, left[0]))
+		shown.Interrupted = new(c.shownTurn(ctx, store, id, left[0]))
 		if shown.Unfinished, err = unfinished(ctx, store, id, left[0]); err != nil {
-			p.console.warn(err.Error())
+			c.console.warn(err.Error())
 		}
 	}
 	if shown.State, err = sidecalls.ReadTopic(kept); err != nil {
-		p.console.warn(err.Error())
+		c.console.warn(err.Error())
 	} else {
 		delete(shown.Metadata, sidecalls.MetaTopic)
 	}
 	if shown.summary, err = summaryOf(kept, turns); err != nil {
-		p.console.warn(err.Error())
+		c.console.warn(err.Error())
 	}
 	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
-	return shown, p.lookAtAgents(ctx, store, &shown)
+	return shown, c.lookAtAgents(ctx, store, &shown)
 }
 
 // unfinished returns the calls of an interrupted turn that have no result. The error says
@@ -165,13 +165,13 @@ func (s *shownSession) measure(turns []sessions.Turn) {
 	s.ContextSize = (size + tokens.BytesPerToken - 1) / tokens.BytesPerToken
 }
 
-func (p *program) showSession(ctx context.Context, store *store.Store, words []string) error {
-	shown, err := p.look(ctx, store, words[0])
+func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, words []string) error {
+	shown, err := c.look(ctx, store, words[0])
 	if err != nil {
 		return err
 	}
-	if p.options.json {
-		return p.putJSON(shown)
+	if c.display.json {
+		return c.console.putJSON(shown)
 	}
 	var b strings.Builder
 	b.WriteString(columns(shown.rows()))
@@ -191,7 +191,7 @@ func (p *program) showSession(ctx context.Context, store *store.Store, words []s
 			fmt.Fprintf(&b, "\nthe winner's work: %s\n", plain.Line(t.Snapshot))
 		}
 	}
-	return p.put(b.String())
+	return c.console.put(b.String())
 }
 
 // toolLines has a line for each tool call, behind an empty one.
@@ -265,7 +265,7 @@ func (s shownSession) state(t shownTurn) string {
 	return t.Status
 }
 
-func (p *program) showUsage(ctx context.Context, store *store.Store, words []string) error {
+func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, words []string) error {
 	var total sessions.Usage
 	var err error
 	if len(words) == 0 {
@@ -278,10 +278,10 @@ func (p *program) showUsage(ctx context.Context, store *store.Store, words []str
 	if err != nil {
 		return err
 	}
-	if p.options.json {
-		return p.putJSON(total)
+	if c.display.json {
+		return c.console.putJSON(total)
 	}
-	return p.put(columns([][]string{
+	return c.console.put(columns([][]string{
 		{"calls", thousands(total.Calls)},
 		{"input tokens", thousands(total.InputTokens)},
 		{"of them cached", thousands(total.CachedInputTokens)},

@@ -13,17 +13,16 @@ import (
 // newSession is what --session-id takes in place of an id.
 const newSession = "new"
 
-// statePath is the file that keeps the sessions: one of its own if --session names
+// path is the file that keeps the sessions: one of its own if --session names
 // a path, else that of --state-dir, else the default.
-func (p *program) statePath() (string, error) {
-	o := p.options
+func (s storage) path() (string, error) {
 	switch {
-	case isPath(o.sessionID):
-		return o.sessionID, nil
-	case o.stateDir != "":
-		return filepath.Join(o.stateDir, store.File), nil
+	case isPath(s.flags.id):
+		return s.flags.id, nil
+	case s.flags.stateDir != "":
+		return filepath.Join(s.flags.stateDir, store.File), nil
 	}
-	dir := store.Dir(p.env.Lookup)
+	dir := store.Dir(s.env.Lookup)
 	if dir == "" {
 		return "", fmt.Errorf("%w: --state-dir names a folder", store.ErrNoHome)
 	}
@@ -40,10 +39,9 @@ func isPath(session string) bool {
 
 // sessionID is the session that the options mean. With no flag a question begins a
 // new one, and a conversation goes on with the default one.
-func (p *program) sessionID(ctx context.Context, store *store.Store, question bool) (string, error) {
-	o := p.options
-	switch id := o.sessionID; {
-	case o.goOn && (id == "" || isPath(id)):
+func (s storage) sessionID(ctx context.Context, store *store.Store, question bool) (string, error) {
+	switch id := s.flags.id; {
+	case s.flags.goOn && (id == "" || isPath(id)):
 		last, err := store.List(ctx, sessions.Filter{Limit: 1})
 		if err == nil && len(last) == 0 {
 			err = fmt.Errorf("--continue: there is no session yet in %s: ask a question first", store.Path())

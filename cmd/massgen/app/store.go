@@ -7,63 +7,104 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/store"
 )
 
-// openStore opens the store of sessions, which is made if it is not there.
-func (p *program) openStore(ctx context.Context) (*store.Store, error) {
-	if address := p.database(); address != "" {
-		return p.openDatabase(ctx, address)
+// databaseVariable is where the address of the database may stand, which may have a
+// password.
+const databaseVariable = "MASSGEN_DATABASE"
+
+// storage finds the store of sessions that the flags name.
+type storage struct {
+	env     Env
+	secrets *configs.Secrets
+	flags   sessionFlags
+}
+
+// open opens the store of sessions, which is made if it is not there.
+func (s storage) open(ctx context.Context) (*store.Store, error) {
+	if address := s.database(); address != "" {
+		return s.openDatabase(ctx, address)
 	}
-	path, err := p.statePath()
+	path, err := s.path()
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, path, p.console.secrets.Redact)
+	return store.Open(ctx, path, s.secrets.Redact)
 }
 
-// storeIfThere opens the store of sessions and makes none: if it is not there, it is
+// openIfThere opens the store of sessions and makes none: if it is not there, it is
 // an empty one in memory.
-func (p *program) storeIfThere(ctx context.Context) (*store.Store, error) {
-	if p.database() != "" {
-		return p.openStore(ctx)
+func (s storage) openIfThere(ctx context.Context) (*store.Store, error) {
+	if s.database() != "" {
+		return s.open(ctx)
 	}
-	path, err := p.statePath()
+	path, err := s.path()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return store.InMemory(path, p.console.secrets.Redact), nil
+		return store.InMemory(path, s.secrets.Redact), nil
 	}
-	return p.openStore(ctx)
+	return s.open(ctx)
 }
 
-// storeToAsk opens the store that a conversation is kept in. Where none can be made,
+// openToAsk opens the store that a conversation is kept in. Where none can be made,
 // a conversation for which none was named goes on in memory, and the notice says so.
 // A store that is there and cannot be used is an error.
-func (p *program) storeToAsk(ctx context.Context) (opened *store.Store, notice string, err error) {
-	o := p.options
-	if o.goOn {
-		opened, err = p.storeIfThere(ctx)
+func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice string, err error) {
+	if s.flags.goOn {
+		opened, err = s.openIfThere(ctx)
 		return opened, "", err
 	}
-	opened, err = p.openStore(ctx)
-	named := p.database() != "" || o.stateDir != "" || o.sessionID != "" && o.sessionID != newSession
-	if err == nil || named || ctx.Err() != nil || p.storeIsThere() {
+	opened, err = s.open(ctx)
+	named := s.database() != "" || s.flags.stateDir != "" || s.flags.id != "" && s.flags.id != newSession
+	if err == nil || named || ctx.Err() != nil || s.isThere() {
 		return opened, "", err
 	}
 	notice = fmt.Sprintf("nothing is kept of this session after this run: %v", err)
 	if !errors.Is(err, store.ErrNoHome) {
 		notice += "; --state-dir names another folder"
 	}
-	return store.InMemory("", p.console.secrets.Redact), notice, nil
+	return store.InMemory("", s.secrets.Redact), notice, nil
 }
 
-// storeIsThere says whether there is a file where the store is to be.
-func (p *program) storeIsThere() bool {
-	path, err := p.statePath()
+// isThere says whether there is a file where the store is to be.
+func (s storage) isThere() bool {
+	path, err := s.path()
 	if err == nil {
 		_, err = os.Stat(path)
 	}
 	return err == nil
+}
+
+// database is the address of the database, "" for a file. A file that is named is meant
+// rather than a variable.
+func (s storage) database() string {
+	if s.env.Cluster == nil {
+		return ""
+	}
+	if url := s.flags.database; url != "" {
+		return url
+	}
+	if s.flags.stateDir != "" || isPath(s.flags.id) {
+		return ""
+	}
+	url, _ := s.env.Lookup(databaseVariable)
+	return url
+}
+
+// openDatabase opens the store that all workers share.
+func (s storage) openDatabase(ctx context.Context, address string) (*store.Store, error) {
+	s.secrets.AddURL(address)
+	shared, err := s.env.Cluster.OpenStore(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("--database: %w", err)
+	}
+	file, err := s.path()
+	if err != nil {
+		file = "" // without a home folder there is only the temporary one for snapshots
+	}
+	return store.OfSeveral(shared, file, s.secrets.Redact), nil
 }

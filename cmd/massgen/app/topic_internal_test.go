@@ -11,7 +11,7 @@ import (
 // TestTopicThatIsTooLongChangesNothing, and no turn after it fails.
 func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 	p := testProgram(t)
-	p.options.backend = providers.Demo
+	p.options.panel.backend = providers.Demo
 	s, err := p.openSession(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 // TestTopicOfAnotherProcessIsTakenUp and not written over.
 func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 	p := testProgram(t)
-	p.options.backend = providers.Demo
+	p.options.panel.backend = providers.Demo
 	var talks [2]*session
 	for i := range talks {
 		var err error
