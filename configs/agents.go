@@ -69,46 +69,6 @@ func unfitForID(c rune) bool {
 	return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-.", c)
 }
 
-// checkPanel looks at what only the whole file shows.
-func (r *reader) checkPanel(root *yaml.Node, c *Config) {
-	agents, agent := r.places["agents"], r.places["agent"]
-	switch {
-	case agents != nil && agent != nil:
-		r.fail(agent, "agent and agents are both given; keep agents for a list, or agent for a single one")
-	case len(c.Agents) == 0 && len(r.issues) == 0:
-		at := root
-		if agents != nil {
-			at = agents
-		}
-		r.fail(at, "there are no agents; add agents: with at least one entry, each with an id and a backend")
-	}
-	first := map[string]int{}
-	for i, a := range c.Agents {
-		id := strings.ToLower(a.ID)
-		if j, ok := first[id]; ok {
-			r.fail(r.places[idPlace(i)], "two agents have the id %s (case does not count), first on line %d; rename one",
-				a.ID, r.places[idPlace(j)].Line)
-			continue
-		}
-		first[id] = i
-	}
-	if !c.Orchestrator.SelfVote && len(c.Agents) == 2 {
-		r.fail(r.places["orchestrator.self_vote"],
-			"self_vote: false with two agents leaves each only the other to vote for; add an agent, or allow self-votes")
-	}
-}
-
-// checkEfforts refuses reasoning_effort and MassGen's way to write it side by side:
-// the one that stands last would count.
-func (r *reader) checkEfforts() {
-	for path, key := range r.places {
-		backend, ok := strings.CutSuffix(path, ".reasoning.effort")
-		if plain := r.places[backend+".reasoning_effort"]; ok && plain != nil {
-			r.fail(key, "%s is another word for reasoning_effort, on line %d; keep one", path, plain.Line)
-		}
-	}
-}
-
 func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 	typ, ok := parseScalar(r, at, n, textParser())
 	if !ok {
@@ -255,7 +215,7 @@ func (r *reader) extraBody(at string, n *yaml.Node, b *Backend) {
 	b.Params.ExtraBody = expanded
 	for _, name := range []string{"messages", "model", "tools"} {
 		if _, replaced := expanded[name]; replaced {
-			r.warnings = append(r.warnings, r.issue(n, "%s replaces the %s of every call; agents need those that massgen sends", at, name))
+			r.warn(n, "%s replaces the %s of every call; agents need those that massgen sends", at, name)
 		}
 	}
 }

@@ -27,16 +27,17 @@ func namesModel(b Backend) bool { return b.Type != "" || b.Model != "" }
 
 // callBackends fills in the backends of calls that belong to no agent, where the file
 // does not name them.
-func (r *reader) callBackends(c *Config) {
+func (k *checker) callBackends() {
+	c := k.config
 	if len(c.Agents) == 0 {
 		return
 	}
 	first := c.Agents[0]
 	if c.Topic.Detect && !namesModel(c.Topic.Backend) {
-		r.checkCallsTools("topic.detect", first)
+		k.checkCallsTools("topic.detect", first)
 	}
 	if c.Memory.Extract && !namesModel(c.Memory.Backend) {
-		r.checkCallsTools("memory.extract", first)
+		k.checkCallsTools("memory.extract", first)
 	}
 	for _, b := range []*Backend{&c.Summary, &c.Topic.Backend, &c.Memory.Backend} {
 		if !namesModel(*b) {
@@ -48,8 +49,8 @@ func (r *reader) callBackends(c *Config) {
 
 // checkCallsTools refuses to have an agent's model asked for a tool call that it does
 // not make.
-func (r *reader) checkCallsTools(at string, a Agent) {
+func (k *checker) checkCallsTools(at string, a Agent) {
 	if a.Backend.ToolMode == "json" {
-		r.fail(r.places[at], "%s needs a model that calls tools, and tool_mode json says that %s's does not; give it a backend of its own", at, a.ID)
+		k.fail(k.places[at], "%s needs a model that calls tools, and tool_mode json says that %s's does not; give it a backend of its own", at, a.ID)
 	}
 }

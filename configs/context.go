@@ -16,28 +16,33 @@ func (r *reader) agentContext(at string, n *yaml.Node, _ *Agent) { r.contexts[at
 
 // agentContexts gives each agent the settings of all, changed by its own.
 func (r *reader) agentContexts(c *Config) {
-	r.checkContext("context", c.Context)
 	for i := range c.Agents {
 		a := &c.Agents[i]
 		a.Context = c.Context
 		at := join(r.agentPaths[i], "context")
 		if own, ok := r.contexts[at]; ok {
 			readSection(r, at, own, contextSection(), &a.Context)
-			if a.Context != c.Context {
-				r.checkContext(at, a.Context)
-			}
 		}
 	}
 }
 
-// checkContext looks at what several settings say together.
-func (r *reader) checkContext(at string, c policy.Settings) {
-	place := r.places[at]
+// checkContexts looks at what several settings say together.
+func (k *checker) checkContexts() {
+	k.checkContext("context", k.config.Context)
+	for i, a := range k.config.Agents {
+		if a.Context != k.config.Context {
+			k.checkContext(join(k.agentPaths[i], "context"), a.Context)
+		}
+	}
+}
+
+func (k *checker) checkContext(at string, c policy.Settings) {
+	place := k.places[at]
 	if place == nil {
 		return
 	}
 	if err := c.Validate(); err != nil {
-		r.fail(place, "%s: %s", at, err)
+		k.fail(place, "%s: %s", at, err)
 	}
 }
 

@@ -114,8 +114,8 @@ func (r *reader) contextPaths(at string, n *yaml.Node) []ContextPath {
 		case slices.ContainsFunc(list, p.same):
 			r.fail(item, "%s is a path that is there already; keep one", path)
 		case len(p.Protected) > 0 && !p.Write:
-			r.warnings = append(r.warnings, r.issue(r.places[path+".protected_paths"],
-				"%s.protected_paths has no effect without permission: write, since nothing there can be changed", path))
+			r.warn(r.places[path+".protected_paths"],
+				"%s.protected_paths has no effect without permission: write, since nothing there can be changed", path)
 		}
 		list = append(list, p)
 	}
@@ -124,56 +124,58 @@ func (r *reader) contextPaths(at string, n *yaml.Node) []ContextPath {
 
 // checkContextPaths looks at what agents' folders and the paths that they are shown say
 // together.
-func (r *reader) checkContextPaths(c *Config) {
+func (k *checker) checkContextPaths() {
+	c := k.config
 	const common = "orchestrator.context_paths"
 	var without []string
 	all := c.Orchestrator.ContextPaths
 	for i, a := range c.Agents {
-		own := r.agentPaths[i] + ".backend.context_paths"
+		own := k.agentPaths[i] + ".backend.context_paths"
 		if a.Tools.CWD == "" {
 			without = append(without, a.ID)
 		}
 		if a.Tools.CWD == "" && len(a.Tools.ContextPaths) > 0 {
-			r.fail(r.places[own], "%s needs a cwd beside it: the agent's own folder, in which it sees the paths", own)
+			k.fail(k.places[own], "%s needs a cwd beside it: the agent's own folder, in which it sees the paths", own)
 		}
 		for j, p := range a.Tools.ContextPaths {
 			if slices.ContainsFunc(c.Orchestrator.ContextPaths, p.same) {
 				at := fmt.Sprintf("%s[%d]", own, j)
-				r.warnings = append(r.warnings, r.issue(r.places[at+".path"], "%s is in %s too, and what is said there holds", at, common))
+				k.warn(k.places[at+".path"], "%s is in %s too, and what is said there holds", at, common)
 			}
 		}
 		all = union(all, a.Tools.ContextPaths)
 	}
 	for _, p := range all {
-		r.checkOverlap(c, p)
+		k.checkOverlap(p)
 	}
 	for i, a := range c.Agents {
 		if dir := c.Orchestrator.AgentTemporaryWorkspace; dir != "" && a.Tools.CWD != "" && isWithin(dir, a.Tools.CWD) {
-			r.fail(r.places["orchestrator.agent_temporary_workspace"],
+			k.fail(k.places["orchestrator.agent_temporary_workspace"],
 				"orchestrator.agent_temporary_workspace is in the cwd of %s (agent %d), who could change it; name a folder elsewhere", a.ID, i+1)
 		}
 	}
-	switch at := r.places[common]; {
+	switch at := k.places[common]; {
 	case len(c.Orchestrator.ContextPaths) == 0 || len(without) == 0:
 	case len(without) == len(c.Agents):
-		r.fail(at, "%s is shown to agents that have a cwd, and none has one; give a cwd to those that need the paths", common)
+		k.fail(at, "%s is shown to agents that have a cwd, and none has one; give a cwd to those that need the paths", common)
 	default:
-		r.warnings = append(r.warnings, r.issue(at, "%s is shown to agents that have a cwd, and not to %s", common, strings.Join(without, ", ")))
+		k.warn(at, "%s is shown to agents that have a cwd, and not to %s", common, strings.Join(without, ", "))
 	}
 }
 
 // checkOverlap refuses a path in an agent's own folder, and tells of one that has the
 // folder in it.
-func (r *reader) checkOverlap(c *Config, p ContextPath) {
+func (k *checker) checkOverlap(p ContextPath) {
+	c := k.config
 	for i, a := range c.Agents {
-		cwd, at := a.Tools.CWD, r.agentPaths[i]+".backend.cwd"
+		cwd, at := a.Tools.CWD, k.agentPaths[i]+".backend.cwd"
 		switch {
 		case p.Path == "" || cwd == "":
 		case isWithin(p.Path, cwd):
-			r.fail(r.places[at], "%s has the context path %s in it, where the agent may change everything; name a folder elsewhere", at, quoted(p.Path))
+			k.fail(k.places[at], "%s has the context path %s in it, where the agent may change everything; name a folder elsewhere", at, quoted(p.Path))
 		case isWithin(cwd, p.Path) && len(c.Agents) > 1:
-			r.warnings = append(r.warnings, r.issue(r.places[at],
-				"%s is in the context path %s, where other agents see its work before there is an answer; name a folder elsewhere", at, quoted(p.Path)))
+			k.warn(k.places[at],
+				"%s is in the context path %s, where other agents see its work before there is an answer; name a folder elsewhere", at, quoted(p.Path))
 		}
 	}
 }
@@ -198,8 +200,9 @@ type finalStep struct {
 
 // checkFinalStep has the winner present where nobody else would do what the config asks
 // for. An agent alone has no other step.
-func (r *reader) checkFinalStep(c *Config) {
-	planning := r.places["orchestrator.planning_mode"]
+func (k *checker) checkFinalStep() {
+	c := k.config
+	planning := k.places["orchestrator.planning_mode"]
 	var steps []finalStep
 	if c.Orchestrator.PlanningMode {
 		steps = append(steps, finalStep{
@@ -207,28 +210,29 @@ func (r *reader) checkFinalStep(c *Config) {
 			"what was planned would never be done; use winner_present",
 		})
 	}
-	if at := r.firstWritten(c); at != "" {
+	if at := k.firstWritten(); at != "" {
 		steps = append(steps, finalStep{
-			r.places[at+".permission"], at + " can be written to", "the winner writes there",
+			k.places[at+".permission"], at + " can be written to", "the winner writes there",
 			"nobody would ever write there; use winner_present, or permission: read",
 		})
 	}
-	place := r.places["orchestrator.final_answer_strategy"]
+	place := k.places["orchestrator.final_answer_strategy"]
 	switch o := &c.Orchestrator; {
 	case len(c.Agents) == 1 && o.PlanningMode:
-		r.warnings = append(r.warnings, r.issue(planning, "orchestrator.planning_mode has no effect with one agent: its text is the final answer"))
+		k.warn(planning, "orchestrator.planning_mode has no effect with one agent: its text is the final answer")
 	case len(c.Agents) == 1 || len(steps) == 0:
 	case place == nil:
 		o.FinalAnswerStrategy = kernel.WinnerPresent
-		r.warnings = append(r.warnings, r.issue(steps[0].place, "%s, so final_answer_strategy is winner_present: %s", steps[0].asked, steps[0].done))
+		k.warn(steps[0].place, "%s, so final_answer_strategy is winner_present: %s", steps[0].asked, steps[0].done)
 	case o.FinalAnswerStrategy == kernel.WinnerReuse:
-		r.fail(place, "orchestrator.final_answer_strategy is winner_reuse and %s: %s", strings.TrimPrefix(steps[0].asked, "orchestrator."), steps[0].lost)
+		k.fail(place, "orchestrator.final_answer_strategy is winner_reuse and %s: %s", strings.TrimPrefix(steps[0].asked, "orchestrator."), steps[0].lost)
 	}
 }
 
 // firstWritten is where the first context path stands that can be written to, empty if
 // there is none.
-func (r *reader) firstWritten(c *Config) string {
+func (k *checker) firstWritten() string {
+	c := k.config
 	written := func(p ContextPath) bool { return p.Write }
 	common := c.Orchestrator.ContextPaths
 	if i := slices.IndexFunc(common, written); i >= 0 {
@@ -237,7 +241,7 @@ func (r *reader) firstWritten(c *Config) string {
 	for i, a := range c.Agents {
 		own := func(p ContextPath) bool { return written(p) && !slices.ContainsFunc(common, p.same) }
 		if j := slices.IndexFunc(a.Tools.ContextPaths, own); j >= 0 {
-			return fmt.Sprintf("%s.backend.context_paths[%d]", r.agentPaths[i], j)
+			return fmt.Sprintf("%s.backend.context_paths[%d]", k.agentPaths[i], j)
 		}
 	}
 	return ""

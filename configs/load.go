@@ -109,54 +109,51 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if opts.Secrets != nil {
 		config.secrets = opts.Secrets
 	}
-	r := &reader{file: file, opts: opts, secrets: config.secrets, places: map[string]*yaml.Node{}, contexts: map[string]*yaml.Node{}}
-	if root := r.document(data); root != nil {
+	d := &document{file: file, places: map[string]*yaml.Node{}}
+	if root := d.root(data); root != nil {
+		r := &reader{document: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}
 		readSection(r, "", root, topSection(), config)
 		r.agentContexts(config)
-		r.checkPanel(root, config)
-		r.callBackends(config)
-		r.checkEfforts()
-		r.checkTools(config)
-		r.checkContextPaths(config)
-		r.checkFinalStep(config)
+		k := &checker{document: d, config: config, agentPaths: r.agentPaths}
+		k.check(root)
 	}
-	if len(r.issues) > 0 {
-		sortIssues(r.issues)
-		return nil, issuesError(r.issues)
+	if len(d.issues) > 0 {
+		sortIssues(d.issues)
+		return nil, issuesError(d.issues)
 	}
-	sortIssues(r.warnings)
-	config.Warnings = r.warnings
+	sortIssues(d.warnings)
+	config.Warnings = d.warnings
 	config.places = map[string]Issue{}
-	for path, n := range r.places {
-		config.places[path] = r.issue(n, "")
+	for path, n := range d.places {
+		config.places[path] = d.issue(n, "")
 	}
 	return config, nil
 }
 
-// document returns the root of the only document in data, or nil after an
+// root returns the root of the only document in data, or nil after an
 // issue.
-func (r *reader) document(data []byte) *yaml.Node {
+func (d *document) root(data []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		r.issues = append(r.issues, Issue{File: r.file, Message: "the file is empty; " + startHint})
+		d.issues = append(d.issues, Issue{File: d.file, Message: "the file is empty; " + startHint})
 		return nil
 	case err != nil:
-		r.issues = append(r.issues, r.syntaxIssue(data, err))
+		d.issues = append(d.issues, d.syntaxIssue(data, err))
 		return nil
 	}
 	var more yaml.Node
 	switch err := dec.Decode(&more); {
 	case err == nil:
-		r.fail(&more, "a second document begins here; keep one document in the file")
+		d.fail(&more, "a second document begins here; keep one document in the file")
 		return nil
 	case !errors.Is(err, io.EOF):
-		r.issues = append(r.issues, r.syntaxIssue(data, err))
+		d.issues = append(d.issues, d.syntaxIssue(data, err))
 		return nil
 	}
 	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-		r.issues = append(r.issues, Issue{File: r.file, Message: "the file holds no settings; " + startHint})
+		d.issues = append(d.issues, Issue{File: d.file, Message: "the file holds no settings; " + startHint})
 		return nil
 	}
 	return doc.Content[0]
@@ -165,7 +162,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 const startHint = "begin with agents: and a list, or see --list-examples"
 
 // syntaxIssue takes the line out of yaml's own words, "yaml: line 3: …".
-func (r *reader) syntaxIssue(data []byte, err error) Issue {
+func (d *document) syntaxIssue(data []byte, err error) Issue {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.HasSuffix(message, "found character that cannot start any token") {
 		message += "; indent with spaces, not tabs, and quote a text that begins with @ or `"
@@ -173,7 +170,7 @@ func (r *reader) syntaxIssue(data []byte, err error) Issue {
 	if strings.Contains(message, "did not find expected") {
 		message += ", on this line or below"
 	}
-	issue := Issue{File: r.file, Message: "not valid YAML: " + message}
+	issue := Issue{File: d.file, Message: "not valid YAML: " + message}
 	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message); m != nil {
 		line, convErr := strconv.Atoi(m[1])
 		if convErr == nil {

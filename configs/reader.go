@@ -8,29 +8,37 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reader walks the nodes of one file along the table of keys and collects what
-// is wrong with it.
+// reader walks the nodes of one file along the table of keys.
 type reader struct {
-	file     string
-	opts     Options
-	issues   []Issue
-	warnings []Issue
-	secrets  *Secrets
-	// places holds the node of each key that was read, by its path, for checks
-	// that look at several keys.
-	places map[string]*yaml.Node
+	*document
+	opts    Options
+	secrets *Secrets
 	// agentPaths are those of the agents in their order, and contexts holds what
 	// agents have as their context, by its path.
 	agentPaths []string
 	contexts   map[string]*yaml.Node
 }
 
-func (r *reader) fail(n *yaml.Node, format string, args ...any) {
-	r.issues = append(r.issues, r.issue(n, format, args...))
+// document is a file of YAML, with what is wrong in it.
+type document struct {
+	file     string
+	issues   []Issue
+	warnings []Issue
+	// places holds the node of each key that was read, by its path, for checks
+	// that look at several keys.
+	places map[string]*yaml.Node
 }
 
-func (r *reader) issue(n *yaml.Node, format string, args ...any) Issue {
-	return Issue{File: r.file, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
+func (d *document) fail(n *yaml.Node, format string, args ...any) {
+	d.issues = append(d.issues, d.issue(n, format, args...))
+}
+
+func (d *document) warn(n *yaml.Node, format string, args ...any) {
+	d.warnings = append(d.warnings, d.issue(n, format, args...))
+}
+
+func (d *document) issue(n *yaml.Node, format string, args ...any) Issue {
+	return Issue{File: d.file, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 }
 
 // readSection reads the mapping n, found at the path at, into t.
@@ -50,15 +58,15 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 	}
 }
 
-func (r *reader) ignored(n *yaml.Node, path, instead string) {
+func (d *document) ignored(n *yaml.Node, path, instead string) {
 	message := path + " is a key of MassGen that has no effect here"
 	if instead != "" {
 		message += "; use " + instead
 	}
-	r.warnings = append(r.warnings, r.issue(n, "%s", message))
+	d.warn(n, "%s", message)
 }
 
-func (r *reader) unknown(n *yaml.Node, at string, names []string) {
+func (d *document) unknown(n *yaml.Node, at string, names []string) {
 	where := ""
 	if at != "" {
 		where = " in " + at
@@ -69,7 +77,7 @@ func (r *reader) unknown(n *yaml.Node, at string, names []string) {
 	} else if home, ok := whereIs(n.Value); ok {
 		cure = "it belongs " + home
 	}
-	r.fail(n, "unknown key %q%s; %s", n.Value, where, cure)
+	d.fail(n, "unknown key %q%s; %s", n.Value, where, cure)
 }
 
 func (s section[T]) names() []string {
@@ -85,16 +93,16 @@ type entry struct{ key, value *yaml.Node }
 // entries returns the pairs of a mapping in their order, then what merge keys
 // (<<) add. Null is an empty mapping. Keys that are not text, and keys given
 // twice, are issues and left out.
-func (r *reader) entries(at string, n *yaml.Node) []entry {
+func (d *document) entries(at string, n *yaml.Node) []entry {
 	n = deref(n)
 	if isNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "%s is %s; it must be a mapping of keys to values", orRoot(at), kindName(n))
+		d.fail(n, "%s is %s; it must be a mapping of keys to values", orRoot(at), kindName(n))
 		return nil
 	}
-	own, merges := r.ownEntries(at, n)
+	own, merges := d.ownEntries(at, n)
 	taken := map[string]bool{}
 	for _, e := range own {
 		taken[e.key.Value] = true
@@ -111,11 +119,11 @@ func (r *reader) entries(at string, n *yaml.Node) []entry {
 			merges = append(slices.Clone(source.Content), merges...)
 			continue
 		case source.Kind != yaml.MappingNode:
-			r.fail(source, "<< in %s takes a mapping, or a list of them", orRoot(at))
+			d.fail(source, "<< in %s takes a mapping, or a list of them", orRoot(at))
 			continue
 		}
 		seen[source] = true
-		added, more := r.ownEntries(at, source)
+		added, more := d.ownEntries(at, source)
 		for _, e := range added {
 			if !taken[e.key.Value] {
 				taken[e.key.Value] = true
@@ -127,17 +135,17 @@ func (r *reader) entries(at string, n *yaml.Node) []entry {
 	return own
 }
 
-func (r *reader) ownEntries(at string, n *yaml.Node) (own []entry, merges []*yaml.Node) {
+func (d *document) ownEntries(at string, n *yaml.Node) (own []entry, merges []*yaml.Node) {
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := deref(n.Content[i]), n.Content[i+1]
 		switch {
 		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" && k.ShortTag() != "!!merge":
-			r.fail(k, "a key in %s is not text; put it in quotes", orRoot(at))
+			d.fail(k, "a key in %s is not text; put it in quotes", orRoot(at))
 		case k.ShortTag() == "!!merge":
 			merges = append(merges, v)
 		case first[k.Value] != nil:
-			r.fail(k, "%s is given twice, first on line %d; keep one", join(at, k.Value), first[k.Value].Line)
+			d.fail(k, "%s is given twice, first on line %d; keep one", join(at, k.Value), first[k.Value].Line)
 		default:
 			first[k.Value] = k
 			own = append(own, entry{k, v})
@@ -162,13 +170,13 @@ func orRoot(at string) string {
 
 // list returns the items of a list. Null is an empty one; wanted tells people what
 // else must be there.
-func (r *reader) list(at string, n *yaml.Node, wanted string) []*yaml.Node {
+func (d *document) list(at string, n *yaml.Node, wanted string) []*yaml.Node {
 	n = deref(n)
 	if isNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.fail(n, "%s is %s; it must be %s", at, kindName(n), wanted)
+		d.fail(n, "%s is %s; it must be %s", at, kindName(n), wanted)
 		return nil
 	}
 	return n.Content

@@ -223,24 +223,24 @@ const longestServer = 40
 var serverName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%d}$`, longestServer))
 
 // checkServer looks at what only the whole of a server shows.
-func (r *reader) checkServer(at string, n *yaml.Node, s MCPServer) {
+func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
 	switch {
 	case s.Name == "":
-		r.fail(n, "%s has no name; add one", at)
+		d.fail(n, "%s has no name; add one", at)
 	case !serverName.MatchString(s.Name):
-		r.fail(n, "%s is called %s; use letters, digits, '_' and '-' only, %d at most", at, quoted(s.Name), longestServer)
+		d.fail(n, "%s is called %s; use letters, digits, '_' and '-' only, %d at most", at, quoted(s.Name), longestServer)
 	case s.Command == "" && s.URL == "":
-		r.fail(n, "%s has neither a command nor a url; add one of them", at)
+		d.fail(n, "%s has neither a command nor a url; add one of them", at)
 	case s.Command != "" && s.URL != "":
-		r.fail(n, "%s has a command and a url; keep one of them", at)
+		d.fail(n, "%s has a command and a url; keep one of them", at)
 	case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0 || s.CWD != ""):
-		r.fail(n, "%s has a url, for which args, env and cwd mean nothing; leave them out", at)
+		d.fail(n, "%s has a url, for which args, env and cwd mean nothing; leave them out", at)
 	case s.Command != "" && len(s.Headers) > 0:
-		r.fail(n, "%s has a command, for which headers mean nothing; leave them out", at)
+		d.fail(n, "%s has a command, for which headers mean nothing; leave them out", at)
 	case s.Type == transportStdio && s.URL != "":
-		r.fail(n, "%s has the type %s, which takes a command, and a url; write %s", at, s.Type, transportHTTP)
+		d.fail(n, "%s has the type %s, which takes a command, and a url; write %s", at, s.Type, transportHTTP)
 	case s.Type == transportHTTP && s.Command != "":
-		r.fail(n, "%s has the type %s, which takes a url, and a command; write %s", at, s.Type, transportStdio)
+		d.fail(n, "%s has the type %s, which takes a url, and a command; write %s", at, s.Type, transportStdio)
 	}
 }
 
@@ -253,7 +253,7 @@ func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
 			return
 		}
 		s.Command, s.Args = words[0], append(words[1:], s.Args...)
-		r.hideInAddress(words...)
+		hideInAddress(r.secrets, words...)
 		return
 	}
 	command, ok := parseScalar(r, at, n, textParser())
@@ -266,16 +266,16 @@ func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
 
 func (r *reader) serverArgs(at string, n *yaml.Node, s *MCPServer) {
 	args := r.texts(at, n, textParser())
-	r.hideInAddress(args...)
+	hideInAddress(r.secrets, args...)
 	s.Args = append(s.Args, args...)
 }
 
 // hideInAddress has what is secret in addresses masked: servers of databases are given
 // one with a password in it.
-func (r *reader) hideInAddress(words ...string) {
+func hideInAddress(secrets *Secrets, words ...string) {
 	for _, word := range words {
 		if strings.Contains(word, "://") {
-			r.secrets.AddURL(word)
+			secrets.AddURL(word)
 		}
 	}
 }
@@ -303,38 +303,39 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 		if secrets.IsName(name) {
 			r.secrets.Add(v)
 		}
-		r.hideInAddress(v)
+		hideInAddress(r.secrets, v)
 		s.Env[name] = v
 	}
 }
 
 // checkTools looks at what several settings of an agent, or of several agents, say
 // together.
-func (r *reader) checkTools(c *Config) {
+func (k *checker) checkTools() {
+	c := k.config
 	for i, a := range c.Agents {
-		at := r.agentPaths[i] + ".backend."
+		at := k.agentPaths[i] + ".backend."
 		t := a.Tools
 		if t.RunCommands && t.CWD == "" {
-			r.fail(r.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line needs a cwd beside it: the folder that commands run in", at)
+			k.fail(k.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line needs a cwd beside it: the folder that commands run in", at)
 		}
 		if (t.Any() || len(c.Servers) > 0) && a.Backend.ToolMode == "json" {
-			r.fail(r.places[at+"tool_mode"], "%stool_mode json says that %s's model calls no tools, and it is given some (cwd, mcp_servers); leave one out", at, a.ID)
+			k.fail(k.places[at+"tool_mode"], "%stool_mode json says that %s's model calls no tools, and it is given some (cwd, mcp_servers); leave one out", at, a.ID)
 		}
 		if !t.RunCommands {
 			for _, key := range []string{"command_line_allowed_commands", "command_line_blocked_commands"} {
-				if n := r.places[at+key]; n != nil {
-					r.warnings = append(r.warnings, r.issue(n, "%s%s has no effect without enable_mcp_command_line: true", at, key))
+				if n := k.places[at+key]; n != nil {
+					k.warn(n, "%s%s has no effect without enable_mcp_command_line: true", at, key)
 				}
 			}
 		}
 		for _, own := range t.Servers {
 			if slices.ContainsFunc(c.Servers, func(s MCPServer) bool { return s.Name == own.Name }) {
-				r.fail(r.places[at+"mcp_servers."+own.Name], "%smcp_servers has a server %s, and so has mcp_servers at the top level; rename one", at, quoted(own.Name))
+				k.fail(k.places[at+"mcp_servers."+own.Name], "%smcp_servers has a server %s, and so has mcp_servers at the top level; rename one", at, quoted(own.Name))
 			}
 		}
 		for j, other := range c.Agents[:i] {
 			if sharesFolder(t.CWD, other.Tools.CWD) {
-				r.fail(r.places[at+"cwd"], "%scwd is in the same place as %s's (agent %d): their edits would mix; give each a folder of its own", at, other.ID, j+1)
+				k.fail(k.places[at+"cwd"], "%scwd is in the same place as %s's (agent %d): their edits would mix; give each a folder of its own", at, other.ID, j+1)
 			}
 		}
 	}
