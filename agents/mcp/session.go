@@ -39,6 +39,11 @@ type session struct {
 	lost     atomic.Bool // the server does not know it any more (HTTP)
 	calls    sync.Map    // of the progress token of a call: func(agents.Progress)
 	lastCall atomic.Int64
+	lifetime
+}
+
+// lifetime is how far a session has come to its end.
+type lifetime struct {
 	// life ends when the session is being closed, and with it the calls in it.
 	life    context.Context
 	end     context.CancelFunc
@@ -51,7 +56,7 @@ type session struct {
 func newSession(server Server, options Options, changed func()) *session {
 	s := &session{
 		server: server, options: options, changed: changed, sever: func() {},
-		over: make(chan struct{}), closed: make(chan struct{}),
+		lifetime: lifetime{over: make(chan struct{}), closed: make(chan struct{})},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -279,11 +284,11 @@ func (s *session) withLastWords(err error) error {
 	return err
 }
 
-func (s *session) finish() { s.ending.Do(func() { close(s.over) }) }
+func (l *lifetime) finish() { l.ending.Do(func() { close(l.over) }) }
 
-func (s *session) isOver() bool {
+func (l *lifetime) isOver() bool {
 	select {
-	case <-s.over:
+	case <-l.over:
 		return true
 	default:
 		return false
