@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // maxReason is how many characters of a vote's reason are kept.
@@ -192,18 +193,8 @@ func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Ca
 	if r.call.JSON && isPlaceholder(reason) {
 		reason = ""
 	}
-	call.Reason = shortened(contextbuild.Clean(strings.TrimSpace(reason)))
+	call.Reason = plain.Cut(contextbuild.Clean(strings.TrimSpace(reason)), maxReason)
 	return call
-}
-
-// shortened is a reason with an ellipsis where it was cut, at which a secret that was
-// cut in two is known.
-func shortened(reason string) string {
-	kept := []rune(reason)
-	if len(kept) <= maxReason {
-		return reason
-	}
-	return string(kept[:maxReason]) + "…"
 }
 
 // arguments are a call's, by name. They are looked up by their exact names:

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // parser makes a value of a scalar; wanted tells people what it takes.
@@ -158,13 +159,7 @@ func (s scalar) shown() string {
 }
 
 // quoted shortens a value of the file for a message.
-func quoted(s string) string {
-	const most = 40
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	return strconv.Quote(s)
-}
+func quoted(s string) string { return strconv.Quote(plain.Cut(s, 40)) }
 
 func textParser() parser[string] {
 	return parser[string]{"text in quotes", func(s scalar) (string, bool) {

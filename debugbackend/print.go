@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Print writes the calls for people to read: messages, tools, the schema that the
@@ -131,11 +132,11 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds())
 // String is "system 389, user 179, total 568"; what models and tools said is
 // named if there is any.
 func (c Chars) String() string {
-	line := fmt.Sprintf("system %s, user %s, ", grouped(c.System), grouped(c.User))
+	line := fmt.Sprintf("system %s, user %s, ", plain.Thousands(c.System), plain.Thousands(c.User))
 	if c.Other > 0 {
-		line += fmt.Sprintf("models and tools %s, ", grouped(c.Other))
+		line += fmt.Sprintf("models and tools %s, ", plain.Thousands(c.Other))
 	}
-	return line + "total " + grouped(c.Total)
+	return line + "total " + plain.Thousands(c.Total)
 }
 
 func heading(b *strings.Builder, text string) { fmt.Fprintf(b, "\n--- %s ---\n", text) }
@@ -232,7 +233,7 @@ func (c Call) responseLines() string {
 	}
 	if u := c.Response.Usage; u != nil {
 		fmt.Fprintf(&b, "usage: %s input tokens (%s cached), %s output tokens%s\n",
-			grouped(u.InputTokens), grouped(u.CachedInputTokens), grouped(u.OutputTokens), cost(u.CostUSD))
+			plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), cost(u.CostUSD))
 	} else {
 		b.WriteString("usage: unknown\n")
 	}
@@ -268,21 +269,12 @@ func visible(text string) string {
 	return b.String()
 }
 
-// grouped is the number with a comma for every thousand.
-func grouped(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
 // counted is a number with its noun: "1 agent", "2 agents".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%s %ss", grouped(n), noun)
+	return fmt.Sprintf("%s %ss", plain.Thousands(n), noun)
 }
 
 func cost(usd *float64) string {

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Table writes, for each agent, the two tables of seed 003 over the first call of
@@ -157,7 +158,7 @@ func sizeRows(calls []Call, labels rowLabels) [][]string {
 		if i > 0 {
 			growth = percent(c.Chars.Total, base.Chars.Total)
 		}
-		rows = append(rows, row(labels.of(c), append(cells, grouped(c.Chars.Total), growth)...))
+		rows = append(rows, row(labels.of(c), append(cells, plain.Thousands(c.Chars.Total), growth)...))
 	}
 	return rows
 }
@@ -169,9 +170,9 @@ func row(first []string, rest ...string) []string {
 // sized is a number of characters with its growth, if it has changed.
 func sized(n, base int) string {
 	if n == base || base == 0 {
-		return grouped(n)
+		return plain.Thousands(n)
 	}
-	return fmt.Sprintf("%s (%s)", grouped(n), percent(n, base))
+	return fmt.Sprintf("%s (%s)", plain.Thousands(n), percent(n, base))
 }
 
 // percent is the growth from base to n, rounded half up: "+48 %".
@@ -185,9 +186,9 @@ func percent(n, base int) string {
 		rounded-- // division cuts towards zero
 	}
 	if rounded < 0 {
-		return fmt.Sprintf("-%s %%", grouped(-rounded))
+		return fmt.Sprintf("-%s %%", plain.Thousands(-rounded))
 	}
-	return fmt.Sprintf("+%s %%", grouped(rounded))
+	return fmt.Sprintf("+%s %%", plain.Thousands(rounded))
 }
 
 func elementRows(calls []Call, labels rowLabels) [][]string {

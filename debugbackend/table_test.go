@@ -25,14 +25,6 @@ func TestPercentIsRoundedHalfUp(t *testing.T) {
 	}
 }
 
-func TestGrouped(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := grouped(n); got != want {
-			t.Errorf("%d: got %s", n, got)
-		}
-	}
-}
-
 func TestTablesStandInTheOrderOfTheIDs(t *testing.T) {
 	var calls []Call
 	for _, k := range []backends.Key{

@@ -4,18 +4,15 @@ import (
 	"html"
 	"regexp"
 	"strings"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 const maxMessage = 500
 
 // Shorten keeps the beginning of a text, on one line.
 func Shorten(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	runes := []rune(text)
-	if len(runes) <= maxMessage {
-		return text
-	}
-	return string(runes[:maxMessage]) + "…"
+	return plain.Cut(strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " "), maxMessage)
 }
 
 func looksLikeHTML(body []byte) bool {

@@ -108,7 +108,7 @@ func (d *dialogue) showUsage(string) error {
 }
 
 func usageRow(name string, u sessions.Usage) []string {
-	row := []string{name, thousands(u.Calls), thousands(u.InputTokens), thousands(u.CachedInputTokens), thousands(u.OutputTokens), cost(u)}
+	row := []string{name, plain.Thousands(u.Calls), plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), cost(u)}
 	if u.UnknownCalls > 0 {
 		row[1] += fmt.Sprintf(" (%d of unknown usage)", u.UnknownCalls)
 	}

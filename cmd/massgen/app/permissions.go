@@ -113,7 +113,7 @@ func middleCut(text string, most int) string {
 		return text
 	}
 	head, tail := strings.ToValidUTF8(text[:most/2], ""), strings.ToValidUTF8(text[len(text)-most/2:], "")
-	return fmt.Sprintf("%s [... %s of %s bytes are not shown ...] %s", head, thousands(len(text)-len(head)-len(tail)), thousands(len(text)), tail)
+	return fmt.Sprintf("%s [... %s of %s bytes are not shown ...] %s", head, plain.Thousands(len(text)-len(head)-len(tail)), plain.Thousands(len(text)), tail)
 }
 
 func because(why string) string {

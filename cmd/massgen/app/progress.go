@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -234,9 +233,9 @@ func contextWarning(agent string, w report.ContextWarning) string {
 	if w.Estimated {
 		about = "about "
 	}
-	size := about + thousands(w.EstimatedTokens)
+	size := about + plain.Thousands(w.EstimatedTokens)
 	if w.Window > 0 {
-		size += " of " + thousands(w.Window)
+		size += " of " + plain.Thousands(w.Window)
 	}
 	state := "nears the limit of its context"
 	if w.Warning == policy.AtLimit {
@@ -324,7 +323,7 @@ func duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()
 func usage(u turn.Usage) string {
 	parts := []string{plain.Count(u.Calls, "call")}
 	if u.UnknownCalls < u.Calls {
-		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", thousands(u.InputTokens), thousands(u.OutputTokens)))
+		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", plain.Thousands(u.InputTokens), plain.Thousands(u.OutputTokens)))
 	}
 	if u.UnknownCalls > 0 {
 		parts = append(parts, fmt.Sprintf("tokens of %s unknown", plain.Count(u.UnknownCalls, "call")))
@@ -342,12 +341,4 @@ func dollars(d float64) string {
 	}
 	decimals := 1 - int(math.Floor(math.Log10(d)))
 	return fmt.Sprintf("$%.*f", decimals, d)
-}
-
-func thousands(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // deliver prints a result, writes the file, and returns the exit status that the
@@ -148,10 +149,10 @@ func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls 
 		parts = append(parts, fmt.Sprintf("%s of %smax_usd %s", budget.Dollars(usd), whose, budget.Dollars(*most.MaxUSD)))
 	}
 	if most.MaxTokens != nil {
-		parts = append(parts, fmt.Sprintf("%s of %smax_tokens %s", thousands(tokens), whose, thousands(*most.MaxTokens)))
+		parts = append(parts, fmt.Sprintf("%s of %smax_tokens %s", plain.Thousands(tokens), whose, plain.Thousands(*most.MaxTokens)))
 	}
 	if most.MaxCalls != nil {
-		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", thousands(calls), whose, thousands(*most.MaxCalls)))
+		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", plain.Thousands(calls), whose, plain.Thousands(*most.MaxCalls)))
 	}
 	return parts
 }

@@ -328,7 +328,7 @@ func (c *sessionsCommand) compactSessions(ctx context.Context, store *store.Stor
 	if err != nil {
 		return err
 	}
-	return c.console.put(fmt.Sprintf("before  %s bytes\nafter   %s bytes\n", thousands(int(before)), thousands(int(after))))
+	return c.console.put(fmt.Sprintf("before  %s bytes\nafter   %s bytes\n", plain.Thousands(int(before)), plain.Thousands(int(after))))
 }
 
 // storeSize is that of the file and of the log beside it.

@@ -66,9 +66,9 @@ func shownOf(v coordinator.Preview) string {
 func contextTable(list []shownAgent) [][]string {
 	rows := [][]string{{"AGENT", "POLICY", "WINDOW", "TOKENS", "WARNING", "SHOWN OF THE HISTORY"}}
 	for _, a := range list {
-		window, tokens := "unknown", thousands(a.Tokens)
+		window, tokens := "unknown", plain.Thousands(a.Tokens)
 		if a.Window > 0 {
-			window = thousands(a.Window)
+			window = plain.Thousands(a.Window)
 		}
 		if a.Estimated {
 			tokens = "about " + tokens

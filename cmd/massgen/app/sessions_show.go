@@ -225,7 +225,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows,
 		[]string{"usage", usage(turn.Usage(s.Usage))},
 		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
-			plain.Count(s.Messages, "message"), thousands(s.CharCount), thousands(s.ContextSize), tokens.BytesPerToken)})
+			plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), plain.Thousands(s.ContextSize), tokens.BytesPerToken)})
 	if len(s.Agents) > 0 {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}
@@ -282,11 +282,11 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 		return c.console.putJSON(total)
 	}
 	return c.console.put(columns([][]string{
-		{"calls", thousands(total.Calls)},
-		{"input tokens", thousands(total.InputTokens)},
-		{"of them cached", thousands(total.CachedInputTokens)},
-		{"output tokens", thousands(total.OutputTokens)},
-		{"calls of unknown usage", thousands(total.UnknownCalls)},
+		{"calls", plain.Thousands(total.Calls)},
+		{"input tokens", plain.Thousands(total.InputTokens)},
+		{"of them cached", plain.Thousands(total.CachedInputTokens)},
+		{"output tokens", plain.Thousands(total.OutputTokens)},
+		{"calls of unknown usage", plain.Thousands(total.UnknownCalls)},
 		{"cost", cost(total)},
 	}))
 }
