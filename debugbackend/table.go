@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
@@ -120,15 +119,7 @@ func writeTables(w io.Writer, all []series, labels rowLabels) error {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		sizes, err := aligned(sizeRows(s.calls, labels))
-		if err != nil {
-			return err
-		}
-		elements, err := aligned(elementRows(s.calls, labels))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "%s\n\n%s\n%s", s.title(), sizes, elements)
+		fmt.Fprintf(&b, "%s\n\n%s\n%s", s.title(), plain.Columns(sizeRows(s.calls, labels)), plain.Columns(elementRows(s.calls, labels)))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print the tables of inputs: %w", err)
@@ -225,21 +216,4 @@ func yesNo(yes bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// aligned gives the rows as lines with aligned columns, without spaces at the
-// ends.
-func aligned(rows [][]string) (string, error) {
-	var padded, trimmed strings.Builder
-	tw := tabwriter.NewWriter(&padded, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(tw, strings.Join(r, "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return "", fmt.Errorf("align a table: %w", err)
-	}
-	for line := range strings.Lines(padded.String()) {
-		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return trimmed.String(), nil
 }

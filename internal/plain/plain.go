@@ -45,6 +45,29 @@ func Cut(text string, most int) string {
 	return text
 }
 
+// Columns writes rows whose columns, but the last, are as wide as their widest cell. A cell
+// is shown on one line.
+func Columns(rows [][]string) string {
+	var widths []int
+	for _, cells := range rows {
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range rows {
+		var line strings.Builder
+		for i, cell := range cells {
+			fmt.Fprintf(&line, "%-*s  ", widths[i], Line(cell))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
 // mostListed is how many names List shows.
 const mostListed = 8
 

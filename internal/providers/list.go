@@ -2,11 +2,9 @@ package providers
 
 import (
 	"context"
-	"io"
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
@@ -14,7 +12,7 @@ import (
 )
 
 // Table lists the providers, and says what of it can be used here. No key is shown.
-func (r *Resolver) Table(ctx context.Context) (string, error) {
+func (r *Resolver) Table(ctx context.Context) string {
 	asked := r.askLocal(ctx)
 	first, ok := r.chooseKeyed()
 	if !ok {
@@ -27,24 +25,7 @@ func (r *Resolver) Table(ctx context.Context) (string, error) {
 	for _, p := range providers() {
 		rows = append(rows, []string{p.name, p.title, p.usualModel(), r.here(p, asked)})
 	}
-	table, err := aligned(rows)
-	return table + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n", err
-}
-
-// aligned writes rows in columns.
-func aligned(rows [][]string) (string, error) {
-	var lines, out strings.Builder
-	for _, cells := range rows {
-		lines.WriteString(strings.Join(cells, "\t") + "\n")
-	}
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	if _, err := io.WriteString(w, lines.String()); err != nil {
-		return "", err
-	}
-	if err := w.Flush(); err != nil {
-		return "", err
-	}
-	return out.String(), nil
+	return plain.Columns(rows) + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n"
 }
 
 // here says whether a provider can be used from here.
@@ -116,7 +97,7 @@ func (r *Resolver) Details(ctx context.Context, name string) (string, error) {
 		rows = append(rows, []string{head, note})
 		head = ""
 	}
-	return aligned(rows)
+	return plain.Columns(rows), nil
 }
 
 // joinWords is "address, or VARIABLE" of what is there.

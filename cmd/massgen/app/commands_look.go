@@ -59,7 +59,7 @@ func (d *dialogue) kept() string {
 }
 
 // show writes rows as columns says.
-func (d *dialogue) show(rows [][]string) { d.s.console.write(columns(rows)) }
+func (d *dialogue) show(rows [][]string) { d.s.console.write(plain.Columns(rows)) }
 
 // showContext shows how each agent stands to what its model can read.
 func (d *dialogue) showContext(string) error {

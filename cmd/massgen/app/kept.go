@@ -93,7 +93,7 @@ func (c keptCommand) usage() string {
 	for _, v := range c.verbs {
 		rows = append(rows, []string{strings.TrimSpace(fmt.Sprintf("massgen %s %s %s", c.name, v.name, v.arguments)), v.about})
 	}
-	return strings.TrimRight(columns(rows), "\n")
+	return strings.TrimRight(plain.Columns(rows), "\n")
 }
 
 // verb returns what the first word names.
@@ -174,29 +174,6 @@ func sessionOf(ctx context.Context, store *store.Store, id string) (sessions.Ses
 		return kept, fmt.Errorf("%w: did you mean %s?", err, shellWord(near))
 	}
 	return kept, fmt.Errorf("%w: massgen sessions list shows them", err)
-}
-
-// columns writes rows whose columns, but the last, are as wide as their widest
-// cell. A cell is shown on one line.
-func columns(rows [][]string) string {
-	var widths []int
-	for _, cells := range rows {
-		for i, cell := range cells {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, cells := range rows {
-		var line strings.Builder
-		for i, cell := range cells {
-			fmt.Fprintf(&line, "%-*s  ", widths[i], plain.Line(cell))
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	return b.String()
 }
 
 // moment shows a time to the minute, where the reader is.

@@ -55,7 +55,7 @@ func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string
 	for _, f := range facts {
 		rows = append(rows, []string{strconv.FormatInt(f.ID, 10), moment(f.Created), f.Text})
 	}
-	return c.console.put(columns(rows))
+	return c.console.put(plain.Columns(rows))
 }
 
 func nothingRemembered(user string) string {

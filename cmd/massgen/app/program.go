@@ -216,7 +216,7 @@ func (p *program) listBackends(ctx context.Context, words []string) error {
 	var text string
 	switch len(words) {
 	case 0:
-		text, err = r.Table(ctx)
+		text = r.Table(ctx)
 	case 1:
 		text, err = r.Details(ctx, words[0])
 	default:

@@ -70,7 +70,7 @@ func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, 
 	case len(all) == 0:
 		return c.console.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", plain.Line(store.Path())))
 	}
-	return c.console.put(columns(sessionTable(all)))
+	return c.console.put(plain.Columns(sessionTable(all)))
 }
 
 // sessionTable has a row for each session.
@@ -108,7 +108,7 @@ func (c *sessionsCommand) searchSessions(ctx context.Context, store *store.Store
 		}
 		rows = append(rows, []string{h.Session, turn, h.Snippet})
 	}
-	text := columns(rows)
+	text := plain.Columns(rows)
 	if len(hits) > mostHits {
 		text += fmt.Sprintf("These are the first %d; more words find fewer.\n", mostHits)
 	}

@@ -174,9 +174,9 @@ func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, w
 		return c.console.putJSON(shown)
 	}
 	var b strings.Builder
-	b.WriteString(columns(shown.rows()))
+	b.WriteString(plain.Columns(shown.rows()))
 	if len(shown.Agents) > 0 {
-		b.WriteString("\n" + columns(contextTable(shown.Agents)))
+		b.WriteString("\n" + plain.Columns(contextTable(shown.Agents)))
 	}
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, plain.Line(shown.state(t)))
@@ -281,7 +281,7 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 	if c.display.json {
 		return c.console.putJSON(total)
 	}
-	return c.console.put(columns([][]string{
+	return c.console.put(plain.Columns([][]string{
 		{"calls", plain.Thousands(total.Calls)},
 		{"input tokens", plain.Thousands(total.InputTokens)},
 		{"of them cached", plain.Thousands(total.CachedInputTokens)},
