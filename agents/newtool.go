@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // NewTool makes a tool of a function. A is a struct, from which the schema of the
@@ -173,11 +173,9 @@ func mismatch(err error) error {
 
 // encodeResult is a result as JSON that a model reads: no character is escaped for HTML.
 func encodeResult(result any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(result); err != nil {
+	text, err := plain.JSON(result)
+	if err != nil {
 		return "", fmt.Errorf("encode the result: %w", err)
 	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return string(text), nil
 }

@@ -1,10 +1,11 @@
 package backends
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Role says who speaks in a message.
@@ -121,7 +122,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 		Parts []json.RawMessage `json:"parts"`
 	}{Role: m.Role, Parts: []json.RawMessage{}}
 	for i, p := range m.Parts {
-		body, err := marshalPlain(p)
+		body, err := plain.JSON(p)
 		if err != nil {
 			return nil, fmt.Errorf("part %d of a %s message: %w", i, m.Role, err)
 		}
@@ -131,19 +132,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 		}
 		out.Parts = append(out.Parts, json.RawMessage(head+string(body[1:])))
 	}
-	return marshalPlain(out)
-}
-
-// marshalPlain is json.Marshal that leaves <, > and & readable: prompts are
-// full of them, and dumps are read by people.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return plain.JSON(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an

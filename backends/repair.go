@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // NoResult is the content of the result that Repair gives to a call that never got
@@ -173,7 +175,7 @@ func validArguments(arguments string) string {
 	if strings.HasPrefix(trimmed, "{") && json.Valid([]byte(trimmed)) {
 		return arguments
 	}
-	wrapped, err := marshalPlain(map[string]string{"invalid_arguments": arguments})
+	wrapped, err := plain.JSON(map[string]string{"invalid_arguments": arguments})
 	if err != nil {
 		return "{}" // a map of strings always encodes
 	}

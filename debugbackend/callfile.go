@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // callFormat marks a file as a call and tells the version of its form.
@@ -61,9 +62,9 @@ func (b exactBytes) MarshalJSON() ([]byte, error) {
 	case b == nil:
 		return []byte("null"), nil
 	case utf8.Valid(b):
-		return marshal(string(b))
+		return plain.JSON(string(b))
 	}
-	return marshal(base64Bytes{b})
+	return plain.JSON(base64Bytes{b})
 }
 
 func (b *exactBytes) UnmarshalJSON(data []byte) error {
@@ -104,7 +105,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 			f.Error.RetryAfter = e.RetryAfter.String()
 		}
 	}
-	return marshal(f)
+	return plain.JSON(f)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Anything else is an error, also

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // CheckDir makes the folder if it is not there and proves that files can be
@@ -176,7 +177,7 @@ func writeCall(o Options, c Call) error {
 		return err
 	}
 	c = o.redacted(c)
-	data, err := marshal(c)
+	data, err := plain.JSON(c)
 	if err != nil {
 		return err
 	}

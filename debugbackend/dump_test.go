@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 	"pgregory.net/rapid"
 )
 
@@ -83,7 +84,7 @@ func TestDumpIsReadBackExactly(t *testing.T) {
 
 func TestExactBytesRoundTrip(t *testing.T) {
 	for in, want := range map[string]string{"": `""`, "a<\n": `"a<\n"`, "\xff": `{"base64":"/w=="}`} {
-		if got, err := marshal(exactBytes(in)); err != nil || string(got) != want {
+		if got, err := plain.JSON(exactBytes(in)); err != nil || string(got) != want {
 			t.Errorf("%q: got %s, %v, want %s", in, got, err, want)
 		}
 	}
@@ -93,7 +94,7 @@ func TestExactBytesRoundTrip(t *testing.T) {
 			rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) }),
 			rapid.Just[[]byte](nil),
 		).Draw(t, "bytes"))
-		data, err := marshal(in)
+		data, err := plain.JSON(in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +345,7 @@ func TestLoadDirWithoutInputs(t *testing.T) {
 }
 
 func TestEventsOfOtherTypesAreRefused(t *testing.T) {
-	if _, err := marshal(eventJSON{}); err == nil {
+	if _, err := plain.JSON(eventJSON{}); err == nil {
 		t.Error("no event was written")
 	}
 	var e eventJSON
@@ -356,17 +357,17 @@ func TestEventsOfOtherTypesAreRefused(t *testing.T) {
 }
 
 func FuzzLoadFile(f *testing.F) {
-	call, err := marshal(Call{Number: 1, Start: time.Unix(1, 0).UTC(), Events: []SeenEvent{{time.Unix(1, 0).UTC(), backends.TextDelta{Text: "x"}}}, Body: []byte{0xff}})
+	call, err := plain.JSON(Call{Number: 1, Start: time.Unix(1, 0).UTC(), Events: []SeenEvent{{time.Unix(1, 0).UTC(), backends.TextDelta{Text: "x"}}}, Body: []byte{0xff}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(call)
+	f.Add([]byte(call))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var c, again Call
 		if err := json.Unmarshal(data, &c); err != nil {
 			return
 		}
-		written, err := marshal(c)
+		written, err := plain.JSON(c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,11 @@
 package debugbackend
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // eventJSON gives an event a form in JSON: its fields and its type.
@@ -24,17 +24,17 @@ type eventFields struct {
 func (e eventJSON) MarshalJSON() ([]byte, error) {
 	switch ev := e.Event.(type) {
 	case backends.TextDelta:
-		return marshal(eventFields{Type: "text", Text: ev.Text})
+		return plain.JSON(eventFields{Type: "text", Text: ev.Text})
 	case backends.ReasoningDelta:
-		return marshal(eventFields{Type: "reasoning", Text: ev.Text})
+		return plain.JSON(eventFields{Type: "reasoning", Text: ev.Text})
 	case backends.ToolCall:
-		return marshal(eventFields{Type: "tool_call", ToolCall: &ev})
+		return plain.JSON(eventFields{Type: "tool_call", ToolCall: &ev})
 	case backends.Opaque:
-		return marshal(eventFields{Type: "opaque", Opaque: &ev})
+		return plain.JSON(eventFields{Type: "opaque", Opaque: &ev})
 	case backends.Usage:
-		return marshal(eventFields{Type: "usage", Usage: &ev})
+		return plain.JSON(eventFields{Type: "usage", Usage: &ev})
 	case backends.Finish:
-		return marshal(eventFields{Type: "finish", Reason: ev.Reason})
+		return plain.JSON(eventFields{Type: "finish", Reason: ev.Reason})
 	}
 	return nil, fmt.Errorf("event of unknown type %T", e.Event)
 }
@@ -61,15 +61,4 @@ func (e *eventJSON) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("event of unknown type %q", in.Type)
 	}
 	return nil
-}
-
-// marshal is json.Marshal that leaves <, > and & readable.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

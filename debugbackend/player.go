@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // split cuts text into n pieces of about the same length, fewer if it has not so
@@ -110,7 +111,7 @@ func (p *player) event(ev backends.Event) bool {
 		p.cancelled()
 		return false
 	}
-	line, err := marshal(eventJSON{ev})
+	line, err := plain.JSON(eventJSON{ev})
 	if err != nil {
 		p.fail(backends.KindBadRequest, err.Error())
 		return false

@@ -201,7 +201,7 @@ func indented(data []byte, prefix string) string {
 }
 
 func paramLines(p backends.Params) string {
-	compact, err := marshal(p)
+	compact, err := plain.JSON(p)
 	if err != nil {
 		return fmt.Sprintf("they cannot be shown: %v\n", err)
 	}

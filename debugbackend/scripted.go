@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 const provider = "scripted"
@@ -69,7 +70,7 @@ func (s *Scripted) Stream(ctx context.Context, req backends.Request) iter.Seq2[b
 func requestBody(req backends.Request) ([]byte, error) {
 	params := req.Params
 	params.Headers = nil
-	return marshal(struct {
+	return plain.JSON(struct {
 		Model    string             `json:"model"`
 		Messages []backends.Message `json:"messages"`
 		Tools    []backends.Tool    `json:"tools,omitempty"`
@@ -129,7 +130,7 @@ func (s *Scripted) pieces(r *reply, key backends.Key, f facts) ([]backends.Event
 func (s *Scripted) calls(r *reply, key backends.Key, f facts) ([]backends.ToolCall, error) {
 	var calls []backends.ToolCall
 	add := func(name string, arguments map[string]string) error {
-		text, err := marshal(arguments)
+		text, err := plain.JSON(arguments)
 		calls = append(calls, backends.ToolCall{Name: name, Arguments: string(text)})
 		return err
 	}

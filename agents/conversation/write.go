@@ -1,12 +1,12 @@
 package conversation
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // The types of content blocks.
@@ -74,7 +74,7 @@ func (m Messages) MarshalJSON() ([]byte, error) {
 		}
 		list[i] = out
 	}
-	return marshal(list)
+	return plain.JSON(list)
 }
 
 func writeMessage(m backends.Message) (messageJSON, error) {
@@ -141,16 +141,5 @@ func writeArguments(arguments string) (json.RawMessage, error) {
 	if strings.HasPrefix(strings.TrimSpace(arguments), "{") && json.Valid([]byte(arguments)) {
 		return json.RawMessage(arguments), nil
 	}
-	return marshal(arguments)
-}
-
-// marshal is json.Marshal that leaves <, > and & readable.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return plain.JSON(arguments)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // What is taken of a server's list. Every definition is paid for with every model
@@ -154,7 +155,7 @@ func objectSchema(schema any) (json.RawMessage, error) {
 	if object["type"] != "object" {
 		return nil, errors.New(`its schema is not of type "object"`)
 	}
-	data, err := plainJSON(object)
+	data, err := plain.JSON(object)
 	if err != nil {
 		return nil, fmt.Errorf("encode its schema: %w", err)
 	}

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // noResult is what a model reads of a call that succeeded and returned nothing.
@@ -28,7 +29,7 @@ func render(result *sdk.CallToolResult) (string, error) {
 		}
 	}
 	if result.StructuredContent != nil && !said {
-		data, err := plainJSON(result.StructuredContent)
+		data, err := plain.JSON(result.StructuredContent)
 		if err != nil {
 			return "", fmt.Errorf("encode its structured content: %w", err)
 		}
@@ -79,15 +80,4 @@ func binary(what, mimeType string, size int) string {
 func sameJSON(text string, value any) bool {
 	var said any
 	return json.Unmarshal([]byte(text), &said) == nil && reflect.DeepEqual(said, value)
-}
-
-// plainJSON is json.Marshal that leaves <, > and & as they are.
-func plainJSON(value any) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // argument is one argument of a call as patterns see it.
@@ -132,16 +134,15 @@ func newArgument(raw json.RawMessage) (argument, error) {
 		}
 		return argument{ways: []string{strings.Join(texts, " "), strings.Join(clean, " ")}, texts: texts, list: true}, nil
 	}
-	var compact, sorted bytes.Buffer
+	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
 		return argument{}, fmt.Errorf("are no JSON object: %w", err)
 	}
-	e := json.NewEncoder(&sorted)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
+	sorted, err := plain.JSON(value)
+	if err != nil {
 		return argument{}, fmt.Errorf("are no JSON object: %w", err)
 	}
-	return argument{ways: []string{compact.String(), strings.TrimSuffix(sorted.String(), "\n")}, texts: texts}, nil
+	return argument{ways: []string{compact.String(), string(sorted)}, texts: texts}, nil
 }
 
 func isNoText(value any) bool {

@@ -119,15 +119,15 @@ func TestUnattended(t *testing.T) {
 	}
 }
 
-// plain is a tool that does not say whether it changes the world; knowing is one that
+// silent is a tool that does not say whether it changes the world; knowing is one that
 // does if its arguments say so.
-type plain struct{}
+type silent struct{}
 
-func (p plain) Definition() backends.Tool { return backends.Tool{Name: "t"} }
+func (p silent) Definition() backends.Tool { return backends.Tool{Name: "t"} }
 
-func (plain) Call(context.Context, string) (string, error) { return "called", nil }
+func (silent) Call(context.Context, string) (string, error) { return "called", nil }
 
-type knowing struct{ plain }
+type knowing struct{ silent }
 
 func (knowing) ChangesWorld(arguments string) bool { return arguments == "change" }
 
@@ -136,7 +136,7 @@ func TestPlanning(t *testing.T) {
 	for _, c := range []struct {
 		arguments, plain, knowing string
 	}{{"change", note, note}, {"look", note, ""}} {
-		if out, planned := Planning(plain{}, c.arguments); out != c.plain || !planned {
+		if out, planned := Planning(silent{}, c.arguments); out != c.plain || !planned {
 			t.Errorf("a tool that does not know, %s: %s, planned=%t", c.arguments, out, planned)
 		}
 		if out, planned := Planning(knowing{}, c.arguments); out != c.knowing || planned != (out != "") {

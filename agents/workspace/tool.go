@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 //go:embed tools.json
@@ -138,11 +139,9 @@ func failed(err error) (string, error) {
 }
 
 func encode(result any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // models read it
-	if err := e.Encode(result); err != nil {
+	text, err := plain.JSON(result)
+	if err != nil {
 		return "", fmt.Errorf("encode the result: %w", err)
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return string(text), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // encode turns a request, which names its model, into the library's. Its errors
@@ -50,7 +51,7 @@ func encodeSchema(out *sdk.MessageNewParams, schema json.RawMessage) error {
 	if err := wire.CheckReplySchema(schema); err != nil {
 		return err
 	}
-	format, err := wire.Encode(map[string]any{"type": "json_schema", "schema": schema})
+	format, err := plain.JSON(map[string]any{"type": "json_schema", "schema": schema})
 	if err != nil {
 		return fmt.Errorf("encode the schema of the reply: %w", err)
 	}

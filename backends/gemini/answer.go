@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // answer puts the chunks of one stream together.
@@ -158,7 +159,7 @@ func (a *answer) addCall(p part) ([]backends.Event, error) {
 	if p.ThoughtSignature == "" {
 		return events, nil
 	}
-	signature, err := wire.Encode(part{ThoughtSignature: p.ThoughtSignature})
+	signature, err := plain.JSON(part{ThoughtSignature: p.ThoughtSignature})
 	if err != nil {
 		return nil, fmt.Errorf("keep a signature: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // encode turns a request into the body of streamGenerateContent. The same request
@@ -45,7 +46,7 @@ func encode(req backends.Request, provider, model string) ([]byte, error) {
 		fields["generationConfig"] = config
 	}
 	merge(fields, req.Params.ExtraBody)
-	body, err := wire.Encode(fields)
+	body, err := plain.JSON(fields)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}

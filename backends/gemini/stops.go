@@ -7,6 +7,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // stopped returns the error that a finish reason is, or nil. A reason that is not
@@ -36,7 +37,7 @@ func blocked(what, reason, message string) error {
 // gaveUp is the error of an answer that ended in none, with the HTTP status that
 // it would have had.
 func gaveUp(status int, reason, message string) error {
-	body, err := wire.Encode(map[string]any{"error": map[string]any{
+	body, err := plain.JSON(map[string]any{"error": map[string]any{
 		"code": status, "message": withMessage("the service ended the answer: "+reason, message),
 	}})
 	if err != nil {

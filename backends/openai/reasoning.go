@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // origin is who an answer is from: its opaque parts go back to nobody else.
@@ -141,7 +141,7 @@ func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
 	if len(kept) == 0 {
 		return backends.Opaque{}, false
 	}
-	data, err := wire.Encode(kept)
+	data, err := plain.JSON(kept)
 	if err != nil {
 		return backends.Opaque{}, false // what was decoded from JSON encodes again
 	}

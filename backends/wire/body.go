@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Merge puts fields into the JSON object that body is, and leaves <, > and &
@@ -21,7 +23,7 @@ func Merge(body []byte, fields map[string]any) ([]byte, error) {
 			delete(object, name)
 			continue
 		}
-		encoded, err := Encode(value)
+		encoded, err := plain.JSON(value)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", name, err)
 		}
@@ -36,7 +38,7 @@ func join(fields map[string]json.RawMessage) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
 	for i, name := range slices.Sorted(maps.Keys(fields)) {
-		key, err := Encode(name)
+		key, err := plain.JSON(name)
 		if err != nil {
 			return nil, fmt.Errorf("encode the name %q: %w", name, err)
 		}
@@ -49,17 +51,6 @@ func join(fields map[string]json.RawMessage) ([]byte, error) {
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil
-}
-
-// Encode is json.Marshal that leaves <, > and & readable.
-func Encode(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // unescapeHTML undoes what encoding/json does to <, > and & where a library uses it.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // TestReports reads error objects as services write them.
@@ -95,7 +96,7 @@ func TestQuota(t *testing.T) {
 		{429, "slow", "", false},
 		{400, spent, "", false},
 	} {
-		body, err := Encode(map[string]any{"error": map[string]string{"message": c.message}})
+		body, err := plain.JSON(map[string]any{"error": map[string]string{"message": c.message}})
 		if err != nil {
 			t.Fatal(err)
 		}

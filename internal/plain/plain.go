@@ -3,6 +3,8 @@
 package plain
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,6 +20,18 @@ func Line(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// JSON is json.Marshal that leaves <, > and & readable: prompts are full of them, and models
+// and people read them.
+func JSON(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // Count is a number with its noun, such as "1 agent" or "2 agents".

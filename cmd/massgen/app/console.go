@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -80,13 +79,11 @@ func (c console) put(text string) error {
 
 // putJSON prints a value as one line.
 func (c console) putJSON(v any) error {
-	var line strings.Builder
-	e := json.NewEncoder(&line)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	line, err := plain.JSON(v)
+	if err != nil {
 		return err
 	}
-	return c.put(line.String())
+	return c.put(string(line) + "\n")
 }
 
 // The colours of a terminal.

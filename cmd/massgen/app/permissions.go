@@ -76,13 +76,11 @@ func legible(arguments string) string {
 		if json.Unmarshal([]byte(quoted), &text) != nil {
 			return quoted
 		}
-		var b strings.Builder
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if e.Encode(text) != nil {
+		plainly, err := plain.JSON(text)
+		if err != nil {
 			return quoted
 		}
-		return strings.TrimSuffix(b.String(), "\n")
+		return string(plainly)
 	})
 }
 
