@@ -1,5 +1,5 @@
-// Package plain writes texts of models, servers and people for other people: on one line,
-// shortened, and without what plays tricks on a terminal.
+// Package plain writes texts of models, servers and people for people to read: on one line,
+// shortened, in columns, as JSON, and without what plays tricks on a terminal.
 package plain
 
 import (
