@@ -17,7 +17,9 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
@@ -27,6 +29,7 @@ import (
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/secrets"
 )
 
 // What a panel's turns are made of.
@@ -71,9 +74,17 @@ type Panel struct {
 	// own is the store that the panel has opened itself, nil if it was given one.
 	own *store.Store
 
+	// asking is held for reading while a turn begins, and for good by Close.
+	asking sync.RWMutex
+	closed bool
+
 	mu       sync.Mutex
 	warnings []string
+	turns    []*Turn // that may be running
 }
+
+// ErrClosed is returned by a panel that was closed.
+var ErrClosed = errors.New("the panel is closed")
 
 // Load makes a panel of a config: a path, or @examples/NAME. Sessions are kept where the
 // program massgen keeps them, unless an option names another place. A program whose config
@@ -104,10 +115,13 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 	return open(ctx, opts, func(s *panels.Settings) error {
 		s.Config = configs.Default()
 		for i, a := range list {
-			if a.ID == "" {
-				return fmt.Errorf("agent %d has no ID", i+1)
+			if err := configs.CheckID(a.ID); err != nil {
+				return fmt.Errorf("agent %d: its ID %w", i+1, err)
 			}
-			s.Secrets.Add(a.APIKey)
+			if strings.ContainsFunc(a.APIKey, unicode.IsControl) {
+				return fmt.Errorf("agent %s: its APIKey has a control character, such as the end of a line: leave that out", a.ID)
+			}
+			hide(s.Secrets, a)
 			s.Config.Agents = append(s.Config.Agents, configs.Agent{
 				ID: a.ID, SystemMessage: a.SystemMessage, Context: s.Config.Context,
 				Backend: configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params},
@@ -134,10 +148,15 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 		return nil, err
 	}
 	for _, option := range opts {
-		option(&s)
+		if option != nil {
+			option(&s)
+		}
 	}
 	s.World.HideKeys(s.Secrets)
 	if err := configure(&s); err != nil {
+		return nil, err
+	}
+	if err := check(s); err != nil {
 		return nil, err
 	}
 	if s.Store == nil {
@@ -155,6 +174,59 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 	return p, nil
 }
 
+// hide makes secrets of what an agent's calls are sent with.
+func hide(known *configs.Secrets, a Agent) {
+	known.Add(a.APIKey)
+	for name, value := range a.Params.Headers {
+		known.Add(secrets.InHeader(name, value)...)
+	}
+	hideIn(known, a.Params.ExtraBody, false)
+}
+
+// hideIn makes secrets of the texts that stand below the name of a secret.
+func hideIn(known *configs.Secrets, v any, isSecret bool) {
+	switch v := v.(type) {
+	case string:
+		if isSecret {
+			known.Add(v)
+		}
+	case []any:
+		for _, e := range v {
+			hideIn(known, e, isSecret)
+		}
+	case map[string]any:
+		for name, e := range v {
+			hideIn(known, e, isSecret || secrets.IsName(name))
+		}
+	}
+}
+
+// check says what is wrong with what options have given.
+func check(s panels.Settings) error {
+	if s.Record != nil && s.Record.Dir != "" {
+		if err := os.MkdirAll(s.Record.Dir, 0o700); err != nil {
+			return fmt.Errorf("WithRecorder: %w", err)
+		}
+	}
+	if s.Given == nil {
+		return nil
+	}
+	for i, a := range s.Config.Agents {
+		names := map[string]bool{}
+		for _, t := range s.Given(i) {
+			if t == nil {
+				return fmt.Errorf("agent %s: one of its tools is nil", a.ID)
+			}
+			name := t.Definition().Name
+			if names[name] {
+				return fmt.Errorf("agent %s: two of its tools are named %s: rename one", a.ID, name)
+			}
+			names[name] = true
+		}
+	}
+	return nil
+}
+
 // give gives agents tools beside those that they have.
 func give(s *panels.Settings, tools func(agent int) []agents.Tool) {
 	before := s.Given
@@ -170,12 +242,29 @@ func give(s *panels.Settings, tools func(agent int) []agents.Tool) {
 // session default. It returns when the turn is accepted. Cancelling ctx ends the turn as
 // Turn.Cancel does.
 func (p *Panel) Ask(ctx context.Context, session, question string) (*Turn, error) {
-	return p.opened.Start(ctx, session, question)
+	return p.begin(func() (*Turn, error) { return p.opened.Start(ctx, session, question) })
 }
 
 // Continue goes on with the turn that a lost process has left in a session.
 func (p *Panel) Continue(ctx context.Context, session string) (*Turn, error) {
-	return p.opened.Resume(ctx, session)
+	return p.begin(func() (*Turn, error) { return p.opened.Resume(ctx, session) })
+}
+
+// begin begins a turn, unless the panel is closed.
+func (p *Panel) begin(do func() (*Turn, error)) (*Turn, error) {
+	p.asking.RLock()
+	defer p.asking.RUnlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	t, err := do()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turns = append(slices.DeleteFunc(p.turns, func(t *Turn) bool { return t.Status() != coordinator.Running }), t)
+	return t, nil
 }
 
 // Warnings are what a user should know of the panel, such as keys of the config that have
@@ -193,9 +282,26 @@ func (p *Panel) Recorder() *Recorder { return p.opened.Record }
 // more of it than a Go program needs.
 func (p *Panel) Opened() *panels.Panel { return p.opened }
 
-// Close ends the agents' tools and connections, and closes the sessions, unless WithStore
-// gave them. Turns have ended before.
-func (p *Panel) Close() error { return errors.Join(p.opened.Close(), p.closeStore()) }
+// Close ends the turns that run as Turn.Cancel does, waits for them, ends the agents' tools and
+// connections, and closes the sessions, unless WithStore gave them. Its error has that of the
+// Recorder. Closing a panel again does nothing.
+func (p *Panel) Close() error {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	for _, t := range p.turns {
+		t.Cancel()
+	}
+	p.opened.Wait()
+	var recorded error
+	if r := p.Recorder(); r != nil {
+		recorded = r.Err()
+	}
+	return errors.Join(recorded, p.opened.Close(), p.closeStore())
+}
 
 func (p *Panel) closeStore() error {
 	if p.own == nil {

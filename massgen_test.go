@@ -2,6 +2,7 @@ package massgen_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,13 +125,87 @@ func TestNewKeepsSessionsInMemory(t *testing.T) {
 }
 
 func TestNewSaysWhatIsWrongWithAgents(t *testing.T) {
+	tool, err := agents.NewTool("look", "It looks.", func(context.Context, struct{}) (string, error) { return "", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for want, members := range map[string][]massgen.Agent{
-		"agent 2 has no ID":       {{ID: "ada", Provider: "demo"}, {Provider: "demo"}},
-		"type demos is not known": {{ID: "ada", Provider: "demos"}},
+		"agent 2: its ID is empty":                           {{ID: "ada", Provider: "demo"}, {Provider: "demo"}},
+		`agent 1: its ID is ".."; use letters`:               {{ID: "..", Provider: "demo"}},
+		"type demos is not known":                            {{ID: "ada", Provider: "demos"}},
+		"agent ada: its APIKey has a control character":      {{ID: "ada", Provider: "openai", APIKey: "sk-1\n"}},
+		"agent ada: one of its tools is nil":                 {{ID: "ada", Provider: "demo", Tools: []agents.Tool{nil}}},
+		"agent ada: two of its tools are named look: rename": {{ID: "ada", Provider: "demo", Tools: []agents.Tool{tool, tool}}},
 	} {
 		if _, err := massgen.New(t.Context(), members); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// TestOptionsOfNothing change nothing.
+func TestOptionsOfNothing(t *testing.T) {
+	p := made(t)(massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Provider: "demo"}},
+		nil, massgen.WithLogger(nil), massgen.WithStore(nil), massgen.WithRules(nil), massgen.WithTools()))
+	if r := ask(t, p, "", "one"); r.Status != "completed" {
+		t.Errorf("the turn is %s", r.Status)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Provider: "demo"}}, massgen.WithRecorder(massgen.RecorderOptions{Dir: filepath.Join(file, "x")}))
+	if err == nil || !strings.Contains(err.Error(), "WithRecorder: ") {
+		t.Errorf("a recorder without a folder: %v", err)
+	}
+}
+
+// TestCloseEndsTurns: one that runs and one that is paused, wherever sessions are kept. Nothing is
+// asked of a panel that is closed.
+func TestCloseEndsTurns(t *testing.T) {
+	for name, option := range map[string]massgen.Option{"in memory": nil, "in a folder": massgen.WithStateDir(t.TempDir())} {
+		t.Run(name, func(t *testing.T) {
+			model := backendtest.NewServer(t, func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Fault: backendtest.HangBefore} })
+			p, err := massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Model: "m", BaseURL: model.BaseURL}}, option)
+			if err != nil {
+				t.Fatal(err)
+			}
+			running, err := p.Ask(t.Context(), "one", "Why?")
+			if err != nil {
+				t.Fatal(err)
+			}
+			paused, err := p.Ask(t.Context(), "two", "Why?")
+			if err == nil {
+				err = paused.Pause(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(p.Close(), p.Close()); err != nil {
+				t.Error(err)
+			}
+			for _, turn := range []*massgen.Turn{running, paused} {
+				if r, err := turn.Wait(t.Context()); r.Status != "interrupted" || err != nil {
+					t.Errorf("a turn is %s, %v", r.Status, err)
+				}
+			}
+			if _, err := p.Ask(t.Context(), "one", "And now?"); !errors.Is(err, massgen.ErrClosed) {
+				t.Errorf("a question after Close: %v", err)
+			}
+		})
+	}
+}
+
+// TestSecretsOfAnAgentAreMasked, those in its headers and body too.
+func TestSecretsOfAnAgentAreMasked(t *testing.T) {
+	model, kept := echo(t), sessions.NewMemory()
+	p := made(t)(massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Model: "m", BaseURL: model.BaseURL, Params: backends.Params{
+		Headers: map[string]string{"Authorization": "Bearer canary-0123456789"}, ExtraBody: map[string]any{"api_key": "canary-9876543210"},
+	}}}, massgen.WithStore(kept)))
+	ask(t, p, "s", "What are canary-0123456789 and canary-9876543210?")
+	turns, err := kept.Turns(t.Context(), "s", 0)
+	if err != nil || len(turns) != 1 || strings.Contains(turns[0].Question+turns[0].Answer, "canary") {
+		t.Errorf("kept are %+v, %v", turns, err)
 	}
 }
 

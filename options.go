@@ -37,7 +37,13 @@ func WithApproval(f func(ctx context.Context, call Approval) (bool, error)) Opti
 }
 
 // WithLogger logs the steps of turns, and warnings; without it nothing is logged.
-func WithLogger(l *slog.Logger) Option { return func(s *panels.Settings) { s.Log = l } }
+func WithLogger(l *slog.Logger) Option {
+	return func(s *panels.Settings) {
+		if l != nil {
+			s.Log = l
+		}
+	}
+}
 
 // WithRecorder has Panel.Recorder keep every model call, without the keys that the panel
 // knows.
@@ -45,7 +51,11 @@ func WithRecorder(o RecorderOptions) Option { return func(s *panels.Settings) { 
 
 // WithRules has f change the rules of the config, or the default ones.
 func WithRules(f func(*Rules)) Option {
-	return func(s *panels.Settings) { s.Rules = append(s.Rules, f) }
+	return func(s *panels.Settings) {
+		if f != nil {
+			s.Rules = append(s.Rules, f)
+		}
+	}
 }
 
 // WithStateDir keeps sessions in a folder, which is made if it is not there.
@@ -53,7 +63,11 @@ func WithStateDir(dir string) Option { return func(s *panels.Settings) { s.State
 
 // WithStore keeps sessions in a store, which stays the caller's to close.
 func WithStore(kept Store) Option {
-	return func(s *panels.Settings) { s.Store = store.Of(kept, s.Secrets.Redact) }
+	return func(s *panels.Settings) {
+		if kept != nil {
+			s.Store = store.Of(kept, s.Secrets.Redact)
+		}
+	}
 }
 
 // WithTools gives all agents tools beside their own.

@@ -17,19 +17,30 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 		event machine.Event
 		err   error
 	}
+	if _, isModel := effect.(machine.ModelCall); isModel && ctx.Err() != nil {
+		return machine.ModelReply{Failure: &machine.Failure{Kind: string(backends.KindCancelled), Message: "it was not begun", Unsent: true}}, nil
+	}
 	done := make(chan result, 1)
 	h := newHeard(effect)
 	go func() {
+		returned := false
 		defer func() {
-			if r := recover(); r != nil {
-				if d.Panicked != nil {
-					d.Panicked(effect.EffectKey(), debug.Stack())
-				}
-				ev, err := d.broken(ctx, effect, h, machine.Failure{Kind: "panic", Message: fmt.Sprintf("its call panicked: %v", r)})
-				done <- result{ev, err}
+			r := recover()
+			if returned {
+				return
 			}
+			message := fmt.Sprintf("its call panicked: %v", r)
+			if r == nil { // runtime.Goexit, as by a test's Fatal
+				message = "its call ended its goroutine"
+			}
+			if d.Panicked != nil {
+				d.Panicked(effect.EffectKey(), debug.Stack())
+			}
+			ev, err := d.broken(ctx, effect, h, machine.Failure{Kind: "panic", Message: message})
+			done <- result{ev, err}
 		}()
 		ev, err := d.do(ctx, turn, effect, h)
+		returned = true
 		done <- result{ev, err}
 	}()
 	r, end := await(ctx, done)

@@ -58,10 +58,23 @@ func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
 	switch {
 	case id == "":
 		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
-	case strings.ContainsFunc(id, unfitForID) || strings.Trim(id, ".-") != id || utf8.RuneCountInString(id) > longestID:
-		r.fail(n, "%s is %s; use letters, digits, '_', '-' and '.', not '-' or '.' at either end, %d characters at most",
-			at, quoted(deref(n).Value), longestID)
+	default:
+		if err := CheckID(id); err != nil {
+			r.fail(n, "%s %v", at, err)
+		}
 	}
+}
+
+// CheckID says what is wrong with the id of an agent, in words that follow the name of what has
+// it.
+func CheckID(id string) error {
+	switch {
+	case id == "":
+		return errors.New("is empty; give it a name")
+	case strings.ContainsFunc(id, unfitForID) || strings.Trim(id, ".-") != id || utf8.RuneCountInString(id) > longestID:
+		return fmt.Errorf("is %s; use letters, digits, '_', '-' and '.', not '-' or '.' at either end, %d characters at most", quoted(id), longestID)
+	}
+	return nil
 }
 
 // unfitForID keeps ids fit for labels (ID.2), file names and messages.

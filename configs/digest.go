@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Digest tells configurations apart by what decides which calls a turn makes, and how they are
@@ -19,9 +20,15 @@ func (c *Config) Digest() (string, error) {
 		Servers               []MCPServer
 		Permissions           Permissions
 		DetectTopic, FindFact bool
+		PlanningMode          bool
+		Limits                [4]int
+		Novelty               Novelty
+		ToolTimeout           time.Duration
 	}{
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
 		Permissions: c.Permissions, DetectTopic: c.Topic.Detect, FindFact: c.Memory.Extract,
+		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Timeouts.Tool,
+		Limits: [4]int{c.Orchestrator.MaxTurns, c.Orchestrator.MaxAttempts, c.Orchestrator.MaxToolCalls, c.Orchestrator.MaxToolResultBytes},
 	}
 	for _, a := range c.Agents {
 		a.Backend = public(a.Backend)[0]

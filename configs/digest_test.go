@@ -10,6 +10,8 @@ import (
 // TestDigest is the same for what may differ from machine to machine, and for nothing else.
 func TestDigest(t *testing.T) {
 	const config = `
+orchestrator: {planning_mode: false, max_turns: 7, answer_novelty_requirement: strict}
+timeout_settings: {tool_timeout_seconds: 99}
 agents:
   - id: ada
     system_message: Think.
@@ -35,7 +37,8 @@ agents:
 			t.Errorf("with %q it is %s, not %s", same, got, want)
 		}
 	}
-	for _, other := range [][]string{{"Think.", "Guess."}, {"model: n", "model: m"}, {"0.5", "0.6"}, {", cwd: here", ""}, {"name: own", "name: its"}, {"id: bob", "id: bo"}, {":1/v1", ":2/v1"}} {
+	for _, other := range [][]string{{"Think.", "Guess."}, {"model: n", "model: m"}, {"0.5", "0.6"}, {", cwd: here", ""}, {"name: own", "name: its"}, {"id: bob", "id: bo"}, {":1/v1", ":2/v1"},
+		{"planning_mode: false", "planning_mode: true"}, {"max_turns: 7", "max_turns: 8"}, {"strict", "lenient"}, {"99", "98"}} {
 		if got := digest(other...); got == want {
 			t.Errorf("with %q it is the same", other)
 		}

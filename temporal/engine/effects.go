@@ -31,14 +31,15 @@ func (p *player) startEffect(w begunWork) {
 	key := w.Key()
 	told := p.work(w.Work)
 	workflow.Go(w.ctx, func(ctx workflow.Context) {
-		r := p.perform(ctx, told, key)
-		p.happened(happening{endsWork: true, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})
+		r, err := p.perform(ctx, told, key)
+		p.happened(happening{endsWork: true, fault: err, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})
 	})
 }
 
 // perform has an effect done until it comes to a result. One whose worker was lost, or had
-// no store to put the result in, is done again, sooner the first time than later.
-func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
+// no store to put the result in, is done again, sooner the first time than later. The error
+// says that the turn is not this workflow's any more.
+func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result, error) {
 	const longest = 30 * time.Second
 	for wait := time.Second; ; wait = min(2*wait, longest) {
 		queue := ""
@@ -49,12 +50,12 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 		if isTimeout(err) && ctx.Err() == nil {
 			r, err = p.rejoin(ctx, queue, w, err)
 		}
-		if err == nil {
-			return r
+		if err == nil || isOfKind(err, refusedKind) {
+			return r, err
 		}
 		isBegun := !isUnsent(err)
 		if ctx.Err() != nil {
-			return p.cancelled(w, isBegun)
+			return p.cancelled(w, isBegun), nil
 		}
 		if isEnded(err) {
 			p.loseHome(queue)
@@ -65,7 +66,7 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) result {
 			p.noteLost(w.Effect, key)
 		}
 		if workflow.Sleep(ctx, wait) != nil {
-			return p.cancelled(w, isBegun)
+			return p.cancelled(w, isBegun), nil
 		}
 	}
 }
@@ -149,10 +150,8 @@ func (p *player) noteLost(e effect, key machine.Key) {
 	if e.Model == nil {
 		return
 	}
-	p.happened(happening{
-		event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} },
-		heard: func(error) { p.attempts.giveUp(key, lostWord) },
-	})
+	p.attempts.giveUp(key, lostWord)
+	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 }
 
 // cancelled is the result of an effect that was cancelled and of which no worker tells.

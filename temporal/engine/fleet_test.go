@@ -146,6 +146,8 @@ const (
 	before
 	during
 	after
+	// broken is a worker that lives, and whose activity fails in the call.
+	broken
 )
 
 // counting counts the requests of each call.
@@ -295,7 +297,7 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 		}
 		f.mu.Lock()
 		isGone := f.isGone()
-		if l != none {
+		if l != none && l != broken {
 			close(f.gone)
 		}
 		f.mu.Unlock()
@@ -303,11 +305,14 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 			return result{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 		}
 	}
-	if l == during {
+	if l == during || l == broken {
 		w.Owner = forgotten
 	}
 	r, err := by.perform(ctx, w)
-	if err == nil && l != none {
+	switch {
+	case err == nil && l == broken:
+		err = errors.New("the disk is full")
+	case err == nil && l != none:
 		err = temporal.NewHeartbeatTimeoutError()
 	}
 	return r, err

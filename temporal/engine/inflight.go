@@ -29,6 +29,10 @@ type inFlight struct {
 	mu    sync.Mutex
 	calls map[string]*call
 	group sync.WaitGroup
+	ended bool // nothing is begun any more
+	// late ends some time after that: then nobody waits for the store any more either.
+	late       context.Context
+	cancelLate context.CancelFunc
 }
 
 // call is an effect that is under way. Its result may be read once it is done.
@@ -40,12 +44,15 @@ type call struct {
 }
 
 // join returns the call of a name that is under way. One that is not there is begun with run,
-// unless run is nil.
-func (f *inFlight) join(ctx context.Context, name string, run func(context.Context) (result, error)) *call {
+// unless run is nil. The error is errEnds after end.
+func (f *inFlight) join(ctx context.Context, name string, run func(context.Context) (result, error)) (*call, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if there := f.calls[name]; there != nil || run == nil {
-		return there
+		return there, nil
+	}
+	if f.ended {
+		return nil, errEnds
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	begun := &call{cancel: cancel, done: make(chan struct{})}
@@ -61,17 +68,33 @@ func (f *inFlight) join(ctx context.Context, name string, run func(context.Conte
 		f.mu.Unlock()
 		close(begun.done)
 	})
-	return begun
+	return begun, nil
 }
 
-// end cuts all calls, and waits for them.
-func (f *inFlight) end() {
+// over returns a context that ends some time after end, when nobody waits for the store any
+// more.
+func (f *inFlight) over() context.Context {
 	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.late == nil {
+		f.late, f.cancelLate = context.WithCancel(context.Background())
+	}
+	return f.late
+}
+
+// end cuts all calls, and waits for them. A store that is away then keeps nobody for long.
+func (f *inFlight) end() {
+	f.over()
+	f.mu.Lock()
+	f.ended = true
 	for _, c := range f.calls {
 		c.cancel(errEnds)
 	}
 	f.mu.Unlock()
+	timer := time.AfterFunc(giveBackTime, f.cancelLate)
+	defer timer.Stop()
 	f.group.Wait()
+	f.cancelLate()
 }
 
 // perform does one effect, or waits for it if it is under way here, or returns what it came
@@ -81,11 +104,11 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	store, key := patient{h.as(w.Owner)}, e.EffectKey().String()
-	if w.Lost {
+	store, key := patient{h.as(w.Owner), h.inFlight.over()}, e.EffectKey().String()
+	if w.Lost || w.Effect.Tool != nil && w.Try > 0 && !w.Joins { // a tool's call is never made again
 		r, isKept, err := keptResult(ctx, store, w, key)
 		if err == nil && !isKept {
-			r, err = lostTools(ctx, store, w)
+			r, err = interrupted(ctx, store, w)
 		}
 		return r, unsent(err)
 	}
@@ -99,7 +122,11 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 			return h.begin(ctx, store, w, e)
 		}
 	}
-	if under := h.inFlight.join(context.WithoutCancel(ctx), name, begin); under != nil {
+	under, err := h.inFlight.join(context.WithoutCancel(ctx), name, begin)
+	if err != nil {
+		return result{}, unsent(err)
+	}
+	if under != nil {
 		return h.wait(ctx, under)
 	}
 	r, isKept, err := keptResult(ctx, store, w, key)
@@ -119,7 +146,7 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 	case err != nil:
 		return result{}, unsent(fmt.Errorf("find out whether session %s is held: %w", w.Session, err))
 	case !isHeld:
-		return result{}, unsent(fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session))
+		return result{}, refusal(refusedKind, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session))
 	}
 	defer store.AtWork(w.Session)()
 	called := ctx
@@ -151,19 +178,17 @@ func keptResult(ctx context.Context, store patient, w work, key string) (r resul
 	return r, true, json.Unmarshal(data, &r)
 }
 
-// keepResult keeps what an effect came to, and returns what counts: the first result of it. A
-// turn that is not held any more needs none.
+// keepResult keeps what an effect came to, and returns what counts: the first result of it.
+// One that cannot be kept counts all the same: to do the effect again would cost more.
 func keepResult(ctx context.Context, store patient, w work, key string, r result) (result, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return r, err
 	}
 	stands, err := store.KeepResult(context.WithoutCancel(ctx), w.Session, w.Turn.Turn, key, data)
-	if errors.Is(err, sessions.ErrNotRunning) {
-		return r, nil
-	}
 	if err != nil {
-		return r, err
+		activity.GetLogger(ctx).Warn("a result was not kept", "call", key, "error", err)
+		return r, nil //nolint:nilerr // the server is told the result
 	}
 	r = result{}
 	return r, json.Unmarshal(stands, &r)
@@ -321,35 +346,50 @@ func unsent(err error) error {
 	return temporal.NewApplicationErrorWithCause(err.Error(), unsentKind, err)
 }
 
-// lostTools is the result of a call of tools whose worker is lost, with their files.
-func lostTools(ctx context.Context, store Store, w work) (result, error) {
+// interrupted is the result of a tool's call that was begun and came to nothing, or whose
+// worker is lost, with the tools and files of its agent.
+func interrupted(ctx context.Context, store Store, w work) (result, error) {
 	key := w.Effect.Tool.Key
-	text := fmt.Sprintf("the worker on which the tools and files of %s were is lost", w.Turn.Agents[key.Agent].ID)
-	if w.Try > 0 {
-		text += ", and what this call has done is not known"
+	text, advice := "this call was cut off, and what it has done is not known", "."
+	if w.Lost {
+		text, advice = fmt.Sprintf("the worker on which the tools and files of %s were is lost", w.Turn.Agents[key.Agent].ID), ". Go on without them."
+		if w.Try > 0 {
+			text += ", and what this call has done is not known"
+		}
 	}
 	if !w.Effect.Tool.IsSnapshot() { // else no model is told
-		text = "Error: " + text + ". Go on without them."
+		text = "Error: " + text + advice
 	}
 	ref, err := store.Put(ctx, []byte(text))
 	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
 }
 
-// patient is a store that is asked again while it does not work: what a call came to is paid
-// for, and nobody else has it.
-type patient struct{ Store }
+// patient is a store that is asked again while it is away, until over ends: what a call came to
+// is paid for, and nobody else has it.
+type patient struct {
+	Store
+	over context.Context
+}
 
 // Put implements agents.Blobs.
 func (s patient) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
-	return sessions.Again(ctx, storePatience, func() (kernel.Ref, error) { return s.Store.Put(ctx, data) })
+	return again(ctx, s.over, func(ctx context.Context) (kernel.Ref, error) { return s.Store.Put(ctx, data) })
 }
 
 // Get implements agents.Blobs.
 func (s patient) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
-	return sessions.Again(ctx, storePatience, func() ([]byte, error) { return s.Store.Get(ctx, ref) })
+	return again(ctx, s.over, func(ctx context.Context) ([]byte, error) { return s.Store.Get(ctx, ref) })
 }
 
 // KeepResult implements Store.
 func (s patient) KeepResult(ctx context.Context, session string, turn int, key string, result []byte) ([]byte, error) {
-	return sessions.Again(ctx, storePatience, func() ([]byte, error) { return s.Store.KeepResult(ctx, session, turn, key, result) })
+	return again(ctx, s.over, func(ctx context.Context) ([]byte, error) { return s.Store.KeepResult(ctx, session, turn, key, result) })
+}
+
+// again asks a store until it is not away, or one of the contexts ends.
+func again[T any](ctx, over context.Context, do func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(over, cancel)()
+	return sessions.Again(ctx, storePatience, func() (T, error) { return do(ctx) })
 }

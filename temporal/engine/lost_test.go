@@ -48,11 +48,12 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 		"in the second call":  {during, 1, []string{ran + "write", unknown}},
 		"after a call":        {after, 0, []string{ran + "write", lost("")}},
 		"after the last call": {after, 1, []string{ran + "write", ran + "read"}},
+		"a call is cut off":   {broken, 0, []string{"interrupted: Error: this call was cut off, and what it has done is not known.", ran + "read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFleet(t)
 			f.lose = func(_ string, w work) loss {
-				if callOf(w, c.at) {
+				if callOf(w, c.at) && w.Try == 0 {
 					return c.lose
 				}
 				return none
@@ -63,7 +64,7 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", f.done, diff)
 			}
 			want := "the worker on which the tools and files of a were is lost"
-			if c.lose == none {
+			if c.lose == none || c.lose == broken {
 				want = "/kept"
 			}
 			if !strings.Contains(o.kept, want) {

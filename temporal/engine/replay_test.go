@@ -1,10 +1,17 @@
 package engine
 
 import (
+	"encoding/json"
+	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -26,5 +33,77 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestSignalAtTheEndOfARun comes in the workflow task in which the turn would go on as a new
+// run: that run would not hear of it, so this one goes on.
+func TestSignalAtTheEndOfARun(t *testing.T) {
+	const file = "testdata/histories/new_runs_before.json"
+	for name, value := range map[string]string{
+		noteSignal: `{"turn":1,"note":"In French"}`, interruptSignal: `{"turn":1}`, pauseSignal: `{"turn":1,"pause":true}`, "": "",
+	} {
+		h, err := client.HistoryFromJSON(strings.NewReader(signalledLate(t, file, name, value)), client.HistoryJSONOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayer := worker.NewWorkflowReplayer()
+		replayer.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
+		err = replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), h)
+		if goesOn := err != nil; goesOn != (name != "") {
+			t.Errorf("signal %q: %v", name, err)
+		}
+	}
+}
+
+// signalledLate is a history with a signal before the start of its last workflow task, as JSON.
+func signalledLate(t *testing.T, file, name, value string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h struct {
+		Events []map[string]any `json:"events"`
+	}
+	if err := json.Unmarshal(data, &h); err != nil {
+		t.Fatal(err)
+	}
+	if name != "" {
+		at := len(h.Events) - 1
+		for h.Events[at]["eventType"] != "EVENT_TYPE_WORKFLOW_TASK_STARTED" {
+			at--
+		}
+		for _, ev := range h.Events[at:] {
+			shift(ev, at)
+		}
+		input := map[string]any{"payloads": []any{map[string]any{
+			"metadata": map[string]any{"encoding": []byte("json/plain")}, "data": []byte(value),
+		}}}
+		h.Events = slices.Insert(h.Events, at, map[string]any{
+			"eventId": fmt.Sprint(at + 1), "eventTime": h.Events[at]["eventTime"], "eventType": "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED",
+			"workflowExecutionSignaledEventAttributes": map[string]any{"signalName": name, "input": input},
+		})
+	}
+	data, err = json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// shift adds one to all numbers of events after so many, and to those of what is named by them.
+func shift(v any, after int) {
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	for key, value := range fields {
+		text, isText := value.(string)
+		n, err := strconv.Atoi(text)
+		if isText && err == nil && n > after && (strings.HasSuffix(strings.ToLower(key), "eventid") || key == "timerId" || key == "activityId") {
+			fields[key] = strconv.Itoa(n + 1)
+		}
+		shift(value, after)
 	}
 }

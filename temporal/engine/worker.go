@@ -190,7 +190,14 @@ func (h *activities) accept(ctx context.Context, store Store, in request, b sess
 	if err != nil {
 		return nil, err
 	}
-	return data, store.AppendAt(ctx, in.Session, b.Turn, 0, data)
+	if err := store.AppendAt(ctx, in.Session, b.Turn, 0, data); err != nil {
+		return nil, err
+	}
+	journal, err := store.Journal(ctx, in.Session, b.Turn) // another worker may have been sooner
+	if err != nil {
+		return nil, err
+	}
+	return journal[0], nil
 }
 
 // journal writes events that the workflow's history has.

@@ -48,10 +48,15 @@ type happening struct {
 	// heard, if there is one, gets the reply.
 	heard    func(error)
 	endsWork bool
+	// fault ends the turn in place of the event.
+	fault error
 }
 
 // Events implements driver.Post.
 func (h happening) Events(at kernel.Time) ([]turn.Event, error) {
+	if h.fault != nil {
+		return nil, h.fault
+	}
 	if ev := h.event(at); ev != nil {
 		return []turn.Event{ev}, nil
 	}
@@ -124,10 +129,21 @@ func (p *player) drive() error {
 		if err := p.driver.Take(posts...); err != nil {
 			return err
 		}
+		if _, ok := p.next(); !ok {
+			continue
+		}
+		p.yield() // what was signalled meanwhile is heard first, and would be lost
 		if next, ok := p.next(); ok {
 			return workflow.NewContinueAsNewError(p.root, workflowName, next)
 		}
 	}
+}
+
+// yield lets all other coroutines run that can: those that were there before are first.
+func (p *player) yield() {
+	passed, pass := workflow.NewFuture(p.root)
+	workflow.Go(p.root, func(workflow.Context) { pass.Set(nil, nil) })
+	_ = passed.Get(p.root, nil) // it has no error
 }
 
 func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx).UnixMilli()) }

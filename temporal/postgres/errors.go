@@ -63,7 +63,7 @@ func fault(store, doing string, err error) error {
 		return fmt.Errorf("%s: the store %s %w", doing, store, err)
 	case code == codeNoTable, code == codeNoColumn, strings.HasPrefix(code, classDamage):
 		return fmt.Errorf("%s: the store %s %w (%w)", doing, store, errDamaged, line{err})
-	case passes(err), errors.Is(err, errUnsure):
+	case passes(err), errors.Is(err, errUnsure), code == codeDiskFull, code == codeReadOnly: // a person may mend these
 		err = sessions.Away(err)
 	}
 	return fmt.Errorf("%s: the store %s%s (%w)", doing, store, cure(codeOf(err), err), line{err})
