@@ -162,7 +162,7 @@ func (e *engine) keeper(purpose machine.Purpose) func(context.Context, string, [
 	opts := e.panel.opts
 	switch {
 	case purpose == machine.Summarizing:
-		return e.panel.keepSummary
+		return e.keepSummary
 	case purpose == machine.TopicDetection && opts.Topic != nil:
 		return opts.Topic.Keep
 	case purpose == machine.FactExtraction && opts.Facts != nil:

@@ -56,9 +56,9 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 	return err
 }
 
-// summarizes says whether an agent may be shown a summary.
-func (p *Panel) summarizes() bool {
-	return slices.ContainsFunc(p.opts.Agents, func(a Agent) bool { return a.Context.Policy.Kind == policy.Summarize })
+// summarizes says whether one of the agents may be shown a summary.
+func summarizes(list []Agent) bool {
+	return slices.ContainsFunc(list, func(a Agent) bool { return a.Context.Policy.Kind == policy.Summarize })
 }
 
 // chosen is what an agent is shown of the history.

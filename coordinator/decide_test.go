@@ -19,7 +19,7 @@ import (
 // recordedEngine plays a journal again, event by event. A decision comes after its question was
 // answered, or after patience.
 type recordedEngine struct {
-	panel    *Panel
+	worker   *Worker
 	store    *sessions.Memory
 	journal  [][]byte
 	patience time.Duration
@@ -55,7 +55,7 @@ func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ Terms) 
 				return
 			}
 		}
-		_, play.err = e.panel.Conclude(ctx, session, begun.Turn)
+		_, play.err = e.worker.Conclude(ctx, session, begun.Turn)
 	}()
 	return play, nil
 }
@@ -96,7 +96,7 @@ func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &recordedEngine{panel: p.On(store), store: store, journal: journal, patience: patience, answered: make(chan struct{}, 10)}
+	e := &recordedEngine{worker: p.Worker(store), store: store, journal: journal, patience: patience, answered: make(chan struct{}, 10)}
 	opts := p.opts
 	opts.Engine, opts.Approve = e, nil
 	change(&opts)

@@ -134,7 +134,7 @@ func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 // watch sets an engine going that plays nothing and follows a play.
 func (p *Panel) watch(ctx context.Context, t *Turn, play Play) {
 	t.tools = make([][]agents.Tool, len(p.opts.Agents)) // they are where the turn is played
-	e := newEngine(ctx, p.On(watched{p.opts.Store}), t)
+	e := newEngine(ctx, p.on(watched{p.opts.Store}), t)
 	p.count(1)
 	go func() {
 		defer p.count(-1)

@@ -285,7 +285,7 @@ func TestOtherToolsThanTheJournals(t *testing.T) {
 			t.Fatal(err)
 		}
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
-		other := p.On(store)
+		other := p.on(store)
 		for i := range other.opts.Agents {
 			other.opts.Agents[i].Backend = recorder.Wrap(other.opts.Agents[i].Backend)
 		}

@@ -150,7 +150,7 @@ func TestNoteElsewhere(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				engine := &plain{t: t, waits: true}
 				p, store := panelOf(t, 2, notable, nil, func(o *Options) { o.Engine = engine })
-				engine.panel, engine.store = p.On(p.opts.Store), store
+				engine.worker, engine.store = p.Worker(p.opts.Store), store
 				if err := NoteElsewhere(t.Context(), engine, store, "s", "in French"); !errors.Is(err, sessions.ErrNoSession) {
 					t.Errorf("before the turn: %v", err)
 				}

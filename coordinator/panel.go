@@ -345,7 +345,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 // prepare fixes all that the turn is played by, its tools among it, and notes what the one
 // has cost that it gives up.
 func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (machine.Turn, error) {
-	if err := p.giveUp(ctx, t, begun.Interrupted); err != nil {
+	if err := giveUp(ctx, p.opts.Store, t, begun.Interrupted); err != nil {
 		return machine.Turn{}, err
 	}
 	described, err := p.describe(ctx, t, begun.History)

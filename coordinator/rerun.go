@@ -49,12 +49,12 @@ func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.branch(ctx, from, to); err != nil {
+	if err := branch(ctx, store, from, to); err != nil {
 		return nil, err
 	}
 	begun, err := store.Begin(ctx, to, string(question))
 	if err != nil && from.Turn > 1 {
-		return nil, errors.Join(err, p.unbranch(ctx, to))
+		return nil, errors.Join(err, unbranch(ctx, store, to))
 	}
 	if err != nil { // there is none, or it is another's
 		return nil, err
@@ -63,7 +63,7 @@ func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error)
 	events[0] = accepted
 	t, err := p.goOnIn(ctx, to, begun.Turn, events)
 	if err != nil {
-		return nil, errors.Join(err, store.Leave(context.WithoutCancel(ctx), to, begun.Turn), p.unbranch(ctx, to))
+		return nil, errors.Join(err, store.Leave(context.WithoutCancel(ctx), to, begun.Turn), unbranch(ctx, store, to))
 	}
 	return t, nil
 }
@@ -82,8 +82,8 @@ func (p *Panel) goOnIn(ctx context.Context, session string, number int, events [
 }
 
 // unbranch removes a session in which nothing came of a turn.
-func (p *Panel) unbranch(ctx context.Context, id string) error {
-	err := p.opts.Store.Delete(context.WithoutCancel(ctx), id)
+func unbranch(ctx context.Context, store Store, id string) error {
+	err := store.Delete(context.WithoutCancel(ctx), id)
 	if errors.Is(err, sessions.ErrNoSession) { // nothing of it was written
 		return nil
 	}
@@ -92,12 +92,12 @@ func (p *Panel) unbranch(ctx context.Context, id string) error {
 
 // branch makes the new session with the turns before the point. Without any there is
 // nothing to copy.
-func (p *Panel) branch(ctx context.Context, from Point, to string) error {
+func branch(ctx context.Context, store Store, from Point, to string) error {
 	if from.Turn > 1 {
-		_, err := p.opts.Store.Branch(ctx, from.Session, from.Turn-1, to)
+		_, err := store.Branch(ctx, from.Session, from.Turn-1, to)
 		return err
 	}
-	_, err := p.opts.Store.Session(ctx, to)
+	_, err := store.Session(ctx, to)
 	switch {
 	case err == nil:
 		return sessions.Exists(to)

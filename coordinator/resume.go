@@ -160,13 +160,13 @@ func (p *Panel) Abandon(ctx context.Context, session string) (question string, e
 }
 
 // giveUp notes what the interrupted turn has cost that a turn follows, if there is one.
-func (p *Panel) giveUp(ctx context.Context, t *Turn, interrupted int) error {
+func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 	if interrupted == 0 {
 		return nil
 	}
-	journal, err := p.opts.Store.Journal(ctx, t.session, interrupted)
+	journal, err := store.Journal(ctx, t.session, interrupted)
 	if err == nil {
-		err = p.opts.Store.NoteCut(ctx, t.session, t.number, sessions.Usage(usageOfLost(journal)))
+		err = store.NoteCut(ctx, t.session, t.number, sessions.Usage(usageOfLost(journal)))
 	}
 	if err != nil {
 		return fmt.Errorf("give up turn %d: %w", interrupted, err)

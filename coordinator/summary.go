@@ -48,8 +48,8 @@ type KeptSummary struct {
 	Link kernel.Ref `json:"link"`
 }
 
-func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) error {
-	return p.opts.Store.SetMetadata(ctx, session, map[string]string{MetaSummary: string(kept)})
+func (e *engine) keepSummary(ctx context.Context, session string, kept []byte) error {
+	return e.panel.opts.Store.SetMetadata(ctx, session, map[string]string{MetaSummary: string(kept)})
 }
 
 // summary is the newest summary of the turns before this one, nil if there is none. That
@@ -57,7 +57,7 @@ func (p *Panel) keepSummary(ctx context.Context, session string, kept []byte) er
 // have been taken since: it tells of others. Nor is one that cannot be read, such as an
 // import may have: the next is made of the turns themselves.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
-	if !p.summarizes() || d.History == (kernel.Ref{}) {
+	if !summarizes(p.opts.Agents) || d.History == (kernel.Ref{}) {
 		return nil, nil
 	}
 	session, err := p.opts.Store.Session(ctx, d.Session)

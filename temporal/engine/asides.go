@@ -40,21 +40,21 @@ func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
 	ctx, stop := atWork(ctx)
 	defer stop()
 	store := h.as(t.Owner)
-	panel := h.panel.On(store)
+	worker := h.panel.Worker(store)
 	var c concluded
 	isDone, err := wasDone(ctx, store, t)
 	switch {
 	case err != nil:
 		return c, err
 	case !isDone:
-		if c.Following, err = panel.Conclude(ctx, t.Session, t.Number); err == nil {
+		if c.Following, err = worker.Conclude(ctx, t.Session, t.Number); err == nil {
 			activity.GetLogger(ctx).Info("a turn is over", "session", t.Session, "turn", t.Number)
 		}
 		return c, err
 	}
 	b, isHeld, err := store.Held(ctx, t.Session)
 	if err == nil && isHeld && b.Turn == t.Number { // calls follow
-		c.Following, err = panel.Following(ctx, t.Session, t.Number)
+		c.Following, err = worker.Following(ctx, t.Session, t.Number)
 	}
 	return c, err
 }
@@ -80,5 +80,5 @@ func (h *activities) finish(ctx context.Context, t held) error {
 	if err != nil || !isHeld || b.Turn != t.Number { // an earlier try has done it, and nobody heard of it
 		return err
 	}
-	return h.panel.On(store).Finish(ctx, t.Session, t.Number)
+	return h.panel.Worker(store).Finish(ctx, t.Session, t.Number)
 }

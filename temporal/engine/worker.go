@@ -181,7 +181,7 @@ func needsHome(agents []machine.Agent) bool {
 
 // accept writes the first event.
 func (h *activities) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
-	accepted, err := h.panel.On(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
+	accepted, err := h.panel.Worker(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
 	if err != nil {
 		return nil, err
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// plain is an Engine that does one thing after the other, with the parts of a panel. It
+// plain is an Engine that does one thing after the other, with a Worker. It
 // loses the first call of each agent, and does it again.
 type plain struct {
-	t     *testing.T
-	panel *Panel
-	store *sessions.Memory
+	t      *testing.T
+	worker *Worker
+	store  *sessions.Memory
 	// waits says that a turn goes on behind its first event when there is a note.
 	waits    bool
 	attached *plainPlay
@@ -69,7 +69,7 @@ func (e *plain) Begin(ctx context.Context, session, question string, terms Terms
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := e.panel.Prepare(ctx, session, question, begun, terms)
+	accepted, err := e.worker.Prepare(ctx, session, question, begun, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -100,18 +100,18 @@ func (e *plain) playAll(ctx context.Context, session string, play *plainPlay, ac
 	if err := e.play(ctx, &m, session, play, accepted); err != nil {
 		return err
 	}
-	following, err := e.panel.Conclude(ctx, session, number)
+	following, err := e.worker.Conclude(ctx, session, number)
 	if err != nil || len(following) == 0 {
 		return err
 	}
-	again, err := e.panel.Following(ctx, session, number)
+	again, err := e.worker.Following(ctx, session, number)
 	if diff := cmp.Diff(following, again); diff != "" || err != nil {
 		e.t.Errorf("what follows, asked again: %v\n%s", err, diff)
 	}
 	if err := e.play(ctx, &m, session, play, turn.Committed{At: accepted.At, Asides: following}); err != nil {
 		return err
 	}
-	return e.panel.Finish(ctx, session, number)
+	return e.worker.Finish(ctx, session, number)
 }
 
 func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play *plainPlay, first turn.Event) error {
@@ -143,7 +143,7 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play 
 			if key.Round == 1 {
 				events = append(events, turn.Lost{At: at, Key: key})
 			}
-			reply, err := e.panel.Perform(ctx, m.Turn(), run.Effect)
+			reply, err := e.worker.Perform(ctx, m.Turn(), run.Effect)
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func TestAnotherEnginePlaysTheTurn(t *testing.T) {
 	engine := &plain{t: t}
 	p, store := panelOf(t, 3, "rules:\n  - {when: {round: 1}, reply: {new_answer: \"{{.Agent}} on {{.Question}}\"}}\n  - {when: {}, reply: {vote: {agent: agent2, reason: \"it is short\"}}}\n",
 		nil, func(o *Options) { o.Engine = engine })
-	engine.panel, engine.store = p.On(p.opts.Store), store
+	engine.worker, engine.store = p.Worker(p.opts.Store), store
 	running := start(t, p, "energy")
 	r := wait(t, running)
 	if r.Status != kernel.Completed || r.Winner != "agent2" || r.Answer != "agent2 on energy" || r.Usage.Calls != 9 || r.RepeatedCalls != 3 || r.Usage.UnknownCalls != 3 {
@@ -179,7 +179,7 @@ func TestAnotherEnginePlaysTheTurn(t *testing.T) {
 	}
 	p.Wait()
 	if _, err := p.Rerun(t.Context(), Point{Session: "s", Turn: 1, Round: 1}, "other"); err == nil {
-		t.Error("it goes on from a round elsewhere")
+		t.Error("it goes on from a round in another process")
 	}
 	if _, err := p.Resume(t.Context(), "s"); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("resume: %v", err)

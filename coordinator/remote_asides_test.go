@@ -28,7 +28,7 @@ func TestAsidesOfATurnThatIsPlayedElsewhere(t *testing.T) {
 		p, store := panelOf(t, 3, asides, nil, func(o *Options) {
 			o.Topic, o.Facts = keeping(o.Agents[0].Backend, &there), keeping(o.Agents[0].Backend, &there)
 		})
-		engine.panel, engine.store = p.On(p.opts.Store), store
+		engine.worker, engine.store = p.Worker(p.opts.Store), store
 		opts := p.opts
 		opts.Engine, opts.Topic, opts.Facts = engine, keeping(opts.Agents[0].Backend, &told), keeping(opts.Agents[0].Backend, &told)
 		watching, err := New(opts)

@@ -1,0 +1,211 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Worker does for a runtime in another program, which plays the machine itself, what a turn
+// needs of its panel: what comes before its first event, one effect, and what follows its
+// last event. It is safe for concurrent use.
+type Worker struct{ panel *Panel }
+
+// Worker returns what plays turns of the panel on another store: its own one for another
+// owner.
+func (p *Panel) Worker(store Store) *Worker { return &Worker{p.on(store)} }
+
+// on returns the panel on another store. Turns of it are none of this panel's for Wait.
+func (p *Panel) on(store Store) *Panel {
+	opts := p.opts
+	opts.Store = store
+	return newPanel(opts)
+}
+
+// Config returns Options.Config.
+func (p *Panel) Config() string { return p.opts.Config }
+
+// Prepare returns the first event of a turn for which the store's session is held. It
+// stores what the event names. The rules are those of the terms, whose agents must be the
+// panel's, and of the budgets each part is the tighter one.
+func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms Terms) (turn.Accepted, error) {
+	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
+		return turn.Accepted{}, fmt.Errorf("the turn is asked of the agents %s, and played by %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
+	}
+	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
+	described, err := w.panel.prepare(ctx, t, begun)
+	if err != nil {
+		return turn.Accepted{}, err
+	}
+	limits, err := w.panel.allowance(ctx, terms.Budget.Tighter(w.panel.opts.Budget), session, begun.Turn)
+	if err != nil {
+		return turn.Accepted{}, err
+	}
+	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
+}
+
+// Perform runs an effect to its one result, as agents.Doer.Perform does, with this
+// panel's backends and tools. The error is that of a store that does not work, or of tools
+// that cannot be listed.
+func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect machine.Effect) (machine.Event, error) {
+	t := newTurn(described.Session, described.Turn, "")
+	var err error
+	if t.tools, err = w.panel.tools(ctx); err != nil {
+		return nil, err
+	}
+	e := newEngine(ctx, w.panel, t)
+	key := effect.EffectKey()
+	if err := w.lendReader(ctx, e, described, key.Purpose); err != nil {
+		return nil, err
+	}
+	ctx, end := w.performing(ctx, key)
+	defer end()
+	return e.doer.Perform(ctx, described, effect)
+}
+
+// Conclude keeps what a turn has come to whose journal is complete. If calls follow its
+// answer it returns them, and goes on holding the session, for Finish; else it lets go of
+// it. Until it has come to its end it can be done again.
+func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []machine.Aside, err error) {
+	following, err = w.conclude(ctx, session, number)
+	if err != nil {
+		return nil, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
+	}
+	return following, nil
+}
+
+func (w *Worker) conclude(ctx context.Context, session string, number int) ([]machine.Aside, error) {
+	e, events, err := w.replayed(ctx, session, number)
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range events {
+		e.keep(ev)
+	}
+	kept, unkept, err := e.outcome(nil)
+	if err = errors.Join(err, unkept); err != nil {
+		return nil, err
+	}
+	following := e.following(kept)
+	return following, e.commit(kept, len(following) > 0)
+}
+
+// replayed returns an engine that has come to the end of a turn by its journal, with the
+// events of that.
+func (w *Worker) replayed(ctx context.Context, session string, number int) (*engine, []turn.Event, error) {
+	events, err := readJournal(ctx, w.panel.opts.Store, session, number)
+	if err != nil {
+		return nil, nil, err
+	}
+	accepted, err := w.panel.accepted(events)
+	if err != nil {
+		return nil, nil, err
+	}
+	question, err := w.panel.opts.Store.Get(ctx, accepted.Turn.Question)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := newTurn(session, number, string(question))
+	t.tools = make([][]agents.Tool, len(w.panel.opts.Agents))
+	e := newEngine(ctx, w.panel, t)
+	e.limit(accepted.Budget)
+	for i, ev := range events {
+		if err := e.tellOf(ev); err != nil {
+			return nil, nil, fmt.Errorf("event %d of its journal: %w", i+1, err)
+		}
+	}
+	if !e.machine.Over() {
+		return nil, nil, errors.New("its journal ends before the turn does")
+	}
+	t.started, t.ended = time.UnixMilli(int64(accepted.At)), time.UnixMilli(int64(turn.When(events[len(events)-1])))
+	return e, events, nil
+}
+
+// Following returns again what Conclude has returned, for whoever does not know that it
+// came to its end, while the session is still held.
+func (w *Worker) Following(ctx context.Context, session string, number int) ([]machine.Aside, error) {
+	e, _, err := w.replayed(ctx, session, number)
+	if err != nil {
+		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
+	}
+	kept, _, err := e.outcome(nil)
+	if err != nil {
+		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
+	}
+	return e.following(kept), nil
+}
+
+// Finish keeps what the calls have come to that followed a turn's answer, and lets go of the
+// session. Their replies are in the journal. It can be done again while the session is held.
+func (w *Worker) Finish(ctx context.Context, session string, number int) error {
+	if err := w.finish(ctx, session, number); err != nil {
+		return fmt.Errorf("finish turn %d of session %s: %w", number, session, err)
+	}
+	return nil
+}
+
+func (w *Worker) finish(ctx context.Context, session string, number int) error {
+	e, events, err := w.replayed(ctx, session, number)
+	if err != nil {
+		return err
+	}
+	isCommitted := false
+	for _, ev := range events {
+		if _, ok := ev.(turn.Committed); ok {
+			isCommitted = true
+		}
+		if isCommitted { // what came before is kept, and may have been changed since
+			e.keep(ev)
+		}
+	}
+	if !isCommitted {
+		return errors.New("its journal does not say that calls follow it")
+	}
+	e.turn.result, err = e.result()
+	if err = errors.Join(err, e.noteSpent()); err != nil {
+		return err
+	}
+	ended := e.ended()
+	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
+	return w.panel.opts.Store.End(ctx, session, number, ended)
+}
+
+// lendReader gives an engine that performs one call what reads its reply. That of the facts
+// knows the answer which they follow.
+func (w *Worker) lendReader(ctx context.Context, e *engine, described machine.Turn, purpose machine.Purpose) error {
+	if purpose != machine.FactExtraction || w.panel.opts.Facts == nil {
+		return nil
+	}
+	answered, _, err := w.replayed(ctx, described.Session, described.Turn)
+	if err != nil {
+		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
+	}
+	answer, err := w.panel.opts.Store.Get(ctx, answered.machine.Result().Text)
+	if err != nil {
+		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
+	}
+	e.doer.Asides[machine.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
+	return nil
+}
+
+// performing is the context of an effect: a call that belongs to no agent holds up its turn
+// for asideLimit at most.
+func (w *Worker) performing(ctx context.Context, key machine.Key) (context.Context, context.CancelFunc) {
+	if w.panel.opts.PanelValue != nil {
+		ctx = agents.WithPanelValue(ctx, w.panel.opts.PanelValue)
+	}
+	if key.Agent == machine.NoAgent {
+		return context.WithTimeout(ctx, asideLimit)
+	}
+	return context.WithCancel(ctx)
+}
