@@ -163,7 +163,7 @@ func TestDecisionsAreResumed(t *testing.T) {
 		}
 		p, store := panelOf(t, 3, removing, nil, change)
 		want := wait(t, start(t, p, "energy"))
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ rules:
 		}
 		p, store := panelOf(t, 3, script, nil, change)
 		want := wait(t, start(t, p, "energy"))
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -332,7 +332,7 @@ func TestTighterBudgetHoldsForTurnGoneOnWith(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			texts := sessions.NewMemory()
 			wait(t, start(t, orderlyPanel(t, service(rand.New(rand.NewPCG(1, 3))), texts, func(o *Options) { o.Budget.Turn = before }), "energy"))
-			journal, err := texts.Journal(t.Context(), "s", 1)
+			journal, err := texts.Journal(t.Context(), "s", 1, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -361,7 +361,7 @@ func TestMoneyCannotBeLimitedAfterCallsOfUnknownCost(t *testing.T) {
 		texts := sessions.NewMemory()
 		s := service(rand.New(rand.NewPCG(1, 3)))
 		wait(t, start(t, orderlyPanel(t, s, texts, func(*Options) {}), "energy"))
-		journal, err := texts.Journal(t.Context(), "s", 1)
+		journal, err := texts.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

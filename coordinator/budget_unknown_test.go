@@ -22,7 +22,7 @@ func halfway(t *testing.T, limits budget.Limits) *sessions.Memory {
 	texts := sessions.NewMemory()
 	s := service(rand.New(rand.NewPCG(1, 3)))
 	wait(t, start(t, orderlyPanel(t, s, texts, func(o *Options) { o.Budget.Turn = limits }), "energy"))
-	journal, err := texts.Journal(t.Context(), "s", 1)
+	journal, err := texts.Journal(t.Context(), "s", 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

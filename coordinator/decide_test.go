@@ -92,7 +92,7 @@ func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) 
 		o.Approve = func(context.Context, Approval) (bool, error) { return true, nil }
 	})
 	want := wait(t, start(t, p, "energy"))
-	journal, err := store.Journal(t.Context(), "s", 1)
+	journal, err := store.Journal(t.Context(), "s", 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,8 @@ func (s watched) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
 }
 
 // Journal implements Store.
-func (s watched) Journal(ctx context.Context, session string, number int) ([][]byte, error) {
-	return sessions.Again(ctx, watchPatience, func() ([][]byte, error) { return s.Store.Journal(ctx, session, number) })
+func (s watched) Journal(ctx context.Context, session string, number, from int) ([][]byte, error) {
+	return sessions.Again(ctx, watchPatience, func() ([][]byte, error) { return s.Store.Journal(ctx, session, number, from) })
 }
 
 // Session implements Store.
@@ -226,20 +226,20 @@ func (e *engine) passOn(play Play) (err error) {
 
 // catchUp applies the events of the journal from a place on, and returns where it ends.
 func (e *engine) catchUp(from int) (int, error) {
-	events, err := readJournal(e.base, e.panel.opts.Store, e.turn.session, e.turn.number)
+	events, err := readJournalFrom(e.base, e.panel.opts.Store, e.turn.session, e.turn.number, from)
 	if err != nil {
 		return from, fmt.Errorf("turn %s: %w", e.turn.ID(), err)
 	}
-	for ; from < len(events); from++ {
-		if _, ok := events[from].(turn.Committed); ok { // its answer is out, and calls follow
+	for i, ev := range events {
+		if _, ok := ev.(turn.Committed); ok { // its answer is out, and calls follow
 			e.deliver(nil)
 		}
-		if err := e.tellOf(events[from]); err != nil {
-			return from, fmt.Errorf("turn %s: event %d of its journal: %w", e.turn.ID(), from+1, err)
+		if err := e.tellOf(ev); err != nil {
+			return from + i, fmt.Errorf("turn %s: event %d of its journal: %w", e.turn.ID(), from+i+1, err)
 		}
-		e.hear(events[from])
+		e.hear(ev)
 	}
-	return from, nil
+	return from + len(events), nil
 }
 
 // tellOf applies an event of a turn that is played elsewhere, and tells of what follows.

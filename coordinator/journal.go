@@ -10,15 +10,16 @@ import (
 
 // journalReader has the journals of turns.
 type journalReader interface {
-	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
-// decoded returns the events of a journal up to the first that cannot be read.
-func decoded(journal [][]byte) (events []turn.Event, err error) {
+// decoded returns the events of a journal from a place on, up to the first that cannot be
+// read.
+func decoded(journal [][]byte, from int) (events []turn.Event, err error) {
 	for i, data := range journal {
 		ev, err := turn.Decode(data)
 		if err != nil {
-			return events, fmt.Errorf("event %d of its journal: %w", i+1, err)
+			return events, fmt.Errorf("event %d of its journal: %w", from+i+1, err)
 		}
 		events = append(events, ev)
 	}
@@ -39,11 +40,16 @@ func encoded(events []turn.Event) ([][]byte, error) {
 
 // readJournal reads the events of a turn up to the first that cannot be read.
 func readJournal(ctx context.Context, r journalReader, session string, number int) ([]turn.Event, error) {
-	journal, err := r.Journal(ctx, session, number)
+	return readJournalFrom(ctx, r, session, number, 0)
+}
+
+// readJournalFrom is readJournal for the events from a place on.
+func readJournalFrom(ctx context.Context, r journalReader, session string, number, from int) ([]turn.Event, error) {
+	journal, err := r.Journal(ctx, session, number, from)
 	if err != nil {
 		return nil, err
 	}
-	return decoded(journal)
+	return decoded(journal, from)
 }
 
 // firstEvent returns the event with which a journal begins.

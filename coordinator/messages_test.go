@@ -145,7 +145,7 @@ func TestResumedTurnKeepsItsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 1, measures, nil, withGauge(debugbackend.NewRecorder(debugbackend.Options{}), agents.Context{}))
 		ask(t, p, weather[:1])
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil || len(journal) != 7 {
 			t.Fatalf("a journal of %d events, %v", len(journal), err)
 		}

@@ -243,7 +243,7 @@ func TestTurnWithNewToolsIsResumedFromEveryEvent(t *testing.T) {
 		change := func(o *Options) { o.Agents = o.Agents[:2]; g.options(o) }
 		p, texts := panelOf(t, 2, grows, nil, change)
 		want := wait(t, start(t, p, "energy"))
-		journal, err := texts.Journal(t.Context(), "s", 1)
+		journal, err := texts.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestOtherToolsThanTheJournals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, texts := panelOf(t, 2, grows, nil, newToolServer().options)
 		wait(t, start(t, p, "energy"))
-		journal, err := texts.Journal(t.Context(), "s", 1)
+		journal, err := texts.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

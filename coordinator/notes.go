@@ -83,12 +83,10 @@ func (e *engine) acknowledge(ref kernel.Ref) {
 	}
 }
 
-// countNotes counts the notes in a journal that are a text.
-func countNotes(events []turn.Event, text kernel.Ref) (n int) {
-	for _, ev := range events {
-		if noted, ok := ev.(turn.Noted); ok && noted.Note == text {
-			n++
-		}
-	}
-	return n
+// haveNote says that one of the events is a note with a text.
+func haveNote(events []turn.Event, text kernel.Ref) bool {
+	return slices.ContainsFunc(events, func(ev turn.Event) bool {
+		noted, ok := ev.(turn.Noted)
+		return ok && noted.Note == text
+	})
 }

@@ -72,11 +72,13 @@ func noteTo(ctx context.Context, play Play, store NotedStore, session, text stri
 	if err != nil {
 		return err
 	}
-	taken := func() (int, error) {
-		events, err := readJournal(ctx, store, session, play.Number())
-		return countNotes(events, ref), err
+	read := 0
+	isTaken := func() (bool, error) {
+		events, err := readJournalFrom(ctx, store, session, play.Number(), read)
+		read += len(events)
+		return haveNote(events, ref), err
 	}
-	before, err := taken()
+	_, err = isTaken()
 	if err == nil {
 		err = play.Note(ctx, masked)
 	}
@@ -89,10 +91,7 @@ func noteTo(ctx context.Context, play Play, store NotedStore, session, text stri
 		defer close(over)
 		over <- play.Wait(waiting)
 	}()
-	err = awaitNote(over, func() (bool, error) {
-		now, err := taken()
-		return now > before, err
-	})
+	err = awaitNote(over, isTaken)
 	stop()
 	for range over { // until who waits has left
 		continue

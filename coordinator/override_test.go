@@ -18,7 +18,7 @@ func journalOf(t *testing.T, limits budget.Budget) ([][]byte, *sessions.Memory) 
 	t.Helper()
 	texts := sessions.NewMemory()
 	wait(t, start(t, orderlyPanel(t, service(rand.New(rand.NewPCG(1, 3))), texts, func(o *Options) { o.Budget = limits }), "energy"))
-	journal, err := texts.Journal(t.Context(), "s", 1)
+	journal, err := texts.Journal(t.Context(), "s", 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

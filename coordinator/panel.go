@@ -24,11 +24,11 @@ import (
 // every agent in every round.
 const MaxQuestion = 1 << 20
 
-// Journal takes the events of a turn before they are applied, and has them for
-// whoever resumes it.
+// Journal takes the events of a turn before they are applied, and returns them from a place
+// on, which counts from 0.
 type Journal interface {
 	Append(ctx context.Context, session string, turn int, events ...[]byte) error
-	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
 // Turns are those of the conversations. Begin holds a session for a turn; End lets go

@@ -93,7 +93,7 @@ func TestPausedTurnIsResumedFromEveryEvent(t *testing.T) {
 		setPausedAfter(t, 500*time.Millisecond, turn.Pause)
 		setPausedAfter(t, time.Hour, turn.Resume)
 		want := wait(t, turn)
-		journal, err := texts.Journal(t.Context(), "s", 1)
+		journal, err := texts.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

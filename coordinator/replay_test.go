@@ -198,14 +198,14 @@ func addNotes(t *testing.T, turn *Turn, after ...time.Duration) {
 // journaled is a store that can be replayed from.
 type journaled interface {
 	agents.Blobs
-	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
 // replay feeds a turn's journal to a fresh machine and returns it with the input
 // of each model call that it commanded, by key.
 func replay(t *testing.T, store journaled, session string, number int) (*turn.Machine, map[string]string) {
 	t.Helper()
-	journal, err := store.Journal(t.Context(), session, number)
+	journal, err := store.Journal(t.Context(), session, number, 0)
 	if err != nil || len(journal) == 0 {
 		t.Fatalf("journal of %d events: %v", len(journal), err)
 	}
@@ -304,7 +304,7 @@ func TestEveryRunIsJournaledFromAcceptedToItsLastResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
 		wait(t, start(t, p, "energy"))
-		journal, err := store.Journal(context.Background(), "s", 1)
+		journal, err := store.Journal(context.Background(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

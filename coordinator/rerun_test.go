@@ -194,7 +194,7 @@ func TestJournalThatBreaksTheMachine(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
 		wait(t, start(t, p, "energy"))
 		wait(t, start(t, p, "and wind"))
-		journal, err := store.Journal(t.Context(), "s", 2)
+		journal, err := store.Journal(t.Context(), "s", 2, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestWhatLostTurnsHaveCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
 		wait(t, start(t, p, "energy"))
-		whole, err := store.Journal(t.Context(), "s", 1)
+		whole, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -164,7 +164,7 @@ func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 	if interrupted == 0 {
 		return nil
 	}
-	journal, err := store.Journal(ctx, t.session, interrupted)
+	journal, err := store.Journal(ctx, t.session, interrupted, 0)
 	if err == nil {
 		err = store.NoteCut(ctx, t.session, t.number, sessions.Usage(usageOfLost(journal)))
 	}
@@ -176,7 +176,7 @@ func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 
 // usageOfLost is usageOfCut for a journal as it is stored, however far it can be read.
 func usageOfLost(journal [][]byte) turn.Usage {
-	events, err := decoded(journal)
+	events, err := decoded(journal, 0)
 	return usageOfCut(events, err == nil && len(events) > 0)
 }
 

@@ -70,7 +70,7 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 			turn := start(t, p, "energy")
 			addNotes(t, turn, r.notes...)
 			result := wait(t, turn)
-			journal, err := store.Journal(t.Context(), "s", 1)
+			journal, err := store.Journal(t.Context(), "s", 1, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestResumeRefusesAnotherPanel(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
 		turn := start(t, p, "energy")
 		wait(t, turn)
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestReplayedEventsAreMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
 		wait(t, start(t, p, "energy"))
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

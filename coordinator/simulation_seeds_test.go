@@ -40,7 +40,7 @@ func (s *simulation) check(ctx context.Context, r report.Result) {
 	if err != nil {
 		s.fail("%v", err)
 	}
-	journal, err := s.store.Journal(ctx, "s", r.Turn)
+	journal, err := s.store.Journal(ctx, "s", r.Turn, 0)
 	if err != nil {
 		s.fail("%v", err)
 	}

@@ -75,7 +75,7 @@ func (f *faulty) Append(ctx context.Context, session string, number int, events 
 		if err := f.Memory.Append(ctx, session, number, events...); err != nil {
 			return err
 		}
-		list, err := decoded(events)
+		list, err := decoded(events, 0)
 		if err != nil {
 			return err
 		}

@@ -224,7 +224,7 @@ func TestSnapshotIsTakenAnewAfterAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := wait(t, start(t, p, "energy"))
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestWorkspaceThatIsGoneWhenTheTurnIsResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, func(o *Options) { o.Agents[0].Snapshot = placed })
 		wait(t, start(t, p, "energy"))
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

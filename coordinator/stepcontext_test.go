@@ -184,7 +184,7 @@ func TestResumedStepIsShortenedAsItWas(t *testing.T) {
 		p, store := panelOf(t, 1, measuresOn, nil, measuringOn(recorder, stepContextOf(policy.Full, 4000)))
 		want := wait(t, start(t, p, "how much?"))
 		whole := inputsOf(recorder, "agent1")
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -188,7 +188,7 @@ rules:
 		if diff := cmp.Diff(want, got.ToolCalls); diff != "" || err != nil || len(want) != 1 {
 			t.Errorf("%v, kept are (-want +got):\n%s", err, diff)
 		}
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,9 @@ type cutJournal struct {
 	journal [][]byte
 }
 
-func (c cutJournal) Journal(context.Context, string, int) ([][]byte, error) { return c.journal, nil }
+func (c cutJournal) Journal(_ context.Context, _ string, _, from int) ([][]byte, error) {
+	return c.journal[from:], nil
+}
 
 // meeting is a tool each of whose calls waits for another.
 type meeting struct{ came chan struct{} }

@@ -85,7 +85,7 @@ rules:
 				t.Errorf("%+v, want %s", r.ToolCalls, want)
 			}
 		}
-		journal, err := store.Journal(t.Context(), "s", 1)
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -344,16 +344,17 @@ func (m *Memory) sweep() {
 	m.texts.sweep(first)
 }
 
-// Journal returns the events of a turn in their order, and none of one that is
-// not there.
-func (m *Memory) Journal(ctx context.Context, id string, turn int) ([][]byte, error) {
+// Journal returns the events of a turn in their order, from a place on, which counts from 0.
+// A turn that is not there has none.
+func (m *Memory) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.sessions[id]; s != nil && 0 < turn && turn <= s.Turns {
-		return slices.Clone(s.turns[turn-1].events), nil
+		events := s.turns[turn-1].events
+		return slices.Clone(events[min(from, len(events)):]), nil
 	}
 	return nil, nil
 }

@@ -90,7 +90,7 @@ func (r *killRun) look() (found onFile) {
 			return
 		}
 		found.turn = &turns[len(turns)-1]
-		events, eventsErr := store.Journal(r.t.Context(), killSession, found.turn.Number)
+		events, eventsErr := store.Journal(r.t.Context(), killSession, found.turn.Number, 0)
 		kept, keptErr := coordinator.ReadRecord(r.t.Context(), store, killSession, found.turn.Number)
 		found.tools = kept.ToolCalls
 		if err := errors.Join(err, eventsErr, keptErr); err != nil {

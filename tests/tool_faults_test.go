@@ -250,7 +250,7 @@ func TestInterruptedToolGivesValidRequests(t *testing.T) {
 			first, server := resumed()
 			first.ask(t, "What is it?")
 			f.check(t, server.Calls())
-			journal, err := store.Journal(t.Context(), "s", 1)
+			journal, err := store.Journal(t.Context(), "s", 1, 0)
 			if err != nil || len(journal) != 5 {
 				t.Fatalf("a journal of %d events, %v", len(journal), err)
 			}

@@ -75,7 +75,7 @@ func TestOldStoreIsBroughtUpToDate(t *testing.T) {
 	b, err := s.Resume(ctx, "branch")
 	must(t, err)
 	must(t, writeTurn(ctx, s, "branch", b.Turn, "the end"))
-	journal, err := s.Journal(ctx, "branch", b.Turn)
+	journal, err := s.Journal(ctx, "branch", b.Turn, 0)
 	if err != nil || len(journal) != 3 || !bytes.Contains(journal[2], []byte("the end")) {
 		t.Errorf("the journal %q, %v", journal, err)
 	}

@@ -153,7 +153,7 @@ func stored(t *testing.T, s *sqlite.Store) map[turn]bool {
 			if one.Winner == "" {
 				continue
 			}
-			journal, err := s.Journal(t.Context(), n.ID, one.Number)
+			journal, err := s.Journal(t.Context(), n.ID, one.Number, 0)
 			if err != nil || len(journal) != 1 || !strings.Contains(string(journal[0]), `"`+one.Answer+`"`) {
 				t.Errorf("the journal of turn %d of session %s: %q, %v", one.Number, n.ID, journal, err)
 			}

@@ -46,7 +46,7 @@ func (d *DB) dump(ctx context.Context, id string) (dump *sessions.Dump, err erro
 		return nil, err
 	}
 	for _, t := range dump.Turns {
-		events, err := Collect(ctx, query, Scan[[]byte], selectEvents, id, t.Number)
+		events, err := Collect(ctx, query, Scan[[]byte], selectEvents, id, t.Number, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -33,6 +33,7 @@ const (
 	selectEvents = `
 	SELECT data FROM events
 	WHERE turn = (SELECT turns.id FROM turns JOIN sessions ON sessions.id = turns.session WHERE name = $1 AND number = $2)
+	AND place >= $3
 	ORDER BY place`
 )
 
@@ -156,7 +157,8 @@ func (s *Store) Interrupted(ctx context.Context, id string) (list []sessions.Tur
 	return list, err
 }
 
-// Journal returns the events of a turn in their order, and none of one that is not there.
-func (s *Store) Journal(ctx context.Context, id string, turn int) ([][]byte, error) {
-	return Rows(ctx, s.db, "read the journal of session "+id, Scan[[]byte], selectEvents, id, turn)
+// Journal returns the events of a turn in their order, from a place on, which counts from 0.
+// A turn that is not there has none.
+func (s *Store) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
+	return Rows(ctx, s.db, "read the journal of session "+id, Scan[[]byte], selectEvents, id, turn, from)
 }

@@ -47,9 +47,9 @@ func exportImport(w world) {
 	w.ok(err)
 	w.same("its turns", before, after)
 	for turn := range 5 {
-		before, err := w.Journal(ctx, "s", turn)
+		before, err := w.Journal(ctx, "s", turn, 0)
 		w.ok(err)
-		after, err := w.Journal(ctx, "copy", turn)
+		after, err := w.Journal(ctx, "copy", turn, 0)
 		w.ok(err)
 		w.same("a journal", before, after)
 	}

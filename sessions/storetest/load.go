@@ -16,7 +16,7 @@ func bigTexts(w world) {
 	w.ok(w.Append(w.Context(), "s", 1, []byte(big)))
 	w.ok(w.End(w.Context(), "s", 1, answered(big+"3")))
 	w.same("the history is right", true, w.history("s")[0] == big+" -> "+big+"3")
-	journal, err := w.Journal(w.Context(), "s", 1)
+	journal, err := w.Journal(w.Context(), "s", 1, 0)
 	w.ok(err)
 	w.same("the event is right", true, string(journal[1]) == big)
 	got, err := w.Get(w.Context(), sessions.RefOf([]byte(big+"2")))
@@ -52,7 +52,7 @@ func concurrent(w world) {
 		id := fmt.Sprint("session ", i)
 		w.same("its history", []string{"q1 -> a1", "q2 -> a2", "q3 -> a3", "q4 -> a4", "q5 -> a5"}, w.history(id))
 		for turn := 1; turn <= 5; turn++ {
-			journal, err := w.Journal(w.Context(), id, turn)
+			journal, err := w.Journal(w.Context(), id, turn, 0)
 			w.ok(err)
 			w.same("events", 4, len(journal))
 		}

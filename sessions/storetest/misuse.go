@@ -47,7 +47,7 @@ func cancelled(w world) {
 	w.is(err, context.Canceled)
 	_, err = w.Turns(ctx, "s", 0)
 	w.is(err, context.Canceled)
-	_, err = w.Journal(ctx, "s", 1)
+	_, err = w.Journal(ctx, "s", 1, 0)
 	w.is(err, context.Canceled)
 	_, err = w.List(ctx, sessions.Filter{})
 	w.is(err, context.Canceled)

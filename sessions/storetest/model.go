@@ -217,7 +217,7 @@ func (p *pair) look(t *rapid.T, s Store) state {
 		ok(err)
 		for j, turn := range turns {
 			turns[j].Started, turns[j].Ended = time.Time{}, time.Time{}
-			journal, err := s.Journal(p.ctx, n.ID, turn.Number)
+			journal, err := s.Journal(p.ctx, n.ID, turn.Number, 0)
 			ok(err)
 			key := fmt.Sprint(n.ID, "/", turn.Number)
 			for _, event := range journal {

@@ -40,7 +40,7 @@ type Turns interface {
 // Journals are what happened in turns.
 type Journals interface {
 	Append(ctx context.Context, id string, turn int, events ...[]byte) error
-	Journal(ctx context.Context, id string, turn int) ([][]byte, error)
+	Journal(ctx context.Context, id string, turn, from int) ([][]byte, error)
 }
 
 // Unfinished are turns that have no end.

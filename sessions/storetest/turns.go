@@ -68,7 +68,7 @@ func oneTurn(w world) {
 			w.Errorf("%s: %v", what, at)
 		}
 	}
-	journal, err := w.Journal(w.Context(), "s", 1)
+	journal, err := w.Journal(w.Context(), "s", 1, 0)
 	w.ok(err)
 	w.same("the journal", [][]byte{event}, journal)
 	w.same("the second turn", sessions.Begun{Turn: 2, History: want.Link}, w.begin("s", "And?"))
@@ -83,7 +83,7 @@ func committed(w world) {
 	w.is(err, sessions.ErrBusy)
 	w.says(w.Commit(w.Context(), "s", 1, answered("another")), "is not running")
 	w.event("s", 1, "two")
-	journal, err := w.Journal(w.Context(), "s", 1)
+	journal, err := w.Journal(w.Context(), "s", 1, 0)
 	w.ok(err)
 	w.same("events of a committed turn", 2, len(journal))
 
@@ -171,19 +171,27 @@ func journalOrder(w world) {
 		}
 	}
 	for _, id := range []string{"a", "b"} {
-		journal, err := w.Journal(w.Context(), id, 1)
+		journal, err := w.Journal(w.Context(), id, 1, 0)
 		w.ok(err)
 		for i, event := range journal {
 			w.same("an event", fmt.Sprintf("%s%d", id, i), string(event))
 		}
 		w.same("events", 50, len(journal))
 	}
+	for from, want := range map[int]int{1: 49, 49: 1, 50: 0, 51: 0} {
+		journal, err := w.Journal(w.Context(), "b", 1, from)
+		w.ok(err)
+		w.same(fmt.Sprintf("events from %d on", from), want, len(journal))
+		if want > 0 {
+			w.same("the first of them", fmt.Sprintf("b%d", from), string(journal[0]))
+		}
+	}
 	for _, turn := range []int{0, 2, -1} {
-		journal, err := w.Journal(w.Context(), "a", turn)
+		journal, err := w.Journal(w.Context(), "a", turn, 0)
 		w.ok(err)
 		w.same("events of a turn that is not there", 0, len(journal))
 	}
-	journal, err := w.Journal(w.Context(), "nobody", 1)
+	journal, err := w.Journal(w.Context(), "nobody", 1, 0)
 	w.ok(err)
 	w.same("events of a session that is not there", 0, len(journal))
 }

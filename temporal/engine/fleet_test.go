@@ -71,7 +71,7 @@ func (s *memory) AtWork(string) (rest func()) { return func() {} }
 func (s *memory) AppendAt(ctx context.Context, id string, number, place int, list ...[]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	events, err := s.Journal(ctx, id, number)
+	events, err := s.Journal(ctx, id, number, 0)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) { // which the first event makes
 		return err
 	}
@@ -344,7 +344,7 @@ func (f *fleet) play() (o outcome) {
 		f.t.Fatalf("there are %d turns", len(turns))
 	}
 	o = outcome{status: turns[0].Status, winner: turns[0].Winner, answer: turns[0].Answer, tools: map[string][]string{}}
-	events, err := f.store.Journal(ctx, "s", 1)
+	events, err := f.store.Journal(ctx, "s", 1, 0)
 	f.check(err)
 	for _, data := range events {
 		ev, err := turn.Decode(data)

@@ -133,7 +133,7 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 	}
 	switch {
 	case isHeld:
-		journal, journalErr := store.Journal(ctx, in.Session, b.Turn)
+		journal, journalErr := store.Journal(ctx, in.Session, b.Turn, 0)
 		if journalErr != nil {
 			return begun{}, journalErr
 		}
@@ -193,7 +193,7 @@ func (h *activities) accept(ctx context.Context, store Store, in request, b sess
 	if err := store.AppendAt(ctx, in.Session, b.Turn, 0, data); err != nil {
 		return nil, err
 	}
-	journal, err := store.Journal(ctx, in.Session, b.Turn) // another worker may have been sooner
+	journal, err := store.Journal(ctx, in.Session, b.Turn, 0) // another worker may have been sooner
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func TestLeaseThatIsOver(t *testing.T) {
 	}
 	ok(t, other.Append(ctx, "s", b.Turn, []byte("four")))
 	ok(t, other.End(ctx, "s", b.Turn, answered))
-	journal, err := other.Journal(ctx, "s", 1)
+	journal, err := other.Journal(ctx, "s", 1, 0)
 	ok(t, err)
 	if got := fmt.Sprintf("%s", journal); got != "[one two four]" {
 		t.Errorf("the journal: %s", got)
@@ -237,7 +237,7 @@ func TestOneAtATime(t *testing.T) {
 	ok(t, err)
 	won := 0
 	for i, turn := range turns {
-		journal, err := s.Journal(ctx, "s", turn.Number)
+		journal, err := s.Journal(ctx, "s", turn.Number, 0)
 		ok(t, err)
 		for place, event := range journal {
 			name, _, _ := strings.Cut(string(journal[0]), " ")
@@ -292,7 +292,7 @@ func TestOneOwnerInTwoPlaces(t *testing.T) {
 	for _, place := range []int{4, -1} {
 		says(t, two.AppendAt(ctx, "s", 1, place, []byte("fourth")), fmt.Sprintf("event %d of turn 1 of session s cannot be written: the journal has 3 events", place))
 	}
-	journal, err := local.Journal(ctx, "s", 1)
+	journal, err := local.Journal(ctx, "s", 1, 0)
 	ok(t, err)
 	if fmt.Sprintf("%s", journal) != fmt.Sprintf("[%s second third]", named) {
 		t.Errorf("the journal: %s", journal)

@@ -135,7 +135,7 @@ func TestResetKeepsNothing(t *testing.T) {
 	if err := (&dialogue{s: s}).command("/reset"); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := s.store.Journal(t.Context(), id, 1)
+	journal, err := s.store.Journal(t.Context(), id, 1, 0)
 	if len(journal) > 0 || err != nil {
 		t.Errorf("the journal of the old session has %d events, %v", len(journal), err)
 	}

@@ -141,7 +141,7 @@ func (c *replayCommand) replayTurns(ctx context.Context, r recording, id string)
 		if only > 0 && t.Number != only {
 			continue
 		}
-		journal, err := r.Journal(ctx, id, t.Number)
+		journal, err := r.Journal(ctx, id, t.Number, 0)
 		switch {
 		case err != nil:
 			return err

@@ -145,7 +145,7 @@ func TestNoJournalHoldsAKey(t *testing.T) {
 	if err := s.once(t.Context(), "question"); err != nil || strings.Count(told, key) != 3 {
 		t.Fatalf("%v, and the service was told %s", err, told)
 	}
-	events, err := s.store.Journal(t.Context(), s.id, 1)
+	events, err := s.store.Journal(t.Context(), s.id, 1, 0)
 	if err != nil || len(events) == 0 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}

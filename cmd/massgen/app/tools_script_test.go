@@ -197,7 +197,7 @@ func cmdJournaled(ts *testscript.TestScript, neg bool, args []string) {
 	if len(list) != 1 {
 		ts.Fatalf("%s has %d sessions", args[0], len(list))
 	}
-	events, err := store.Journal(ctx, list[0].ID, 1)
+	events, err := store.Journal(ctx, list[0].ID, 1, 0)
 	ts.Check(err)
 	if found := slices.ContainsFunc(events, pattern.Match); found == neg {
 		ts.Fatalf("%q in the journal is not %t:\n%s", args[1], !neg, bytes.Join(events, []byte("\n")))

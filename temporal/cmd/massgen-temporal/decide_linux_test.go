@@ -163,7 +163,7 @@ func TestClientsDecideAboutToolCalls(t *testing.T) {
 		client.kill()
 		store := w.store()
 		w.until("it is decided", func() bool {
-			events, err := store.Journal(t.Context(), "s", 1)
+			events, err := store.Journal(t.Context(), "s", 1, 0)
 			return err == nil && bytes.Contains(bytes.Join(events, nil), []byte(`"type":"decided"`))
 		})
 		w.checkWritten(w.start("client", w.arguments(config, "--automation", "--continue")...), "nobody is there to allow it")

@@ -101,7 +101,7 @@ func TestWorkerIsKilledAfterEachEvent(t *testing.T) {
 			config := w.config(panel.agents(w, s)...)
 			w.worker("worker", config)
 			want := w.result(w.ask(config, "energy?"))
-			events, err := w.store().Journal(t.Context(), "s", 1)
+			events, err := w.store().Journal(t.Context(), "s", 1, 0)
 			ok(t, err)
 			for at := range events {
 				if !*killEverywhere && at != panel.place(len(events)) {
@@ -144,7 +144,7 @@ func callName(agent string, isBlind bool, index int) string {
 // finished are the calls whose replies are in the journal.
 func (w *world) finished() map[string]bool {
 	w.t.Helper()
-	events, err := w.store().Journal(w.t.Context(), "s", 1)
+	events, err := w.store().Journal(w.t.Context(), "s", 1, 0)
 	ok(w.t, err)
 	done := map[string]bool{}
 	for _, data := range events {

@@ -94,12 +94,12 @@ func agreeable(c backendtest.Call) backendtest.Reply {
 
 // journals has the events of turns.
 type journals interface {
-	Journal(ctx context.Context, session string, turn int) ([][]byte, error)
+	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
 // replies counts the model calls that are in the journal of a turn of session s.
 func replies(t *testing.T, store journals, turn int) (n int) {
-	events, err := store.Journal(t.Context(), "s", turn)
+	events, err := store.Journal(t.Context(), "s", turn, 0)
 	if err != nil { // it has not begun
 		return 0
 	}
@@ -156,7 +156,7 @@ func (o *order) tools() int {
 // progress counts the model calls that are in the journal of a turn of session s, and the
 // tool calls that are under way by then.
 func progress(t *testing.T, store journals, number int) (replies, tools int) {
-	events, err := store.Journal(t.Context(), "s", number)
+	events, err := store.Journal(t.Context(), "s", number, 0)
 	if err != nil { // it has not begun
 		return 0, 0
 	}
