@@ -52,7 +52,7 @@ func (permission) Reply(error) {}
 
 // ask has a person decide about a tool call; the answer is posted exactly once.
 func (e *engine) ask(a machine.Ask) {
-	ctx, known := e.contextOf(a.Key.Agent), e.toolsVersion
+	ctx, known := e.steps.of(a.Key.Agent), e.toolsVersion
 	e.launch(func() driver.Post {
 		p := permission{engine: e, key: a.Key}
 		if p.allow, p.reason, p.err = e.approve(ctx, a); p.err == nil {
@@ -64,23 +64,23 @@ func (e *engine) ask(a machine.Ask) {
 
 // approve returns a person's word, and why not for the model. The error is that of a
 // store that does not work.
-func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason string, err error) {
-	if e.panel.opts.Approve == nil {
-		if e.panel.opts.Unattended {
+func (v *view) approve(ctx context.Context, a machine.Ask) (allow bool, reason string, err error) {
+	if v.panel.opts.Approve == nil {
+		if v.panel.opts.Unattended {
 			return true, "", nil
 		}
 		return false, UnattendedReason, nil
 	}
 	call := Approval{
-		Session: e.turn.session, Turn: e.turn.number, Agent: e.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
+		Session: v.turn.session, Turn: v.turn.number, Agent: v.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
 	}
 	effect := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
-	arguments, err := agents.Arguments(agents.LookupIn(e.base, e.panel.opts.Store), effect)
+	arguments, err := agents.Arguments(agents.LookupIn(v.base, v.panel.opts.Store), effect)
 	if err != nil {
 		return false, "", err
 	}
 	call.Arguments = arguments
-	allow, fault := e.word(ctx, call)
+	allow, fault := v.word(ctx, call)
 	select {
 	case <-ctx.Done(): // it was taken back
 		return false, "", nil
@@ -97,7 +97,7 @@ func (e *engine) approve(ctx context.Context, a machine.Ask) (allow bool, reason
 
 // word is a person's, or why there is none. Whoever asks and ignores that the question is
 // taken back is left behind, as an effect is.
-func (e *engine) word(ctx context.Context, call Approval) (allow bool, fault string) {
+func (v *view) word(ctx context.Context, call Approval) (allow bool, fault string) {
 	type answer struct {
 		allow bool
 		err   error
@@ -106,7 +106,7 @@ func (e *engine) word(ctx context.Context, call Approval) (allow bool, fault str
 	go func() {
 		var a answer
 		a.err = guarded("who approves", func() (err error) {
-			a.allow, err = e.panel.opts.Approve(ctx, call)
+			a.allow, err = v.panel.opts.Approve(ctx, call)
 			return err
 		})
 		said <- a

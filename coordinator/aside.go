@@ -113,56 +113,41 @@ func (p *Panel) reader(a *Aside, answer string) agents.Aside {
 }
 
 // asides are those who make the calls before round 1.
-func (e *engine) asides() map[machine.Purpose]agents.Aside {
-	opts := e.panel.opts
+func (p *Panel) asides(s *summaryReader) map[machine.Purpose]agents.Aside {
 	list := map[machine.Purpose]agents.Aside{}
-	if opts.Topic != nil {
-		list[machine.TopicDetection] = e.panel.reader(opts.Topic, "")
+	if p.opts.Topic != nil {
+		list[machine.TopicDetection] = p.reader(p.opts.Topic, "")
 	}
-	if opts.Summarizer != nil {
-		list[machine.Summarizing] = agents.Aside{Member: opts.Summarizer.member(), Read: e.readSummary}
+	if p.opts.Summarizer != nil {
+		list[machine.Summarizing] = agents.Aside{Member: p.opts.Summarizer.member(), Read: s.read}
 	}
 	return list
 }
 
-// asideContext is that of an aside's call. They share one, which ends all of them.
-func (e *engine) asideContext() context.Context {
-	if e.aside == nil {
-		e.aside, e.asideCancel = context.WithTimeout(e.base, asideLimit)
-	}
-	return e.aside
-}
-
-// cancelAsides ends those that are out, and those that begin later.
-func (e *engine) cancelAsides() {
-	e.asideContext()
-	e.asideCancel()
-}
-
 // keep hands what an aside came to to whoever keeps it beyond the turn. The turn has it
 // already, so that one which cannot be kept costs no answer.
-func (e *engine) keep(ev turn.Event) {
+func (v *view) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (kernel.Ref{}) {
 		return
 	}
 	purpose := done.Key.Purpose
-	kept, err := e.panel.opts.Store.Get(e.base, done.Reply.Change.Kept)
+	kept, err := v.panel.opts.Store.Get(v.base, done.Reply.Change.Kept)
 	if err == nil {
-		err = guarded("its keeper", func() error { return e.keeper(purpose)(e.base, e.turn.session, kept) })
+		err = guarded("its keeper", func() error { return v.keeper(purpose)(v.base, v.turn.session, kept) })
 	}
 	if err != nil {
 		lost := turn.AsideOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
-		e.unkept = append(e.unkept, lost)
-		e.turn.events.add(report.AsideFailed{Purpose: purpose, Why: lost.Failure})
+		v.unjournaled.Unkept = append(v.unjournaled.Unkept, lost)
+		v.turn.events.add(report.AsideFailed{Purpose: purpose, Why: lost.Failure})
 	}
 }
 
-func (e *engine) keeper(purpose machine.Purpose) func(context.Context, string, []byte) error {
-	opts := e.panel.opts
+func (v *view) keeper(purpose machine.Purpose) func(context.Context, string, []byte) error {
+	opts := v.panel.opts
 	switch {
 	case purpose == machine.Summarizing:
-		return e.keepSummary
+		return v.keepSummary
 	case purpose == machine.TopicDetection && opts.Topic != nil:
 		return opts.Topic.Keep
 	case purpose == machine.FactExtraction && opts.Facts != nil:
@@ -173,32 +158,32 @@ func (e *engine) keeper(purpose machine.Purpose) func(context.Context, string, [
 
 // following returns the asides that follow a winner. A turn that was interrupted has
 // none: whoever interrupts does not want to wait.
-func (e *engine) following(turn sessions.Ended) []machine.Aside {
-	facts := e.panel.opts.Facts
+func (v *view) following(turn sessions.Ended) []machine.Aside {
+	facts := v.panel.opts.Facts
 	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
 		return nil
 	}
-	about := AsideTurn{e.turn.session, cmp.Or(turn.Question, e.turn.question), turn.Answer}
+	about := AsideTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
 	var aside machine.Aside
 	var ok bool
 	err := guarded("who asks", func() (err error) {
-		aside, ok, err = e.panel.describeAside(e.base, machine.FactExtraction, facts, about)
+		aside, ok, err = v.panel.describeAside(v.base, machine.FactExtraction, facts, about)
 		return err
 	})
 	if err != nil {
-		e.turn.events.add(report.AsideFailed{Purpose: machine.FactExtraction, Why: err.Error()})
+		v.turn.events.add(report.AsideFailed{Purpose: machine.FactExtraction, Why: err.Error()})
 	}
 	if err != nil || !ok {
 		return nil
 	}
-	e.doer.Asides[machine.FactExtraction] = e.panel.reader(facts, turn.Answer)
 	return []machine.Aside{aside}
 }
 
 // follow makes the calls that follow the committed winner, and lets go of the session.
 // The result is out already, so what goes wrong is told as an event.
 func (e *engine) follow(list []machine.Aside) {
-	e.aside, e.asideCancel = nil, nil // those before round 1 had their own
+	e.steps.begin(machine.NoAgent) // those before round 1 had their own
+	e.doer.Asides[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
 	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Asides: list} })
 	if err == nil {
 		err = e.play()

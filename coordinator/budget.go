@@ -43,6 +43,24 @@ func checkBudget(opts Options) error {
 	return cmp.Or(errs...)
 }
 
+// attempts are those of calls that wait for budget.
+type attempts struct {
+	// limited and priced say that the turn has a budget, and one of money.
+	limited, priced bool
+	waiting         map[machine.Key]chan<- string
+}
+
+// limit says what the turn may spend.
+func (a *attempts) limit(most budget.Allowance) { a.limited, a.priced = !most.None(), most.Priced() }
+
+// grant says its word to an attempt. In a journal that is replayed nobody waits.
+func (a *attempts) grant(key machine.Key, refused string) {
+	if word := a.waiting[key]; word != nil {
+		word <- refused
+		delete(a.waiting, key)
+	}
+}
+
 // callBudget is the budget of one call, whose attempts ask the turn's driver.
 type callBudget struct {
 	engine *engine
@@ -61,7 +79,7 @@ func (reserving) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
-	r.engine.waiting[r.key] = r.word
+	r.engine.attempts.waiting[r.key] = r.word
 	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most}}, nil
 }
 
@@ -84,7 +102,7 @@ func (settled) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
-	delete(s.engine.waiting, s.key)
+	delete(s.engine.attempts.waiting, s.key)
 	return []turn.Event{turn.Settled{At: at, Key: s.key, Spent: s.spent}}, nil
 }
 
@@ -93,7 +111,7 @@ func (s settled) Reply(error) { close(s.booked) }
 
 // Reserve asks the driver, and waits for its word.
 func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
-	if most.USD == nil && b.engine.priced {
+	if most.USD == nil && b.engine.attempts.priced {
 		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	if ctx.Err() != nil {
@@ -125,7 +143,7 @@ func (b callBudget) Release() { b.end(&budget.Amount{}) }
 
 // Settle implements backends.Reservation.
 func (b callBudget) Settle(usage *backends.Usage) {
-	if usage == nil || usage.CostUSD == nil && b.engine.priced {
+	if usage == nil || usage.CostUSD == nil && b.engine.attempts.priced {
 		b.end(nil)
 		return
 	}
@@ -143,7 +161,7 @@ func (b callBudget) end(spent *budget.Amount) {
 
 // spending is the context of a call's attempts, which keep to the turn's budget.
 func (e *engine) spending(ctx context.Context, key machine.Key) context.Context {
-	if !e.limited {
+	if !e.attempts.limited {
 		return ctx
 	}
 	return backends.WithBudget(ctx, callBudget{e, key})
@@ -182,12 +200,13 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 	return a, nil
 }
 
-// allowanceNow is that of a turn that is gone on with: its own, or the panel's where that
+// allowance is what a turn may spend that is gone on with: its own, or the panel's where that
 // is tighter, or what a person says now. What is under way counts, unless the turn was
 // branched off: then it is another's.
-func (p *Panel) allowanceNow(ctx context.Context, e *engine, branched bool) (budget.Allowance, error) {
+func (e *engine) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
 	had := e.machine.Ledger().Limits
-	now, err := p.allowance(ctx, p.opts.Override.Over(had.Budget().Tighter(p.opts.Budget)), e.turn.session, e.turn.number)
+	opts := e.panel.opts
+	now, err := e.panel.allowance(ctx, opts.Override.Over(had.Budget().Tighter(opts.Budget)), e.turn.session, e.turn.number)
 	if err != nil {
 		return now, err
 	}
@@ -258,21 +277,21 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 
 // noteSpent adds to the session what the turn has spent. It comes before the turn's end,
 // so that a kill in between loses nothing, and counts nothing twice.
-func (e *engine) noteSpent() error {
-	ledger := e.machine.Ledger()
+func (v *view) noteSpent() error {
+	ledger := v.machine.Ledger()
 	if ledger.Limits.Session.None() {
 		return nil
 	}
 	before := ledger.Limits.Before
 	noted, err := json.Marshal(spentBySession{
-		Session: e.turn.session, Turn: e.turn.number, Before: before, Spent: before.Plus(ledger.Used()),
-		UnknownBefore: ledger.Limits.Unknown, Unknown: ledger.Limits.Unknown.Or(e.machine.Unknown(true)),
+		Session: v.turn.session, Turn: v.turn.number, Before: before, Spent: before.Plus(ledger.Used()),
+		UnknownBefore: ledger.Limits.Unknown, Unknown: ledger.Limits.Unknown.Or(v.machine.Unknown(true)),
 	})
 	if err == nil {
-		err = e.panel.opts.Store.SetMetadata(e.base, e.turn.session, map[string]string{MetaSpent: string(noted)})
+		err = v.panel.opts.Store.SetMetadata(v.base, v.turn.session, map[string]string{MetaSpent: string(noted)})
 	}
 	if err != nil {
-		return fmt.Errorf("note what turn %s has spent: %w", e.turn.ID(), err)
+		return fmt.Errorf("note what turn %s has spent: %w", v.turn.ID(), err)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
 )
 
 // checkContext returns the agent with the default policy if it has none, or what is
@@ -109,15 +108,4 @@ func (p *Panel) messages(ctx context.Context, d *machine.Turn) (int, error) {
 	}
 	session, err := p.opts.Store.Session(ctx, d.Session)
 	return session.Messages + 1, err
-}
-
-// tellSession tells what the session has come to, and returns it.
-func (e *engine) tellSession() (*report.SessionUpdate, error) {
-	s, err := e.panel.opts.Store.Session(e.base, e.turn.session)
-	if err != nil {
-		return nil, fmt.Errorf("read the session after turn %s: %w", e.turn.ID(), err)
-	}
-	update := &report.SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: report.Rounded(turn.Usage(s.Usage))}
-	e.turn.events.add(report.SessionUpdated{Session: *update})
-	return update, nil
 }

@@ -22,11 +22,11 @@ func (p *Panel) Unattended() bool { return p.opts.Unattended }
 // UnattendedReason is what a model is told of a call that nobody was there to allow.
 const UnattendedReason = "nobody is there to allow it"
 
-// attendant has the questions of a turn that is played elsewhere put to a person, one at a
+// attendant has the questions of a turn that another process plays put to a person, one at a
 // time. The goroutine that follows the journal owns it.
 type attendant struct {
-	engine *engine
-	play   Decider // nil for a play that asks nobody
+	view *view
+	play Decider // nil for a play that asks nobody
 	// asked is the last question, asked once: its answer may not be in the journal yet.
 	asked machine.Key
 	// cancel takes it back, nil while nobody is asked. Then done gets the error.
@@ -34,15 +34,15 @@ type attendant struct {
 	done   chan error
 }
 
-func newAttendant(e *engine, play Play) *attendant {
-	a := &attendant{engine: e, done: make(chan error), asked: machine.Key{Agent: machine.NoAgent}}
+func newAttendant(v *view, play Play) *attendant {
+	a := &attendant{view: v, done: make(chan error), asked: machine.Key{Agent: machine.NoAgent}}
 	a.play, _ = play.(Decider)
 	return a
 }
 
 // attend asks what the journal has come to ask, and takes back what is answered there.
 func (a *attendant) attend() {
-	ask, isAsking := a.engine.machine.Asking()
+	ask, isAsking := a.view.machine.Asking()
 	if a.cancel != nil {
 		if !isAsking || ask.Key != a.asked {
 			a.cancel()
@@ -52,11 +52,11 @@ func (a *attendant) attend() {
 	if a.play == nil || !isAsking || ask.Key == a.asked {
 		return
 	}
-	ctx, cancel := context.WithCancel(a.engine.base)
+	ctx, cancel := context.WithCancel(a.view.base)
 	a.asked, a.cancel = ask.Key, cancel
 	go func() {
-		a.done <- a.play.Decide(ctx, ask.Key, a.engine.panel.opts.Approve != nil, func(ctx context.Context) (bool, string, error) {
-			return a.engine.approve(ctx, ask)
+		a.done <- a.play.Decide(ctx, ask.Key, a.view.panel.opts.Approve != nil, func(ctx context.Context) (bool, string, error) {
+			return a.view.approve(ctx, ask)
 		})
 	}()
 }

@@ -119,9 +119,9 @@ func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) 
 	return e
 }
 
-// TestQuestionsOfATurnThatIsPlayedElsewhere are put to a person one at a time, and each
+// TestQuestionsOfARemoteTurn are put to a person one at a time, and each
 // once.
-func TestQuestionsOfATurnThatIsPlayedElsewhere(t *testing.T) {
+func TestQuestionsOfARemoteTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string

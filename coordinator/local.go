@@ -1,9 +1,7 @@
 package coordinator
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
@@ -16,30 +14,19 @@ import (
 // goroutines, and posts its result to the turn's inbox.
 
 // Now implements driver.Runtime.
-func (e *engine) Now() kernel.Time {
-	now := e.stopped
-	if now.IsZero() {
-		now = time.Now()
-	}
-	return kernel.Time(now.Add(-e.slept).UnixMilli())
-}
-
-// moment is when a time of the turn is.
-func (e *engine) moment(at kernel.Time) time.Time { return time.UnixMilli(int64(at)).Add(e.slept) }
+func (e *engine) Now() kernel.Time { return e.clock.now() }
 
 // Clock implements driver.Runtime.
 func (e *engine) Clock(runs bool) {
-	if !runs {
-		e.stopped = time.Now()
-		e.stopTimer()
-		return
-	}
-	pause := time.Since(e.stopped)
-	e.slept, e.paused, e.stopped = e.slept+pause, e.paused+pause, time.Time{}
-	if e.wakeAt > 0 {
-		e.Wake(e.wakeAt)
+	if runs {
+		e.clock.start()
+	} else {
+		e.clock.halt()
 	}
 }
+
+// Wake implements driver.Runtime.
+func (e *engine) Wake(at kernel.Time) { e.clock.set(at) }
 
 // Append implements driver.Runtime.
 func (e *engine) Append(events []turn.Event) error {
@@ -64,7 +51,7 @@ func (e *engine) Start(w driver.Work) {
 
 func (e *engine) startEffect(w driver.Work) {
 	key := w.Key()
-	ctx := e.spending(backends.WithTrace(e.contextOf(key.Agent), e.trace(key)), key)
+	ctx := e.spending(backends.WithTrace(e.steps.of(key.Agent), e.trace(key)), key)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
 	e.launch(func() driver.Post {
@@ -101,51 +88,13 @@ func (e *engine) startAgain(w driver.Work) {
 }
 
 // Begin implements driver.Runtime.
-func (e *engine) Begin(agent int) {
-	e.ctx[agent], e.cancel[agent] = context.WithCancel(e.base)
-}
+func (e *engine) Begin(agent int) { e.steps.begin(agent) }
 
 // Cancel implements driver.Runtime.
-func (e *engine) Cancel(agent int) {
-	if agent == machine.NoAgent {
-		e.cancelAsides()
-		return
-	}
-	e.cancel[agent]()
-}
+func (e *engine) Cancel(agent int) { e.steps.end(agent) }
 
-// cancelAll ends all work.
-func (e *engine) cancelAll() {
-	for _, cancel := range append(e.cancel, e.asideCancel) {
-		if cancel != nil {
-			cancel()
-		}
-	}
-}
-
-// Wake implements driver.Runtime. A timer that is replaced may post all the same, which
-// does no harm.
-func (e *engine) Wake(at kernel.Time) {
-	e.stopTimer()
-	e.wakeAt = at
-	if e.stopped.IsZero() {
-		e.timer = time.AfterFunc(time.Until(e.moment(at)), func() { e.turn.inbox.put(woke{}) })
-	}
-}
-
-func (e *engine) stopTimer() {
-	if e.timer != nil {
-		e.timer.Stop()
-	}
-}
-
-// Grant implements driver.Runtime. In a journal that is replayed nobody waits.
-func (e *engine) Grant(key machine.Key, refused string) {
-	if word := e.waiting[key]; word != nil {
-		word <- refused
-		delete(e.waiting, key)
-	}
-}
+// Grant implements driver.Runtime.
+func (e *engine) Grant(key machine.Key, refused string) { e.attempts.grant(key, refused) }
 
 // result is the one that an effect came to.
 type result struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/contextbuild"
@@ -73,20 +72,4 @@ func (t *Turn) Note(ctx context.Context, text string) error {
 		return fmt.Errorf("note to turn %s: %w", t.ID(), err)
 	}
 	return nil
-}
-
-// acknowledge replies to the sender of a note that this engine passed on to another one.
-func (e *engine) acknowledge(ref kernel.Ref) {
-	if i := slices.IndexFunc(e.passed, func(p passedNote) bool { return p.ref == ref }); i >= 0 {
-		e.passed[i].word <- nil
-		e.passed = slices.Delete(e.passed, i, i+1)
-	}
-}
-
-// haveNote says that one of the events is a note with a text.
-func haveNote(events []turn.Event, text kernel.Ref) bool {
-	return slices.ContainsFunc(events, func(ev turn.Event) bool {
-		noted, ok := ev.(turn.Noted)
-		return ok && noted.Note == text
-	})
 }

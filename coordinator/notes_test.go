@@ -137,13 +137,13 @@ func TestNoteWhileCallsEnd(t *testing.T) {
 	})
 }
 
-// TestNoteElsewhere: who watches a turn that is played elsewhere can add to it, and so can
+// TestNoteRemote: who watches a turn that is played in another process can add to it, and so can
 // who does not.
-func TestNoteElsewhere(t *testing.T) {
+func TestNoteRemote(t *testing.T) {
 	for name, add := range map[string]func(*plain, *Turn) error{
 		"who watches": func(_ *plain, turn *Turn) error { return turn.Note(context.Background(), "in French") },
 		"who does not": func(e *plain, _ *Turn) error {
-			return NoteElsewhere(context.Background(), e, e.store, "s", "in French")
+			return NoteRemote(context.Background(), e, e.store, "s", "in French")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestNoteElsewhere(t *testing.T) {
 				engine := &plain{t: t, waits: true}
 				p, store := panelOf(t, 2, notable, nil, func(o *Options) { o.Engine = engine })
 				engine.worker, engine.store = p.Worker(p.opts.Store), store
-				if err := NoteElsewhere(t.Context(), engine, store, "s", "in French"); !errors.Is(err, sessions.ErrNoSession) {
+				if err := NoteRemote(t.Context(), engine, store, "s", "in French"); !errors.Is(err, sessions.ErrNoSession) {
 					t.Errorf("before the turn: %v", err)
 				}
 				turn := start(t, p, "energy")
@@ -169,7 +169,7 @@ func TestNoteElsewhere(t *testing.T) {
 				if err := add(engine, turn); !errors.Is(err, driver.ErrOver) {
 					t.Errorf("after the end: %v", err)
 				}
-				if err := NoteElsewhere(t.Context(), engine, store, "s", " "); err == nil || errors.Is(err, driver.ErrOver) {
+				if err := NoteRemote(t.Context(), engine, store, "s", " "); err == nil || errors.Is(err, driver.ErrOver) {
 					t.Errorf("an empty one: %v", err)
 				}
 			})

@@ -292,7 +292,7 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 		return nil, err
 	}
 	if p.opts.Engine != nil {
-		return p.startElsewhere(ctx, session, question)
+		return p.startRemote(ctx, session, question)
 	}
 	begun, err := p.opts.Store.Begin(ctx, session, question)
 	if err != nil {

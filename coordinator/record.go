@@ -6,19 +6,8 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
 )
-
-// report returns the report of a turn that the machine plays.
-func (p *Panel) report(ctx context.Context, t *Turn, m *turn.Machine) *report.Report {
-	warnAt := map[string]policy.Thresholds{}
-	for _, a := range p.opts.Agents {
-		warnAt[a.ID] = a.Context.Policy.WarnAt
-	}
-	return report.New(m, report.Source{Session: t.session, Turn: t.number, Texts: agents.LookupIn(ctx, p.opts.Store), WarnAt: warnAt})
-}
 
 // ReadRecord reads the record of a turn from its journal, whatever became of the turn. Branches
 // have no journal of the turns before them: their record is empty. The error says that the

@@ -12,10 +12,10 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// TestAsidesOfATurnThatIsPlayedElsewhere are made and kept there, and told of where the turn
+// TestAsidesOfARemoteTurn are made and kept there, and told of where the turn
 // is watched. The result is the one that it would have been here, and does not wait for what
 // follows it.
-func TestAsidesOfATurnThatIsPlayedElsewhere(t *testing.T) {
+func TestAsidesOfARemoteTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var there, told []string

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -184,4 +187,36 @@ func TestAnotherEnginePlaysTheTurn(t *testing.T) {
 	if _, err := p.Resume(t.Context(), "s"); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("resume: %v", err)
 	}
+}
+
+// readJournals counts the events that are read of journals.
+type readJournals struct {
+	Store
+	events *atomic.Int64
+}
+
+func (r readJournals) Journal(ctx context.Context, session string, number, from int) ([][]byte, error) {
+	events, err := r.Store.Journal(ctx, session, number, from)
+	r.events.Add(int64(len(events)))
+	return events, err
+}
+
+// TestWatcherReadsEachEventOnce, however often it looks.
+func TestWatcherReadsEachEventOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		engine := &plain{t: t}
+		var read atomic.Int64
+		p, store := panelOf(t, 3, asides, nil, func(o *Options) { o.Store = readJournals{o.Store, &read} })
+		engine.worker, engine.store = p.Worker(store), store
+		p.opts.Engine = engine
+		running := start(t, p, "energy")
+		began := time.Now()
+		wait(t, running)
+		p.Wait()
+		journal, err := store.Journal(t.Context(), "s", 1, 0)
+		if looks := time.Since(began) / watchEvery; int(read.Load()) != len(journal) || looks < 5 || err != nil {
+			t.Errorf("read %d events in %d looks; the journal has %d, %v", read.Load(), looks, len(journal), err)
+		}
+	})
 }

@@ -66,19 +66,19 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	}
 	e := newEngine(ctx, p, t)
 	last := events[len(events)-1]
-	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
-	t.started = t.started.Add(e.slept)
+	e.clock.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
+	t.started = t.started.Add(e.clock.slept)
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
 	t.events.replay(false)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := p.allowanceNow(ctx, e, branched)
+	limits, err := e.allowance(ctx, branched)
 	if err != nil {
 		return nil, err
 	}
-	e.limit(limits)
+	e.attempts.limit(limits)
 	resumed := func(at kernel.Time) turn.Event { return turn.Resumed{At: at, Branched: branched, Budget: limits} }
 	if err := e.take(resumed); err != nil {
 		return nil, err

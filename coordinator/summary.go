@@ -48,8 +48,8 @@ type KeptSummary struct {
 	Link kernel.Ref `json:"link"`
 }
 
-func (e *engine) keepSummary(ctx context.Context, session string, kept []byte) error {
-	return e.panel.opts.Store.SetMetadata(ctx, session, map[string]string{MetaSummary: string(kept)})
+func (v *view) keepSummary(ctx context.Context, session string, kept []byte) error {
+	return v.panel.opts.Store.SetMetadata(ctx, session, map[string]string{MetaSummary: string(kept)})
 }
 
 // summary is the newest summary of the turns before this one, nil if there is none. That
@@ -120,14 +120,25 @@ func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers pol
 	return aside, err
 }
 
-// readSummary reads the reply to that call, and chooses what each agent is shown with
+// summaryReader reads the replies to that call.
+type summaryReader struct {
+	panel *Panel
+	// warned takes the context warnings that hold with the summary that was read last.
+	warned chan []report.AgentContextWarning
+}
+
+func newSummaryReader(p *Panel) *summaryReader {
+	return &summaryReader{p, make(chan []report.AgentContextWarning, 1)}
+}
+
+// read reads a reply, and chooses what each agent is shown with
 // the new summary.
-func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.Aside, reply backends.Message) (change machine.Change, err error) {
+func (s *summaryReader) read(ctx context.Context, t machine.Turn, aside machine.Aside, reply backends.Message) (change machine.Change, err error) {
 	text := strings.TrimSpace(contextbuild.Clean(reply.Text()))
 	if text == "" {
 		return change, errors.New("the summary is empty")
 	}
-	store := e.panel.opts.Store
+	store := s.panel.opts.Store
 	summary := machine.Summary{Range: aside.Covers}
 	if summary.Text, err = store.Put(ctx, []byte(text)); err != nil {
 		return change, err
@@ -150,7 +161,7 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 	t = t.Changed(change)
 	var warnings []report.AgentContextWarning
 	for i := range t.Agents {
-		chosen, err := e.panel.chooseFor(ctx, &t, i)
+		chosen, err := s.panel.chooseFor(ctx, &t, i)
 		if err != nil {
 			return change, err
 		}
@@ -159,20 +170,20 @@ func (e *engine) readSummary(ctx context.Context, t machine.Turn, aside machine.
 			warnings = append(warnings, *chosen.warning)
 		}
 	}
-	e.warned <- warnings
+	s.warned <- warnings
 	return change, nil
 }
 
-// heedSummary replaces the context warnings when a call for a summary ends that this process
-// has made.
-func (e *engine) heedSummary(ev turn.Event) {
+// heed replaces the context warnings of a report when a call for a summary ends that this
+// process has made.
+func (s *summaryReader) heed(ev turn.Event, r *report.Report) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Purpose != machine.Summarizing || done.Reply.Failure != nil {
 		return
 	}
 	select {
-	case warnings := <-e.warned:
-		e.report.SetWarnings(warnings)
+	case warnings := <-s.warned:
+		r.SetWarnings(warnings)
 	default: // it was made before the turn was resumed
 	}
 }

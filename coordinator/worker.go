@@ -58,19 +58,18 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 // panel's backends and tools. The error is that of a store that does not work, or of tools
 // that cannot be listed.
 func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect machine.Effect) (machine.Event, error) {
-	t := newTurn(described.Session, described.Turn, "")
-	var err error
-	if t.tools, err = w.panel.tools(ctx); err != nil {
+	tools, err := w.panel.tools(ctx)
+	if err != nil {
 		return nil, err
 	}
-	e := newEngine(ctx, w.panel, t)
 	key := effect.EffectKey()
-	if err := w.lendReader(ctx, e, described, key.Purpose); err != nil {
+	doer := agents.Doer{Blobs: w.panel.opts.Store, Members: w.panel.members(tools), Asides: w.panel.asides(newSummaryReader(w.panel))}
+	if err := w.lendReader(ctx, doer.Asides, described, key.Purpose); err != nil {
 		return nil, err
 	}
 	ctx, end := w.performing(ctx, key)
 	defer end()
-	return e.doer.Perform(ctx, described, effect)
+	return doer.Perform(ctx, described, effect)
 }
 
 // Conclude keeps what a turn has come to whose journal is complete. If calls follow its
@@ -85,24 +84,23 @@ func (w *Worker) Conclude(ctx context.Context, session string, number int) (foll
 }
 
 func (w *Worker) conclude(ctx context.Context, session string, number int) ([]machine.Aside, error) {
-	e, events, err := w.replayed(ctx, session, number)
+	v, events, err := w.replayed(ctx, session, number)
 	if err != nil {
 		return nil, err
 	}
 	for _, ev := range events {
-		e.keep(ev)
+		v.keep(ev)
 	}
-	kept, unkept, err := e.outcome(nil)
+	kept, unkept, err := v.outcome(nil)
 	if err = errors.Join(err, unkept); err != nil {
 		return nil, err
 	}
-	following := e.following(kept)
-	return following, e.commit(kept, len(following) > 0)
+	following := v.following(kept)
+	return following, v.commit(kept, len(following) > 0)
 }
 
-// replayed returns an engine that has come to the end of a turn by its journal, with the
-// events of that.
-func (w *Worker) replayed(ctx context.Context, session string, number int) (*engine, []turn.Event, error) {
+// replayed returns a turn that its journal has brought to its end, with the events.
+func (w *Worker) replayed(ctx context.Context, session string, number int) (*view, []turn.Event, error) {
 	events, err := readJournal(ctx, w.panel.opts.Store, session, number)
 	if err != nil {
 		return nil, nil, err
@@ -116,33 +114,32 @@ func (w *Worker) replayed(ctx context.Context, session string, number int) (*eng
 		return nil, nil, err
 	}
 	t := newTurn(session, number, string(question))
-	t.tools = make([][]agents.Tool, len(w.panel.opts.Agents))
-	e := newEngine(ctx, w.panel, t)
-	e.limit(accepted.Budget)
+	t.started = time.UnixMilli(int64(accepted.At))
+	v := newView(ctx, w.panel, t, new(turn.Machine))
 	for i, ev := range events {
-		if err := e.tellOf(ev); err != nil {
+		if err := v.apply(ev); err != nil {
 			return nil, nil, fmt.Errorf("event %d of its journal: %w", i+1, err)
 		}
 	}
-	if !e.machine.Over() {
+	if !v.machine.Over() {
 		return nil, nil, errors.New("its journal ends before the turn does")
 	}
-	t.started, t.ended = time.UnixMilli(int64(accepted.At)), time.UnixMilli(int64(turn.When(events[len(events)-1])))
-	return e, events, nil
+	v.over(time.UnixMilli(int64(turn.When(events[len(events)-1]))))
+	return v, events, nil
 }
 
 // Following returns again what Conclude has returned, for whoever does not know that it
 // came to its end, while the session is still held.
 func (w *Worker) Following(ctx context.Context, session string, number int) ([]machine.Aside, error) {
-	e, _, err := w.replayed(ctx, session, number)
+	v, _, err := w.replayed(ctx, session, number)
 	if err != nil {
 		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
 	}
-	kept, _, err := e.outcome(nil)
+	kept, _, err := v.outcome(nil)
 	if err != nil {
 		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
 	}
-	return e.following(kept), nil
+	return v.following(kept), nil
 }
 
 // Finish keeps what the calls have come to that followed a turn's answer, and lets go of the
@@ -155,7 +152,7 @@ func (w *Worker) Finish(ctx context.Context, session string, number int) error {
 }
 
 func (w *Worker) finish(ctx context.Context, session string, number int) error {
-	e, events, err := w.replayed(ctx, session, number)
+	v, events, err := w.replayed(ctx, session, number)
 	if err != nil {
 		return err
 	}
@@ -165,24 +162,24 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 			isCommitted = true
 		}
 		if isCommitted { // what came before is kept, and may have been changed since
-			e.keep(ev)
+			v.keep(ev)
 		}
 	}
 	if !isCommitted {
 		return errors.New("its journal does not say that calls follow it")
 	}
-	e.turn.result, err = e.result()
-	if err = errors.Join(err, e.noteSpent()); err != nil {
+	v.turn.result, err = v.report.Result(v.unjournaled)
+	if err = errors.Join(err, v.noteSpent()); err != nil {
 		return err
 	}
-	ended := e.ended()
-	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
+	ended := v.ended()
+	ended.Usage = sessions.Usage(v.machine.FollowingUsage())
 	return w.panel.opts.Store.End(ctx, session, number, ended)
 }
 
-// lendReader gives an engine that performs one call what reads its reply. That of the facts
-// knows the answer which they follow.
-func (w *Worker) lendReader(ctx context.Context, e *engine, described machine.Turn, purpose machine.Purpose) error {
+// lendReader adds what reads the reply to a call for the facts, which knows the answer that
+// they follow.
+func (w *Worker) lendReader(ctx context.Context, asides map[machine.Purpose]agents.Aside, described machine.Turn, purpose machine.Purpose) error {
 	if purpose != machine.FactExtraction || w.panel.opts.Facts == nil {
 		return nil
 	}
@@ -194,7 +191,7 @@ func (w *Worker) lendReader(ctx context.Context, e *engine, described machine.Tu
 	if err != nil {
 		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
 	}
-	e.doer.Asides[machine.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
+	asides[machine.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
 	return nil
 }
 

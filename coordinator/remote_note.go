@@ -3,55 +3,25 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/turn"
 )
 
-// passedNote is a note that was passed on to another engine.
-type passedNote struct {
-	ref  kernel.Ref
-	word chan<- error
-}
-
-// passNote passes a note on to who plays the turn. Its word is said when the journal has
-// it.
-func (e *engine) passNote(play Play, n *note) {
-	if e.turn.Status() != Running {
-		n.Reply(driver.ErrOver)
-		return
-	}
-	masked, ref, err := stored(e.base, e.panel.opts.Store, n.text)
-	if err == nil {
-		err = play.Note(e.base, masked)
-	}
-	if err != nil {
-		n.Reply(err)
-		return
-	}
-	e.passed = append(e.passed, passedNote{ref, n.word})
-}
-
-// refuseNotes replies to those that were passed on and did not come before the end.
-func (e *engine) refuseNotes() {
-	for _, n := range e.passed {
-		n.word <- driver.ErrOver
-	}
-	e.passed = nil
-}
-
-// NotedStore is what NoteElsewhere needs of the store that an engine's turns are in.
+// NotedStore is what NoteRemote needs of the store that an engine's turns are in.
 type NotedStore interface {
 	agents.Blobs
 	journalReader
 }
 
-// NoteElsewhere is Turn.Note for who does not watch the turn: the one that an engine plays
+// NoteRemote is Turn.Note for who does not watch the turn: the one that an engine plays
 // in a session. The error is sessions.ErrNoSession if it plays none there.
-func NoteElsewhere(ctx context.Context, engine Engine, store NotedStore, session, text string) error {
+func NoteRemote(ctx context.Context, engine Engine, store NotedStore, session, text string) error {
 	text = contextbuild.Clean(text)
 	if err := CheckNote(text); err != nil {
 		return err
@@ -121,4 +91,12 @@ func awaitNote(over <-chan error, isTaken func() (bool, error)) error {
 			return driver.ErrOver
 		}
 	}
+}
+
+// haveNote says that one of the events is a note with a text.
+func haveNote(events []turn.Event, text kernel.Ref) bool {
+	return slices.ContainsFunc(events, func(ev turn.Event) bool {
+		noted, ok := ev.(turn.Noted)
+		return ok && noted.Note == text
+	})
 }

@@ -1,0 +1,59 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// clock is that of a turn in this process: no time of the turn passes while it is stopped
+// (DESIGN §6). It rings once, at wake; 0 is never.
+type clock struct {
+	// slept is for how long it was stopped: by a person, which is paused, or since nobody was
+	// at work on the turn before this process resumed it.
+	slept, paused time.Duration
+	stopped       time.Time // zero while it runs
+	wake          kernel.Time
+	timer         *time.Timer
+	rings         func()
+}
+
+// now is the time of the turn.
+func (c *clock) now() kernel.Time {
+	now := c.stopped
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return kernel.Time(now.Add(-c.slept).UnixMilli())
+}
+
+// set replaces the moment at which it rings. A timer that is replaced may ring all the same,
+// which does no harm. While the clock is stopped set only notes the moment.
+func (c *clock) set(at kernel.Time) {
+	c.stop()
+	c.wake = at
+	if c.stopped.IsZero() {
+		c.timer = time.AfterFunc(time.Until(time.UnixMilli(int64(at)).Add(c.slept)), c.rings)
+	}
+}
+
+// halt stops the clock, and start has it run again.
+func (c *clock) halt() {
+	c.stopped = time.Now()
+	c.stop()
+}
+
+func (c *clock) start() {
+	pause := time.Since(c.stopped)
+	c.slept, c.paused, c.stopped = c.slept+pause, c.paused+pause, time.Time{}
+	if c.wake > 0 {
+		c.set(c.wake)
+	}
+}
+
+// stop takes back the moment at which it rings.
+func (c *clock) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}

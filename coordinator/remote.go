@@ -1,0 +1,101 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/coordinator/kernel"
+)
+
+// Engine plays turns in other processes, which share the panel's store and have panels of
+// the same agents. It is safe for concurrent use.
+type Engine interface {
+	// Begin has the next turn of a session begun. It returns when the turn's journal has its first event. When ctx is done before, the turn
+	// is not begun, or is interrupted.
+	Begin(ctx context.Context, session, question string, terms Terms) (Play, error)
+	// Attach returns the turn that is being played in a session. The error is
+	// sessions.ErrNoSession if there is none.
+	Attach(ctx context.Context, session string) (Play, error)
+}
+
+// Terms are what a turn is to be played by, beside its question: those of whoever asks it.
+type Terms struct {
+	// Config is Options.Config: only a panel with the same one plays the turn.
+	Config string        `json:"config,omitempty"`
+	Rules  kernel.Config `json:"rules"`
+	Budget budget.Budget `json:"budget"`
+}
+
+// Play is a turn that an Engine plays. It is safe for concurrent use.
+type Play interface {
+	// Number is the turn's place in its session.
+	Number() int
+	Signals
+	// Wait returns when the turn is over and its result is in the store.
+	Wait(ctx context.Context) error
+}
+
+// Signals are what a person has to say to a turn that an Engine plays.
+type Signals interface {
+	// Interrupt ends the turn with the best answer so far.
+	Interrupt(ctx context.Context) error
+	// Note passes on what is added to the question. The journal tells whether it came before
+	// the end, which is driver.ErrOver if that is known at once.
+	Note(ctx context.Context, note string) error
+	// SetPaused pauses the turn, or lets it go on. It returns when who plays the turn was
+	// told. The error is driver.ErrOver if the turn is known to be over.
+	SetPaused(ctx context.Context, pause bool) error
+}
+
+// startRemote has a turn played by Options.Engine.
+func (p *Panel) startRemote(ctx context.Context, session, question string) (*Turn, error) {
+	masked, _, err := stored(ctx, p.opts.Store, question)
+	if err != nil {
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+	}
+	play, err := p.opts.Engine.Begin(ctx, session, masked, Terms{p.opts.Config, p.opts.Rules, p.opts.Budget})
+	if err != nil {
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+	}
+	t := newTurn(session, play.Number(), question)
+	if p.opts.BeforeTurn != nil {
+		if err := p.opts.BeforeTurn(ctx, t); err != nil {
+			return nil, errors.Join(fmt.Errorf("before turn %d: %w", t.number, err), play.Interrupt(context.WithoutCancel(ctx)))
+		}
+	}
+	p.watch(ctx, t, play)
+	return t, nil
+}
+
+// stored is a text as the store has it, which keeps no secrets: no engine is sent one.
+func stored(ctx context.Context, store agents.Blobs, text string) (masked string, ref kernel.Ref, err error) {
+	if ref, err = store.Put(ctx, []byte(text)); err != nil {
+		return "", ref, err
+	}
+	data, err := store.Get(ctx, ref)
+	return string(data), ref, err
+}
+
+// attach watches the turn that is played in a session already.
+func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
+	if !p.opts.Override.None() {
+		return nil, fmt.Errorf("resume session %s: the budget of a turn that is played elsewhere cannot be changed: leave the limits out", session)
+	}
+	play, err := p.opts.Engine.Attach(ctx, session)
+	if err != nil {
+		return nil, fmt.Errorf("resume session %s: %w", session, err)
+	}
+	var t *Turn
+	events, err := readJournal(ctx, p.opts.Store, session, play.Number())
+	if err == nil {
+		t, err = p.begun(ctx, session, play.Number(), events)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resume turn %d of session %s: %w", play.Number(), session, err)
+	}
+	p.watch(ctx, t, play)
+	return t, nil
+}

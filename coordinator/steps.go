@@ -1,0 +1,48 @@
+package coordinator
+
+import (
+	"context"
+
+	"github.com/massgen/massgen/agents/machine"
+)
+
+// steps are the contexts of the agents' work, and of the calls that belong to none, which
+// share one.
+type steps struct {
+	root   context.Context
+	ctx    map[int]context.Context // by agent
+	cancel map[int]context.CancelFunc
+}
+
+func newSteps(root context.Context) steps {
+	return steps{root, map[int]context.Context{}, map[int]context.CancelFunc{}}
+}
+
+// begin opens a step. The calls that belong to no agent hold up the turn for asideLimit at
+// most.
+func (s steps) begin(agent int) {
+	if agent == machine.NoAgent {
+		s.ctx[agent], s.cancel[agent] = context.WithTimeout(s.root, asideLimit)
+		return
+	}
+	s.ctx[agent], s.cancel[agent] = context.WithCancel(s.root)
+}
+
+func (s steps) of(agent int) context.Context {
+	if s.ctx[agent] == nil {
+		s.begin(agent)
+	}
+	return s.ctx[agent]
+}
+
+// end cancels the work of an agent's step, also what is started after it.
+func (s steps) end(agent int) {
+	s.of(agent)
+	s.cancel[agent]()
+}
+
+func (s steps) endAll() {
+	for _, cancel := range s.cancel {
+		cancel()
+	}
+}

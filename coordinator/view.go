@@ -1,0 +1,148 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// view is a turn as this process knows it, whoever plays it: its machine, the projection of
+// its events, and its result for those who wait. One goroutine owns it.
+type view struct {
+	panel   *Panel
+	turn    *Turn
+	base    context.Context
+	machine *turn.Machine
+	report  *report.Report
+	// unjournaled is what the result has beside the journal.
+	unjournaled report.Unjournaled
+}
+
+// newView returns the view of a turn that the machine plays.
+func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
+	v := &view{panel: p, turn: t, machine: m, base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue)}
+	warnAt := map[string]policy.Thresholds{}
+	for _, a := range p.opts.Agents {
+		warnAt[a.ID] = a.Context.Policy.WarnAt
+	}
+	v.report = report.New(m, report.Source{Session: t.session, Turn: t.number, Texts: agents.LookupIn(v.base, p.opts.Store), WarnAt: warnAt})
+	v.report.SetWarnings(t.contextWarnings)
+	return v
+}
+
+func (v *view) id(agent int) string { return v.panel.opts.Agents[agent].ID }
+
+// apply applies an event of a journal, and tells people what it changes.
+func (v *view) apply(ev turn.Event) error {
+	commands, err := v.machine.Apply(ev)
+	if err == nil {
+		v.tell(ev, commands)
+	}
+	return err
+}
+
+// tell tells people what an event changes that the machine has applied.
+func (v *view) tell(ev turn.Event, commands []turn.Command) {
+	v.turn.events.add(v.report.Apply(ev, commands)...)
+}
+
+// over sets when the turn had its result.
+func (v *view) over(at time.Time) {
+	v.turn.ended = at
+	v.unjournaled.Duration = at.Sub(v.turn.started)
+}
+
+// announce makes the result and its error final for those who wait.
+func (v *view) announce(err error) {
+	t := v.turn
+	t.err = err
+	t.events.add(report.Ended{Status: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: t.result.Usage})
+	close(t.done)
+}
+
+// outcome makes the result, and returns what the store is to keep of it. The error is err
+// with what went wrong here; messages that cannot be kept cost no answer, and unkept says
+// why.
+func (v *view) outcome(err error) (kept sessions.Ended, unkept, failed error) {
+	var resultErr error
+	v.turn.result, resultErr = v.report.Result(v.unjournaled)
+	asked, askedErr := v.asked()
+	if failed = errors.Join(err, resultErr, askedErr, v.noteSpent()); failed != nil {
+		return kept, nil, failed
+	}
+	kept = v.ended()
+	if asked != v.turn.question {
+		kept.Question = asked
+	}
+	unkept = v.addMessages(&kept)
+	return kept, unkept, nil
+}
+
+// commit keeps what the turn came to, and goes on holding the session if calls follow.
+func (v *view) commit(ended sessions.Ended, held bool) error {
+	keep := v.panel.opts.Store.End
+	if held {
+		keep = v.panel.opts.Store.Commit
+	}
+	return keep(v.base, v.turn.session, v.turn.number, ended)
+}
+
+// asked is the question that the agents were asked, "" if none were.
+func (v *view) asked() (string, error) {
+	ref := v.machine.Turn().Question
+	if ref == (kernel.Ref{}) {
+		return "", nil
+	}
+	text, err := v.panel.opts.Store.Get(v.base, ref)
+	if err != nil {
+		return "", fmt.Errorf("read the question of turn %s: %w", v.turn.ID(), err)
+	}
+	return string(text), nil
+}
+
+// addMessages adds to what a turn came to the list of the messages of a panel of one,
+// which sends them again in later turns. A larger panel, and one without an answer, has
+// none.
+func (v *view) addMessages(kept *sessions.Ended) (err error) {
+	if kept.Winner == "" || len(v.panel.opts.Agents) > 1 {
+		return nil
+	}
+	kept.Messages, kept.MessageCount, err = agents.PutMessages(v.base, v.panel.opts.Store, v.machine.Turn(), v.report.Transcript(), kept.Answer)
+	return err
+}
+
+// ended is what the store keeps of the result.
+func (v *view) ended() sessions.Ended {
+	r := v.turn.result
+	return sessions.Ended{Status: r.Status, Winner: r.Winner, Answer: r.Answer, Usage: sessions.Usage(r.Usage)}
+}
+
+// afterTurn runs the hook.
+func (v *view) afterTurn() error {
+	if v.panel.opts.AfterTurn == nil {
+		return nil
+	}
+	if err := guarded("the hook", func() error { return v.panel.opts.AfterTurn(v.base, v.turn, v.turn.result) }); err != nil {
+		return fmt.Errorf("after turn %s: %w", v.turn.ID(), err)
+	}
+	return nil
+}
+
+// tellSession tells what the session has come to, and returns it.
+func (v *view) tellSession() (*report.SessionUpdate, error) {
+	s, err := v.panel.opts.Store.Session(v.base, v.turn.session)
+	if err != nil {
+		return nil, fmt.Errorf("read the session after turn %s: %w", v.turn.ID(), err)
+	}
+	update := &report.SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: report.Rounded(turn.Usage(s.Usage))}
+	v.turn.events.add(report.SessionUpdated{Session: *update})
+	return update, nil
+}
