@@ -182,16 +182,13 @@ func (v *view) following(turn sessions.Ended) []machine.Aside {
 // follow makes the calls that follow the committed winner, and lets go of the session.
 // The result is out already, so what goes wrong is told as an event.
 func (e *engine) follow(list []machine.Aside) {
-	e.steps.begin(machine.NoAgent) // those before round 1 had their own
+	e.Begin(machine.NoAgent) // those before round 1 had their own
 	e.doer.Asides[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
 	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Asides: list} })
 	if err == nil {
 		err = e.play()
 	}
-	err = errors.Join(err, e.noteSpent())
-	ended := e.ended()
-	ended.Usage = sessions.Usage(e.machine.FollowingUsage())
-	err = errors.Join(err, e.panel.opts.Store.End(e.base, e.turn.session, e.turn.number, ended))
+	err = errors.Join(err, e.noteSpent(), e.finish())
 	if err == nil {
 		_, err = e.tellSession() // the result is out, and stays as it was
 	}

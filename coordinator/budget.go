@@ -53,8 +53,8 @@ type attempts struct {
 // limit says what the turn may spend.
 func (a *attempts) limit(most budget.Allowance) { a.limited, a.priced = !most.None(), most.Priced() }
 
-// grant says its word to an attempt. In a journal that is replayed nobody waits.
-func (a *attempts) grant(key machine.Key, refused string) {
+// Grant implements driver.Runtime. In a journal that is replayed nobody waits.
+func (a *attempts) Grant(key machine.Key, refused string) {
 	if word := a.waiting[key]; word != nil {
 		word <- refused
 		delete(a.waiting, key)
@@ -79,7 +79,7 @@ func (reserving) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
-	r.engine.attempts.waiting[r.key] = r.word
+	r.engine.waiting[r.key] = r.word
 	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most}}, nil
 }
 
@@ -102,7 +102,7 @@ func (settled) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
-	delete(s.engine.attempts.waiting, s.key)
+	delete(s.engine.waiting, s.key)
 	return []turn.Event{turn.Settled{At: at, Key: s.key, Spent: s.spent}}, nil
 }
 
@@ -111,7 +111,7 @@ func (s settled) Reply(error) { close(s.booked) }
 
 // Reserve asks the driver, and waits for its word.
 func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
-	if most.USD == nil && b.engine.attempts.priced {
+	if most.USD == nil && b.engine.priced {
 		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	if ctx.Err() != nil {
@@ -143,7 +143,7 @@ func (b callBudget) Release() { b.end(&budget.Amount{}) }
 
 // Settle implements backends.Reservation.
 func (b callBudget) Settle(usage *backends.Usage) {
-	if usage == nil || usage.CostUSD == nil && b.engine.attempts.priced {
+	if usage == nil || usage.CostUSD == nil && b.engine.priced {
 		b.end(nil)
 		return
 	}
@@ -161,7 +161,7 @@ func (b callBudget) end(spent *budget.Amount) {
 
 // spending is the context of a call's attempts, which keep to the turn's budget.
 func (e *engine) spending(ctx context.Context, key machine.Key) context.Context {
-	if !e.attempts.limited {
+	if !e.limited {
 		return ctx
 	}
 	return backends.WithBudget(ctx, callBudget{e, key})

@@ -18,8 +18,8 @@ type clock struct {
 	rings         func()
 }
 
-// now is the time of the turn.
-func (c *clock) now() kernel.Time {
+// Now implements driver.Runtime.
+func (c *clock) Now() kernel.Time {
 	now := c.stopped
 	if now.IsZero() {
 		now = time.Now()
@@ -27,32 +27,32 @@ func (c *clock) now() kernel.Time {
 	return kernel.Time(now.Add(-c.slept).UnixMilli())
 }
 
-// set replaces the moment at which it rings. A timer that is replaced may ring all the same,
-// which does no harm. While the clock is stopped set only notes the moment.
-func (c *clock) set(at kernel.Time) {
-	c.stop()
+// Wake implements driver.Runtime. A timer that is replaced may ring all the same, which does
+// no harm. While the clock is stopped Wake only notes the moment.
+func (c *clock) Wake(at kernel.Time) {
+	c.stopTimer()
 	c.wake = at
 	if c.stopped.IsZero() {
 		c.timer = time.AfterFunc(time.Until(time.UnixMilli(int64(at)).Add(c.slept)), c.rings)
 	}
 }
 
-// halt stops the clock, and start has it run again.
-func (c *clock) halt() {
-	c.stopped = time.Now()
-	c.stop()
-}
-
-func (c *clock) start() {
+// Clock implements driver.Runtime.
+func (c *clock) Clock(runs bool) {
+	if !runs {
+		c.stopped = time.Now()
+		c.stopTimer()
+		return
+	}
 	pause := time.Since(c.stopped)
 	c.slept, c.paused, c.stopped = c.slept+pause, c.paused+pause, time.Time{}
 	if c.wake > 0 {
-		c.set(c.wake)
+		c.Wake(c.wake)
 	}
 }
 
-// stop takes back the moment at which it rings.
-func (c *clock) stop() {
+// stopTimer takes back the moment at which it rings.
+func (c *clock) stopTimer() {
 	if c.timer != nil {
 		c.timer.Stop()
 	}

@@ -21,6 +21,9 @@ import (
 // the group and meets it only in posts.
 type engine struct {
 	*view
+	steps
+	clock
+	attempts
 	driver *driver.Driver
 	doer   agents.Doer
 	// launch runs work in a goroutine of its own, and posts what it comes to.
@@ -28,9 +31,6 @@ type engine struct {
 	receive func() []driver.Post
 
 	group     errgroup.Group
-	steps     steps
-	clock     clock
-	attempts  attempts
 	summaries *summaryReader
 	// toolsVersion is that of the agents' tools that were taken last.
 	toolsVersion uint64
@@ -61,7 +61,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 
 // accept writes the turn down before anything is called.
 func (e *engine) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
-	e.attempts.limit(limits)
+	e.limit(limits)
 	return e.take(func(at kernel.Time) turn.Event {
 		return turn.Accepted{At: at, Rules: rules, Turn: described, Budget: limits}
 	})
@@ -87,7 +87,7 @@ func (e *engine) run(ctx context.Context) {
 	if following := e.end(err); len(following) > 0 {
 		e.follow(following)
 	}
-	e.clock.stop()
+	e.stopTimer()
 	e.turn.inbox.close()
 	e.turn.events.close()
 }
@@ -95,7 +95,7 @@ func (e *engine) run(ctx context.Context) {
 // play plays the turn until it is over and all its work has ended.
 func (e *engine) play() error {
 	err := e.driver.Play(e.receive)
-	e.steps.endAll()
+	e.endAll()
 	e.driver.Drain(e.receive)
 	// All work has posted its result, so this only waits for its goroutines to return; none
 	// of them returns an error.

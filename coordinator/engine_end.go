@@ -13,7 +13,7 @@ import (
 // follow it: then the session is still held.
 func (e *engine) end(err error) []machine.Aside {
 	e.over(time.Now())
-	e.unjournaled.Duration -= e.clock.paused
+	e.unjournaled.Duration -= e.paused
 	e.unjournaled.Repairs = e.doer.Repairs()
 	kept, unkept, err := e.outcome(err)
 	var following []machine.Aside

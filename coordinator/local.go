@@ -13,21 +13,6 @@ import (
 // The engine is the runtime of turns that are played in this process: work runs in
 // goroutines, and posts its result to the turn's inbox.
 
-// Now implements driver.Runtime.
-func (e *engine) Now() kernel.Time { return e.clock.now() }
-
-// Clock implements driver.Runtime.
-func (e *engine) Clock(runs bool) {
-	if runs {
-		e.clock.start()
-	} else {
-		e.clock.halt()
-	}
-}
-
-// Wake implements driver.Runtime.
-func (e *engine) Wake(at kernel.Time) { e.clock.set(at) }
-
 // Append implements driver.Runtime.
 func (e *engine) Append(events []turn.Event) error {
 	journal, err := encoded(events)
@@ -51,7 +36,7 @@ func (e *engine) Start(w driver.Work) {
 
 func (e *engine) startEffect(w driver.Work) {
 	key := w.Key()
-	ctx := e.spending(backends.WithTrace(e.steps.of(key.Agent), e.trace(key)), key)
+	ctx := e.spending(backends.WithTrace(e.of(key.Agent), e.trace(key)), key)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
 	e.launch(func() driver.Post {
@@ -86,15 +71,6 @@ func (e *engine) startAgain(w driver.Work) {
 		return r
 	})
 }
-
-// Begin implements driver.Runtime.
-func (e *engine) Begin(agent int) { e.steps.begin(agent) }
-
-// Cancel implements driver.Runtime.
-func (e *engine) Cancel(agent int) { e.steps.end(agent) }
-
-// Grant implements driver.Runtime.
-func (e *engine) Grant(key machine.Key, refused string) { e.attempts.grant(key, refused) }
 
 // result is the one that an effect came to.
 type result struct {

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -48,8 +49,7 @@ func noteTo(ctx context.Context, play Play, store NotedStore, session, text stri
 		read += len(events)
 		return haveNote(events, ref), err
 	}
-	_, err = isTaken()
-	if err == nil {
+	if _, err = isTaken(); err == nil {
 		err = play.Note(ctx, masked)
 	}
 	if err != nil {
@@ -61,34 +61,25 @@ func noteTo(ctx context.Context, play Play, store NotedStore, session, text stri
 		defer close(over)
 		over <- play.Wait(waiting)
 	}()
-	err = awaitNote(over, isTaken)
-	stop()
-	for range over { // until who waits has left
-		continue
-	}
-	return err
-}
-
-// awaitNote asks now and then whether a note was taken, until it was or the turn is over.
-func awaitNote(over <-chan error, isTaken func() (bool, error)) error {
+	defer func() {
+		stop()
+		for range over { // until who waits has left
+			continue
+		}
+	}()
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	for {
-		var overErr error
-		isOver := false
+	for isOver := false; ; {
 		select {
-		case overErr = <-over:
+		case err = <-over:
 			isOver = true
 		case <-ticker.C:
 		}
-		ok, err := isTaken()
-		switch {
-		case ok || err != nil:
-			return err
-		case overErr != nil:
-			return overErr
-		case isOver:
-			return driver.ErrOver
+		if ok, readErr := isTaken(); ok || readErr != nil {
+			return readErr
+		}
+		if isOver {
+			return cmp.Or(err, driver.ErrOver)
 		}
 	}
 }

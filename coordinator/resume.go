@@ -66,8 +66,8 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	}
 	e := newEngine(ctx, p, t)
 	last := events[len(events)-1]
-	e.clock.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
-	t.started = t.started.Add(e.clock.slept)
+	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
+	t.started = t.started.Add(e.slept)
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
 	t.events.replay(false)
@@ -78,7 +78,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	if err != nil {
 		return nil, err
 	}
-	e.attempts.limit(limits)
+	e.limit(limits)
 	resumed := func(at kernel.Time) turn.Event { return turn.Resumed{At: at, Branched: branched, Budget: limits} }
 	if err := e.take(resumed); err != nil {
 		return nil, err

@@ -18,9 +18,9 @@ func newSteps(root context.Context) steps {
 	return steps{root, map[int]context.Context{}, map[int]context.CancelFunc{}}
 }
 
-// begin opens a step. The calls that belong to no agent hold up the turn for asideLimit at
-// most.
-func (s steps) begin(agent int) {
+// Begin implements driver.Runtime. The calls that belong to no agent hold up the turn for
+// asideLimit at most.
+func (s steps) Begin(agent int) {
 	if agent == machine.NoAgent {
 		s.ctx[agent], s.cancel[agent] = context.WithTimeout(s.root, asideLimit)
 		return
@@ -30,13 +30,13 @@ func (s steps) begin(agent int) {
 
 func (s steps) of(agent int) context.Context {
 	if s.ctx[agent] == nil {
-		s.begin(agent)
+		s.Begin(agent)
 	}
 	return s.ctx[agent]
 }
 
-// end cancels the work of an agent's step, also what is started after it.
-func (s steps) end(agent int) {
+// Cancel implements driver.Runtime.
+func (s steps) Cancel(agent int) {
 	s.of(agent)
 	s.cancel[agent]()
 }

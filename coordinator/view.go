@@ -95,6 +95,13 @@ func (v *view) commit(ended sessions.Ended, held bool) error {
 	return keep(v.base, v.turn.session, v.turn.number, ended)
 }
 
+// finish keeps what the calls came to that followed the answer, and lets go of the session.
+func (v *view) finish() error {
+	ended := v.ended()
+	ended.Usage = sessions.Usage(v.machine.FollowingUsage())
+	return v.commit(ended, false)
+}
+
 // asked is the question that the agents were asked, "" if none were.
 func (v *view) asked() (string, error) {
 	ref := v.machine.Turn().Question

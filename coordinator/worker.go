@@ -67,9 +67,9 @@ func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect mac
 	if err := w.lendReader(ctx, doer.Asides, described, key.Purpose); err != nil {
 		return nil, err
 	}
-	ctx, end := w.performing(ctx, key)
-	defer end()
-	return doer.Perform(ctx, described, effect)
+	steps := newSteps(agents.WithPanelValue(ctx, w.panel.opts.PanelValue))
+	defer steps.endAll()
+	return doer.Perform(steps.of(key.Agent), described, effect)
 }
 
 // Conclude keeps what a turn has come to whose journal is complete. If calls follow its
@@ -105,16 +105,10 @@ func (w *Worker) replayed(ctx context.Context, session string, number int) (*vie
 	if err != nil {
 		return nil, nil, err
 	}
-	accepted, err := w.panel.accepted(events)
+	t, err := w.panel.begun(ctx, session, number, events)
 	if err != nil {
 		return nil, nil, err
 	}
-	question, err := w.panel.opts.Store.Get(ctx, accepted.Turn.Question)
-	if err != nil {
-		return nil, nil, err
-	}
-	t := newTurn(session, number, string(question))
-	t.started = time.UnixMilli(int64(accepted.At))
 	v := newView(ctx, w.panel, t, new(turn.Machine))
 	for i, ev := range events {
 		if err := v.apply(ev); err != nil {
@@ -172,9 +166,7 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 	if err = errors.Join(err, v.noteSpent()); err != nil {
 		return err
 	}
-	ended := v.ended()
-	ended.Usage = sessions.Usage(v.machine.FollowingUsage())
-	return w.panel.opts.Store.End(ctx, session, number, ended)
+	return v.finish()
 }
 
 // lendReader adds what reads the reply to a call for the facts, which knows the answer that
@@ -184,25 +176,13 @@ func (w *Worker) lendReader(ctx context.Context, asides map[machine.Purpose]agen
 		return nil
 	}
 	answered, _, err := w.replayed(ctx, described.Session, described.Turn)
-	if err != nil {
-		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
+	var answer []byte
+	if err == nil {
+		answer, err = w.panel.opts.Store.Get(ctx, answered.machine.Result().Text)
 	}
-	answer, err := w.panel.opts.Store.Get(ctx, answered.machine.Result().Text)
 	if err != nil {
 		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
 	}
 	asides[machine.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
 	return nil
-}
-
-// performing is the context of an effect: a call that belongs to no agent holds up its turn
-// for asideLimit at most.
-func (w *Worker) performing(ctx context.Context, key machine.Key) (context.Context, context.CancelFunc) {
-	if w.panel.opts.PanelValue != nil {
-		ctx = agents.WithPanelValue(ctx, w.panel.opts.PanelValue)
-	}
-	if key.Agent == machine.NoAgent {
-		return context.WithTimeout(ctx, asideLimit)
-	}
-	return context.WithCancel(ctx)
 }

@@ -62,7 +62,7 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result,
 		}
 		if isBegun {
 			w.Try++
-			p.attempts.tries[key] = w.Try
+			p.tries[key] = w.Try
 			p.noteLost(w.Effect, key)
 		}
 		if workflow.Sleep(ctx, wait) != nil {
@@ -150,7 +150,7 @@ func (p *player) noteLost(e effect, key machine.Key) {
 	if e.Model == nil {
 		return
 	}
-	p.attempts.giveUp(key, lostWord)
+	p.giveUp(key, lostWord)
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 }
 

@@ -66,33 +66,33 @@ const lostWord = "its worker is lost"
 
 // reserve waits until an attempt may be sent, and returns why it may not, "" if it may.
 func (p *player) reserve(ctx workflow.Context, r reservation) (refused string, err error) {
-	if r.Try < p.attempts.tries[r.Key] {
+	if r.Try < p.tries[r.Key] {
 		return lostWord, nil
 	}
 	p.happened(happening{
 		event: func(at kernel.Time) turn.Event { return turn.Reserving{At: at, Key: r.Key, Most: r.Most} },
 		heard: func(err error) {
 			if err != nil {
-				p.attempts.grant(r.Key, err.Error())
+				p.Grant(r.Key, err.Error())
 			}
 		},
 	})
-	mine := p.attempts.permit(r.Key)
+	mine := p.permit(r.Key)
 	if err := workflow.Await(ctx, func() bool { return mine.decided || p.driver.Done() }); err != nil {
 		return "", fmt.Errorf("wait for the budget: %w", err)
 	}
 	if !mine.decided {
 		return "the turn is over", nil
 	}
-	if p.attempts.permits[r.Key] == mine {
-		delete(p.attempts.permits, r.Key)
+	if p.permits[r.Key] == mine {
+		delete(p.permits, r.Key)
 	}
 	return mine.refused, nil
 }
 
 // settle returns when the end of an attempt is booked. One that waits was given up.
 func (p *player) settle(ctx workflow.Context, s settlement) error {
-	if s.Try < p.attempts.tries[s.Key] {
+	if s.Try < p.tries[s.Key] {
 		return nil // it was booked when its worker was lost
 	}
 	booked := false
@@ -100,7 +100,7 @@ func (p *player) settle(ctx workflow.Context, s settlement) error {
 		event: func(at kernel.Time) turn.Event { return turn.Settled{At: at, Key: s.Key, Spent: s.Spent} },
 		heard: func(error) {
 			booked = true
-			p.attempts.giveUp(s.Key, "it was given up")
+			p.giveUp(s.Key, "it was given up")
 		},
 	})
 	return workflow.Await(ctx, func() bool { return booked || p.driver.Done() })

@@ -53,7 +53,7 @@ const mostWrite = 30 * time.Second
 
 // Start implements driver.Runtime.
 func (p *player) Start(w driver.Work) {
-	p.begun = append(p.begun, begunWork{w, p.steps.of(w.Key().Agent)})
+	p.begun = append(p.begun, begunWork{w, p.of(w.Key().Agent)})
 }
 
 // startBegun starts in this run what the driver has started.
@@ -69,12 +69,6 @@ func (p *player) startBegun() {
 	}
 }
 
-// Begin implements driver.Runtime.
-func (p *player) Begin(agent int) { p.steps.begin(agent) }
-
-// Cancel implements driver.Runtime.
-func (p *player) Cancel(agent int) { p.steps.end(agent) }
-
 // steps are the contexts of the agents' work, and of the work that belongs to none.
 type steps struct {
 	root   workflow.Context
@@ -86,17 +80,18 @@ func newSteps(root workflow.Context) steps {
 	return steps{root, map[int]workflow.Context{}, map[int]workflow.CancelFunc{}}
 }
 
-func (s steps) begin(agent int) { s.ctx[agent], s.cancel[agent] = workflow.WithCancel(s.root) }
+// Begin implements driver.Runtime.
+func (s steps) Begin(agent int) { s.ctx[agent], s.cancel[agent] = workflow.WithCancel(s.root) }
 
 func (s steps) of(agent int) workflow.Context {
 	if s.ctx[agent] == nil {
-		s.begin(agent)
+		s.Begin(agent)
 	}
 	return s.ctx[agent]
 }
 
-// end cancels the work of an agent's step, also what is started after it.
-func (s steps) end(agent int) {
+// Cancel implements driver.Runtime.
+func (s steps) Cancel(agent int) {
 	s.of(agent)
 	s.cancel[agent]()
 }
@@ -176,9 +171,6 @@ func (t *timer) stop() {
 	}
 }
 
-// Grant implements driver.Runtime.
-func (p *player) Grant(key machine.Key, refused string) { p.attempts.grant(key, refused) }
-
 // attempts are those of calls that ask for budget.
 type attempts struct {
 	permits map[machine.Key]*permit
@@ -204,14 +196,15 @@ func (a attempts) permit(key machine.Key) *permit {
 	return a.permits[key]
 }
 
-func (a attempts) grant(key machine.Key, refused string) {
+// Grant implements driver.Runtime.
+func (a attempts) Grant(key machine.Key, refused string) {
 	*a.permit(key) = permit{decided: true, refused: refused}
 }
 
 // giveUp answers an attempt that may wait for its permit, and forgets it.
 func (a attempts) giveUp(key machine.Key, why string) {
 	if a.permits[key] != nil {
-		a.grant(key, why)
+		a.Grant(key, why)
 		delete(a.permits, key)
 	}
 }

@@ -16,6 +16,8 @@ import (
 // that a worker comes to the same state again by the workflow's history. Its coroutines take
 // turns.
 type player struct {
+	steps // their root outlives the cancellation of the workflow, which is an interrupt of the turn
+	attempts
 	in     request
 	number int // 0 before the turn is begun
 	driver *driver.Driver
@@ -24,11 +26,7 @@ type player struct {
 	begun  []begunWork
 	events int // in the journal
 
-	// root outlives the cancellation of the workflow, which is an interrupt of the turn.
-	root      workflow.Context
-	steps     steps
 	timer     timer
-	attempts  attempts
 	questions questions
 	home      home
 	cut       bool // an interrupt was taken
@@ -80,7 +78,7 @@ func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	p := &player{in: in, root: root, steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
+	p := &player{in: in, steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
