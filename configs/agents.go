@@ -55,13 +55,12 @@ func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
 		return
 	}
 	a.ID = id
-	switch {
-	case id == "":
+	if id == "" {
 		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
-	default:
-		if err := CheckID(id); err != nil {
-			r.fail(n, "%s %v", at, err)
-		}
+		return
+	}
+	if err := CheckID(id); err != nil {
+		r.fail(n, "%s %v", at, err)
 	}
 }
 

@@ -55,7 +55,7 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result,
 		}
 		isBegun := !isUnsent(err)
 		if ctx.Err() != nil {
-			return p.cancelled(w, isBegun), nil
+			return p.cancelled(w, isBegun), nil //nolint:nilerr // its result says so
 		}
 		if isEnded(err) {
 			p.loseHome(queue)
@@ -66,7 +66,7 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result,
 			p.noteLost(w.Effect, key)
 		}
 		if workflow.Sleep(ctx, wait) != nil {
-			return p.cancelled(w, isBegun), nil
+			return p.cancelled(w, isBegun), nil //nolint:nilerr // likewise
 		}
 	}
 }

@@ -188,7 +188,7 @@ func keepResult(ctx context.Context, store patient, w work, key string, r result
 	stands, err := store.KeepResult(context.WithoutCancel(ctx), w.Session, w.Turn.Turn, key, data)
 	if err != nil {
 		activity.GetLogger(ctx).Warn("a result was not kept", "call", key, "error", err)
-		return r, nil //nolint:nilerr // the server is told the result
+		return r, nil
 	}
 	r = result{}
 	return r, json.Unmarshal(stands, &r)
