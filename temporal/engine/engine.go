@@ -43,7 +43,8 @@ type Options struct {
 	// Address is HOST:PORT. Namespace is "default" if it is empty.
 	Address   string
 	Namespace string
-	// Queue is what workers and clients of one config have in common.
+	// Queue is what workers and clients have in common. Those with another config are kept
+	// apart.
 	Queue    string
 	Settings Settings
 	// TLS is nil for a connection without. APIKey is sent with each request, over TLS only;

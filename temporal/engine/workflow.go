@@ -130,7 +130,7 @@ func (p *player) drive() error {
 		if _, ok := p.next(); !ok {
 			continue
 		}
-		p.yield() // what was signalled meanwhile is heard first, and would be lost
+		yield(p.root) // what was signalled meanwhile is heard first, and would be lost
 		if next, ok := p.next(); ok {
 			return workflow.NewContinueAsNewError(p.root, workflowName, next)
 		}
@@ -138,10 +138,10 @@ func (p *player) drive() error {
 }
 
 // yield lets all other coroutines run that can: those that were there before are first.
-func (p *player) yield() {
-	passed, pass := workflow.NewFuture(p.root)
-	workflow.Go(p.root, func(workflow.Context) { pass.Set(nil, nil) })
-	_ = passed.Get(p.root, nil) // it has no error
+func yield(ctx workflow.Context) {
+	passed, pass := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(workflow.Context) { pass.Set(nil, nil) })
+	_ = passed.Get(ctx, nil) // it has no error
 }
 
 func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx).UnixMilli()) }

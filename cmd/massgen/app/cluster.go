@@ -76,7 +76,7 @@ func (f *clusterFlags) flags() []cli.Flag {
 			}},
 		addressFlag("temporal-address", "the Temporal server, `HOST:PORT`", "127.0.0.1:7233", &f.at.Address),
 		addressFlag("temporal-namespace", "its namespace `NAME`", "default", &f.at.Namespace),
-		addressFlag("temporal-queue", "the queue `NAME` of the workers with the same config", "massgen", &f.at.Queue),
+		addressFlag("temporal-queue", "the queue `NAME` of the workers", "massgen", &f.at.Queue),
 	}, f.secure.flags()...)
 }
 
