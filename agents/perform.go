@@ -17,9 +17,6 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 		event machine.Event
 		err   error
 	}
-	if _, isModel := effect.(machine.ModelCall); isModel && ctx.Err() != nil {
-		return machine.ModelReply{Failure: &machine.Failure{Kind: string(backends.KindCancelled), Message: "it was not begun", Unsent: true}}, nil //nolint:nilerr // the reply says so
-	}
 	done := make(chan result, 1)
 	h := newHeard(effect)
 	go func() {
