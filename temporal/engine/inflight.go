@@ -21,8 +21,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// inFlight has the effects that a worker has under way, by turn and key. What an effect came to
-// is kept in the store, and its activity only waits for it: the server may forget the
+// inFlight has the effects that a worker runs, by turn and key. An effect's result is kept in
+// the store, and its activity only waits for it: the server may forget the
 // activity while it is away, and ask for the result again. The zero value is empty; it is
 // safe for concurrent use.
 type inFlight struct {
@@ -169,7 +169,7 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 	return keepResult(ctx, store, w, key.String(), r)
 }
 
-// keptResult returns what an effect came to before, if that is known.
+// keptResult returns the result that an effect has in the store, if there is one.
 func keptResult(ctx context.Context, store patient, w work, key string) (r result, isKept bool, err error) {
 	data, err := store.Result(ctx, w.Session, w.Turn.Turn, key)
 	if err != nil || data == nil {
@@ -178,7 +178,7 @@ func keptResult(ctx context.Context, store patient, w work, key string) (r resul
 	return r, true, json.Unmarshal(data, &r)
 }
 
-// keepResult keeps what an effect came to, and returns what counts: the first result of it.
+// keepResult stores an effect's result, and returns the one that counts: the first.
 // One that cannot be kept counts all the same: to do the effect again would cost more.
 func keepResult(ctx context.Context, store patient, w work, key string, r result) (result, error) {
 	data, err := json.Marshal(r)
@@ -289,8 +289,7 @@ func (s temporalServer) Update(ctx context.Context, workflow, run, id, name stri
 // takes no more than 2 MB at once, and the transcripts of calls name what is in it again.
 const mostReply = 256 << 10
 
-// told is what an effect came to. One that was cut off has come to nothing: it is done
-// again.
+// told returns an effect's result. One that was cut off has none: it is done again.
 func told(ctx context.Context, ev machine.Event) (result, error) {
 	if isCutOff(ctx, ev) {
 		err := fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
@@ -314,7 +313,7 @@ func isCut(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &cancelled)
 }
 
-// isCutOff says that an effect was cut before it came to anything. It is done again.
+// isCutOff says that an effect was cut before it had a result. It is done again.
 func isCutOff(ctx context.Context, ev machine.Event) bool {
 	if !isCut(ctx) {
 		return false
@@ -346,8 +345,8 @@ func unsent(err error) error {
 	return temporal.NewApplicationErrorWithCause(err.Error(), unsentKind, err)
 }
 
-// interrupted is the result of a tool's call that was begun and came to nothing, or whose
-// worker is lost, with the tools and files of its agent.
+// interrupted is the result of a tool's call that was begun and cut off, or whose worker is
+// lost, with the tools and files of its agent.
 func interrupted(ctx context.Context, store Store, w work) (result, error) {
 	key := w.Effect.Tool.Key
 	text, advice := "this call was cut off, and what it has done is not known", "."
@@ -364,8 +363,8 @@ func interrupted(ctx context.Context, store Store, w work) (result, error) {
 	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
 }
 
-// patient is a store that is asked again while it is away, until over ends: what a call came to
-// is paid for, and nobody else has it.
+// patient is a store that is asked again while it is away, until over ends: a call's result is
+// paid for, and nobody else has it.
 type patient struct {
 	Store
 	over context.Context

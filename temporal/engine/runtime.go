@@ -24,8 +24,7 @@ func (p *player) Now() kernel.Time { return p.timer.now(p.root) }
 const mostEntry = 512 << 10
 
 // Append implements driver.Runtime. Which events it writes at which places stands in the
-// workflow's history before an activity writes them, so that whoever does it again writes
-// the same.
+// workflow's history before an activity writes them, so that a second try writes the same.
 func (p *player) Append(events []turn.Event) error {
 	for len(events) > 0 {
 		e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.events}
@@ -188,7 +187,7 @@ func newAttempts() attempts {
 	return attempts{map[machine.Key]*permit{}, map[machine.Key]int{}}
 }
 
-// permit is that of an attempt, which waits for it or is to come.
+// permit returns an attempt's permit, creating it if needed.
 func (a attempts) permit(key machine.Key) *permit {
 	if a.permits[key] == nil {
 		a.permits[key] = &permit{}
@@ -219,7 +218,7 @@ func patiently(ctx workflow.Context) workflow.Context {
 	})
 }
 
-// work returns what a worker is told of an effect.
+// work returns the input of an effect's activity.
 func (p *player) work(w driver.Work) work {
 	limits := p.driver.Machine().Ledger().Limits
 	return work{
@@ -228,7 +227,7 @@ func (p *player) work(w driver.Work) work {
 	}
 }
 
-// event is what an effect came to.
+// event returns the result as an event.
 func (r result) event(at kernel.Time, key machine.Key) turn.Event {
 	if r.Tool != nil {
 		return turn.ToolDone{At: at, Key: key, Reply: *r.Tool}

@@ -37,11 +37,11 @@ type shared interface {
 	AtWork(session string) (rest func())
 }
 
-// results are what turns and their effects came to.
+// results are the results of turns and of their effects.
 type results interface {
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
-	// KeepResult keeps what an effect of a turn came to while the session is held, and returns
-	// what stands: the first that was kept. Result returns that, nil if there is none.
+	// KeepResult stores the result of an effect while the session is held, and returns the one
+	// that counts: the first. Result returns that, nil if there is none.
 	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
 	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
 }
@@ -108,7 +108,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 }
 
 // The kinds of errors: of refusals, which a client knows, and which no retry changes; and of
-// effects that have come to no result.
+// effects without a result.
 const (
 	busyKind    = "busy"
 	refusedKind = "refused"

@@ -13,7 +13,7 @@ import (
 )
 
 // player is the workflow of one turn: the runtime of its driver, which is deterministic, so
-// that a worker comes to the same state again by the workflow's history. Its coroutines take
+// that a worker rebuilds the same state from the workflow's history. Its coroutines take
 // turns.
 type player struct {
 	steps // their root outlives the cancellation of the workflow, which is an interrupt of the turn
