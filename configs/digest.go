@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Digest tells configurations apart by what decides which calls a turn makes, and how they are
-// read: the agents with their models and tools, and the helpers. Processes that play one turn
-// together must have it in common. What may differ from machine to machine has no part in it:
-// secrets, folders, services' limits, and how things are shown; nor has what whoever asks sends
-// along, the rules and the budget.
+// Digest returns a short hash of the settings that decide which calls a turn makes and how
+// replies are read: agents, models, tools and their limits, and helpers. Processes that play a
+// turn together must have the same digest. Secrets, folders, services' limits and the display
+// do not change it, and neither do the rules and the budget, which the client sends along.
 func (c *Config) Digest() (string, error) {
 	of := struct {
 		Agents                []Agent

@@ -13,8 +13,8 @@ type reader struct {
 	*document
 	opts    Options
 	secrets *Secrets
-	// agentPaths are those of the agents in their order, and contexts holds what
-	// agents have as their context, by its path.
+	// agentPaths holds the agents' paths in the order of the file, and contexts the node of
+	// each agent's context by path.
 	agentPaths []string
 	contexts   map[string]*yaml.Node
 }

@@ -42,7 +42,7 @@ type session struct {
 	lifetime
 }
 
-// lifetime is how far a session has come to its end.
+// lifetime holds the signals and locks with which a session ends.
 type lifetime struct {
 	// life ends when the session is being closed, and with it the calls in it.
 	life    context.Context

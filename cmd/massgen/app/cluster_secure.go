@@ -20,8 +20,8 @@ type secureOptions struct{ cert, key, ca, keyVariable string }
 // temporalKeyVariable is where the key is looked for, as Temporal's own programs do.
 const temporalKeyVariable = "TEMPORAL_API_KEY"
 
-// flags are those of the connection to the engine. A key is no flag: who lists the
-// processes of a machine sees those.
+// flags returns the flags for the connection to the engine. The key has none: every user of
+// the machine can list command lines.
 func (o *secureOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		addressFlag("temporal-tls-ca", "reach the server by TLS, and trust the certificates of `FILE` in place of the system's", "", &o.ca),

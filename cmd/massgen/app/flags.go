@@ -220,7 +220,7 @@ func words(c *cli.Context) []string {
 	return list
 }
 
-// flags are those of the program, and of a worker.
+// flags returns the flags that the program and its worker take.
 func (p *program) flags() []cli.Flag {
 	return slices.Concat(p.options.flags(), p.options.clusterFlags(p.env.Cluster))
 }

@@ -75,8 +75,8 @@ func (p *program) kept() kept {
 
 func (k kept) storage() storage { return storage{k.env, k.console.secrets, *k.session} }
 
-// flags are those of the program that such a command has too. Only what is given changes
-// an option, which may stand before the command as well.
+// flags returns the program's flags that these commands take too. A flag may stand before the
+// command as well; one that is not given leaves its option alone.
 func (k kept) flags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "state-dir", Usage: "the sessions kept in `DIR`",

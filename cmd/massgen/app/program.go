@@ -202,8 +202,8 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 	return err
 }
 
-// listBackends shows the table of providers, and what of it can be used here; with
-// a word on the command line, all that is known of that type. No key is shown.
+// listBackends prints the table of providers and marks those that work on this machine. Given
+// a type, it prints that type's details. It prints no key.
 func (p *program) listBackends(ctx context.Context, words []string) error {
 	world, err := worldOf(p.env)
 	if err != nil {

@@ -113,7 +113,7 @@ func settled(s panels.Settings) massgen.Option {
 	return func(of *panels.Settings) { *of = s }
 }
 
-// settings are those of the session's panel. With keep, inputs are kept.
+// settings returns the settings of the session's panel. With keep, the panel records its inputs.
 func (s *session) settings(world providers.World, keep bool) panels.Settings {
 	settings := panels.Settings{
 		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Log: s.log,

@@ -124,8 +124,8 @@ type decision struct {
 	err   error
 }
 
-// approve is coordinator.Options.Approve: it leaves the question to whoever watches the
-// turn, who has the keyboard.
+// approve implements coordinator.Options.Approve. It passes the question to the goroutine that
+// watches the turn and has the keyboard.
 func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
 	answer := make(chan decision, 1)
 	select {
