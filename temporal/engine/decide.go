@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -207,12 +206,4 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 		_ = sleep(ctx, pause) // that ctx is done ends the loop
 	}
 	return nil
-}
-
-// isAway says that the server could not be asked, and may be later.
-func isAway(err error) bool {
-	var unavailable *serviceerror.Unavailable
-	var late *serviceerror.DeadlineExceeded
-	var busy *serviceerror.ResourceExhausted
-	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.As(err, &busy) || errors.Is(err, context.DeadlineExceeded)
 }

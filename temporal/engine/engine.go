@@ -14,6 +14,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
@@ -70,12 +71,15 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	return &Engine{client: c, address: o.Address, queue: o.Queue, settings: o.Settings}, nil
 }
 
+// connectPatience is how long a server may take to greet a client whose connection it took.
+const connectPatience = 20 * time.Second
+
 // client is what the library is told. It sends a key over TLS only, if it is told nothing
 // else.
 func (o Options) client() client.Options {
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log),
-		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS},
+		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, GetSystemInfoTimeout: connectPatience},
 	}
 	if o.APIKey != "" {
 		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
@@ -110,14 +114,9 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 		return nil, err
 	}
 	in := request{Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
-	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: e.id(session), TaskQueue: queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
-		WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
-		Memo:                map[string]any{ownerMemo: in.Owner},
-	}, workflowName, in)
-	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) {
-		return nil, sessions.ErrBusy
+	run, err := e.start(ctx, queue, in)
+	if errors.Is(err, sessions.ErrBusy) {
+		return nil, err
 	}
 	if err != nil { // it may have been started all the same
 		err = fmt.Errorf("start the workflow: %w", cmp.Or(ctx.Err(), err))
@@ -133,12 +132,80 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 	return play, err
 }
 
+// start starts the workflow of a turn, once: a server that is slow may start it, and even play
+// it to its end, and answer too late.
+func (e *Engine) start(ctx context.Context, queue string, in request) (client.WorkflowRun, error) {
+	isAgain := false
+	return untilAnswered(ctx, func() (client.WorkflowRun, error) {
+		if isAgain {
+			if run, isOwn, err := e.find(ctx, in); err != nil || isOwn {
+				return run, err
+			}
+		}
+		isAgain = true
+		run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID: e.id(in.Session), TaskQueue: queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
+			WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
+			Memo:                map[string]any{ownerMemo: in.Owner},
+		}, workflowName, in)
+		var started *serviceerror.WorkflowExecutionAlreadyStarted
+		if !errors.As(err, &started) {
+			return run, err
+		}
+		run, isOwn, err := e.find(ctx, in)
+		if err == nil && !isOwn {
+			err = sessions.ErrBusy
+		}
+		return run, err
+	})
+}
+
+// find returns the latest run of a session's workflow, nil if there is none, and whether this
+// request has started it.
+func (e *Engine) find(ctx context.Context, in request) (run client.WorkflowRun, isOwn bool, err error) {
+	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(in.Session), "")
+	var none *serviceerror.NotFound
+	if errors.As(err, &none) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	run = e.client.GetWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
+	var owner string
+	err = converter.GetDefaultDataConverter().FromPayload(found.WorkflowExecutionInfo.GetMemo().GetFields()[ownerMemo], &owner)
+	return run, err == nil && owner == in.Owner, nil
+}
+
 // startPatience is how long the start of a turn may still be on its way when nobody has
 // heard of it.
 const startPatience = 2 * time.Second
 
 // ownerMemo is the key of the workflow's memo that says which request has started it.
 const ownerMemo = "owner"
+
+// serverPatience is how long a server may take to answer a client, which then asks again.
+const serverPatience = time.Minute
+
+// untilAnswered asks the server for something that may be asked for twice, again while it is
+// away or slow.
+func untilAnswered[T any](ctx context.Context, ask func() (T, error)) (T, error) {
+	return sessions.Again(ctx, serverPatience, func() (T, error) {
+		v, err := ask()
+		if isAway(err) {
+			err = sessions.Away(err)
+		}
+		return v, err
+	})
+}
+
+// isAway says that the server could not be asked, and may be later.
+func isAway(err error) bool {
+	var unavailable *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
+	var busy *serviceerror.ResourceExhausted
+	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.As(err, &busy) || errors.Is(err, context.DeadlineExceeded)
+}
 
 // sleep returns after a pause, or with ctx's error when that is done first.
 func sleep(ctx context.Context, pause time.Duration) error {
@@ -172,17 +239,11 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 
 // callOffOnce interrupts a turn, unless it is not there.
 func (e *Engine) callOffOnce(ctx context.Context, in request) (isGone bool, err error) {
-	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(in.Session), "")
-	if err == nil {
-		var owner string
-		err = converter.GetDefaultDataConverter().FromPayload(found.WorkflowExecutionInfo.GetMemo().GetFields()[ownerMemo], &owner)
-		if err == nil && owner != in.Owner {
-			return true, nil
-		}
+	run, isOwn, err := e.find(ctx, in)
+	if err != nil || !isOwn {
+		return err == nil, err
 	}
-	if err == nil {
-		err = e.client.CancelWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
-	}
+	err = e.client.CancelWorkflow(ctx, run.GetID(), run.GetRunID())
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return true, nil
@@ -192,7 +253,9 @@ func (e *Engine) callOffOnce(ctx context.Context, in request) (isGone bool, err 
 
 // Attach implements coordinator.Engine.
 func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Play, error) {
-	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(session), "")
+	found, err := untilAnswered(ctx, func() (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+		return e.client.DescribeWorkflowExecution(ctx, e.id(session), "")
+	})
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) || err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return nil, notPlayed{session, e.queue}
@@ -216,12 +279,16 @@ func (notPlayed) Is(target error) bool { return target == sessions.ErrNoSession 
 // begun waits until a turn has begun.
 func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator.Play, error) {
 	p := &remote{engine: e, run: run}
-	handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+	number, err := untilAnswered(ctx, func() (number int, err error) {
+		handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err == nil {
+			err = handle.Get(ctx, &number)
+		}
+		return number, err
 	})
-	if err == nil {
-		err = handle.Get(ctx, &p.number)
-	}
+	p.number = number
 	if err == nil {
 		return p, nil
 	}
@@ -232,11 +299,7 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 		return nil, errors.Join(failed, err)
 	}
 	// The turn was over before it could be asked, and a worker still knows it.
-	value, queryErr := e.client.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), progressQuery)
-	var over Progress
-	if queryErr == nil {
-		queryErr = value.Get(&over)
-	}
+	over, queryErr := e.progress(ctx, run.GetID(), run.GetRunID())
 	if queryErr != nil {
 		return nil, errors.Join(err, queryErr)
 	}
@@ -258,14 +321,13 @@ func (e *Engine) findWorker(ctx context.Context, queue string) error {
 	const pause = 200 * time.Millisecond
 	for until := time.Now().Add(workerPatience); ; {
 		isThere, err := e.isListened(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		if err != nil {
+			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
+		}
 		if isThere {
 			return nil
 		}
-		isLate := time.Now().After(until)
-		if err != nil && (ctx.Err() != nil || isLate) {
-			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
-		}
-		if isLate {
+		if time.Now().After(until) {
 			return e.noWorker(ctx)
 		}
 		if err := sleep(ctx, pause); err != nil {
@@ -284,20 +346,29 @@ func (e *Engine) noWorker(ctx context.Context) error {
 
 // isListened says that a worker listens to a queue.
 func (e *Engine) isListened(ctx context.Context, name string, kind enums.TaskQueueType) (bool, error) {
-	queue, err := e.client.DescribeTaskQueue(ctx, name, kind)
+	queue, err := untilAnswered(ctx, func() (*workflowservice.DescribeTaskQueueResponse, error) {
+		return e.client.DescribeTaskQueue(ctx, name, kind)
+	})
 	return err == nil && slices.ContainsFunc(queue.GetPollers(), isLive), err
 }
 
 // Progress tells how far the turn is that is played in a session.
-func (e *Engine) Progress(ctx context.Context, session string) (p Progress, err error) {
-	value, err := e.client.QueryWorkflow(ctx, e.id(session), "", progressQuery)
-	if err == nil {
-		err = value.Get(&p)
-	}
+func (e *Engine) Progress(ctx context.Context, session string) (Progress, error) {
+	p, err := e.progress(ctx, e.id(session), "")
 	if err != nil {
 		return p, fmt.Errorf("ask for the progress of session %s: %w", session, err)
 	}
 	return p, nil
+}
+
+func (e *Engine) progress(ctx context.Context, workflow, run string) (Progress, error) {
+	return untilAnswered(ctx, func() (p Progress, err error) {
+		value, err := e.client.QueryWorkflow(ctx, workflow, run, progressQuery)
+		if err == nil {
+			err = value.Get(&p)
+		}
+		return p, err
+	})
 }
 
 // remote is a turn that is played by a workflow.
@@ -310,7 +381,9 @@ type remote struct {
 func (r *remote) Number() int { return r.number }
 
 func (r *remote) Interrupt(ctx context.Context) error {
-	err := r.signal(ctx, interruptSignal, interruption{r.number})
+	_, err := untilAnswered(ctx, func() (struct{}, error) {
+		return struct{}{}, r.signal(ctx, interruptSignal, interruption{r.number})
+	})
 	if err == nil || errors.Is(err, driver.ErrOver) {
 		return nil
 	}

@@ -92,12 +92,13 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	options.DisableWorkflowWorker = true
 	home := worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
-	// Nobody asks for anything here: it shows those with another config that there are workers.
+	// Nobody asks for anything here: it shows that there are workers, also to those with another
+	// config. It is the last to start.
 	shown := worker.New(e.client, e.queue, options)
 	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
-	for _, starts := range []worker.Worker{home, shown, w} {
+	for _, starts := range []worker.Worker{home, w, shown} {
 		if err := starts.Start(); err != nil {
 			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
 		}

@@ -11,12 +11,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	enums "go.temporal.io/api/enums/v1"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app"
@@ -221,10 +225,18 @@ func (p *process) kill() {
 // queue is the queue of the workers of this world, and of no other on its server.
 func (w *world) queue() string { return filepath.Base(filepath.Dir(w.dir)) + filepath.Base(w.dir) }
 
-// worker starts a worker for a config.
+// worker starts a worker for a config, and returns when the server knows that it is at work.
 func (w *world) worker(folder, config string) *process {
 	w.t.Helper()
-	return w.start(folder, "worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
+	p := w.start(folder, "worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
+	server := w.dial()
+	w.until(folder+" is at work", func() bool {
+		queue, err := server.DescribeTaskQueue(w.t.Context(), w.queue(), enums.TASK_QUEUE_TYPE_ACTIVITY)
+		return err == nil && slices.ContainsFunc(queue.GetPollers(), func(known *taskqueue.PollerInfo) bool {
+			return strings.HasPrefix(known.GetIdentity(), strconv.Itoa(p.Process.Pid)+"@")
+		})
+	})
+	return p
 }
 
 // ask starts a client that asks one question.

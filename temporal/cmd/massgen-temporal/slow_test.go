@@ -141,3 +141,35 @@ func TestATurnOfWhoseStartNobodyHears(t *testing.T) {
 		})
 	}
 }
+
+// TestAServerThatAnswersTooLate is asked again, and begins a turn once.
+func TestAServerThatAnswersTooLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newService(t, agreeable)
+	config := w.config(s.agents(2)...)
+	w.worker("worker", config)
+	var workers, starts atomic.Int32
+	way := w.through(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		answer, err := handle(context.WithoutCancel(ctx), request)
+		switch info.FullMethod {
+		case workflowservice.WorkflowService_DescribeTaskQueue_FullMethodName:
+			if workers.Add(1) == 1 {
+				<-ctx.Done()
+			}
+		case workflowservice.WorkflowService_StartWorkflowExecution_FullMethodName:
+			if starts.Add(1) == 1 {
+				<-ctx.Done()
+			}
+		}
+		return answer, err
+	})
+	r := w.result(w.start("client", "--config", config, "--temporal-address", way, "--temporal-queue", w.queue(),
+		"--session-id", "s", "--json", "--automation", "energy?"))
+	if r.Status != "completed" || r.Winner != "agent2" || r.Turn != 1 {
+		t.Errorf("turn %d is %s, %s has won", r.Turn, r.Status, r.Winner)
+	}
+	if n := len(s.Calls()); n != r.Usage.Calls {
+		t.Errorf("%d calls for the %d of the turn", n, r.Usage.Calls)
+	}
+}
