@@ -3,8 +3,8 @@ package massgen
 import (
 	"os"
 
-	"github.com/massgen/massgen/agents/mcp"
-	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/internal/mcp"
+	"github.com/massgen/massgen/internal/workspace"
 )
 
 // Launcher is what main, and TestMain, call before anything else, where agents have commands

@@ -28,8 +28,8 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/secrets"
 	"github.com/massgen/massgen/internal/store"
-	"github.com/massgen/massgen/secrets"
 )
 
 // What a panel's turns are made of.

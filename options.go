@@ -6,8 +6,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/store"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // Aside is who makes the calls of a purpose that belong to no agent (DESIGN §1).

@@ -3,7 +3,7 @@ package agents
 import (
 	"context"
 
-	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // CallInfo tells a tool what its call belongs to.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // Tool is something that an agent can do beside answering and voting. It is safe

@@ -3,9 +3,9 @@ package agents
 import (
 	"context"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // notingFallback returns a context whose trace also notes in to which model the

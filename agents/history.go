@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // Idempotent is a Tool that may say of itself that calling it twice does no more than

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // actionSchema is the JSON Schema of the one object by which a model without

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
 

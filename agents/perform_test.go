@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 func TestPanicOfAnEffectIsItsResult(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/secrets"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/secrets"
 	"github.com/massgen/massgen/sessions"
 )
 

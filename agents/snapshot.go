@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // snapshotOf runs the snapshot of the analyst, who keeps it in its own way.

@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/internal/budget"
 )
 
 func budgetSection() section[budget.Budget] {

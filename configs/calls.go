@@ -5,7 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/internal/policy"
 )
 
 // Summarizes says whether there are agents whose policy is summarize.

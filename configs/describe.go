@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/prices"
-	"github.com/massgen/massgen/contextbuild/policy"
-	"github.com/massgen/massgen/secrets"
+	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/secrets"
 )
 
 // Describe writes the settings that hold, the defaults among them, for people.

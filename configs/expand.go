@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/secrets"
+	"github.com/massgen/massgen/internal/secrets"
 )
 
 // expand replaces ${NAME} and ${NAME:-default} in a scalar that stands at n, and

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/massgen/massgen/secrets"
+	"github.com/massgen/massgen/internal/secrets"
 )
 
 // shortestSecret keeps words such as the "none" that local servers take as a key

@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/secrets"
+	"github.com/massgen/massgen/internal/secrets"
 )
 
 // Tools are what an agent may do beside answering and voting.

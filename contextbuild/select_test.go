@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/tokens"
-	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/tokens"
 )
 
 // estimate counts as for a model without a tokenizer here.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/internal/policy"
 )
 
 // StepLeftOut is the line that stands in the place of messages and results of tools

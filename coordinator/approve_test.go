@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // removing is a panel of agents that each want to remove a file, and then agree.

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"time"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // clock is that of a turn in this process: no time of the turn passes while it is stopped

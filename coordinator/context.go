@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/contextbuild/policy"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
 )
 
 // checkContext returns the agent with the default policy if it has none, or what is

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"context"
 
-	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // Decider is a Play that leaves the questions about tool calls to those who watch it. A

@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/fallback"
-	"github.com/massgen/massgen/backends/retry"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/fallback"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/retry"
 )
 
 // TestFallbackAndRetriesAreTold: an agent whose model is overloaded answers and

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/driver"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -58,14 +58,7 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 	if key, ok := turn.KeyOf(ev); ok {
 		f.out = slices.DeleteFunc(f.out, func(w driver.Work) bool { return w.Key() == key })
 	}
-	for _, c := range commands {
-		switch c := c.(type) {
-		case turn.Run:
-			f.out = append(f.out, driver.Work{Effect: c.Effect, Turn: f.machine.Turn()})
-		case turn.Ask:
-			f.out = append(f.out, driver.Work{Ask: &c.Ask, Turn: f.machine.Turn()})
-		}
-	}
+	f.out = append(f.out, driver.Asked(commands, f.machine.Turn())...)
 	return commands, nil
 }
 

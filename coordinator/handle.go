@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"sync"
 
-	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/internal/driver"
 )
 
 // inbox holds what happened to a turn until its driver takes it. It is safe for concurrent

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // journalReader has the journals of turns.

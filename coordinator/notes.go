@@ -8,22 +8,22 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/coordinator/driver"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turn"
 )
 
-// MaxNote is how many bytes a note may have: every agent is sent it in each of its calls.
-const MaxNote = 16 << 10
+// maxNote is how many bytes a note may have: every agent is sent it in each of its calls.
+const maxNote = 16 << 10
 
-// CheckNote says what is wrong with a note: an empty one and one of more than MaxNote
+// CheckNote says what is wrong with a note: an empty one and one of more than maxNote
 // bytes are refused.
 func CheckNote(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("the note is empty")
 	}
-	if len(text) > MaxNote {
-		return fmt.Errorf("the note has %d bytes, and the most is %d: every agent is sent it in each of its calls; shorten it", len(text), MaxNote)
+	if len(text) > maxNote {
+		return fmt.Errorf("the note has %d bytes, and the most is %d: every agent is sent it in each of its calls; shorten it", len(text), maxNote)
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/driver"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -86,13 +86,13 @@ func TestNotesAreRefused(t *testing.T) {
 		p, store := panelOf(t, 2, notable, nil, nil)
 		turn := start(t, p, "energy")
 		for text, want := range map[string]string{
-			" \n": "the note is empty", strings.Repeat("x", MaxNote+1): "has 16385 bytes, and the most is 16384",
+			" \n": "the note is empty", strings.Repeat("x", maxNote+1): "has 16385 bytes, and the most is 16384",
 		} {
 			if err := turn.Note(t.Context(), text); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%.20q: %v", text, err)
 			}
 		}
-		if err := turn.Note(t.Context(), strings.Repeat("y", MaxNote)); err != nil {
+		if err := turn.Note(t.Context(), strings.Repeat("y", maxNote)); err != nil {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func TestNotesAreRefused(t *testing.T) {
 			t.Errorf("after its context: %v", err)
 		}
 		r := wait(t, turn)
-		if len(r.Notes) == 0 || len(r.Notes[0].Text) != MaxNote || r.Notes[0].SeenBy != 2 {
+		if len(r.Notes) == 0 || len(r.Notes[0].Text) != maxNote || r.Notes[0].SeenBy != 2 {
 			t.Errorf("notes %d", len(r.Notes))
 		}
 		if err := turn.Note(t.Context(), "hello"); !errors.Is(err, driver.ErrOver) {

@@ -11,12 +11,12 @@ import (
 	"sync"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/coordinator/budget"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -135,7 +135,7 @@ type Options struct {
 	// is to differ, or leave all of it zero for the defaults. The list of agents in
 	// it is filled in from Agents.
 	Rules kernel.Config
-	// Limits bound a step; the zero value means DefaultLimits.
+	// Limits bound a step; the zero value means machine.DefaultLimits.
 	Limits machine.Limits
 	// Budget is the most that may be spent (DESIGN §6); the zero value is no limit. Before an
 	// attempt of a call is sent, the most that it may cost is held; what does not fit waits
@@ -181,9 +181,6 @@ type Options struct {
 	AfterTurn func(ctx context.Context, t *Turn, r report.Result) error
 }
 
-// DefaultLimits are the limits of a step.
-func DefaultLimits() machine.Limits { return machine.DefaultLimits() }
-
 // Panel is a set of agents that answer questions together. It is safe for
 // concurrent use; turns of different sessions run side by side.
 type Panel struct {
@@ -210,7 +207,7 @@ func New(opts Options) (*Panel, error) {
 		return nil, fmt.Errorf("rules: %w (kernel.Defaults() is a start)", err)
 	}
 	if opts.Limits == (machine.Limits{}) {
-		opts.Limits = DefaultLimits()
+		opts.Limits = machine.DefaultLimits()
 	}
 	if opts.Limits.MaxTurns < 1 || opts.Limits.MaxAttempts < 1 {
 		return nil, errors.New("max_turns and max_attempts must be at least 1")

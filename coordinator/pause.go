@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/coordinator/driver"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // pausing is a person who pauses a turn, or lets it go on.

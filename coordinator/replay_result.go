@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 

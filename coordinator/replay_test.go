@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/budget"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -83,7 +83,7 @@ rules:
   - {when: {round: 1}, reply: {delay: 1s, text: '{"action":{"name":"new_answer","content":"{{.Agent}}"}}'}}
   - {when: {}, reply: {delay: 1s, text: '{"action":{"name":"vote","agent_id":"agent1","reason":"good"}}'}}
 `, change: func(o *Options) {
-		o.Limits = DefaultLimits()
+		o.Limits = machine.DefaultLimits()
 		o.Limits.MaxAttempts = 5
 		for i := range o.Agents {
 			o.Agents[i].ToolMode = machine.ToolsAuto

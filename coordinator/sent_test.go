@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // simModel is the service of all agents: each call waits until the simulation says what

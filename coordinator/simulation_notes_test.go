@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing/synctest"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/driver"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // notedInSimulation are the notes of the person: how many were tried, and those of which

@@ -12,11 +12,12 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/tokens"
-	"github.com/massgen/massgen/contextbuild/policy"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/tokens"
 )
 
 // tape is a tool that has much to say.
@@ -39,7 +40,7 @@ const longStep = 60
 
 func measuringOn(r *debugbackend.Recorder, contexts ...agents.Context) func(*Options) {
 	return func(o *Options) {
-		o.Limits = DefaultLimits()
+		o.Limits = machine.DefaultLimits()
 		o.Limits.MaxTurns, o.Limits.MaxToolCalls = longStep+1, 0
 		recorded(r, contexts...)(o)
 		for i := range o.Agents {

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"context"
 
-	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // steps are the contexts of the agents' work, and of the calls that belong to none, which

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // progressEvery is how often the progress of a call is told at most: its events are kept

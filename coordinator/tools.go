@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // checkTools says which of an agent's tools is none, or has a name that another has.

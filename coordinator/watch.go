@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/driver"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // Link is one turn of a history, by reference. As a text of the store it names
@@ -93,7 +93,7 @@ func RefsOfEvents(id string, turn int, events [][]byte) ([]kernel.Ref, error) {
 	var refs []kernel.Ref
 	for _, event := range events {
 		if len(event) == 0 {
-			return nil, EmptyEvent(id, turn)
+			return nil, emptyEvent(id, turn)
 		}
 		for _, ref := range Refs(event) {
 			if !seen[ref] {

@@ -1,6 +1,6 @@
 // Package sessions keeps conversations: their turns, the journal of each turn,
 // and the texts that both refer to. It holds the words that all stores share,
-// and Memory, the store that lives as long as the process. sessions/sqlstore keeps them in
+// and Memory, the store that lives as long as the process. internal/sqlstore keeps them in
 // SQL databases, for sessions/sqlite and temporal/postgres, and sessions/storetest is the suite that all pass.
 //
 // A session's history is a chain. Each turn that has an answer adds a Link, a

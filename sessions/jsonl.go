@@ -12,13 +12,13 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
-// DumpFormat is the version of an exported session's JSONL: a line for the
+// dumpFormat is the version of an exported session's JSONL: a line for the
 // session, then for each turn the texts that it names, the turn and its events,
 // and at the end a line with the count and the hash of the lines before it.
-const DumpFormat = 1
+const dumpFormat = 1
 
 // mostLine is the longest line that is read, in bytes.
 const mostLine = 256 << 20
@@ -49,7 +49,7 @@ const (
 // Write writes the session as JSONL.
 func (d *Dump) Write(w io.Writer) error {
 	o := &dumpWriter{to: w, hash: sha256.New()}
-	o.line(dumpLine{Type: lineSession, Format: DumpFormat, Session: &d.Session})
+	o.line(dumpLine{Type: lineSession, Format: dumpFormat, Session: &d.Session})
 	done := map[kernel.Ref]bool{}
 	for i := range d.Turns {
 		for _, ref := range d.told(i) {
@@ -178,8 +178,8 @@ func (in *dumpReader) line(data []byte) error {
 	in.hash.Write([]byte("\n"))
 	switch {
 	case l.Type == lineSession && l.Session != nil:
-		if l.Format != DumpFormat {
-			return fmt.Errorf("it has format %d, and this program reads format %d: update it", l.Format, DumpFormat)
+		if l.Format != dumpFormat {
+			return fmt.Errorf("it has format %d, and this program reads format %d: update it", l.Format, dumpFormat)
 		}
 		in.dump.Session = *l.Session
 	case l.Type == lineText:

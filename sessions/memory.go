@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // Memory is a store that lives as long as the process. It is safe for

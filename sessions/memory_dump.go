@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // Export writes a session as JSONL, which Import reads.

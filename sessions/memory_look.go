@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // Session returns a session, or ErrNoSession.

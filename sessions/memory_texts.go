@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // memoryTexts are the texts of a store in memory, under their contents' hashes. Its lock is

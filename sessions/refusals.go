@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // The refusals of stores, which say the same in all of them.
@@ -34,8 +34,8 @@ func NothingInterrupted(id string) error {
 	return fmt.Errorf("session %s has no interrupted turn to go on with", id)
 }
 
-// EmptyEvent is the refusal of an event of no bytes.
-func EmptyEvent(id string, turn int) error {
+// emptyEvent is the refusal of an event of no bytes.
+func emptyEvent(id string, turn int) error {
 	return fmt.Errorf("an event of turn %d of session %s is empty", turn, id)
 }
 

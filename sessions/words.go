@@ -10,7 +10,7 @@ import (
 
 // The keys of what a session's id says (ParseID).
 const (
-	MetaName = "name"
+	metaName = "name"
 	MetaApp  = "app"
 	MetaUser = "user"
 )
@@ -39,7 +39,7 @@ func ParseID(id string) map[string]string {
 			said[key] = value
 		}
 	}
-	add(MetaName, parts[0])
+	add(metaName, parts[0])
 	if app, user, ok := strings.Cut(parts[1], "_"); ok {
 		add(MetaApp, app)
 		add(MetaUser, user)

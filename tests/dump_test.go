@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // awkward is a question with what encoders like to change.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // turn runs a panel of an agent for each protocol, of which the one of p meets the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // A hanging server is named in failed however the turn goes on without it.

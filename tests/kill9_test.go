@@ -17,8 +17,8 @@ import (
 
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 var killEverywhere = flag.Bool("kill-everywhere", false, "end the program at each write of the store, and not only at some")

@@ -11,9 +11,10 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -65,7 +66,7 @@ func looking(a coordinator.Agent, c agents.Context) coordinator.Agent {
 }
 
 func longLimits() coordinator.Options {
-	limits := coordinator.DefaultLimits()
+	limits := machine.DefaultLimits()
 	limits.MaxTurns, limits.MaxToolCalls = longStep+1, 0
 	return coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults(), Limits: limits}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 // A conversation of three turns, end to end: the winning answers of the turns

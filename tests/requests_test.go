@@ -16,10 +16,10 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/backends/fallback"
-	"github.com/massgen/massgen/backends/retry"
-	"github.com/massgen/massgen/backends/wire"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/fallback"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 var update = flag.Bool("update", false, "write the tables of the documents anew")

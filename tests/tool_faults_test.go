@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -104,7 +104,7 @@ func (f toolFaultCase) message() backendtest.Reply {
 }
 
 func (f toolFaultCase) options() coordinator.Options {
-	opts := coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults(), Limits: coordinator.DefaultLimits()}
+	opts := coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults(), Limits: machine.DefaultLimits()}
 	if f.limits != nil {
 		f.limits(&opts.Limits)
 	}

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 

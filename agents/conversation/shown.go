@@ -6,9 +6,9 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/contextbuild/policy"
+	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/tokens"
 )
 
 // shown is what is sent of a conversation.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // Reply is what came of one model call.

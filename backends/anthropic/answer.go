@@ -10,7 +10,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // answer puts the events of one stream together ("Streaming messages" in the docs

@@ -4,7 +4,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // newEventStream turns a response body into the server-sent events that the library

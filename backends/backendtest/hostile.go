@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // checkEndless answers with bodies that have no end: an adapter reads

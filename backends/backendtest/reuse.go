@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // checkReuse makes calls one after the other, which have to share one connection. It does

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/wire"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // answer puts the chunks of one stream together.

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // emptyEvent is what the library reads in place of each event.

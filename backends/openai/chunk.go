@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/wire"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // chunk is one piece of a streamed answer (OpenAI's "chat completion chunk

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // Activity is what happened in a turn beside its answers and votes.

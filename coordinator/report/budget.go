@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/internal/budget"
 )
 
 // BudgetReport is what a turn has spent of its budget, for people.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/contextbuild/policy"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/tokens"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // SessionUpdate is what a session has come to with a turn (seed 000).

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // TestSessionEventsAsJSON holds the fields to those of seed 000.

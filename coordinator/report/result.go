@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 )
 
-// ResultFormat is the version of Result's JSON.
-const ResultFormat = 1
+// resultFormat is the version of Result's JSON.
+const resultFormat = 1
 
 // Result is how a turn ended, in the form that --json prints (DESIGN §8). Agents
 // are named by their config ids.
@@ -123,11 +123,11 @@ func Rounded(u turn.Usage) turn.Usage {
 // read.
 func (r *Report) Result(u Unjournaled) (Result, error) {
 	if !r.machine.Begun() {
-		return Result{Format: ResultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: kernel.AllFailed}, nil
+		return Result{Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: kernel.AllFailed}, nil
 	}
 	k := r.machine.Result()
 	result := Result{
-		Format: ResultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: k.Status,
+		Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: k.Status,
 		Answers: []ResultAnswer{}, Votes: r.votes(k.Votes), VoidVotes: r.votes(k.Void),
 		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: r.warningsOf(k, u),
 		ContextWarnings: append([]AgentContextWarning{}, r.warnings...),

@@ -11,12 +11,12 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/contextbuild/policy"
-	"github.com/massgen/massgen/coordinator/budget"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // TestScripts plays the turns of testdata, one topic a file: the journal goes in, events and

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // ToolsChange names the tools in which an agent's list differs from the one before it, each

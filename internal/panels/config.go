@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // toolMode is auto unless the configuration says otherwise: a model that cannot

@@ -6,10 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 func TestRulesAreTheConfigs(t *testing.T) {
@@ -55,7 +54,7 @@ timeout_settings:
 	if diff := cmp.Diff(standard, rules(configs.Default())); diff != "" {
 		t.Errorf("the default rules (-want +got)\n%s", diff)
 	}
-	if got := limits(configs.Default()); got != coordinator.DefaultLimits() {
+	if got := limits(configs.Default()); got != machine.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)
 	}
 }

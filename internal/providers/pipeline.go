@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/prices"
-	"github.com/massgen/massgen/backends/retry"
-	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/tokens"
 )
 
 // pipeline is what a call passes on its way to an adapter, whoever makes it: the

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/backends/retry"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/retry"
 )
 
 // TestSharedLimits: what keeps limits for many is asked once for each account that has

@@ -1,13 +1,13 @@
 package providers
 
 import (
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // protocol is how a provider is spoken to.

@@ -10,9 +10,9 @@ import (
 	"unicode"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/fallback"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/fallback"
 	"github.com/massgen/massgen/internal/plain"
 )
 

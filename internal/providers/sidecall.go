@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/tokens"
 )
 
 // Sidecall is a model to which calls go that belong to no agent (DESIGN §1), by the same

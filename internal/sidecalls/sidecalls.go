@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/store"
-	"github.com/massgen/massgen/sessions/topic"
+	"github.com/massgen/massgen/internal/topic"
 )
 
 // Settings say what a Keeper works with.

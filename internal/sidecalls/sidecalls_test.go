@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/topic"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/topic"
 )
 
 func keeper(t *testing.T, change func(*Settings)) *Keeper {

@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/topic"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/topic"
 )
 
 // MetaTopic is the key of a session's metadata that has its topic.State. No id can name

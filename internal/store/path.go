@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/massgen/massgen/agents/workspace"
+	"github.com/massgen/massgen/internal/workspace"
 )
 
 // File is the store's name in the state folder.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/massgen/massgen/agents/workspace/snapshot"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/workspace/snapshot"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/mcp"
 )
 
 // ofAll stands where an agent does, for the MCP servers that all have in common.

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/workspace"
 )
 
 // mounts are what an agent sees beside its own folder.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/workspace"
 )
 
 // places makes a folder with a few files, and is its path without links.

@@ -3,11 +3,11 @@ package toolbox
 import (
 	"fmt"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/agents/permission"
-	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/permission"
+	"github.com/massgen/massgen/internal/workspace"
 )
 
 // Permit gives the agents of a panel the rules of a config about their tools. With asks, a

@@ -3,10 +3,10 @@ package toolbox
 import (
 	"testing"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/agents/permission"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/permission"
 )
 
 // TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/workspace"
-	"github.com/massgen/massgen/agents/workspace/snapshot"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/snapshot"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/workspace"
-	"github.com/massgen/massgen/agents/workspace/snapshot"
+	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/snapshot"
 )
 
 // TestNoSnapshotOfAnotherFolder: what is kept with an answer is the folder that its author

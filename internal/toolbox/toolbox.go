@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/workspace"
 )
 
 // Toolbox is what the agents of a config have to work with.

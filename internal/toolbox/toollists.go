@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/mcp"
 	"github.com/massgen/massgen/internal/plain"
 )
 

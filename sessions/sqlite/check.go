@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 // Check looks for damage: in the file, in the search indexes, in texts that are

@@ -7,8 +7,8 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
+	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 //go:embed schema/search.sql

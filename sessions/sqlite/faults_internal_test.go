@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 func open(t *testing.T) *Store {

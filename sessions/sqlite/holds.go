@@ -7,8 +7,8 @@ import (
 	"math"
 	"sync"
 
+	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 // holds are the turns of this Store that hold their sessions, each by a lock of the system.

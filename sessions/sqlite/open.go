@@ -14,7 +14,7 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
-	"github.com/massgen/massgen/sessions/sqlstore"
+	"github.com/massgen/massgen/internal/sqlstore"
 )
 
 // applicationID marks a file as a store: "mass" as a big-endian number.

@@ -12,8 +12,8 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/sessions/sqlstore"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/sqlstore"
 )
 
 // A write waits for another process's for so long, and looks every busyPause

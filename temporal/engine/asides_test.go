@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // newFollowing is a turn with a call after its answer, of whose journal it notes the events.

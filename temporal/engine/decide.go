@@ -10,11 +10,11 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/driver"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // attendance says that a client has a person before it, whom it asks about a tool call.

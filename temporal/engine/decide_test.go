@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -53,7 +53,7 @@ func (a *asking) prepare(_ context.Context, in request) (begun, error) {
 	rules := kernel.Defaults()
 	rules.Agents = []string{"alone"}
 	accepted, err := turn.Encode(turn.Accepted{At: in.At, Rules: rules, Turn: machine.Turn{
-		Session: in.Session, Turn: 3, Agents: []machine.Agent{{ID: "alone"}}, Limits: coordinator.DefaultLimits(),
+		Session: in.Session, Turn: 3, Agents: []machine.Agent{{ID: "alone"}}, Limits: machine.DefaultLimits(),
 	}})
 	return begun{Number: 3, Accepted: accepted, Unattended: a.unattended}, err
 }

@@ -16,6 +16,6 @@
 // in the store. A worker of which nothing is heard is asked for the result before it counts
 // as lost. Then the workflow has the effect done again, by any worker: a model call
 // that was under way is counted as one that may be paid for twice, and a tool is not called
-// again. The attempts within a call are those of package backends/retry, and each asks the
+// again. The attempts within a call are those of package internal/retry, and each asks the
 // workflow for its share of the budget, by an update.
 package engine

@@ -21,7 +21,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/sessions"
 )
 

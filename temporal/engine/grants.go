@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/log"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator/budget"
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // grants is the budget of one call: its workflow, which has the ledger of the turn, is

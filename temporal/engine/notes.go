@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // newNote is the text of a note that is to be stored.

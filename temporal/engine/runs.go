@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/massgen/massgen/coordinator/driver"
+	"github.com/massgen/massgen/internal/driver"
 )
 
 // mostState is how many bytes a turn may have that goes on in a new run: the server takes no

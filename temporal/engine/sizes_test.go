@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/agents/machine"
-	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -27,7 +26,7 @@ func TestLargestWorkIsSmall(t *testing.T) {
 		w.Turn.Agents = append(w.Turn.Agents, machine.Agent{ID: fmt.Sprintf("agent number %d", i), System: ref, Model: strings.Repeat("m", 100), Params: ref, Tools: ref})
 		call.Offer.Shown = append(call.Offer.Shown, kernel.Answer{Agent: i, Text: ref, Work: ref})
 	}
-	limits := coordinator.DefaultLimits()
+	limits := machine.DefaultLimits()
 	for i := range limits.MaxTurns + limits.MaxAttempts {
 		call.Transcript = append(call.Transcript, machine.Entry{Kind: machine.Assistant, Text: ref})
 		for range limits.MaxToolCalls / limits.MaxTurns {

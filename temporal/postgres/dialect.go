@@ -4,8 +4,8 @@ import (
 	_ "embed" // for the schema
 	"time"
 
+	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 //go:embed schema/leases.sql

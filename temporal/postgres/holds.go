@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/sqlstore"
 )
 
 // leases are the holds of an owner. They implement sqlstore.Holds and sqlstore.Quiet.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/internal/retry"
 )
 
 // Limiter returns what keeps the limits of an account, for all together that ask for the

@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/retry"
-	"github.com/massgen/massgen/backends/retry/limitertest"
+	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/retry/limitertest"
 	"github.com/massgen/massgen/temporal/postgres"
 )
 

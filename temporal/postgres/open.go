@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/massgen/massgen/sessions/sqlstore"
+	"github.com/massgen/massgen/internal/sqlstore"
 )
 
 // oldestServer is the oldest version of PostgreSQL that the statements are for.

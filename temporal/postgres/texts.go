@@ -3,8 +3,8 @@ package postgres
 import (
 	"context"
 
-	"github.com/massgen/massgen/coordinator/kernel"
-	"github.com/massgen/massgen/sessions/sqlstore"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/sqlstore"
 )
 
 // texts are in the database from the moment they are put, for all workers.

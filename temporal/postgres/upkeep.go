@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/sessions/sqlstore"
+	"github.com/massgen/massgen/internal/sqlstore"
 )
 
 // Check looks for damage: in texts that are not what their hashes say, in turns whose texts

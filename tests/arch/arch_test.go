@@ -31,6 +31,7 @@ var rules = map[string]func(*tree) []string{
 	"interfaces": checkInterfaces,
 	"channels":   checkChannels,
 	"exports":    checkExports,
+	"commands":   checkCommands,
 	"names":      checkNames,
 	"skips":      checkSkips,
 	"todo":       checkToDo,

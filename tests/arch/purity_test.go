@@ -60,7 +60,7 @@ func checkPurity(t *tree) []string {
 func checkKernelImports(t *tree, s *source) []string {
 	var found []string
 	for spec, p := range s.imports() {
-		if s.dir == "coordinator/kernel" && !standard(p) {
+		if s.dir == "internal/kernel" && !standard(p) {
 			found = append(found, fmt.Sprintf("%s: the kernel imports %s: only the standard library is allowed", t.at(spec), p))
 		}
 		if slices.ContainsFunc(worldly, func(w string) bool { return inside(p, w) }) {

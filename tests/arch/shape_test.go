@@ -165,7 +165,7 @@ func discards(a *ast.AssignStmt) bool {
 
 // ports are the interfaces that may have more methods than mostMethods, with how many. A
 // driver has one runtime, which it needs whole (DESIGN §1).
-var ports = map[string]int{"coordinator/driver.Runtime": 9}
+var ports = map[string]int{"internal/driver.Runtime": 9}
 
 // mostMethods is how many methods an interface may have (DESIGN §3).
 const mostMethods = 3

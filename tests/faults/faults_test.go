@@ -26,7 +26,7 @@ type fault struct {
 }
 
 func TestWalkFindsEveryFault(t *testing.T) {
-	kernel, err := filepath.Abs(filepath.Join("..", "..", "coordinator", "kernel"))
+	kernel, err := filepath.Abs(filepath.Join("..", "..", "internal", "kernel"))
 	if err != nil {
 		t.Fatal(err)
 	}

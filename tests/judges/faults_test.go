@@ -13,7 +13,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/internal/retry"
 )
 
 // ordeal is what llmock does to a call, and what has to come of it.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/massgen/massgen/agents/mcp"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/mcp"
 )
 
 type toolCalls = []backends.ToolCall

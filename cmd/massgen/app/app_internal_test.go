@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/turn"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/sidecalls"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -7,11 +7,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/sessions/topic"
+	"github.com/massgen/massgen/internal/topic"
 )
 
 // tellTopic tells of a topic that a turn has changed.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/coordinator/budget"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/budget"
 )
 
 // options are the flags of the program, by what they are about. Each group has the method

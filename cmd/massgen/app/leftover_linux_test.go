@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/internal/workspace"
 	"github.com/massgen/massgen/tests/leaks"
 )
 

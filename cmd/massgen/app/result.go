@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/massgen/massgen/coordinator/budget"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/plain"
 )

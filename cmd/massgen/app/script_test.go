@@ -15,11 +15,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/agents/workspace"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/workspace"
 	"github.com/massgen/massgen/tests/leaks"
 )
 

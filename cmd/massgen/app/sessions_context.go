@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/contextbuild/policy"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )

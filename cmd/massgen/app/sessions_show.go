@@ -10,17 +10,17 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/backends/tokens"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/tokens"
+	"github.com/massgen/massgen/internal/topic"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/topic"
 )
 
 // shownSession is a session as sessions show --json prints it.

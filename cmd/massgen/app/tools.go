@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/toolbox"
 )

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 func TestToolLines(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/sessions/topic"
+	"github.com/massgen/massgen/internal/topic"
 )
 
 // topicUsage is what /topic takes: a name, then details behind semicolons.

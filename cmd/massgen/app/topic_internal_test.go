@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/sessions/topic"
+	"github.com/massgen/massgen/internal/topic"
 )
 
 // TestTopicThatIsTooLongChangesNothing, and no turn after it fails.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/plain"
 )
 

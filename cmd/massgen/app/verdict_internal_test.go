@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 func TestVerdict(t *testing.T) {

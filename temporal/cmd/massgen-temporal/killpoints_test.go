@@ -15,9 +15,9 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/kernel"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/temporal/engine"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/backends/retry"
+	"github.com/massgen/massgen/internal/retry"
 )
 
 // value is what a query finds in the database.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/agents/machine"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/coordinator/turn"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // service is a fake service whose models are the agents' ids. It counts what it is asked,

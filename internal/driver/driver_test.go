@@ -1,0 +1,154 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
+)
+
+// recorder is a runtime that records each call of its methods as one line.
+type recorder struct {
+	lines []string
+	full  error // of Append
+}
+
+func (r *recorder) add(format string, args ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Now() kernel.Time { return 1000 }
+
+func (r *recorder) Append(events []turn.Event) error {
+	var kinds []string
+	for _, ev := range events {
+		kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."))
+	}
+	r.add("append %s", strings.Join(kinds, " "))
+	return r.full
+}
+
+func (r *recorder) Start(w Work)                          { r.add("start %s", w.Key()) }
+func (r *recorder) Begin(agent int)                       { r.add("begin %d", agent) }
+func (r *recorder) Cancel(agent int)                      { r.add("cancel %d", agent) }
+func (r *recorder) Wake(kernel.Time)                      { r.add("wake") }
+func (r *recorder) Clock(runs bool)                       { r.add("clock %t", runs) }
+func (r *recorder) Grant(key machine.Key, refused string) { r.add("grant %s %q", key, refused) }
+func (r *recorder) Tell(turn.Event, []turn.Command)       {}
+
+// told returns what was written down since the last call.
+func (r *recorder) told() []string {
+	lines := r.lines
+	r.lines = nil
+	return lines
+}
+
+// post is one whose events and reply a test states.
+type post struct {
+	r      *recorder
+	name   string
+	events []turn.Event
+	fault  error
+	ends   bool
+}
+
+func (p post) Events(kernel.Time) ([]turn.Event, error) { return p.events, p.fault }
+func (p post) EndsWork() bool                           { return p.ends }
+func (p post) Reply(err error)                          { p.r.add("reply to %s: %v", p.name, err) }
+
+func accepted(agents ...string) turn.Accepted {
+	rules := kernel.Defaults()
+	rules.Agents = agents
+	described := machine.Turn{Session: "s", Turn: 1, Limits: machine.DefaultLimits()}
+	for _, id := range agents {
+		described.Agents = append(described.Agents, machine.Agent{ID: id})
+	}
+	return turn.Accepted{At: 1, Rules: rules, Turn: described}
+}
+
+func failed(agent int) turn.ModelDone {
+	key := machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}
+	return turn.ModelDone{At: 2, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "auth"}}}
+}
+
+// begun is a driver with a turn of two agents, both at work.
+func begun(t *testing.T) (*Driver, *recorder) {
+	t.Helper()
+	r := &recorder{}
+	d := New(r)
+	if err := d.Take(post{r, "question", []turn.Event{accepted("a", "b")}, nil, false}); err != nil {
+		t.Fatal(err)
+	}
+	return d, r
+}
+
+func same(t *testing.T, r *recorder, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, r.told()); diff != "" {
+		t.Errorf("other calls of the runtime (-want +got):\n%s", diff)
+	}
+}
+
+func TestNothingFollowsFromAnEventBeforeItIsDurable(t *testing.T) {
+	_, r := begun(t)
+	lines := r.told()
+	if lines[0] != "append Accepted" || lines[len(lines)-1] != "reply to question: <nil>" {
+		t.Errorf("the first and the last of %q", lines)
+	}
+}
+
+func TestWhatWaitsIsOneBatch(t *testing.T) {
+	d, r := begun(t)
+	r.told()
+	err := d.Take(
+		post{r, "first", []turn.Event{failed(0)}, nil, true},
+		post{r, "late", nil, nil, false},
+		post{r, "second", []turn.Event{failed(1)}, nil, true},
+	)
+	if err != nil || !d.Machine().Over() || d.out != 0 {
+		t.Errorf("%v, over: %v, %d out", err, d.Machine().Over(), d.out)
+	}
+	same(t, r, "append ModelDone ModelDone", "cancel 0", "cancel 1", "reply to first: <nil>", "reply to late: <nil>", "reply to second: <nil>")
+}
+
+func TestWhatComesBeforeAFailedPostIsJournaled(t *testing.T) {
+	d, r := begun(t)
+	r.told()
+	err := d.Take(
+		post{r, "first", []turn.Event{failed(0)}, nil, true},
+		post{r, "broken", nil, errors.New("no store"), true},
+		post{r, "after", []turn.Event{turn.Interrupted{At: 3}}, nil, false},
+	)
+	if err == nil || err.Error() != "no store" || d.out != 0 {
+		t.Errorf("%v, %d out", err, d.out)
+	}
+	same(t, r, "append ModelDone", "cancel 0", "reply to first: <nil>", "reply to broken: no store", "reply to after: no store")
+}
+
+func TestNothingIsDoneThatIsNotInTheJournal(t *testing.T) {
+	d, r := begun(t)
+	r.told()
+	r.full = errors.New("disk full")
+	if err := d.Take(post{r, "first", []turn.Event{failed(0)}, nil, true}); err == nil || err.Error() != "write the journal: disk full" {
+		t.Error(err)
+	}
+	same(t, r, "append ModelDone", "reply to first: write the journal: disk full")
+}
+
+func TestDrainRefusesWhatStillComes(t *testing.T) {
+	d, r := begun(t)
+	r.told()
+	d.Drain(func() []Post {
+		return []Post{post{r, "note", nil, nil, false}, post{r, "result", nil, nil, true}}
+	})
+	if d.out != 0 {
+		t.Errorf("%d out", d.out)
+	}
+	same(t, r, "reply to note: the turn is over", "reply to result: the turn is over", "reply to note: the turn is over", "reply to result: the turn is over")
+}

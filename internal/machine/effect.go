@@ -1,0 +1,294 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/policy"
+)
+
+// Turn is what every input of a turn is built from, by reference. It is
+// journaled with the accepted turn, so that an input can be rebuilt to the byte.
+type Turn struct {
+	Session string `json:"session"`
+	Turn    int    `json:"turn"`
+	// Question is a text. History is the newest sessions.Link of the turns before
+	// this one, zero if there are none.
+	Question kernel.Ref `json:"question"`
+	History  kernel.Ref `json:"history"`
+	// Conversation is the JSON of a list of backends.Message, which calls of the
+	// purpose Conversation go on with. Then there is no history, and a question only
+	// if one follows.
+	Conversation kernel.Ref `json:"conversation,omitzero"`
+	// Sections is the JSON of a list of texts, which stand in every agent's system
+	// message as sections of their own; zero if there are none.
+	Sections kernel.Ref `json:"sections,omitzero"`
+	// Agents are the members of the panel in the config's order.
+	Agents []Agent `json:"agents"`
+	Limits Limits  `json:"limits"`
+	// Summary is what stands for the older turns, for the agents whose Shown has one;
+	// nil if there is none.
+	Summary *Summary `json:"summary,omitempty"`
+	// Asides are the calls that come before round 1.
+	Asides []Aside `json:"asides,omitempty"`
+}
+
+// Agent is what an agent's calls have in common.
+type Agent struct {
+	ID     string     `json:"id"`
+	System kernel.Ref `json:"system"`
+	Model  string     `json:"model"`
+	// Params is the JSON of backends.Params, Tools that of the agent's own tools,
+	// a list of backends.Tool.
+	Params   kernel.Ref `json:"params"`
+	Tools    kernel.Ref `json:"tools"`
+	ToolMode ToolMode   `json:"tool_mode,omitempty"`
+	// Shown is what of the history the agent is shown; nil is all of it.
+	Shown *policy.Selection `json:"shown,omitempty"`
+	// Step limits what is sent of what a step adds to its first input; nil is all of it.
+	Step *policy.StepLimits `json:"step,omitempty"`
+	// Workspace says that the agent's answers are kept with a snapshot of its files.
+	Workspace bool `json:"workspace,omitempty"`
+}
+
+// ToolMode says how a model is offered the coordination tools.
+type ToolMode string
+
+// The modes. ToolsNative, which is also the zero value's meaning, offers tools;
+// ToolsJSON asks for one JSON object, for models that cannot call tools; ToolsAuto
+// begins with tools and goes over to JSON when the service refuses them or the
+// model has ignored them twice.
+const (
+	ToolsNative ToolMode = "native"
+	ToolsJSON   ToolMode = "json"
+	ToolsAuto   ToolMode = "auto"
+)
+
+// Limits bound a step.
+type Limits struct {
+	// MaxTurns is how many model calls may ask for tools; in the last of them only
+	// the coordination tools are offered (seed 001).
+	MaxTurns int `json:"max_turns"`
+	// MaxAttempts is how many messages may come to nothing (rule 7).
+	MaxAttempts int `json:"max_attempts"`
+	// MaxToolCalls is how many calls of the agent's own tools a step may have, those that
+	// are refused too; past it only the coordination tools are offered (seed 004). 0: no
+	// limit.
+	MaxToolCalls int `json:"max_tool_calls,omitempty"`
+	// ToolLimit is how many milliseconds a tool call may take, ResultLimit how many
+	// bytes of its result are sent to the model; 0: no limit.
+	ToolLimit   int `json:"tool_limit,omitempty"`
+	ResultLimit int `json:"result_limit,omitempty"`
+	// MaxOverlap refuses an answer that shares more than so many thousandths of
+	// its words with one that its author was shown; 0: no limit.
+	MaxOverlap int `json:"max_overlap"`
+}
+
+// DefaultLimits are ten turns of tools (seeds 001 and 004), three attempts (DESIGN
+// §4.7), and 50 tool calls, each of two minutes and 50,000 bytes.
+func DefaultLimits() Limits {
+	return Limits{MaxTurns: 10, MaxAttempts: 3, MaxToolCalls: 50, ToolLimit: 120_000, ResultLimit: 50_000}
+}
+
+// Key names an effect within its session and turn.
+type Key struct {
+	Agent   int     `json:"agent"`
+	Round   int     `json:"round"`
+	Purpose Purpose `json:"purpose"`
+	Index   int     `json:"index"`
+}
+
+func (k Key) String() string {
+	return fmt.Sprintf("agent=%d round=%d %s.%d", k.Agent, k.Round, k.Purpose, k.Index)
+}
+
+// Purpose says what an effect is for.
+type Purpose string
+
+// The purposes. Conversation is the call of a panel of one, which knows no
+// coordination. A tool's effect is Tool, and Snapshot has an answer's author's workspace
+// kept; for the final answer they are FinalTool and FinalSnapshot, since the same agent may
+// have run tools, and answered, in the same round before.
+const (
+	Coordination Purpose = "coordination"
+	Conversation Purpose = "conversation"
+	Presentation Purpose = "presentation"
+	Synthesis    Purpose = "synthesis"
+	Tool         Purpose = "tool"
+	FinalTool    Purpose = "final_tool"
+
+	Snapshot      Purpose = "snapshot"
+	FinalSnapshot Purpose = "final_snapshot"
+)
+
+// IsFinalAnswer says that a step is the winner's call of rule 9.
+func (p Purpose) IsFinalAnswer() bool { return p == Presentation || p == Synthesis }
+
+// IsSnapshot says that an effect keeps a workspace.
+func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
+
+// toolPurpose is that of the tool calls of a step.
+func (p Purpose) toolPurpose() Purpose {
+	if p.IsFinalAnswer() {
+		return FinalTool
+	}
+	return Tool
+}
+
+// snapshotPurpose is that of the snapshot with which a step's answer is kept.
+func (p Purpose) snapshotPurpose() Purpose {
+	if p.IsFinalAnswer() {
+		return FinalSnapshot
+	}
+	return Snapshot
+}
+
+// Effect is one of the two ways to touch the world: ModelCall and ToolCall.
+type Effect interface{ EffectKey() Key }
+
+// ModelCall asks for one message of the agent's model. Its input is built from
+// the turn, the offer and the transcript, and from nothing else.
+type ModelCall struct {
+	Key Key `json:"key"`
+	// Aside is what is sent for a call that belongs to no agent; the fields below are
+	// zero then.
+	Aside *Aside `json:"aside,omitempty"`
+	// Offer is that of the step's start, which the first messages are built from;
+	// a newer one stands in the transcript.
+	Offer kernel.Offer `json:"offer"`
+	// Votes are what a presentation is told of (rule 9).
+	Votes []kernel.Vote `json:"votes,omitempty"`
+	// Notes are those that were there when the step began, oldest first; later ones stand
+	// in the transcript (rule 11).
+	Notes      []kernel.Ref `json:"notes,omitempty"`
+	Transcript []Entry      `json:"transcript,omitempty"`
+	// OwnTools offers the agent's own tools beside the coordination tools.
+	OwnTools bool `json:"own_tools"`
+	// Tools are those tools if they are not the ones that the turn was accepted with: the
+	// reference of Agent.Tools, zero for none. It is nil while nothing has changed them.
+	Tools *kernel.Ref `json:"tools,omitempty"`
+	// JSON asks for the act as a JSON object, and offers no tools.
+	JSON bool `json:"json,omitempty"`
+}
+
+// ToolsOf refers to the list of an agent's own tools by which a call of it is sent and its
+// reply is read, whatever has become of the tools since.
+func (t Turn) ToolsOf(call ModelCall) kernel.Ref {
+	if call.Tools != nil {
+		return *call.Tools
+	}
+	return t.Agents[call.Key.Agent].Tools
+}
+
+// Current is the offer that stands by the call's input: that of its last update,
+// else that of the step's start.
+func (c ModelCall) Current() kernel.Offer {
+	for _, e := range slices.Backward(c.Transcript) {
+		if e.Update != nil {
+			return *e.Update
+		}
+	}
+	return c.Offer
+}
+
+// NotesTold counts the notes that are in the call's input. They are the turn's first ones.
+func (c ModelCall) NotesTold() int { return len(c.Notes) + notesIn(c.Transcript) }
+
+func notesIn(entries []Entry) (n int) {
+	for _, e := range entries {
+		n += len(e.Notes)
+	}
+	return n
+}
+
+// ToolCall asks for one tool's result: that of call number Call of an assistant
+// message. A snapshot is one that no message asked for: it has a Key and nothing else.
+type ToolCall struct {
+	Key     Key        `json:"key"`
+	Message kernel.Ref `json:"message"`
+	Call    int        `json:"call"`
+	Name    string     `json:"name"`
+	// Shown are the answers in the input of the message.
+	Shown []kernel.Answer `json:"shown,omitempty"`
+}
+
+// IsSnapshot says that the call keeps a workspace, and is none of an agent's tools.
+func (c ToolCall) IsSnapshot() bool { return c.Key.Purpose.IsSnapshot() }
+
+// EffectKey returns the key under which the call is journaled.
+func (c ModelCall) EffectKey() Key { return c.Key }
+
+// EffectKey returns the key under which the call is journaled.
+func (c ToolCall) EffectKey() Key { return c.Key }
+
+// Entry is one piece of what a step has added to its first input: an assistant
+// message, a tool's result, or a reminder.
+type Entry struct {
+	Kind EntryKind `json:"kind"`
+	// Text is the assistant's message (JSON of a backends.Message) or the result's
+	// text.
+	Text kernel.Ref `json:"text"`
+	// CallID and Name say which call a result answers. Error marks a failed one.
+	CallID string `json:"call_id,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Error  bool   `json:"error,omitempty"`
+	// Took is how many milliseconds the tool ran whose result it is. No model is told.
+	Took int64 `json:"took,omitempty"`
+	// Notice stands for a result that the machine itself gives.
+	Notice *Notice `json:"notice,omitempty"`
+	// Update is a newer set of answers, told at the end of this result (rule 8).
+	Update *kernel.Offer `json:"update,omitempty"`
+	// Notes are told at the end of this result or reminder (rule 11).
+	Notes []kernel.Ref `json:"notes,omitempty"`
+	// Final adds the word that this is the last turn.
+	Final bool `json:"final,omitempty"`
+	// JSON says that the act was asked for as a JSON object: a result stands in a
+	// user message then, since there was no call that it could answer.
+	JSON bool `json:"json,omitempty"`
+	// MayAnswer and MayVote say what a reminder may name.
+	MayAnswer bool `json:"may_answer,omitempty"`
+	MayVote   bool `json:"may_vote,omitempty"`
+}
+
+// EntryKind tells the entries of a transcript apart.
+type EntryKind string
+
+// The kinds of an Entry.
+const (
+	Assistant EntryKind = "assistant"
+	Result    EntryKind = "result"
+	Reminder  EntryKind = "reminder"
+)
+
+// Notice is a tool error that says what to do, for the model to read.
+type Notice struct {
+	Code Code `json:"code"`
+	// Agent is whom it is about, where it is about someone.
+	Agent int `json:"agent,omitempty"`
+	// Votable says that a vote for Agent would be taken.
+	Votable bool `json:"votable,omitempty"`
+	// Detail is what was wrong, where the code does not say it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Code says what a Notice is about.
+type Code string
+
+// The reasons for which a call of a model is refused.
+const (
+	BadArguments  Code = "bad_arguments"
+	EmptyAnswer   Code = "empty_answer"
+	AnswerTaken   Code = "answer_not_offered"
+	Duplicate     Code = "duplicate"
+	TooSimilar    Code = "too_similar"
+	UnknownAgent  Code = "unknown_agent"
+	NoAnswersYet  Code = "no_answers_yet"
+	NoAnswerOf    Code = "no_answer_of"
+	NoSelfVote    Code = "no_self_vote"
+	SeveralActs   Code = "several_acts"
+	ToolsTaken    Code = "tools_not_offered"
+	TooManyCalls  Code = "too_many_tool_calls"
+	NotPermitted  Code = "not_permitted"
+	NothingToVote Code = "nothing_to_vote"
+)

@@ -1,0 +1,117 @@
+package machine
+
+import (
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/policy"
+)
+
+// LeftOut is what a call is not sent of its step, from the oldest on.
+type LeftOut struct {
+	// Entries is how many entries of the transcript it is, Messages and Results how many
+	// messages and tools' results are in them.
+	Entries, Messages, Results int
+	// NoRoom says that they would not fit.
+	NoRoom bool
+	// Update is the newest set of answers that they told of, nil if they told of none,
+	// Notes all that they told of, and Final that they had the word that this is the last
+	// turn: these are told where the entries stood.
+	Update *kernel.Offer
+	Notes  []kernel.Ref
+	Final  bool
+	// AllMessages counts all messages of the step, and Bytes is about how much of it is
+	// sent, with the answers in its first input.
+	AllMessages, Bytes int
+}
+
+// LeftOut applies limits to what the step has added before the call. It is the same
+// whenever it is asked, and an assistant's message is never parted from what came back
+// to it. Without limits nothing is left out.
+func (c ModelCall) LeftOut(limits *policy.StepLimits) LeftOut {
+	taken := answerBytes(c.Offer) + noteBytes(c.Notes)
+	for _, v := range c.Votes {
+		taken += len(v.Reason)
+	}
+	units, starts := stepUnits(c.Transcript)
+	var left LeftOut
+	for _, u := range units {
+		left.AllMessages += u.Messages
+		left.Bytes += u.Bytes
+	}
+	if limits != nil && len(units) > 0 {
+		cut := limits.Cut(units, taken)
+		left.Entries, left.Bytes, left.NoRoom = starts[cut.Units], cut.Bytes, cut.NoRoom
+	}
+	left.Bytes += taken
+	for _, e := range c.Transcript[:left.Entries] {
+		left.add(e)
+	}
+	return left
+}
+
+func (l *LeftOut) add(e Entry) {
+	if e.Kind == Result && !e.JSON {
+		l.Results++
+	} else {
+		l.Messages++
+	}
+	if e.Update != nil {
+		l.Update = e.Update
+	}
+	l.Notes = append(l.Notes, e.Notes...)
+	l.Final = l.Final || e.Final
+}
+
+// wordBytes is about how long a text of the machine itself is.
+const wordBytes = 300
+
+// stepUnits parts a transcript before each message of the assistant, and says with
+// which entry each unit begins. The results of a message stand in one message.
+func stepUnits(entries []Entry) (units []policy.StepUnit, starts []int) {
+	var update, notes int // of what is told again when it is left out
+	for i, e := range entries {
+		if e.Kind == Assistant || len(units) == 0 {
+			units, starts = append(units, policy.StepUnit{}), append(starts, i)
+		}
+		u := &units[len(units)-1]
+		u.Bytes += e.Text.Bytes
+		if e.Kind == Reminder || e.Notice != nil {
+			u.Bytes += wordBytes
+		}
+		isFurther := e.Kind == Result && !e.JSON && entries[max(i-1, 0)].Kind == Result
+		if !isFurther {
+			u.Messages++
+		}
+		if e.Update != nil {
+			update = wordBytes + answerBytes(*e.Update)
+			u.Bytes += update
+		}
+		if len(e.Notes) > 0 {
+			told := noteBytes(e.Notes)
+			notes, u.Bytes = notes+told, u.Bytes+told
+		}
+		if e.Update != nil || len(e.Notes) > 0 {
+			u.Carried = update + notes
+		}
+	}
+	return units, starts
+}
+
+func answerBytes(o kernel.Offer) int {
+	sum := 0
+	for _, a := range o.Shown {
+		sum += a.Text.Bytes
+	}
+	return sum
+}
+
+// noteBytes is about how much notes are where they are told.
+func noteBytes(notes []kernel.Ref) int {
+	sum := 0
+	for _, n := range notes {
+		sum += n.Bytes + noteBlock
+	}
+	return sum
+}
+
+// noteBlock is about how long what stands around a note is.
+const noteBlock = 60

@@ -1,0 +1,407 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/massgen/massgen/internal/kernel"
+)
+
+// Task says what a step is for.
+type Task struct {
+	Agent   int           `json:"agent"`
+	Round   int           `json:"round"`
+	Purpose Purpose       `json:"purpose"`
+	Offer   kernel.Offer  `json:"offer"`
+	Votes   []kernel.Vote `json:"votes,omitempty"`
+	// Notes are those that were there before the step.
+	Notes  []kernel.Ref `json:"notes,omitempty"`
+	Limits Limits       `json:"limits"`
+	// JSON begins the step in JSON mode, MayUseJSON lets it go over to it (ToolsAuto).
+	JSON       bool `json:"json,omitempty"`
+	MayUseJSON bool `json:"may_use_json,omitempty"`
+	// Snapshot keeps the agent's workspace with its answer.
+	Snapshot bool `json:"snapshot,omitempty"`
+}
+
+// Step is one agent's step under way.
+type Step struct{ s state }
+
+type state struct {
+	Task Task `json:"task"`
+	// Offer is the one in the input of the last call; Next is a newer one that the
+	// model has not been told of.
+	Offer kernel.Offer  `json:"offer"`
+	Next  *kernel.Offer `json:"next,omitempty"`
+	// Notes are those that the model has not been told of.
+	Notes      []kernel.Ref `json:"notes,omitempty"`
+	Transcript []Entry      `json:"transcript,omitempty"`
+	// Calls and Tools count the model calls and tool calls so far, of the latter those too
+	// that were refused, Attempts the messages that came to nothing.
+	Calls    int `json:"calls"`
+	Tools    int `json:"tools"`
+	Attempts int `json:"attempts"`
+	// FirstText is the step's first non-empty text (rule 7), or rather that of an
+	// attempt if there was one.
+	FirstText      kernel.Ref `json:"first_text,omitzero"`
+	FirstHash      string     `json:"first_hash,omitempty"`
+	FirstIsAttempt bool       `json:"first_is_attempt,omitempty"`
+	Restricted     bool       `json:"restricted,omitempty"`
+	// JSON says that acts are asked for as JSON objects; Ignored counts the messages
+	// that called none of the tools on offer.
+	JSON    bool `json:"json,omitempty"`
+	Ignored int  `json:"ignored,omitempty"`
+	// OwnTools says that the last call offered the agent's own tools, Exceeded that
+	// more of them were called than may be.
+	OwnTools  bool `json:"own_tools,omitempty"`
+	Exceeded  bool `json:"exceeded,omitempty"`
+	Cancelled bool `json:"cancelled,omitempty"`
+	// Waiting says that a model call is out. Pending are the tool calls that are
+	// out, Act what the step ends with when they are back. Answer is what it ends with
+	// when the snapshot that is out is back.
+	Waiting     bool      `json:"waiting,omitempty"`
+	Pending     []pending `json:"pending,omitempty"`
+	NewAsks     []Ask     `json:"new_asks,omitempty"`
+	NewRefusals []Refusal `json:"new_refusals,omitempty"`
+	Act         *Outcome  `json:"act,omitempty"`
+	Answer      *Outcome  `json:"answer,omitempty"`
+	Outcome     Outcome   `json:"outcome"`
+}
+
+// pending is a tool call that is out, and the entry that waits for its result. With Ask
+// it is not out yet: a person is asked first.
+type pending struct {
+	Index int  `json:"index"`
+	Entry int  `json:"entry"`
+	Ask   *Ask `json:"ask,omitempty"`
+}
+
+const stateVersion = 1
+
+type stepJSON struct {
+	Version int   `json:"version"`
+	State   state `json:"state"`
+}
+
+// MarshalJSON writes the whole step, with a version.
+func (s *Step) MarshalJSON() ([]byte, error) { return json.Marshal(stepJSON{stateVersion, s.s}) }
+
+// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+func (s *Step) UnmarshalJSON(data []byte) error {
+	var in stepJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("read step state: %w", err)
+	}
+	if in.Version != stateVersion {
+		return fmt.Errorf("read step state: it has version %d, this program reads version %d", in.Version, stateVersion)
+	}
+	s.s = in.State
+	return nil
+}
+
+// Begin starts a step and returns it with its first effect.
+func Begin(task Task) (*Step, []Effect) {
+	s := &Step{state{Task: task, Offer: task.Offer, JSON: task.JSON && task.Purpose == Coordination}}
+	return s, []Effect{s.callModel()}
+}
+
+// Outcome returns how the step ended; its Kind is empty while it goes on.
+func (s *Step) Outcome() Outcome { return s.s.Outcome }
+
+// Transcript returns what the step has added to its first input, with its last
+// message.
+func (s *Step) Transcript() []Entry { return slices.Clone(s.s.Transcript) }
+
+// JSON says whether the step asks for acts as JSON objects, from its start or since.
+func (s *Step) JSON() bool { return s.s.JSON }
+
+// Waits says whether the effect with this key is out.
+func (s *Step) Waits(k Key) bool {
+	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
+	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
+	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
+}
+
+// Calling returns the key of the model call that is out, if one is.
+func (s *Step) Calling() (key Key, ok bool) { return s.modelKey(s.s.Calls - 1), s.s.Waiting }
+
+// NotesTold counts the notes that are in the input of the model call that is out.
+func (s *Step) NotesTold() int { return len(s.s.Task.Notes) + notesIn(s.s.Transcript) }
+
+// Cancelled says that the step ends when its effects have come back.
+func (s *Step) Cancelled() bool { return s.s.Cancelled }
+
+// Out counts the effects that are out and the questions that wait for a person.
+func (s *Step) Out() int {
+	if s.s.Waiting || s.s.Answer != nil {
+		return 1
+	}
+	return len(s.s.Pending)
+}
+
+// Apply takes one event and returns the effects to run now. A result that
+// nothing waits for is an error and changes nothing.
+func (s *Step) Apply(ev Event) ([]Effect, error) {
+	if s.s.Outcome.Kind != "" {
+		return nil, errors.New("step: it has ended")
+	}
+	switch ev := ev.(type) {
+	case ModelReply:
+		if !s.s.Waiting {
+			return nil, errors.New("step: no model call is out")
+		}
+		s.s.Waiting = false
+		return s.takeReply(ev), nil
+	case ToolReply:
+		if s.s.Answer != nil {
+			return s.takeSnapshot(ev)
+		}
+		return s.takeResult(ev)
+	case Approval:
+		return s.takeApproval(ev), nil
+	case Restrict:
+		s.s.Restricted = true
+	case Update:
+		s.s.Next = &ev.Offer
+	case Note:
+		s.s.Notes = append(s.s.Notes, ev.Text)
+	case Cancel:
+		s.s.Cancelled = true
+	}
+	return nil, nil
+}
+
+// isConversation says that the step ends with a text and knows no coordination
+// tools (rules 1 and 9).
+func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
+
+func (s *Step) callModel() Effect {
+	// In the last of max_turns calls, and after it, only the coordination tools are
+	// offered (seed 001).
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && !s.s.Exceeded && s.s.Calls < s.s.Task.Limits.MaxTurns-1
+	call := ModelCall{
+		Key:        s.modelKey(s.s.Calls),
+		Offer:      s.s.Task.Offer,
+		Votes:      s.s.Task.Votes,
+		Notes:      s.s.Task.Notes,
+		Transcript: slices.Clone(s.s.Transcript),
+		OwnTools:   s.s.OwnTools,
+		JSON:       s.s.JSON,
+	}
+	s.s.Calls++
+	s.s.Waiting = true
+	return call
+}
+
+// Recall returns the model call that is out, and that nobody has sent, as it is to be sent
+// now: with the notes and the newer answers that have come since. Without such a call ok
+// is false.
+func (s *Step) Recall() (call Effect, ok bool) {
+	if !s.s.Waiting {
+		return nil, false
+	}
+	if len(s.s.Transcript) == 0 {
+		s.s.Task.Notes = slices.Concat(s.s.Task.Notes, s.s.Notes)
+	} else {
+		last := &s.s.Transcript[len(s.s.Transcript)-1]
+		last.Notes = slices.Concat(last.Notes, s.s.Notes)
+		s.update(last)
+	}
+	s.s.Notes = nil
+	s.s.Calls--
+	return s.callModel(), true
+}
+
+func (s *Step) modelKey(index int) Key {
+	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
+}
+
+func (s *Step) toolKey(index int) Key {
+	key := s.modelKey(index)
+	key.Purpose = key.Purpose.toolPurpose()
+	return key
+}
+
+// takeReply reads one message: it ends the step, or asks for tools, or comes to
+// nothing.
+func (s *Step) takeReply(r ModelReply) []Effect {
+	switch {
+	case s.s.Cancelled:
+		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
+	case r.Failure != nil && r.Failure.NoTools && s.mayUseJSON():
+		s.s.JSON = true
+		return []Effect{s.callModel()}
+	case r.Failure != nil:
+		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
+	}
+	if s.s.FirstText == (kernel.Ref{}) && !s.s.JSON { // a JSON object is no text to show
+		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
+	}
+	if s.isConversation() && len(r.Calls) == 0 {
+		return s.endConversation(r)
+	}
+	return s.takeCalls(r)
+}
+
+// endConversation is rule 1: the text is the answer.
+func (s *Step) endConversation(r ModelReply) []Effect {
+	if r.Text == (kernel.Ref{}) {
+		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
+	}
+	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
+	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+}
+
+// takeCalls gives every call of the message its result: the agent's own tools
+// run first, concurrently; then the message's one act, if it has one and it
+// stands, ends the step.
+func (s *Step) takeCalls(r ModelReply) []Effect {
+	act, refused := s.judgeActs(r.Calls)
+	s.s.Act = act
+	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
+	var effects []Effect
+	asked, called := len(s.s.NewAsks), s.s.Tools
+	for i, c := range r.Calls {
+		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
+		switch {
+		case c.isAct() && !s.isConversation():
+			entry.Notice = refused[i]
+		case c.Own && s.s.OwnTools && s.exceeds():
+			s.s.Exceeded = true
+			s.turnDown(c, r.Message, i, fmt.Sprintf("the limit of tool calls is %d", s.s.Task.Limits.MaxToolCalls))
+			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
+		case c.Own && s.s.OwnTools && c.Permission == Denied:
+			entry.Notice = s.refuse(s.newCall(c, r.Message, i), c.Why)
+		case c.Own && s.s.OwnTools && c.Permission == Asked:
+			s.ask(s.newCall(c, r.Message, i), c.Why, len(s.s.Transcript))
+		case c.Own && s.s.OwnTools:
+			call := s.newCall(c, r.Message, i)
+			s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: len(s.s.Transcript)})
+			effects = append(effects, call)
+		default:
+			s.turnDown(c, r.Message, i, "there is no such tool on offer")
+			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}
+		}
+		s.s.Transcript = append(s.s.Transcript, entry)
+	}
+	isAsking := len(s.s.NewAsks) > asked
+	if act == nil && (len(refused) > 0 || s.s.Tools == called) {
+		s.attempted(r)
+	}
+	if len(r.Calls) == 0 {
+		s.s.Ignored++
+	}
+	if len(effects) > 0 || isAsking {
+		return effects
+	}
+	return s.goOn()
+}
+
+// exceeds says that one more tool call would be one too many.
+func (s *Step) exceeds() bool {
+	limit := s.s.Task.Limits.MaxToolCalls
+	return limit > 0 && s.s.Tools >= limit
+}
+
+// ToolCalls returns how many calls of the agent's own tools the step has had, those that
+// were refused too.
+func (s *Step) ToolCalls() int { return s.s.Tools }
+
+// attempted counts a message that came to nothing. Its text is a better answer
+// than one that was said before, beside a tool that ran: that was about the tool.
+func (s *Step) attempted(r ModelReply) {
+	s.s.Attempts++
+	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (kernel.Ref{}) {
+		s.s.FirstText, s.s.FirstHash, s.s.FirstIsAttempt = r.Text, r.Hash, true
+	}
+}
+
+func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
+	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index && p.Ask == nil })
+	if i < 0 {
+		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
+	}
+	entry := &s.s.Transcript[s.s.Pending[i].Entry]
+	entry.Text, entry.Error, entry.Took = r.Result, r.Error, r.Took
+	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
+	if len(s.s.Pending) > 0 {
+		return nil, nil
+	}
+	return s.goOn(), nil
+}
+
+// goOn continues when every call of the last message has its result.
+func (s *Step) goOn() []Effect {
+	switch {
+	case s.s.Cancelled:
+		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
+	case s.s.Act != nil:
+		return s.act(*s.s.Act)
+	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts:
+		return s.giveUp()
+	}
+	if s.s.Ignored >= maxIgnored && s.mayUseJSON() {
+		s.s.JSON = true
+	}
+	s.tell()
+	return []Effect{s.callModel()}
+}
+
+// maxIgnored is how many messages may ignore the tools before ToolsAuto asks for
+// JSON.
+const maxIgnored = 2
+
+func (s *Step) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON && !s.isConversation() }
+
+// tell adds what the model must know before its next call: after a message
+// without any call the reminder (rule 7), else at the end of the last result a
+// newer set of answers (rule 8); at the end of either the notes of a person (rule 11);
+// and the word that this is the last turn.
+func (s *Step) tell() {
+	if s.s.Transcript[len(s.s.Transcript)-1].Kind == Assistant {
+		s.s.Transcript = append(s.s.Transcript, Entry{
+			Kind: Reminder, JSON: s.s.JSON, MayAnswer: s.s.Offer.MayAnswer, MayVote: len(s.s.Offer.MayVote) > 0,
+		})
+	}
+	last := &s.s.Transcript[len(s.s.Transcript)-1]
+	last.Notes, s.s.Notes = s.s.Notes, nil
+	last.Final = !s.s.JSON && s.s.Calls == s.s.Task.Limits.MaxTurns-1
+	s.update(last)
+}
+
+// update adds a newer set of answers to a result.
+func (s *Step) update(last *Entry) {
+	if last.Kind == Result && s.s.Next != nil {
+		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
+	}
+}
+
+// giveUp is rule 7: the first non-empty text becomes the answer of an agent that
+// has none; else it abstains, or fails with nothing to show.
+func (s *Step) giveUp() []Effect {
+	reason := fmt.Sprintf("%d of its messages neither answered nor voted", s.s.Attempts)
+	hasText := s.s.FirstText != (kernel.Ref{})
+	text := Call{Answer: s.s.FirstText, Hash: s.s.FirstHash}
+	_, refused := s.judgeAnswer(text)
+	switch {
+	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
+		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
+	case s.isConversation(), !s.hasAnswer() && !hasText:
+		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text"})
+	}
+	return s.end(Outcome{Kind: Abstained, Reason: reason})
+}
+
+// hasAnswer says whether the agent's own answer is among those it was shown.
+func (s *Step) hasAnswer() bool {
+	return slices.ContainsFunc(s.s.Offer.Shown, func(a kernel.Answer) bool { return a.Agent == s.s.Task.Agent })
+}
+
+func (s *Step) end(o Outcome) []Effect {
+	o.Seen = s.s.Offer.Set
+	s.s.Outcome = o
+	return nil
+}

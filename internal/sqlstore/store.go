@@ -1,0 +1,214 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Store is a store of sessions. It is safe for concurrent use.
+type Store struct {
+	db    *DB
+	holds Holds
+	quiet Quiet
+}
+
+// New returns the store in a database that has the schema.
+func New(db *DB, holds Holds, quiet Quiet) *Store { return &Store{db, holds, quiet} }
+
+// Put keeps a text, under its content's hash, for the events that will name it. The caller
+// may change data afterwards. What no event names is forgotten when the turns that were
+// running are over.
+func (s *Store) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+	return s.db.Texts.Put(ctx, data)
+}
+
+// Get returns what Put stored; the caller must not change it.
+func (s *Store) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if data := s.db.Texts.Fresh(ref); data != nil {
+		return data, nil
+	}
+	var data []byte
+	err := s.db.Patiently(ctx, func() error { return s.db.readText(ctx, ref, &data) })
+	if errors.Is(err, sql.ErrNoRows) || err == nil && len(data) != ref.Bytes {
+		return nil, sessions.NoText(ref)
+	}
+	return data, s.db.Fault("read a text", err)
+}
+
+// readText reads one text. Histories are read with it, link by link.
+func (d *DB) readText(ctx context.Context, ref kernel.Ref, data *[]byte) error {
+	const statement = "SELECT data FROM texts WHERE sha256 = $1"
+	if !d.Prepares {
+		return d.Read.QueryRowContext(ctx, statement, SumOf(ref)).Scan(data)
+	}
+	prepared, err := d.prepareToRead(ctx, statement)
+	if err != nil {
+		return err
+	}
+	return prepared.QueryRowContext(ctx, SumOf(ref)).Scan(data)
+}
+
+// SumOf returns the hash as it is kept; nothing is kept under what is no hash.
+func SumOf(ref kernel.Ref) []byte {
+	sum, err := hex.DecodeString(ref.SHA256)
+	if err != nil {
+		return []byte{}
+	}
+	return sum
+}
+
+// sumOrNull is the hash of a reference, NULL for the zero reference.
+func sumOrNull(ref kernel.Ref) any {
+	if ref == (kernel.Ref{}) {
+		return nil
+	}
+	return SumOf(ref)
+}
+
+// storedRef is a reference as queries return it: NULL is the zero reference.
+type storedRef struct {
+	sum   []byte
+	bytes sql.NullInt64
+}
+
+func (r storedRef) ref() kernel.Ref {
+	if r.sum == nil {
+		return kernel.Ref{}
+	}
+	return kernel.Ref{SHA256: hex.EncodeToString(r.sum), Bytes: int(r.bytes.Int64)}
+}
+
+// stamp is a time as databases return it: as milliseconds, or as a time. NULL is zero.
+type stamp struct{ time.Time }
+
+// Scan implements sql.Scanner.
+func (s *stamp) Scan(value any) error {
+	switch v := value.(type) {
+	case nil:
+		s.Time = time.Time{}
+	case int64:
+		s.Time = time.UnixMilli(v).UTC()
+	case time.Time:
+		s.Time = v.UTC()
+	default:
+		return errors.New("a time has another type")
+	}
+	return nil
+}
+
+// timeOrNull is a time as columns keep it, NULL for the zero time.
+func (d Dialect) timeOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return d.Time(t)
+}
+
+// text is one to store.
+type text struct {
+	ref  kernel.Ref
+	data []byte
+}
+
+func newText(data []byte) text { return text{sessions.RefOf(data), data} }
+
+// put adds texts, in an order that is the same for all who add the same ones, so that none
+// waits for another who waits for it. Something must name them in the same transaction.
+func (w *Tx) put(texts ...text) {
+	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.ref.SHA256, b.ref.SHA256) })
+	rows := make([][]any, len(texts))
+	for i, t := range texts {
+		if t.data == nil {
+			t.data = []byte{} // nil would be NULL
+		}
+		rows[i] = []any{SumOf(t.ref), t.data}
+	}
+	w.insert("INSERT INTO texts (sha256, data) VALUES ", "($, $)", " ON CONFLICT DO NOTHING", rows)
+}
+
+// Put adds a text that something names in the same transaction.
+func (w *Tx) Put(data []byte) kernel.Ref {
+	t := newText(data)
+	w.put(t)
+	return t.ref
+}
+
+// supply stores those of the texts that may not be in the database yet.
+func (w *Tx) supply(refs []kernel.Ref) {
+	var fresh []text
+	for _, ref := range distinct(refs) {
+		if data := w.db.Texts.Fresh(ref); data != nil {
+			fresh = append(fresh, text{ref, data})
+		}
+	}
+	w.put(fresh...)
+}
+
+// name keeps texts for a turn. All of them must be there.
+func (w *Tx) name(turn int64, refs ...kernel.Ref) {
+	if len(refs) == 0 {
+		return
+	}
+	w.supply(refs)
+	var missing int
+	if w.Row(`
+		SELECT n FROM {named} WHERE NOT EXISTS (SELECT 1 FROM texts WHERE sha256 = sum AND length(data) = bytes)
+		ORDER BY n LIMIT 1`, []any{w.list(refs)}, &missing) {
+		w.Refuse(sessions.NoText(refs[missing]))
+	}
+	w.nameKnown(turn, refs)
+}
+
+// nameKnown keeps those of the texts for a turn that are there.
+func (w *Tx) nameKnown(turn int64, refs []kernel.Ref) {
+	w.Exec(`
+		INSERT INTO refs (turn, text) SELECT DISTINCT CAST($2 AS bigint), texts.{key}
+		FROM {named} JOIN texts ON sha256 = sum AND length(data) = bytes WHERE true
+		ON CONFLICT DO NOTHING`, w.list(refs), turn)
+}
+
+// list returns references as {named} reads them.
+func (w *Tx) list(refs []kernel.Ref) string {
+	for _, ref := range refs {
+		if len(SumOf(ref)) == 0 {
+			w.Refuse(sessions.NoText(ref))
+		}
+	}
+	data, err := json.Marshal(refs)
+	w.Refuse(err)
+	return string(data)
+}
+
+// nameMessages keeps a list of messages for a turn, and the texts that it names as far as
+// they are there.
+func (w *Tx) nameMessages(turn int64, list kernel.Ref) {
+	w.name(turn, list)
+	var data []byte
+	w.Row("SELECT data FROM texts WHERE sha256 = $1", []any{SumOf(list)}, &data)
+	if refs := sessions.Refs(data); len(refs) > 0 {
+		w.supply(refs)
+		w.nameKnown(turn, refs)
+	}
+}
+
+// distinct returns the references without repetition.
+func distinct(refs []kernel.Ref) []kernel.Ref {
+	seen := map[kernel.Ref]bool{}
+	return slices.DeleteFunc(slices.Clone(refs), func(ref kernel.Ref) bool {
+		again := seen[ref]
+		seen[ref] = true
+		return again
+	})
+}

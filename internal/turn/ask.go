@@ -1,0 +1,101 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// Decided is a person's answer to an Ask.
+type Decided struct {
+	At  kernel.Time `json:"at"`
+	Key machine.Key `json:"key"`
+	// Allow lets the call run. Reason is why not, for the model; it may be empty.
+	Allow  bool   `json:"allow"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func (e Decided) at() kernel.Time { return e.At }
+
+func (Decided) kind() string { return "decided" }
+
+// Ask asks a person whether a tool call may run. It wants one Decided; there is one
+// question at a time. A Cancel of its agent takes it back, and what is still said to it
+// is taken and changes nothing.
+type Ask struct{ Ask machine.Ask }
+
+func (Ask) command() {}
+
+// asks adds questions to those that wait for a person, and asks the first.
+func (m *Machine) asks(list []machine.Ask) {
+	m.s.Asks = append(m.s.Asks, list...)
+	m.askNext()
+}
+
+// askNext asks the first question that waits, if none is asked.
+func (m *Machine) askNext() {
+	if len(m.s.Asks) > 0 && !m.s.IsAsking {
+		m.s.IsAsking = true
+		m.out = append(m.out, Ask{m.s.Asks[0]})
+	}
+}
+
+// IsAsked says that a question was asked and waits for its answer: it has neither come nor
+// was the question taken back.
+func (m *Machine) IsAsked(key machine.Key) bool { return m.s.IsAsking && m.s.Asks[0].Key == key }
+
+// Asking returns the question that was asked and waits for its answer; ok is false if none
+// does.
+func (m *Machine) Asking() (ask machine.Ask, ok bool) {
+	if !m.s.IsAsking {
+		return machine.Ask{}, false
+	}
+	return m.s.Asks[0], true
+}
+
+func (m *Machine) decided(ev Decided) error {
+	if ev.Key.Agent < 0 || ev.Key.Agent >= len(m.s.Steps) {
+		return errors.New("there is no such agent")
+	}
+	if i := slices.Index(m.s.TakenBack, ev.Key); i >= 0 {
+		m.s.TakenBack = slices.Delete(m.s.TakenBack, i, i+1)
+		return nil
+	}
+	if !m.IsAsked(ev.Key) {
+		return fmt.Errorf("nobody is asked about %s", ev.Key)
+	}
+	m.s.Asks, m.s.IsAsking = slices.Delete(m.s.Asks, 0, 1), false
+	m.askNext()
+	return m.stepEvent(ev.At, ev.Key.Agent, machine.Approval{Index: ev.Key.Index, Allow: ev.Allow, Reason: ev.Reason})
+}
+
+// withdraw takes back the questions of an agent that is cancelled. They are answered
+// with no when the kernel's commands are carried out.
+func (m *Machine) withdraw(agent int) {
+	if m.s.IsAsking && m.s.Asks[0].Key.Agent == agent {
+		m.s.IsAsking = false
+		m.s.TakenBack = append(m.s.TakenBack, m.s.Asks[0].Key)
+	}
+	m.s.Asks = slices.DeleteFunc(m.s.Asks, func(a machine.Ask) bool {
+		if a.Key.Agent == agent {
+			m.withdrawn = append(m.withdrawn, a)
+		}
+		return a.Key.Agent == agent
+	})
+}
+
+// refuse answers what was withdrawn, and asks what waits behind it.
+func (m *Machine) refuse(at kernel.Time) error {
+	for len(m.withdrawn) > 0 {
+		ask := m.withdrawn[0]
+		m.withdrawn = m.withdrawn[1:]
+		if err := m.stepEvent(at, ask.Key.Agent, machine.Approval{Index: ask.Key.Index, Reason: "cancelled"}); err != nil {
+			return err
+		}
+	}
+	m.askNext()
+	return nil
+}

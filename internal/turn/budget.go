@@ -1,0 +1,308 @@
+package turn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// Reserving is an attempt of a model call that wants to be sent and may cost Most. It
+// wants one Granted or Refused, at once or after a HeldUp. Only turns with a budget have
+// it. A call has one attempt at a time.
+type Reserving struct {
+	At   kernel.Time   `json:"at"`
+	Key  machine.Key   `json:"key"`
+	Most budget.Amount `json:"most"`
+}
+
+// Settled is the end of an attempt that was granted, or that waited and was given up.
+type Settled struct {
+	At  kernel.Time `json:"at"`
+	Key machine.Key `json:"key"`
+	// Spent is what it cost, nil if nobody knows: what was held for it is spent then.
+	Spent *budget.Amount `json:"spent,omitempty"`
+}
+
+// Resumed is a process that goes on with a turn which another began. What that had under
+// way is made again, and may be paid for twice.
+type Resumed struct {
+	At kernel.Time `json:"at"`
+	// Branched says that the journal is a copy, of a turn that went another way: nothing was
+	// lost, and what was under way there is paid for there.
+	Branched bool `json:"branched,omitempty"`
+	// Budget is the most that the turn may spend from now on, with what it has spent; none
+	// leaves it as it was.
+	Budget budget.Allowance `json:"budget,omitzero"`
+}
+
+// Lost is a model call whose worker was lost while the turn went on: the call is made
+// again, and may be paid for twice.
+type Lost struct {
+	At  kernel.Time `json:"at"`
+	Key machine.Key `json:"key"`
+}
+
+func (e Reserving) at() kernel.Time { return e.At }
+func (e Settled) at() kernel.Time   { return e.At }
+func (e Resumed) at() kernel.Time   { return e.At }
+func (e Lost) at() kernel.Time      { return e.At }
+
+func (Reserving) kind() string { return "reserving" }
+func (Settled) kind() string   { return "settled" }
+func (Resumed) kind() string   { return "resumed" }
+func (Lost) kind() string      { return "lost" }
+
+// Granted lets a call's attempt be sent.
+type Granted struct{ Key machine.Key }
+
+// HeldUp tells that a call's attempt waits for what others hold, and which limit is why.
+type HeldUp struct {
+	Key machine.Key
+	Why string
+}
+
+// Refused says that a call's attempt is never sent, and why.
+type Refused struct {
+	Key machine.Key
+	Why string
+}
+
+func (Granted) command() {}
+func (HeldUp) command()  {}
+func (Refused) command() {}
+
+// account is the turn's ledger, with whose attempts are in it.
+type account struct {
+	Ledger   budget.Ledger `json:"ledger,omitzero"`
+	Attempts []attempt     `json:"attempts,omitempty"`
+	// Repeated counts the model calls that were under way when their process was lost.
+	Repeated int `json:"repeated,omitempty"`
+}
+
+// attempt says whose an attempt of the ledger is.
+type attempt struct {
+	Number int         `json:"number"`
+	Key    machine.Key `json:"key"`
+}
+
+// Ledger is the account of what the turn has spent.
+func (m *Machine) Ledger() budget.Ledger { return m.s.Account.Ledger }
+
+// Repeated counts the model calls that were under way when a process was lost, and that
+// another has made again.
+func (m *Machine) Repeated() int { return m.s.Account.Repeated }
+
+func (m *Machine) reserving(ev Reserving) error {
+	a := &m.s.Account
+	if !m.isOut(ev.Key) || m.attempt(ev.Key) >= 0 {
+		// A call that was abandoned, or has an attempt already, is nobody's to pay for.
+		m.out = append(m.out, Refused{ev.Key, "the call is not waited for any more"})
+		return nil
+	}
+	number, granted := a.Ledger.Ask(ev.Most)
+	a.Attempts = append(a.Attempts, attempt{number, ev.Key})
+	if granted {
+		m.out = append(m.out, Granted{ev.Key})
+		return nil
+	}
+	m.out = append(m.out, HeldUp{ev.Key, a.Ledger.Lacks(number)})
+	return nil
+}
+
+func (m *Machine) settled(ev Settled) error {
+	i := m.attempt(ev.Key)
+	if i < 0 {
+		return nil // it was refused, or its process was lost
+	}
+	a := &m.s.Account
+	number := a.Attempts[i].Number
+	a.Attempts = slices.Delete(a.Attempts, i, i+1)
+	for _, granted := range a.Ledger.End(number, ev.Spent) {
+		j := slices.IndexFunc(a.Attempts, func(a attempt) bool { return a.Number == granted })
+		m.out = append(m.out, Granted{a.Attempts[j].Key})
+	}
+	return nil
+}
+
+// resumed books what was under way, and takes up the limits that hold now.
+func (m *Machine) resumed(ev Resumed) error {
+	defer m.goOn()
+	a := &m.s.Account
+	unsent := m.unsent()
+	a.Attempts = nil
+	if ev.Branched {
+		a.Ledger.Forget()
+	} else {
+		a.Ledger.Lose()
+		for _, key := range m.sent(unsent) {
+			m.s.Account.Repeated++
+			m.book(key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+		}
+	}
+	if ev.Budget.None() {
+		return nil
+	}
+	if a.Ledger.Limits.None() { // it has counted nothing so far
+		a.Ledger.Unknown = m.AllUsage().Unknown()
+		a.Ledger.Spent = m.AllUsage().Amount()
+	}
+	a.Ledger.Limits = ev.Budget
+	return nil
+}
+
+// unsent are the attempts that wait for the budget.
+func (m *Machine) unsent() []attempt {
+	return slices.DeleteFunc(slices.Clone(m.s.Account.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
+}
+
+// sent are the model calls that are out, but for those that were not sent: a pause holds
+// them back, or they wait for the budget.
+func (m *Machine) sent(unsent []attempt) []machine.Key {
+	return slices.DeleteFunc(m.calls(), func(key machine.Key) bool {
+		return m.isHeld(key) || slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key })
+	})
+}
+
+// CutUsage is that of a turn with which nobody goes on: AllUsage, and the calls under way
+// as made and of unknown cost, but for those that wait for the budget.
+func (m *Machine) CutUsage() Usage {
+	lost := len(m.sent(m.unsent()))
+	return m.AllUsage().Plus(Usage{Calls: lost, UnknownCalls: lost})
+}
+
+// Unknown is what the ledger does not have all of. Lost says that what is under way counts
+// as made: a ledger with limits holds its tokens, and its money where a price is known.
+func (m *Machine) Unknown(lost bool) budget.Unknown {
+	ledger := &m.s.Account.Ledger
+	switch {
+	case ledger.Limits.None() && lost:
+		return m.CutUsage().Unknown()
+	case ledger.Limits.None():
+		return m.AllUsage().Unknown()
+	case ledger.Limits.Priced():
+		return ledger.Unknown
+	}
+	unpriced := lost && slices.ContainsFunc(ledger.Held, func(h budget.Hold) bool { return h.Most.USD == 0 })
+	return ledger.Unknown.Or(budget.Unknown{USD: unpriced || m.AllUsage().Unknown().USD})
+}
+
+// AllUsage adds up the calls of all agents, and those of none.
+func (m *Machine) AllUsage() Usage {
+	all := m.s.Asides.Usage.Plus(m.s.Asides.Following)
+	for _, u := range m.s.Usage {
+		all = all.Plus(u)
+	}
+	return all
+}
+
+// Unknown is what Amount does not have all of.
+func (u Usage) Unknown() budget.Unknown {
+	return budget.Unknown{USD: u.Calls > 0 && u.CostUSD == nil, Tokens: u.UnknownCalls > 0}
+}
+
+// Amount is what calls have cost, as far as it is known.
+func (u Usage) Amount() budget.Amount {
+	a := budget.Amount{Tokens: u.InputTokens + u.OutputTokens, Calls: u.Calls}
+	if u.CostUSD != nil {
+		a.USD = budget.Dollars(*u.CostUSD)
+	}
+	return a
+}
+
+// lost books a call that was under way as made and of unknown cost, unless it waited for
+// the budget.
+func (m *Machine) lost(ev Lost) error {
+	if !m.isOut(ev.Key) {
+		return fmt.Errorf("no effect %s is out", ev.Key)
+	}
+	if !slices.ContainsFunc(m.waiting(), func(a attempt) bool { return a.Key == ev.Key }) {
+		m.s.Account.Repeated++
+		m.book(ev.Key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+	}
+	return m.settled(Settled{At: ev.At, Key: ev.Key})
+}
+
+// calls are the model calls that are out.
+func (m *Machine) calls() (list []machine.Key) {
+	for _, a := range m.s.Asides.Waiting {
+		list = append(list, a.Key())
+	}
+	for _, s := range m.s.Steps {
+		if s == nil {
+			continue
+		}
+		if key, ok := s.Step.Calling(); ok {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// checkBudget ends the turn when nothing goes on any more but attempts that do not fit
+// into the budget: as long as something does, it may give back what it holds, and what it
+// comes to is used.
+func (m *Machine) checkBudget(at kernel.Time) error {
+	waiting := m.waiting()
+	if len(waiting) == 0 || len(waiting) < m.underWay() {
+		return nil
+	}
+	ledger := &m.s.Account.Ledger
+	for _, a := range waiting {
+		m.out = append(m.out, Refused{a.Key, "it does not fit into the budget: " + ledger.Lacks(a.Number)})
+		ledger.End(a.Number, nil)
+	}
+	m.s.Account.Attempts = slices.DeleteFunc(m.s.Account.Attempts, func(a attempt) bool { return slices.Contains(waiting, a) })
+	if len(m.s.Asides.Waiting) > 0 || m.Over() {
+		return nil // those come to nothing, and the turn goes on
+	}
+	return m.decide(kernel.BudgetSpent{At: at})
+}
+
+// waiting are the attempts that do not fit, of calls that somebody waits for and that were
+// not cancelled: those come back by themselves.
+func (m *Machine) waiting() (list []attempt) {
+	for _, a := range m.s.Account.Attempts {
+		if m.isUnsent(a) && m.isOut(a.Key) && !m.isCancelled(a.Key.Agent) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// isUnsent says that an attempt has not been granted.
+func (m *Machine) isUnsent(a attempt) bool { return m.s.Account.Ledger.Lacks(a.Number) != "" }
+
+// isCancelled says that the calls of an agent that is at work were cancelled.
+func (m *Machine) isCancelled(agent int) bool {
+	if agent == machine.NoAgent {
+		return m.s.Asides.Interrupted
+	}
+	return m.s.Steps[agent].Step.Cancelled()
+}
+
+// underWay counts the effects that are out, and the questions that wait for a person.
+func (m *Machine) underWay() int {
+	n := len(m.s.Asides.Waiting)
+	for _, s := range m.s.Steps {
+		if s != nil {
+			n += s.Step.Out()
+		}
+	}
+	return n
+}
+
+// isOut says that the result of a call is waited for.
+func (m *Machine) isOut(key machine.Key) bool {
+	if key.Agent == machine.NoAgent {
+		return !m.isHeld(key) && slices.ContainsFunc(m.s.Asides.Waiting, func(a machine.Aside) bool { return a.Key() == key })
+	}
+	return m.checkOut(key) == nil
+}
+
+// attempt is the place of a call's attempt, -1 if it has none.
+func (m *Machine) attempt(key machine.Key) int {
+	return slices.IndexFunc(m.s.Account.Attempts, func(a attempt) bool { return a.Key == key })
+}

@@ -1,0 +1,284 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// Event is one entry of the journal. The set is closed.
+type Event interface {
+	at() kernel.Time
+	kind() string
+}
+
+// Accepted is a turn's first event: the question was taken, and this is all that
+// the turn is played by.
+type Accepted struct {
+	At    kernel.Time   `json:"at"`
+	Rules kernel.Config `json:"rules"`
+	Turn  machine.Turn  `json:"turn"`
+	// Budget is the most that the turn may spend.
+	Budget budget.Allowance `json:"budget,omitzero"`
+}
+
+// ModelDone is the result of a ModelCall.
+type ModelDone struct {
+	At    kernel.Time        `json:"at"`
+	Key   machine.Key        `json:"key"`
+	Reply machine.ModelReply `json:"reply"`
+}
+
+// ToolDone is the result of a ToolCall.
+type ToolDone struct {
+	At    kernel.Time       `json:"at"`
+	Key   machine.Key       `json:"key"`
+	Reply machine.ToolReply `json:"reply"`
+}
+
+// Woke is the clock, asked for by Wake.
+type Woke struct {
+	At kernel.Time `json:"at"`
+}
+
+// Interrupted is a person ending the turn.
+type Interrupted struct {
+	At kernel.Time `json:"at"`
+}
+
+func (e Accepted) at() kernel.Time    { return e.At }
+func (e ModelDone) at() kernel.Time   { return e.At }
+func (e ToolDone) at() kernel.Time    { return e.At }
+func (e Woke) at() kernel.Time        { return e.At }
+func (e Interrupted) at() kernel.Time { return e.At }
+
+func (Accepted) kind() string    { return "accepted" }
+func (ModelDone) kind() string   { return "model_done" }
+func (ToolDone) kind() string    { return "tool_done" }
+func (Woke) kind() string        { return "woke" }
+func (Interrupted) kind() string { return "interrupted" }
+
+// When returns the time of an event.
+func When(ev Event) kernel.Time { return ev.at() }
+
+// KeyOf returns the key of the effect that an event is the result of, or of the tool
+// call that it decides about; ok is false for an event that is neither.
+func KeyOf(ev Event) (key machine.Key, ok bool) {
+	switch ev := ev.(type) {
+	case Decided:
+		return ev.Key, true
+	case ModelDone:
+		return ev.Key, true
+	case ToolDone:
+		return ev.Key, true
+	}
+	return machine.Key{}, false
+}
+
+// Encode returns an event as the journal stores it: {"type", "event"}.
+func Encode(ev Event) ([]byte, error) {
+	data, err := json.Marshal(struct {
+		Type  string `json:"type"`
+		Event Event  `json:"event"`
+	}{ev.kind(), ev})
+	if err != nil {
+		return nil, fmt.Errorf("encode an event of type %s: %w", ev.kind(), err)
+	}
+	return data, nil
+}
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (Event, error) {
+	head, err := readHead(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode an event: %w", err)
+	}
+	switch head.Type {
+	case Accepted{}.kind():
+		return decode[Accepted](head.Event)
+	case ModelDone{}.kind():
+		return decode[ModelDone](head.Event)
+	case ToolDone{}.kind():
+		return decode[ToolDone](head.Event)
+	case ToolsChanged{}.kind():
+		return decode[ToolsChanged](head.Event)
+	case Woke{}.kind():
+		return decode[Woke](head.Event)
+	case Interrupted{}.kind():
+		return decode[Interrupted](head.Event)
+	case Decided{}.kind():
+		return decode[Decided](head.Event)
+	case Committed{}.kind():
+		return decode[Committed](head.Event)
+	case Reserving{}.kind():
+		return decode[Reserving](head.Event)
+	case Settled{}.kind():
+		return decode[Settled](head.Event)
+	case Resumed{}.kind():
+		return decode[Resumed](head.Event)
+	case Lost{}.kind():
+		return decode[Lost](head.Event)
+	case Noted{}.kind():
+		return decode[Noted](head.Event)
+	case Paused{}.kind():
+		return decode[Paused](head.Event)
+	case Unpaused{}.kind():
+		return decode[Unpaused](head.Event)
+	}
+	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
+}
+
+// head is an event that is read as far as its type.
+type head struct {
+	Type  string          `json:"type"`
+	Event json.RawMessage `json:"event"`
+}
+
+// readHead cuts what Encode wrote, since a long journal is read for each replay, and
+// parses any other spelling.
+func readHead(data []byte) (h head, err error) {
+	rest, isObject := bytes.CutPrefix(data, []byte(`{"type":"`))
+	kind, event, hasEvent := bytes.Cut(rest, []byte(`","event":`))
+	event, isClosed := bytes.CutSuffix(event, []byte("}"))
+	if isObject && hasEvent && isClosed {
+		return head{string(kind), event}, nil
+	}
+	err = json.Unmarshal(data, &h)
+	return h, err
+}
+
+func decode[E Event](data []byte) (Event, error) {
+	var ev E
+	if err := json.Unmarshal(data, &ev); err != nil {
+		return nil, fmt.Errorf("decode an event of type %s: %w", ev.kind(), err)
+	}
+	return ev, nil
+}
+
+// Command is what the machine wants done. The set is closed: Run, Ask, Cancel, Wake,
+// Clock, Granted, Refused and Finish touch the world, the others only tell of it.
+type Command interface{ command() }
+
+// Run asks for one effect. Its result is one ModelDone or ToolDone.
+type Run struct{ Effect machine.Effect }
+
+// Cancel asks that the effects of an agent that are out come back soon, each
+// still with its one result; for machine.NoAgent those that belong to none.
+type Cancel struct{ Agent int }
+
+// Wake asks for a Woke event at a moment; it replaces the one before it.
+type Wake struct{ At kernel.Time }
+
+// Finish ends the turn. The results of cancelled effects may come after it.
+type Finish struct{}
+
+// StepStarted tells of an agent at work.
+type StepStarted struct {
+	Agent, Round int
+	Purpose      machine.Purpose
+}
+
+// WentToJSON tells that an agent's model uses no tools and is asked for JSON
+// objects from now on.
+type WentToJSON struct{ Agent, Round int }
+
+// ToolCall is a call of an agent's own tool. Ended and State are zero while it has no
+// result.
+type ToolCall struct {
+	Call    machine.ToolCall `json:"call"`
+	Started kernel.Time      `json:"started"`
+	Ended   kernel.Time      `json:"ended,omitempty"`
+	Result  kernel.Ref       `json:"result,omitzero"`
+	Error   bool             `json:"error,omitempty"`
+	// State is what became of it, and Why is there for one that was refused.
+	State machine.ToolState `json:"state,omitempty"`
+	Why   string            `json:"why,omitempty"`
+}
+
+// ToolEnded tells what a tool call came to, also one that was refused and never ran.
+type ToolEnded struct{ Call ToolCall }
+
+// StepEnded tells what an agent's step came to.
+type StepEnded struct {
+	Agent, Round int
+	Purpose      machine.Purpose
+	Outcome      machine.Outcome
+	// Label names the answer that was given or voted for; Void says why a vote does
+	// not count, or that an answer was not used.
+	Label, Void string
+	Elapsed     kernel.Time
+	Usage       Usage
+	// ToolCalls is how many calls of the agent's own tools there were, those that were
+	// refused too.
+	ToolCalls int
+	// Transcript is what was said in the step, with its last message.
+	Transcript []machine.Entry
+	// Partial is the text that had come of a message whose call failed and with which the
+	// step ended.
+	Partial kernel.Ref
+}
+
+func (Run) command()         {}
+func (Cancel) command()      {}
+func (Wake) command()        {}
+func (Finish) command()      {}
+func (StepStarted) command() {}
+func (StepEnded) command()   {}
+func (ToolEnded) command()   {}
+func (WentToJSON) command()  {}
+
+// Usage adds up model calls. UnknownCalls are those of which no usage was
+// told; their tokens are not in the sums.
+type Usage struct {
+	Calls             int `json:"calls"`
+	InputTokens       int `json:"input_tokens"`
+	OutputTokens      int `json:"output_tokens"`
+	CachedInputTokens int `json:"cached_input_tokens"`
+	UnknownCalls      int `json:"unknown_calls"`
+	// CostUSD is the sum in US dollars, nil where the cost of one of the calls is
+	// unknown, and where there are none.
+	CostUSD *float64 `json:"cost_usd"`
+}
+
+// Plus returns the sum of two usages.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		Calls:             u.Calls + v.Calls,
+		InputTokens:       u.InputTokens + v.InputTokens,
+		OutputTokens:      u.OutputTokens + v.OutputTokens,
+		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
+		CostUSD:           sumOfCosts(u, v),
+	}
+}
+
+func sumOfCosts(u, v Usage) *float64 {
+	switch {
+	case u.Calls == 0:
+		return v.CostUSD
+	case v.Calls == 0:
+		return u.CostUSD
+	case u.CostUSD == nil || v.CostUSD == nil:
+		return nil
+	}
+	sum := *u.CostUSD + *v.CostUSD
+	return &sum
+}
+
+// UsageOf is what one model call cost: nothing, if it was not sent.
+func UsageOf(r machine.ModelReply) Usage {
+	if r.Failure != nil && r.Failure.Unsent {
+		return Usage{}
+	}
+	if r.Usage == nil {
+		return Usage{Calls: 1, UnknownCalls: 1}
+	}
+	return Usage{
+		Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
+		CachedInputTokens: r.Usage.CachedInputTokens, CostUSD: r.Usage.CostUSD,
+	}
+}

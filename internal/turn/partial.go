@@ -1,0 +1,30 @@
+package turn
+
+import (
+	"slices"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// Partial is what had come of a message whose call was cancelled, cut or timed out, or
+// failed in another way. It is for people, and is never an answer.
+type Partial struct {
+	Key machine.Key `json:"key"`
+	// Reason is the kind of the failure.
+	Reason string     `json:"reason"`
+	Text   kernel.Ref `json:"text"`
+}
+
+// notePartial books what had come of an agent's message, and forgets with which its step
+// would have ended before.
+func (m *Machine) notePartial(ev ModelDone) {
+	m.s.Steps[ev.Key.Agent].Partial = ev.Reply.Partial
+	if f := ev.Reply.Failure; f != nil && ev.Reply.Partial != (kernel.Ref{}) {
+		m.s.Partials = append(m.s.Partials, Partial{ev.Key, f.Kind, ev.Reply.Partial})
+	}
+}
+
+// Partials returns what had come of agents' messages whose calls failed, in the order in
+// which these ended.
+func (m *Machine) Partials() []Partial { return slices.Clone(m.s.Partials) }

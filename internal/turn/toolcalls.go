@@ -1,0 +1,68 @@
+package turn
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// ToolCalls returns the calls of the agents' own tools, in the order in which they began
+// or were refused.
+func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
+
+func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
+	for _, e := range effects {
+		switch call := e.(type) {
+		case machine.ToolCall:
+			if !call.IsSnapshot() {
+				m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
+			}
+		case machine.ModelCall:
+			e = m.withTools(call)
+		}
+		m.out = append(m.out, Run{e})
+	}
+}
+
+// noteTool books the result of a tool call, and tells of it. A snapshot's is told with
+// the end of its step.
+func (m *Machine) noteTool(ev ToolDone) {
+	i := slices.IndexFunc(m.s.ToolCalls, func(c ToolCall) bool { return c.Call.Key == ev.Key })
+	if i < 0 {
+		return
+	}
+	c := &m.s.ToolCalls[i]
+	c.Result, c.Error, c.Ended = ev.Reply.Result, ev.Reply.Error, ev.At
+	c.State = cmp.Or(ev.Reply.State, machine.ToolRan)
+	m.out = append(m.out, ToolEnded{*c})
+}
+
+// noteRefusals books calls that are not run, and tells of them.
+func (m *Machine) noteRefusals(at kernel.Time, refusals []machine.Refusal) {
+	for _, r := range refusals {
+		c := ToolCall{Call: r.Call, Started: at, Ended: at, Error: true, State: r.State, Why: r.Why}
+		m.s.ToolCalls = append(m.s.ToolCalls, c)
+		m.out = append(m.out, ToolEnded{c})
+	}
+}
+
+// Unkept is an answer that was given without a snapshot of its author's workspace. Reason
+// refers to why. Final says that it is the turn's final answer.
+type Unkept struct {
+	Agent  int        `json:"agent"`
+	Final  bool       `json:"final,omitempty"`
+	Reason kernel.Ref `json:"reason"`
+}
+
+// Unkept returns the answers whose authors' workspaces could not be kept, each agent and
+// reason once.
+func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
+
+func (m *Machine) noteUnkept(agent int, purpose machine.Purpose, o machine.Outcome) {
+	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || len(m.s.Steps) == 1, Reason: o.Unkept}
+	if o.Unkept != (kernel.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
+		m.s.Unkept = append(m.s.Unkept, unkept)
+	}
+}

@@ -1,0 +1,57 @@
+package turn
+
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// ToolsChanged is an agent that has other tools of its own from now on. The model calls
+// that are out keep theirs, and the coordination tools stay.
+type ToolsChanged struct {
+	At    kernel.Time `json:"at"`
+	Agent int         `json:"agent"`
+	// Tools is the JSON of a list of backends.Tool, zero for none.
+	Tools kernel.Ref `json:"tools,omitzero"`
+}
+
+func (e ToolsChanged) at() kernel.Time { return e.At }
+
+func (ToolsChanged) kind() string { return "tools_changed" }
+
+// NewTools tells of other tools. Before and After are as in ToolsChanged.
+type NewTools struct {
+	Agent         int
+	Before, After kernel.Ref
+}
+
+func (NewTools) command() {}
+
+// Tools refers to the own tools that the next model call of an agent may be offered.
+func (m *Machine) Tools(agent int) kernel.Ref {
+	if m.s.Tools != nil && m.s.Tools[agent] != nil {
+		return *m.s.Tools[agent]
+	}
+	return m.s.Turn.Agents[agent].Tools
+}
+
+func (m *Machine) toolsChanged(ev ToolsChanged) error {
+	if ev.Agent < 0 || ev.Agent >= len(m.s.Steps) {
+		return fmt.Errorf("there is no agent %d", ev.Agent)
+	}
+	m.out = append(m.out, NewTools{Agent: ev.Agent, Before: m.Tools(ev.Agent), After: ev.Tools})
+	if m.s.Tools == nil {
+		m.s.Tools = make([]*kernel.Ref, len(m.s.Steps))
+	}
+	m.s.Tools[ev.Agent] = &ev.Tools
+	return nil
+}
+
+// withTools has a call name the tools of its agent, if they have changed.
+func (m *Machine) withTools(call machine.ModelCall) machine.ModelCall {
+	if m.s.Tools != nil {
+		call.Tools = m.s.Tools[call.Key.Agent]
+	}
+	return call
+}

@@ -1,0 +1,283 @@
+package workspace
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/internal/workspace/rootfs"
+)
+
+const (
+	mostListed  = 1000      // entries of one list
+	mostFound   = 200       // lines of one search
+	mostSearch  = 4 << 20   // bytes of a file that is searched
+	longestLine = 500       // bytes of a line that a search shows
+	mostVisited = 1_000_000 // files and folders that one call looks at
+)
+
+type listFilesArgs struct {
+	Path  string `json:"path"`
+	Depth int    `json:"depth"`
+}
+
+type entry struct {
+	Path     string `json:"path"`
+	Type     string `json:"type"`
+	Size     int64  `json:"size"`
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
+
+type listFilesResult struct {
+	done
+	Entries   []entry `json:"entries"`
+	Truncated string  `json:"truncated,omitempty"`
+}
+
+func (v *view) listFiles(ctx context.Context, a listFilesArgs) (any, error) {
+	p, err := v.find(orAll(a.Path))
+	if err != nil {
+		return nil, err
+	}
+	result := listFilesResult{done: done{true, p.name}, Entries: []entry{}}
+	err = v.walk(ctx, p, max(a.Depth, 1), func(at place, info fs.FileInfo) error {
+		if len(result.Entries) == mostListed {
+			result.Truncated = fmt.Sprintf("there are more than %d entries: name a folder", mostListed)
+			return fs.SkipAll
+		}
+		result.Entries = append(result.Entries, v.entryOf(at, info))
+		return nil
+	})
+	return result, err
+}
+
+func (v *view) entryOf(p place, info fs.FileInfo) entry {
+	e := entry{Path: p.name, Type: "other", ReadOnly: !v.canChange(p.tree)}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		e.Type, e.Size = "file", info.Size()
+	case mode.IsDir():
+		e.Type = "folder"
+	case mode&fs.ModeSymlink != 0:
+		e.Type = "link"
+	}
+	return e
+}
+
+// orAll stands for all of the workspace where a path was left out.
+func orAll(name string) string {
+	if name == "" {
+		return "."
+	}
+	return name
+}
+
+// walk visits what is below a folder, in the order of names, and for the workspace
+// itself the answers and mounts first; or the one file that p is. It follows no links.
+func (v *view) walk(ctx context.Context, p place, depth int, visit func(place, fs.FileInfo) error) error {
+	if p.tree == v.answers {
+		return v.walkAnswers(ctx, depth, visit)
+	}
+	if p.name == "." {
+		if err := v.visitTrees(visit); err != nil {
+			return skipped(err)
+		}
+	}
+	visited := 0
+	err := fs.WalkDir(rootfs.New(p.tree.root), p.rel, func(rel string, d fs.DirEntry, err error) error {
+		visited++
+		at := p.below(rel)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case visited > mostVisited:
+			return fmt.Errorf("%s has more than %d files: name a folder", p.name, mostVisited)
+		case errors.Is(err, fs.ErrNotExist) && rel != p.rel:
+			return nil // it was removed meanwhile
+		case err != nil:
+			return at.failure(err)
+		case rel == p.rel && d.IsDir():
+			return nil
+		case p.name == "." && v.locate(at.name).tree != p.tree:
+			return skipDir(d) // a mount hides it
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return at.failure(err)
+		}
+		if err := visit(at, info); err != nil {
+			return err
+		}
+		if d.IsDir() && strings.Count(p.relative(rel), "/")+1 >= depth {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return skipped(err)
+}
+
+// visitTrees visits what stands beside the workspace's own files.
+func (v *view) visitTrees(visit func(place, fs.FileInfo) error) error {
+	if len(v.shown()) > 0 {
+		info, err := v.own.root.Stat(".") // they have no folder of their own: any tells that it is one
+		if err != nil {
+			return v.locate(answersName).failure(err)
+		}
+		if err := visit(v.locate(answersName), info); err != nil {
+			return err
+		}
+	}
+	for i := range v.mounts {
+		at := v.locate(v.mounts[i].name)
+		info, err := at.stat()
+		if err != nil {
+			return err
+		}
+		if err := visit(at, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkAnswers is walk for the folder of answers.
+func (v *view) walkAnswers(ctx context.Context, depth int, visit func(place, fs.FileInfo) error) error {
+	for _, a := range v.shown() {
+		at, err := v.find(path.Join(answersName, a.Name))
+		if err != nil {
+			return err
+		}
+		info, err := at.stat()
+		if err != nil {
+			return err
+		}
+		if err := visit(at, info); err != nil {
+			return skipped(err)
+		}
+		if depth == 1 {
+			continue
+		}
+		if err := v.walk(ctx, at, depth-1, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func skipped(err error) error {
+	if errors.Is(err, fs.SkipAll) {
+		return nil
+	}
+	return err
+}
+
+func skipDir(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// relative is what of rel comes after p's own.
+func (p place) relative(rel string) string {
+	if p.rel == "." {
+		return rel
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(rel, p.rel), "/")
+}
+
+// below is the place of a path in p's tree that is p's or below it.
+func (p place) below(rel string) place {
+	return place{path.Join(p.name, p.relative(rel)), p.tree, rel}
+}
+
+type searchFilesArgs struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+	Files   string `json:"files"`
+}
+
+type match struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+type searchFilesResult struct {
+	done
+	Matches []match `json:"matches"`
+	// Skipped counts files that are no text or too long.
+	Skipped   int    `json:"skipped,omitempty"`
+	Truncated string `json:"truncated,omitempty"`
+}
+
+func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) {
+	p, err := v.find(orAll(a.Path))
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := regexp.Compile(a.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("the pattern is no regular expression: %w", err)
+	}
+	if _, err := path.Match(a.Files, ""); err != nil {
+		return nil, fmt.Errorf("files is no pattern of names, such as *.go: %w", err)
+	}
+	result := searchFilesResult{done: done{true, p.name}, Matches: []match{}}
+	err = v.walk(ctx, p, maxDepth, func(at place, info fs.FileInfo) error {
+		if !info.Mode().IsRegular() || !named(a.Files, at.name) {
+			return nil
+		}
+		text, err := at.readAll(mostSearch)
+		if err != nil || !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+			result.Skipped++
+			return nil //nolint:nilerr // one file that cannot be read is counted
+		}
+		return result.search(at.name, text, pattern)
+	})
+	return result, err
+}
+
+// maxDepth is deeper than any path can be.
+const maxDepth = longestPath
+
+func named(pattern, name string) bool {
+	if pattern == "" {
+		return true
+	}
+	ok, err := path.Match(pattern, path.Base(name))
+	return ok && err == nil
+}
+
+func (r *searchFilesResult) search(name string, text []byte, pattern *regexp.Regexp) error {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, mostSearch+1)
+	for n := 1; lines.Scan(); n++ {
+		if !pattern.Match(lines.Bytes()) {
+			continue
+		}
+		if len(r.Matches) == mostFound {
+			r.Truncated = fmt.Sprintf("there are more than %d matches: search for less, or in a folder", mostFound)
+			return fs.SkipAll
+		}
+		r.Matches = append(r.Matches, match{name, n, shorten(lines.Text())})
+	}
+	return lines.Err()
+}
+
+func shorten(line string) string {
+	if len(line) <= longestLine {
+		return line
+	}
+	return strings.ToValidUTF8(line[:longestLine], "") + "…"
+}
