@@ -213,13 +213,15 @@ func isReleased(file string) error {
 
 // mcpBehaviours are servers whose models use the tools of the fake MCP server.
 func mcpBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
-	believe := working(func(results []string) backendtest.Reply {
-		lies := []string{"new_answer", "die", "flood", "hang", "liar", "array", "slow"}
-		if len(results) < len(lies) {
-			return calls("mcp__liar__"+lies[len(results)], `{}`)
-		}
-		return backendtest.Reply{Text: strings.Join(results, "\n")}
-	})
+	believe := func(lies ...string) func(backendtest.Call) backendtest.Reply {
+		return working(func(results []string) backendtest.Reply {
+			if len(results) < len(lies) {
+				return calls("mcp__liar__"+lies[len(results)], `{}`)
+			}
+			return backendtest.Reply{Text: strings.Join(results, "\n")}
+		})
+	}
+	believeTogether := believe("new_answer", "die", "flood", "liar", "array", "slow")
 	answered := make(chan struct{})
 	return map[string]func(backendtest.Call) backendtest.Reply{
 		"echoes": working(func(results []string) backendtest.Reply {
@@ -234,7 +236,7 @@ func mcpBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Fault: backendtest.HangBefore}
 		},
-		"believes": believe,
+		"believes": believe("new_answer", "die", "flood", "hang", "liar", "array", "slow"),
 		// Three agents with one server: it does not die before it has answered each of them.
 		"believes-together": func(c backendtest.Call) backendtest.Reply {
 			if c.Number == 6 {
@@ -246,7 +248,7 @@ func mcpBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 				case <-time.After(time.Minute):
 				}
 			}
-			return believe(c)
+			return believeTogether(c)
 		},
 		"grows": func(c backendtest.Call) backendtest.Reply {
 			messages := c.Messages()
