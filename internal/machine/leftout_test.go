@@ -80,6 +80,39 @@ func TestNotesAreNeverLeftOut(t *testing.T) {
 	}
 }
 
+// TestCarriedIsWhatIsToldAgain: of entries that are left out one after the other, the newest
+// answers and all notes count, and nothing for entries that have neither.
+func TestCarriedIsWhatIsToldAgain(t *testing.T) {
+	update := kernel.Offer{Shown: []kernel.Answer{{Text: sized(700)}}}
+	call := machine.ModelCall{Transcript: []machine.Entry{
+		{Kind: machine.Assistant, Text: sized(100), Notes: []kernel.Ref{sized(10)}},
+		{Kind: machine.Assistant, Text: sized(100), Notes: []kernel.Ref{sized(20)}},
+		{Kind: machine.Assistant, Text: sized(100), Update: &update},
+		{Kind: machine.Assistant, Text: sized(100)},
+		{Kind: machine.Assistant, Text: sized(100)},
+	}}
+	for keep, want := range map[int]int{
+		1: 100 + 1000 + 70 + 80, // all of it is told again
+		2: 200 + 1000 + 70 + 80,
+		3: 300 + 1000 + 70 + 80, // the answers in their place
+		4: 400 + 1000 + 80 + 70,
+	} {
+		if got := call.LeftOut(&policy.StepLimits{Kind: policy.Prune, Messages: 4, Keep: keep}).Bytes; got != want {
+			t.Errorf("%d entries of 5 are kept: %d bytes, want %d", keep, got, want)
+		}
+	}
+}
+
+// TestNothingIsLeftOutOfNothing, whatever the limits are.
+func TestNothingIsLeftOutOfNothing(t *testing.T) {
+	call := machine.ModelCall{Offer: kernel.Offer{Shown: []kernel.Answer{{Text: sized(1000)}}}}
+	for _, limits := range []*policy.StepLimits{nil, {Kind: policy.Prune, Messages: 1, Keep: 1}, {Kind: policy.Full, Bytes: 1}} {
+		if diff := cmp.Diff(machine.LeftOut{Bytes: 1000}, call.LeftOut(limits)); diff != "" {
+			t.Errorf("limits %+v (-want +got):\n%s", limits, diff)
+		}
+	}
+}
+
 // TestSummaryChangesTheLimits: with another history beside it a step has other room.
 func TestSummaryChangesTheLimits(t *testing.T) {
 	before, after := &policy.StepLimits{Bytes: 1}, &policy.StepLimits{Bytes: 2}

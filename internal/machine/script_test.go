@@ -25,6 +25,8 @@ import (
 //	approve N | refuse N [reason]
 //	restrict | cancel | update set= shown= no_answer vote= | note WORD
 //	waits PURPOSE INDEX [round=]
+//	recall     the model call that is out, and that nobody has sent
+//	state      what is out, and how many notes the call that is out tells
 //
 // The answer of agent 1 has the hash h1 unless shown=1:hash says another. After
 // each command the step is written to JSON and read again.
@@ -54,6 +56,21 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	}
 	if d.Cmd == "waits" {
 		return fmt.Sprintln(s.step.Waits(key(t, d)))
+	}
+	if d.Cmd == "state" {
+		calling, isCalling := s.step.Calling()
+		if !isCalling {
+			return fmt.Sprintf("%d out\n", s.step.Out())
+		}
+		return fmt.Sprintf("%d out, calling %s with %d notes\n", s.step.Out(), calling, s.step.NotesTold())
+	}
+	if d.Cmd == "recall" {
+		call, ok := s.step.Recall()
+		if !ok {
+			return "no call is out\n"
+		}
+		s.printed = 0
+		return s.told([]machine.Effect{call}, nil)
 	}
 	before := encode(t, s.step)
 	effects, err := s.step.Apply(s.event(t, d))
