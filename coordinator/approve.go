@@ -52,7 +52,7 @@ func (permission) Reply(error) {}
 
 // ask has a person decide about a tool call; the answer is posted exactly once.
 func (e *engine) ask(a machine.Ask) {
-	ctx, known := e.of(a.Key.Agent), e.toolsVersion
+	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
 	e.launch(func() driver.Post {
 		p := permission{engine: e, key: a.Key}
 		if p.allow, p.reason, p.err = e.approve(ctx, a); p.err == nil {

@@ -21,7 +21,7 @@ import (
 // the group and meets it only in posts.
 type engine struct {
 	*view
-	steps
+	driver.Steps[context.Context]
 	clock
 	attempts
 	driver *driver.Driver
@@ -45,7 +45,7 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	t.engine = e
 	e.driver = driver.New(e)
 	e.view = newView(ctx, p, t, e.driver.Machine())
-	e.steps = newSteps(e.base)
+	e.Steps = newSteps(e.base)
 	e.launch = func(work func() driver.Post) {
 		e.group.Go(func() error {
 			t.inbox.put(work())
@@ -95,7 +95,7 @@ func (e *engine) run(ctx context.Context) {
 // play plays the turn until it is over and all its work has ended.
 func (e *engine) play() error {
 	err := e.driver.Play(e.receive)
-	e.endAll()
+	e.CancelAll()
 	e.driver.Drain(e.receive)
 	// All work has posted its result, so this only waits for its goroutines to return; none
 	// of them returns an error.

@@ -36,7 +36,7 @@ func (e *engine) Start(w driver.Work) {
 
 func (e *engine) startEffect(w driver.Work) {
 	key := w.Key()
-	ctx := e.spending(backends.WithTrace(e.of(key.Agent), e.trace(key)), key)
+	ctx := e.spending(backends.WithTrace(e.Of(key.Agent), e.trace(key)), key)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
 	e.launch(func() driver.Post {

@@ -68,8 +68,8 @@ func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect mac
 		return nil, err
 	}
 	steps := newSteps(agents.WithPanelValue(ctx, w.panel.opts.PanelValue))
-	defer steps.endAll()
-	return doer.Perform(steps.of(key.Agent), described, effect)
+	defer steps.CancelAll()
+	return doer.Perform(steps.Of(key.Agent), described, effect)
 }
 
 // Conclude keeps what a turn has come to whose journal is complete. If calls follow its

@@ -52,7 +52,7 @@ const mostWrite = 30 * time.Second
 
 // Start implements driver.Runtime.
 func (p *player) Start(w driver.Work) {
-	p.begun = append(p.begun, begunWork{w, p.of(w.Key().Agent)})
+	p.begun = append(p.begun, begunWork{w, p.Of(w.Key().Agent)})
 }
 
 // startBegun starts in this run what the driver has started.
@@ -68,31 +68,9 @@ func (p *player) startBegun() {
 	}
 }
 
-// steps are the contexts of the agents' work, and of the work that belongs to none.
-type steps struct {
-	root   workflow.Context
-	ctx    map[int]workflow.Context // by agent
-	cancel map[int]workflow.CancelFunc
-}
-
-func newSteps(root workflow.Context) steps {
-	return steps{root, map[int]workflow.Context{}, map[int]workflow.CancelFunc{}}
-}
-
-// Begin implements driver.Runtime.
-func (s steps) Begin(agent int) { s.ctx[agent], s.cancel[agent] = workflow.WithCancel(s.root) }
-
-func (s steps) of(agent int) workflow.Context {
-	if s.ctx[agent] == nil {
-		s.Begin(agent)
-	}
-	return s.ctx[agent]
-}
-
-// Cancel implements driver.Runtime.
-func (s steps) Cancel(agent int) {
-	s.of(agent)
-	s.cancel[agent]()
+// newSteps returns the contexts of a turn's work.
+func newSteps(root workflow.Context) driver.Steps[workflow.Context] {
+	return driver.NewSteps(func(int) (workflow.Context, func()) { return workflow.WithCancel(root) })
 }
 
 // Wake implements driver.Runtime.

@@ -16,7 +16,9 @@ import (
 // that a worker rebuilds the same state from the workflow's history. Its coroutines take
 // turns.
 type player struct {
-	steps // their root outlives the cancellation of the workflow, which is an interrupt of the turn
+	driver.Steps[workflow.Context]
+	// root outlives the cancellation of the workflow, which is an interrupt of the turn.
+	root workflow.Context
 	attempts
 	in     request
 	number int // 0 before the turn is begun
@@ -78,7 +80,7 @@ func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	p := &player{in: in, steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
+	p := &player{in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
