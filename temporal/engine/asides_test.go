@@ -43,7 +43,7 @@ func TestInterruptEndsWhatFollows(t *testing.T) {
 	note := a.onJournal
 	a.onJournal = func(ev turn.Event) {
 		if _, ok := ev.(turn.Committed); ok {
-			a.SignalWorkflow(interruptSignal, interruption{3})
+			a.SignalWorkflow(interruptSignal, toTurn{3})
 		}
 		note(ev)
 	}

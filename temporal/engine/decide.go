@@ -19,8 +19,8 @@ import (
 
 // attendance says that a client has a person before it, whom it asks about a tool call.
 type attendance struct {
-	Turn int         `json:"turn"`
-	Key  machine.Key `json:"key"`
+	toTurn
+	Key machine.Key `json:"key"`
 }
 
 // decision is a client's word about a tool call. Unattended says that it asked no person.
@@ -39,29 +39,6 @@ type question struct {
 	attended int
 	// word is the first that counts, nil before it.
 	word *decision
-}
-
-// listenForWords takes what clients say to questions. What is said to another turn, of which
-// the session's workflows have the same id, changes nothing.
-func (p *player) listenForWords() {
-	workflow.Go(p.root, func(ctx workflow.Context) {
-		for {
-			var a attendance
-			workflow.GetSignalChannel(ctx, attendSignal).Receive(ctx, &a)
-			if a.Turn == p.number {
-				p.questions.question(a.Key).attended++
-			}
-		}
-	})
-	workflow.Go(p.root, func(ctx workflow.Context) {
-		for {
-			var d decision
-			workflow.GetSignalChannel(ctx, decideSignal).Receive(ctx, &d)
-			if d.Turn == p.number {
-				p.questions.question(d.Key).take(d)
-			}
-		}
-	})
 }
 
 // questions are the questions about tool calls. Unattended says that a call may run which nobody can
@@ -163,7 +140,7 @@ const attendancesPerPatience = 3
 
 // Decide implements coordinator.Decider. While the server is away it tries again.
 func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask func(context.Context) (bool, string, error)) error {
-	about := attendance{r.number, key}
+	about := attendance{toTurn{r.number}, key}
 	var attending sync.WaitGroup
 	asking, stop := context.WithCancel(ctx)
 	if attended {

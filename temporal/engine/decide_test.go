@@ -121,14 +121,14 @@ func (a *asking) say(after time.Duration, d decision) {
 // attend has a client tell now and then that it asks a person, up to a moment of the turn.
 func (a *asking) attend(until time.Duration) {
 	for at := 10 * time.Second; at < until; at += defaultAskPatience / attendancesPerPatience {
-		a.RegisterDelayedCallback(func() { a.SignalWorkflow(attendSignal, attendance{3, askedKey()}) }, at)
+		a.RegisterDelayedCallback(func() { a.SignalWorkflow(attendSignal, attendance{toTurn{3}, askedKey()}) }, at)
 	}
 }
 
 // TestQuestionGetsOneWord: the first that counts, and that of nobody if none comes in time.
 func TestQuestionGetsOneWord(t *testing.T) {
 	yes, nobodysYes := decision{Allow: true}, decision{Allow: true, Unattended: true}
-	elsewhere := decision{attendance: attendance{Turn: 2}, Allow: true}
+	elsewhere := decision{attendance: attendance{toTurn: toTurn{2}}, Allow: true}
 	no := decision{Reason: "the user said no"}
 	nobody := turn.Decided{Key: askedKey(), Reason: coordinator.UnattendedReason}
 	allowed := turn.Decided{Key: askedKey(), Allow: true}
@@ -149,7 +149,7 @@ func TestQuestionGetsOneWord(t *testing.T) {
 		"a word that is sooner": {func(a *asking) {
 			a.onJournal = func(ev turn.Event) {
 				if done, ok := ev.(turn.ModelDone); ok && done.Key.Index == 0 {
-					a.SignalWorkflow(decideSignal, decision{attendance: attendance{3, askedKey()}, Allow: true})
+					a.SignalWorkflow(decideSignal, decision{attendance: attendance{toTurn{3}, askedKey()}, Allow: true})
 				}
 			}
 		}, allowed, 0},
@@ -189,7 +189,7 @@ func TestFirstWordCounts(t *testing.T) {
 func TestQuestionOfATurnThatIsInterrupted(t *testing.T) {
 	for _, alsoYes := range []bool{false, true} {
 		a := newAsking()
-		a.RegisterDelayedCallback(func() { a.SignalWorkflow(interruptSignal, interruption{3}) }, time.Second)
+		a.RegisterDelayedCallback(func() { a.SignalWorkflow(interruptSignal, toTurn{3}) }, time.Second)
 		if alsoYes {
 			a.say(time.Second, decision{Allow: true})
 		}

@@ -382,7 +382,7 @@ func (r *remote) Number() int { return r.number }
 
 func (r *remote) Interrupt(ctx context.Context) error {
 	_, err := untilAnswered(ctx, func() (struct{}, error) {
-		return struct{}{}, r.signal(ctx, interruptSignal, interruption{r.number})
+		return struct{}{}, r.signal(ctx, interruptSignal, toTurn{r.number})
 	})
 	if err == nil || errors.Is(err, driver.ErrOver) {
 		return nil

@@ -17,18 +17,11 @@ func (p *player) listen(ctx workflow.Context) error {
 		ctx.Done().Receive(ctx, nil)
 		p.interrupt()
 	})
-	workflow.Go(p.root, func(ctx workflow.Context) {
-		for !p.cut {
-			var in interruption
-			workflow.GetSignalChannel(ctx, interruptSignal).Receive(ctx, &in)
-			if in.Turn == p.number {
-				p.interrupt()
-			}
-		}
-	})
-	p.hearNotes()
-	p.hearPauses()
-	p.listenForWords()
+	onSignal(p, interruptSignal, func(workflow.Context, toTurn) { p.interrupt() })
+	onSignal(p, noteSignal, p.hearNote)
+	onSignal(p, pauseSignal, p.hearPause)
+	onSignal(p, attendSignal, func(_ workflow.Context, a attendance) { p.questions.question(a.Key).attended++ })
+	onSignal(p, decideSignal, func(_ workflow.Context, d decision) { p.questions.question(d.Key).take(d) })
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),
 		workflow.SetUpdateHandler(p.root, begunUpdate, func(ctx workflow.Context) (int, error) {
@@ -38,6 +31,27 @@ func (p *player) listen(ctx workflow.Context) error {
 		workflow.SetUpdateHandler(p.root, reserveUpdate, p.reserve),
 		workflow.SetUpdateHandler(p.root, settleUpdate, p.settle),
 	)
+}
+
+// toTurn is the part of a signal that names its turn: the workflows of all turns of a session
+// have one id.
+type toTurn struct {
+	Turn int `json:"turn"`
+}
+
+func (t toTurn) number() int { return t.Turn }
+
+// onSignal takes the signals of a name to this turn, in their order.
+func onSignal[T interface{ number() int }](p *player, name string, take func(ctx workflow.Context, in T)) {
+	workflow.Go(p.root, func(ctx workflow.Context) {
+		for {
+			var in T
+			workflow.GetSignalChannel(ctx, name).Receive(ctx, &in)
+			if in.number() == p.number {
+				take(ctx, in)
+			}
+		}
+	})
 }
 
 // interrupt ends the turn with the best so far, once.

@@ -17,15 +17,15 @@ type newNote struct {
 	Text  string `json:"text"`
 }
 
-// noted is a note to one turn: the workflows of all turns of a session have one id.
+// noted is a note to a turn.
 type noted struct {
-	Turn int    `json:"turn"`
+	toTurn
 	Note string `json:"note"`
 }
 
 // Note implements coordinator.Play.
 func (r *remote) Note(ctx context.Context, note string) error {
-	if err := r.signal(ctx, noteSignal, noted{r.number, note}); err != nil {
+	if err := r.signal(ctx, noteSignal, noted{toTurn{r.number}, note}); err != nil {
 		return fmt.Errorf("send the note: %w", err)
 	}
 	return nil
@@ -37,30 +37,15 @@ func (h *activities) keepNote(ctx context.Context, n newNote) (kernel.Ref, error
 	return h.as(n.Owner).Put(ctx, []byte(n.Text))
 }
 
-// hearNotes takes the notes that are signalled, in their order.
-func (p *player) hearNotes() {
-	workflow.Go(p.root, func(ctx workflow.Context) {
-		signals := workflow.GetSignalChannel(ctx, noteSignal)
-		for {
-			var n noted
-			signals.Receive(ctx, &n)
-			if n.Turn != p.number {
-				continue
-			}
-			p.hearing = true
-			p.hearNote(ctx, n.Note)
-			p.hearing = false
-		}
-	})
-}
-
 // hearNote stores a note and passes it on. Who sent it sees by the journal whether it was
 // taken.
-func (p *player) hearNote(ctx workflow.Context, text string) {
+func (p *player) hearNote(ctx workflow.Context, in noted) {
+	p.hearing = true
+	defer func() { p.hearing = false }()
 	var note kernel.Ref
-	err := coordinator.CheckNote(text)
+	err := coordinator.CheckNote(in.Note)
 	if err == nil {
-		err = workflow.ExecuteLocalActivity(patiently(ctx), keepNoteName, newNote{p.in.Owner, text}).Get(ctx, &note)
+		err = workflow.ExecuteLocalActivity(patiently(ctx), keepNoteName, newNote{p.in.Owner, in.Note}).Get(ctx, &note)
 	}
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("a note was not taken", "error", err)

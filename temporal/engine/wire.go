@@ -198,11 +198,6 @@ type settlement struct {
 	Spent *budget.Amount `json:"spent,omitempty"`
 }
 
-// interruption ends one turn: the workflows of all turns of a session have one id.
-type interruption struct {
-	Turn int `json:"turn"`
-}
-
 // Progress is how far a turn is.
 type Progress struct {
 	Number int `json:"turn"`
