@@ -45,12 +45,3 @@ func dollars() parser[budget.USD] {
 		return budget.Dollars(v), ok && v >= 0 && v <= MostUSD
 	}}
 }
-
-func (d *description) budget(b budget.Budget) {
-	if b.None() {
-		return
-	}
-	d.head("budget")
-	rows(d, "", limitsSection(), &b.Turn)
-	rows(d, "session ", limitsSection(), &b.Session)
-}

@@ -90,13 +90,7 @@ func pathBelow() parser[string] {
 func contextPathsOf[T any](field func(*T) *[]ContextPath) item[T] {
 	return item[T]{
 		func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.contextPaths(at, n) },
-		func(t *T) string {
-			var lines []string
-			for _, p := range *field(t) {
-				lines = append(lines, oneLine(p.String()))
-			}
-			return strings.Join(lines, "\n")
-		},
+		func(t *T) string { return joined(*field(t), "\n") },
 	}
 }
 

@@ -9,9 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/prices"
 	"github.com/massgen/massgen/internal/secrets"
 )
 
@@ -38,64 +36,89 @@ func tell(f fmt.State, text string) {
 func (c *Config) text() string {
 	d := description{secrets: c.secrets}
 	if c.File != "" {
-		d.head("config " + oneLine(c.File))
+		fmt.Fprintln(&d, "config "+oneLine(c.File))
 	}
 	d.head("agents")
 	for _, a := range c.Agents {
-		d.row(a.ID, oneLine(c.secrets.Redact(agentLine(a, c.Context))))
+		d.row(a.ID, agentLine(a, c.Context))
 	}
 	d.head("orchestrator")
 	rows(&d, "", orchestratorSection(), &c.Orchestrator)
 	d.head("timeout_settings")
 	rows(&d, "", timeoutSection(), &c.Timeouts)
-	d.budget(c.Budget)
+	d.head("budget")
+	rows(&d, "", limitsSection(), &c.Budget.Turn)
+	rows(&d, "session ", limitsSection(), &c.Budget.Session)
 	d.head("ui")
 	rows(&d, "", uiSection(), &c.UI)
 	d.head("context")
 	for _, s := range contextSettings(c.Context) {
-		d.row(s.name, oneLine(c.secrets.Redact(s.value)))
+		d.row(s.name, s.value)
 	}
-	d.call(c, "summarize backend", c.Summary, c.Summarizes())
+	d.call("summarize backend", c.Summary, c.Summarizes())
 	d.head("topic")
 	rows(&d, "", topicSection(), &c.Topic)
-	d.call(c, "backend", c.Topic.Backend, c.Topic.Detect)
+	d.call("backend", c.Topic.Backend, c.Topic.Detect)
 	d.head("memory")
 	rows(&d, "", memorySection(), &c.Memory)
-	d.call(c, "backend", c.Memory.Backend, c.Memory.Extract)
-	if len(c.Servers) > 0 {
-		d.head("mcp_servers")
-	}
+	d.call("backend", c.Memory.Backend, c.Memory.Extract)
+	d.head("mcp_servers")
 	for _, server := range c.Servers {
-		d.row(server.Name, oneLine(c.secrets.Redact(fmt.Sprint(server))))
+		d.row(server.Name, server)
 	}
 	d.permissions(c.Permissions)
-	d.providers(c.Providers)
-	d.prices(c.Prices)
+	d.head("providers")
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		p := c.Providers[name]
+		rows(&d, name+" ", providerSection(), &p)
+	}
+	d.head("prices")
+	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
+		o := c.Prices[name]
+		d.row(name, strings.Join(shown(priceSection().keys, &o), ", "))
+	}
 	return d.String()
 }
 
+// description is the text of Describe. It masks secrets.
 type description struct {
 	strings.Builder
 
 	secrets *Secrets
+	title   string // of the rows to come
 }
 
-func (d *description) head(title string) { fmt.Fprintln(d, title) }
+// head begins a part, which is left out if no row follows.
+func (d *description) head(title string) { d.title = title }
 
-func (d *description) row(name string, value any) { fmt.Fprintf(d, "  %-34s%v\n", name, value) }
+func (d *description) row(name string, value any) {
+	if d.title != "" {
+		fmt.Fprintln(d, d.title)
+		d.title = ""
+	}
+	fmt.Fprintf(d, "  %-34s%s\n", oneLine(name), oneLine(d.secrets.Redact(fmt.Sprint(value))))
+}
 
-// rows has a row for each key of a section that has something to say.
+// rows has a row for each key of a section that has something to say, or several.
 func rows[T any](d *description, prefix string, sec section[T], t *T) {
 	for _, k := range sec.keys {
-		if k.show == nil {
-			continue
-		}
-		if text := k.show(t); text != "" {
-			for line := range strings.SplitSeq(d.secrets.Redact(text), "\n") {
-				d.row(prefix+k.name, oneLine(line))
+		for line := range strings.SplitSeq(k.text(t), "\n") {
+			if line != "" {
+				d.row(prefix+k.name, line)
 			}
 		}
 	}
+}
+
+// shown returns the name and value of each key that has something to say.
+func shown[T any](keys []key[T], t *T) []string {
+	var parts []string
+	for _, k := range keys {
+		if text := k.text(t); text != "" {
+			parts = append(parts, k.name+" "+strings.ReplaceAll(text, "\n", " "))
+		}
+	}
+	return parts
 }
 
 func agentLine(a Agent, context policy.Settings) string {
@@ -103,13 +126,8 @@ func agentLine(a Agent, context policy.Settings) string {
 	if a.SystemMessage != "" {
 		line += fmt.Sprintf(", system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
 	}
-	for _, part := range a.Tools.parts() {
-		line += ", " + part
-	}
-	for _, own := range ownContext(context, a.Context) {
-		line += ", " + own
-	}
-	return line
+	parts := append([]string{line}, shown(toolKeys(), &a)...)
+	return strings.Join(append(parts, ownContext(context, a.Context)...), ", ")
 }
 
 // Format writes the settings without secrets, whatever the verb: what holds a Backend
@@ -119,14 +137,7 @@ func (b Backend) Format(f fmt.State, _ rune) { tell(f, strings.Join(b.parts(), "
 func (b Backend) parts() []string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	switch {
-	case b.Type == "":
-		add("%s", b.Model)
-	case b.Model == "":
-		add("%s", b.Type)
-	default:
-		add("%s %s", b.Type, b.Model)
-	}
+	add("%s", strings.TrimSpace(b.Type+" "+b.Model))
 	if b.BaseURL != "" {
 		add("at %s", maskedURL(b.BaseURL))
 	}
@@ -139,39 +150,9 @@ func (b Backend) parts() []string {
 	if b.APIKey != "" {
 		add("api_key %s", secrets.Mask)
 	}
-	parts = append(parts, paramParts(b.Params)...)
+	parts = append(parts, shown(paramKeys(), &b)...)
 	for _, f := range b.Fallback {
 		add("fallback %s", strings.Trim(f.Type+"/"+f.Model, "/"))
-	}
-	return parts
-}
-
-func paramParts(p backends.Params) []string {
-	var parts []string
-	add := func(name string, value any) { parts = append(parts, fmt.Sprintf("%s %v", name, value)) }
-	if p.Temperature != nil {
-		add("temperature", *p.Temperature)
-	}
-	if p.TopP != nil {
-		add("top_p", *p.TopP)
-	}
-	if p.MaxTokens != nil {
-		add("max_tokens", *p.MaxTokens)
-	}
-	if p.Seed != nil {
-		add("seed", *p.Seed)
-	}
-	if len(p.Stop) > 0 {
-		add("stop", fmt.Sprintf("%q", p.Stop))
-	}
-	if p.ReasoningEffort != "" {
-		add("reasoning_effort", p.ReasoningEffort)
-	}
-	if len(p.Headers) > 0 {
-		add("headers", strings.Join(slices.Sorted(maps.Keys(p.Headers)), " "))
-	}
-	if len(p.ExtraBody) > 0 {
-		add("extra_body", strings.Join(slices.Sorted(maps.Keys(p.ExtraBody)), " "))
 	}
 	return parts
 }
@@ -190,34 +171,8 @@ func maskedURL(s string) string {
 }
 
 // call tells of the backend of a call that belongs to no agent, if it is made.
-func (d *description) call(c *Config, name string, b Backend, made bool) {
+func (d *description) call(name string, b Backend, made bool) {
 	if made {
-		d.row(name, oneLine(c.secrets.Redact(fmt.Sprint(b))))
-	}
-}
-
-func (d *description) providers(providers map[string]Provider) {
-	if len(providers) > 0 {
-		d.head("providers")
-	}
-	for _, name := range slices.Sorted(maps.Keys(providers)) {
-		p := providers[name]
-		rows(d, name+" ", providerSection(), &p)
-	}
-}
-
-func (d *description) prices(overrides map[string]prices.Override) {
-	if len(overrides) > 0 {
-		d.head("prices")
-	}
-	for _, name := range slices.Sorted(maps.Keys(overrides)) {
-		o := overrides[name]
-		var parts []string
-		for _, k := range priceSection().keys {
-			if text := k.show(&o); text != "" {
-				parts = append(parts, k.name+" "+text)
-			}
-		}
-		d.row(oneLine(name), strings.Join(parts, ", "))
+		d.row(name, b)
 	}
 }

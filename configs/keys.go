@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -39,11 +41,19 @@ type item[T any] struct {
 // by is an item that has nothing but its way of being read.
 func by[T any](read func(*reader, string, *yaml.Node, *T)) item[T] { return item[T]{read: read} }
 
+// text says an item's value to people, "" if there is nothing to say.
+func (i item[T]) text(t *T) string {
+	if i.show == nil {
+		return ""
+	}
+	return i.show(t)
+}
+
 // zero has an item say word where its value is zero.
 func (i item[T]) zero(word string) item[T] {
 	show := i.show
 	i.show = func(t *T) string {
-		if text := show(t); text != "0" && text != "0s" {
+		if text := show(t); text != "0" && text != "0s" && text != "false" {
 			return text
 		}
 		return word
@@ -96,7 +106,7 @@ func agentSection() section[Agent] {
 
 func backendSection() section[Backend] {
 	return section[Backend]{
-		keys: []key[Backend]{
+		keys: append([]key[Backend]{
 			{"type", by((*reader).backendType)},
 			{"model", text(func(b *Backend) *string { return &b.Model })},
 			{"base_url", by((*reader).baseURL)},
@@ -104,34 +114,52 @@ func backendSection() section[Backend] {
 			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
 			{"fallback", by((*reader).fallback)},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
-			{"temperature", optional(number(0, 2), func(b *Backend) **float64 { return &b.Params.Temperature })},
-			{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
-			{"max_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.MaxTokens })},
-			{"seed", optional(integer[int64](math.MinInt64, math.MaxInt64), func(b *Backend) **int64 { return &b.Params.Seed })},
-			{"stop", by((*reader).stop)},
-			{"reasoning_effort", reasoningEffort()},
-			{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
-			{"headers", by((*reader).headers)},
-			{"extra_headers", by((*reader).headers)},
-			{"extra_body", by((*reader).extraBody)},
-		},
+		}, paramKeys()...),
 		ignored: ignoredBackendKeys(),
+	}
+}
+
+// paramKeys are those of what is sent with each call.
+func paramKeys() []key[Backend] {
+	return []key[Backend]{
+		{"temperature", optional(number(0, 2), func(b *Backend) **float64 { return &b.Params.Temperature })},
+		{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
+		{"max_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.MaxTokens })},
+		{"seed", optional(integer[int64](math.MinInt64, math.MaxInt64), func(b *Backend) **int64 { return &b.Params.Seed })},
+		{"stop", item[Backend]{(*reader).stop, func(b *Backend) string { return strings.TrimPrefix(fmt.Sprintf("%q", b.Params.Stop), "[]") }}},
+		{"reasoning_effort", reasoningEffort()},
+		{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
+		{"headers", item[Backend]{(*reader).headers, func(b *Backend) string { return namesOf(b.Params.Headers) }}},
+		{"extra_headers", by((*reader).headers)},
+		{"extra_body", item[Backend]{(*reader).extraBody, func(b *Backend) string { return namesOf(b.Params.ExtraBody) }}},
+	}
+}
+
+func namesOf[V any](values map[string]V) string {
+	return strings.Join(slices.Sorted(maps.Keys(values)), " ")
+}
+
+// toolKeys are those of an agent's tools.
+func toolKeys() []key[Agent] {
+	return []key[Agent]{
+		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
+		{"context_paths", contextPathsOf(func(a *Agent) *[]ContextPath { return &a.Tools.ContextPaths })},
+		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands }).zero("")},
+		{"command_line_allowed_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.AllowedCommands })},
+		{"command_line_blocked_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.BlockedCommands })},
+		{"mcp_servers", item[Agent]{
+			func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) },
+			func(a *Agent) string { return joined(a.Tools.Servers, " ") },
+		}},
+		{"allowed_tools", allowedTools(func(a *Agent) *[]string { return &a.Tools.AllowedTools })},
+		{"exclude_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.ExcludeTools })},
 	}
 }
 
 // agentBackendSection has, beside what says which model is called, the agent's tools,
 // which MassGen has in the same place.
 func agentBackendSection() section[Agent] {
-	sec := section[Agent]{keys: []key[Agent]{
-		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
-		{"context_paths", contextPathsOf(func(a *Agent) *[]ContextPath { return &a.Tools.ContextPaths })},
-		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands })},
-		{"command_line_allowed_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.AllowedCommands })},
-		{"command_line_blocked_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.BlockedCommands })},
-		{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) })},
-		{"allowed_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.AllowedTools })},
-		{"exclude_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.ExcludeTools })},
-	}}
+	sec := section[Agent]{keys: toolKeys()}
 	backend := backendSection()
 	for _, k := range backend.keys {
 		sec.keys = append(sec.keys, key[Agent]{k.name, of(k.item, func(a *Agent) *Backend { return &a.Backend })})

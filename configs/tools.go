@@ -73,59 +73,6 @@ func (s MCPServer) Format(f fmt.State, _ rune) {
 	tell(f, s.Name+" ("+s.Command+")")
 }
 
-func (t Tools) parts() []string {
-	var parts []string
-	add := func(name string, values []string) { parts = append(parts, name+" "+orNone(values)) }
-	if t.CWD != "" {
-		add("cwd", []string{t.CWD})
-	}
-	if len(t.ContextPaths) > 0 {
-		add("context_paths", contextPathTexts(t.ContextPaths))
-	}
-	if t.RunCommands {
-		parts = append(parts, "enable_mcp_command_line true")
-	}
-	if len(t.AllowedCommands) > 0 {
-		add("command_line_allowed_commands", t.AllowedCommands)
-	}
-	if len(t.BlockedCommands) > 0 {
-		add("command_line_blocked_commands", t.BlockedCommands)
-	}
-	if len(t.Servers) > 0 {
-		add("mcp_servers", serverNames(t.Servers))
-	}
-	if t.AllowedTools != nil {
-		add("allowed_tools", t.AllowedTools)
-	}
-	if len(t.ExcludeTools) > 0 {
-		add("exclude_tools", t.ExcludeTools)
-	}
-	return parts
-}
-
-func contextPathTexts(paths []ContextPath) []string {
-	texts := make([]string, len(paths))
-	for i, p := range paths {
-		texts[i] = p.String()
-	}
-	return texts
-}
-
-func orNone(values []string) string {
-	if len(values) == 0 {
-		return "none"
-	}
-	return strings.Join(values, " ")
-}
-
-func serverNames(servers []MCPServer) []string {
-	names := make([]string, len(servers))
-	for i, s := range servers {
-		names[i] = fmt.Sprint(s)
-	}
-	return names
-}
-
 // folder reads the path of a folder.
 func folder[T any](field func(*T) *string) item[T] {
 	return pathOf("a folder", field)
@@ -169,7 +116,23 @@ func (r *reader) texts(at string, n *yaml.Node, p parser[string]) []string {
 
 // listOf reads a list of texts into a field.
 func listOf[T any](p parser[string], field func(*T) *[]string) item[T] {
-	return by(func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) })
+	return item[T]{
+		func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) },
+		func(t *T) string { return joined(*field(t), " ") },
+	}
+}
+
+// allowedTools reads a list of tools, of which an empty one allows none.
+func allowedTools[T any](field func(*T) *[]string) item[T] {
+	list := listOf(toolName(), field)
+	names := list.show
+	list.show = func(t *T) string {
+		if allowed := *field(t); allowed != nil && len(allowed) == 0 {
+			return "none"
+		}
+		return names(t)
+	}
+	return list
 }
 
 func toolName() parser[string] {

@@ -86,7 +86,7 @@ func text[T any](field func(*T) *string) item[T] {
 
 func enum[T any, V ~string](field func(*T) *V, allowed ...V) item[T] {
 	return value(parser[V]{
-		wanted: "one of " + joinWords(allowed),
+		wanted: "one of " + joined(allowed, ", "),
 		parse: func(s scalar) (V, bool) {
 			return V(s.text), slices.Contains(allowed, V(s.text))
 		},
@@ -105,12 +105,12 @@ func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	u.DisplayType = typ
 }
 
-func joinWords[V ~string](words []V) string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = string(w)
+func joined[V any](list []V, separator string) string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = fmt.Sprint(v)
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(texts, separator)
 }
 
 // parseScalar is false for null, and after an issue.
