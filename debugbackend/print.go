@@ -2,7 +2,6 @@ package debugbackend
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -94,7 +93,7 @@ func toolTimes(times []backends.ToolTime) string {
 // legend is "agent1 = analyst, agent2 = critic", or empty.
 func (c Call) legend() string {
 	names := slices.SortedFunc(maps.Keys(c.Participants), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // agent2 before agent10
+		return strings.Compare(plain.SortKey(a), plain.SortKey(b)) // agent2 before agent10
 	})
 	for i, name := range names {
 		names[i] = name + " = " + c.Participants[name]

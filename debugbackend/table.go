@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,22 +68,10 @@ func groupCalls(calls []Call, firstOnly bool) []series {
 		return cmp.Or(
 			cmp.Compare(begun[a.session], begun[b.session]),
 			strings.Compare(a.purpose, b.purpose), // agents have none here
-			strings.Compare(byValue(a.agent), byValue(b.agent)),
-			strings.Compare(a.agent, b.agent),
+			strings.Compare(plain.SortKey(a.agent), plain.SortKey(b.agent)),
 		)
 	})
 	return all
-}
-
-var digits = regexp.MustCompile(`[0-9]+`)
-
-// byValue is an id with the length before each number, so that agent2 stands
-// before agent10.
-func byValue(id string) string {
-	return digits.ReplaceAllStringFunc(id, func(number string) string {
-		number = strings.TrimLeft(number, "0")
-		return fmt.Sprintf("%03d%s", len(number), number)
-	})
 }
 
 func findSeries(all *[]series, k backends.Key) *series {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -49,6 +50,18 @@ func Thousands(n int) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// SortKey is an id in a form that sorts byte by byte, but runs of digits by their value:
+// agent2 comes before agent10. Ids that differ only in leading zeros sort as they are.
+func SortKey(id string) string {
+	byValue := digits.ReplaceAllStringFunc(id, func(number string) string {
+		number = strings.TrimLeft(number, "0")
+		return fmt.Sprintf("%09d%s", len(number), number)
+	})
+	return byValue + "\x00" + id
 }
 
 // Cut is a text of at most so many characters, with … where it was cut.

@@ -1,7 +1,12 @@
 package plain_test
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -20,4 +25,33 @@ func TestCut(t *testing.T) {
 			t.Errorf("%s: got %s", text, got)
 		}
 	}
+}
+
+func compareIDs(a, b string) int { return strings.Compare(plain.SortKey(a), plain.SortKey(b)) }
+
+func TestSortKeysAreAnOrder(t *testing.T) {
+	id := rapid.StringMatching(`[0-9a/:]{0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := id.Draw(t, "a"), id.Draw(t, "b"), id.Draw(t, "c")
+		if (compareIDs(a, b) == 0) != (a == b) {
+			t.Errorf("compareIDs(%q, %q) = %d", a, b, compareIDs(a, b))
+		}
+		if compareIDs(a, b) != -compareIDs(b, a) {
+			t.Errorf("%q and %q compare %d and %d", a, b, compareIDs(a, b), compareIDs(b, a))
+		}
+		if compareIDs(a, b) <= 0 && compareIDs(b, c) <= 0 && compareIDs(a, c) > 0 {
+			t.Errorf("%q <= %q <= %q, yet not %q <= %q", a, b, c, a, c)
+		}
+	})
+}
+
+func TestNumbersCompareByValue(t *testing.T) {
+	number := rapid.IntRange(0, 100_000)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := number.Draw(t, "a"), number.Draw(t, "b")
+		got := compareIDs(fmt.Sprintf("agent%d", a), fmt.Sprintf("agent%d", b))
+		if want := cmp.Compare(a, b); got != want {
+			t.Errorf("agent%d and agent%d compare %d, want %d", a, b, got, want)
+		}
+	})
 }
