@@ -4,28 +4,13 @@ import (
 	"fmt"
 	"math"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/massgen/massgen/internal/budget"
 )
 
 func budgetSection() section[budget.Budget] {
-	s := section[budget.Budget]{keys: []key[budget.Budget]{
-		{"session", mapping(limitsSection, func(b *budget.Budget) *budget.Limits { return &b.Session })},
-	}}
-	for _, k := range limitsSection().keys {
-		s.keys = append(s.keys, key[budget.Budget]{k.name, of(k.item, func(b *budget.Budget) *budget.Limits { return &b.Turn })})
-	}
-	return s
-}
-
-// of is an item of a part, for what the part stands in.
-func of[T, S any](i item[S], part func(*T) *S) item[T] {
-	out := by(func(r *reader, at string, n *yaml.Node, t *T) { i.read(r, at, n, part(t)) })
-	if i.show != nil {
-		out.show = func(t *T) string { return i.show(part(t)) }
-	}
-	return out
+	session := mapping(limitsSection, func(b *budget.Budget) *budget.Limits { return &b.Session })
+	turn := within(limitsSection().keys, func(b *budget.Budget) *budget.Limits { return &b.Turn })
+	return section[budget.Budget]{keys: append([]key[budget.Budget]{{"session", session}}, turn...)}
 }
 
 func limitsSection() section[budget.Limits] {

@@ -303,8 +303,8 @@ func TestMaxOverlap(t *testing.T) {
 func TestSectionNames(t *testing.T) {
 	for _, section := range homes() {
 		names := slices.Clone(section.names)
-		for _, k := range section.ignored {
-			names = append(names, k.name)
+		for _, ignored := range section.ignored {
+			names = append(names, strings.Fields(ignored)...)
 		}
 		slices.Sort(names)
 		for i := 1; i < len(names); i++ {

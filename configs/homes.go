@@ -6,7 +6,7 @@ import "slices"
 type home struct {
 	where   string
 	names   []string
-	ignored []ignoredKey
+	ignored ignored
 }
 
 // homes are all sections, those first in which people look for a key first.

@@ -21,7 +21,19 @@ import (
 type section[T any] struct {
 	keys []key[T]
 	// ignored are the keys that MassGen knows and that have no effect here.
-	ignored []ignoredKey
+	ignored ignored
+}
+
+// ignored are names of keys by what to write in their place, "" where there is nothing.
+type ignored map[string]string
+
+func (i ignored) instead(name string) (instead string, ok bool) {
+	for instead, names := range i {
+		if slices.Contains(strings.Fields(names), name) {
+			return instead, true
+		}
+	}
+	return "", false
 }
 
 type key[T any] struct {
@@ -61,10 +73,16 @@ func (i item[T]) zero(word string) item[T] {
 	return i
 }
 
-type ignoredKey struct {
-	name string
-	// instead says what to write here, if there is something.
-	instead string
+// within returns keys of a part as keys of what the part stands in.
+func within[T, S any](keys []key[S], part func(*T) *S) []key[T] {
+	var outer []key[T]
+	for _, k := range keys {
+		outer = append(outer, key[T]{k.name, item[T]{
+			func(r *reader, at string, n *yaml.Node, t *T) { k.read(r, at, n, part(t)) },
+			func(t *T) string { return k.text(part(t)) },
+		}})
+	}
+	return outer
 }
 
 func topSection() section[Config] {
@@ -84,7 +102,7 @@ func topSection() section[Config] {
 			{"prices", by((*reader).prices)},
 			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) })},
 		},
-		ignored: ignore("filesystem_memory hooks checkpoint logging display"),
+		ignored: ignored{"": "filesystem_memory hooks checkpoint logging display"},
 	}
 }
 
@@ -96,11 +114,11 @@ func agentSection() section[Agent] {
 			{"backend", mapping(agentBackendSection, func(a *Agent) *Agent { return a })},
 			{"context", by((*reader).agentContext)},
 		},
-		ignored: append(
-			ignore("voting_sensitivity subtask subagent_agents main_agent"),
-			ignoredKey{"append_system_prompt", "system_message"},
-			ignoredKey{"memory", "memory at the top level"},
-		),
+		ignored: ignored{
+			"":                        "voting_sensitivity subtask subagent_agents main_agent",
+			"system_message":          "append_system_prompt",
+			"memory at the top level": "memory",
+		},
 	}
 }
 
@@ -159,13 +177,9 @@ func toolKeys() []key[Agent] {
 // agentBackendSection has, beside what says which model is called, the agent's tools,
 // which MassGen has in the same place.
 func agentBackendSection() section[Agent] {
-	sec := section[Agent]{keys: toolKeys()}
 	backend := backendSection()
-	for _, k := range backend.keys {
-		sec.keys = append(sec.keys, key[Agent]{k.name, of(k.item, func(a *Agent) *Backend { return &a.Backend })})
-	}
-	sec.ignored = backend.ignored
-	return sec
+	keys := within(backend.keys, func(a *Agent) *Backend { return &a.Backend })
+	return section[Agent]{append(toolKeys(), keys...), backend.ignored}
 }
 
 func serverSection() section[MCPServer] {
@@ -182,8 +196,10 @@ func serverSection() section[MCPServer] {
 			{"allowed_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.AllowedTools })},
 			{"exclude_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.ExcludeTools })},
 		},
-		ignored: append(ignore("security description category"),
-			ignoreFor("tool_timeout_seconds in timeout_settings", "timeout http_read_timeout")...),
+		ignored: ignored{
+			"": "security description category",
+			"tool_timeout_seconds in timeout_settings": "timeout http_read_timeout",
+		},
 	}
 }
 
@@ -228,13 +244,9 @@ func priceSection() section[prices.Override] {
 
 // commonContextSection has what agents may have too, and what there is only once.
 func commonContextSection() section[Config] {
-	sec := section[Config]{keys: []key[Config]{
-		{"summarize", mapping(summarizeSection, func(c *Config) *Backend { return &c.Summary })},
-	}}
-	for _, k := range contextSection().keys {
-		sec.keys = append(sec.keys, key[Config]{k.name, of(k.item, func(c *Config) *policy.Settings { return &c.Context })})
-	}
-	return sec
+	summarize := mapping(summarizeSection, func(c *Config) *Backend { return &c.Summary })
+	common := within(contextSection().keys, func(c *Config) *policy.Settings { return &c.Context })
+	return section[Config]{keys: append([]key[Config]{{"summarize", summarize}}, common...)}
 }
 
 func summarizeSection() section[Backend] {
@@ -254,11 +266,11 @@ func memorySection() section[Memory] {
 			{"extract", value(boolean(), func(m *Memory) *bool { return &m.Extract })},
 			{"backend", by(func(r *reader, at string, n *yaml.Node, m *Memory) { r.callBackend(at, n, &m.Backend) })},
 		},
-		ignored: slices.Concat(
-			ignoreFor("extract", "enabled persistent_memory"),
-			ignoreFor("context at the top level", "conversation_memory compression"),
-			ignore("recording retrieval"),
-		),
+		ignored: ignored{
+			"extract":                  "enabled persistent_memory",
+			"context at the top level": "conversation_memory compression",
+			"":                         "recording retrieval",
+		},
 	}
 }
 
@@ -303,7 +315,7 @@ func warnSection() section[policy.Settings] {
 func reasoningSection() section[Backend] {
 	return section[Backend]{
 		keys:    []key[Backend]{{"effort", reasoningEffort()}},
-		ignored: ignore("summary type budget_tokens"),
+		ignored: ignored{"": "summary type budget_tokens"},
 	}
 }
 
@@ -357,72 +369,56 @@ func uiSection() section[UI] {
 		keys: []key[UI]{
 			{"display_type", item[UI]{(*reader).displayType, func(u *UI) string { return u.DisplayType }}},
 		},
-		ignored: append(ignore("logging_enabled"), ignoredKey{"type", "display_type"}),
+		ignored: ignored{"": "logging_enabled", "display_type": "type"},
 	}
 }
 
-func ignore(names string) []ignoredKey {
-	var keys []ignoredKey
-	for _, name := range strings.Fields(names) {
-		keys = append(keys, ignoredKey{name: name})
-	}
-	return keys
-}
-
-func ignoreFor(instead, names string) []ignoredKey {
-	keys := ignore(names)
-	for i := range keys {
-		keys[i].instead = instead
-	}
-	return keys
-}
-
-func ignoredBackendKeys() []ignoredKey {
-	return slices.Concat(
-		ignoreFor("agent_temporary_workspace in orchestrator", "agent_temporary_workspace"),
-		ignore(`agent_temporary_workspace_parent context_write_access_enabled
+func ignoredBackendKeys() ignored {
+	return ignored{
+		"": `agent_temporary_workspace_parent context_write_access_enabled
 			enforce_read_before_delete write_mode use_two_tier_workspace session_id filesystem_session_id session_storage_base
 			instance_id agent_id upload_files enable_multimodal_tools multimodal_config media_max_file_size_mb
 			enable_image_generation enable_audio_generation enable_video_generation enable_file_generation
 			image_generation_backend image_generation_model video_generation_backend video_generation_model
-			audio_generation_backend audio_generation_model`),
-		ignore(`custom_tools tools disallowed_tools exclude_file_operation_mcps
+			audio_generation_backend audio_generation_model
+			custom_tools tools disallowed_tools exclude_file_operation_mcps
 			use_mcpwrapped_for_tool_filtering use_no_roots_wrapper enable_code_based_tools custom_tools_path
 			auto_discover_custom_tools exclude_custom_tools direct_mcp_servers shared_tools_directory
 			concurrent_tool_execution max_concurrent_tools enable_web_search enable_x_search enable_code_execution
-			enable_code_interpreter enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks permissions`),
-		ignore(`command_line_execution_mode command_line_docker_image command_line_docker_memory_limit
+			enable_code_interpreter enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks permissions
+			command_line_execution_mode command_line_docker_image command_line_docker_memory_limit
 			command_line_docker_cpu_limit command_line_docker_network_mode command_line_docker_enable_sudo
 			command_line_docker_credentials command_line_docker_packages command_line_srt_network_allowed_domains
 			command_line_srt_deny_read command_line_srt_allow_unix_sockets command_line_srt_read_mode
-			command_line_srt_allow_read`),
-		ignore(`permission_mode use_default_prompt max_thinking_tokens betas agent_config group_config
+			command_line_srt_allow_read
+			permission_mode use_default_prompt max_thinking_tokens betas agent_config group_config
 			copilot_system_message_mode copilot_permission_policy output_schema websocket_mode enable_nlip nlip nlip_config
-			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools voting_sensitivity voting_threshold vote_only`),
-		ignoreFor("reasoning_effort", "model_reasoning_effort thinking"),
-		ignoreFor("system_message of the agent", "system_prompt append_system_prompt"),
-		ignoreFor("max_tokens", "max_completion_tokens max_output_tokens"),
-		ignoreFor("stop", "stop_sequences"),
-		ignoreFor("base_url", "azure_endpoint"),
-		ignoreFor("extra_body with this key in it, if the service takes it", `text verbosity top_k min_p frequency_penalty
+			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools voting_sensitivity voting_threshold vote_only`,
+		"agent_temporary_workspace in orchestrator": "agent_temporary_workspace",
+		"reasoning_effort":                          "model_reasoning_effort thinking",
+		"system_message of the agent":               "system_prompt append_system_prompt",
+		"max_tokens":                                "max_completion_tokens max_output_tokens",
+		"stop":                                      "stop_sequences",
+		"base_url":                                  "azure_endpoint",
+		"extra_body with this key in it, if the service takes it": `text verbosity top_k min_p frequency_penalty
 			presence_penalty repetition_penalty logit_bias logprobs user parallel_tool_calls tool_choice response_format
-			service_tier store metadata truncation chat_template_kwargs search_parameters`),
-	)
+			service_tier store metadata truncation chat_template_kwargs search_parameters`,
+	}
 }
 
-func ignoredOrchestratorKeys() []ignoredKey {
-	return slices.Concat(
-		ignore(`coordination voting_sensitivity voting_threshold checklist_require_gap_report gap_report_mode
+func ignoredOrchestratorKeys() ignored {
+	return ignored{
+		"": `coordination voting_sensitivity voting_threshold checklist_require_gap_report gap_report_mode
 			max_checklist_calls_per_round checklist_first_answer fairness_enabled fairness_lead_cap_answers
 			max_midstream_injections_per_round defer_peer_updates_until_restart
 			allow_midstream_peer_updates_before_checklist_submit defer_voting_until_all_answered coordination_mode
 			presenter_agent skip_voting disable_injection skip_coordination_rounds debug_final_answer
-			max_orchestration_restarts interactive_mode type dspy`),
-		ignore(`session_storage skills_directory docker
+			max_orchestration_restarts interactive_mode type dspy
+			session_storage skills_directory docker
 			enable_multimodal_tools multimodal_config image_generation_backend video_generation_backend
-			audio_generation_backend enable_nlip nlip nlip_config enable_rate_limit use_orchestrator_for_single_agent`),
-		ignoreFor("final_answer_strategy", "skip_final_presentation"),
-		ignoreFor("timeout_settings", "timeout max_duration"),
-		ignoreFor("max_rounds", "max_debate_rounds"),
-	)
+			audio_generation_backend enable_nlip nlip nlip_config enable_rate_limit use_orchestrator_for_single_agent`,
+		"final_answer_strategy": "skip_final_presentation",
+		"timeout_settings":      "timeout max_duration",
+		"max_rounds":            "max_debate_rounds",
+	}
 }

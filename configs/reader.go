@@ -50,8 +50,8 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}
-		if i := slices.IndexFunc(sec.ignored, func(k ignoredKey) bool { return k.name == e.key.Value }); i >= 0 {
-			r.ignored(e.key, path, sec.ignored[i].instead)
+		if instead, ok := sec.ignored.instead(e.key.Value); ok {
+			r.ignored(e.key, path, instead)
 			continue
 		}
 		r.unknown(e.key, at, sec.names())
