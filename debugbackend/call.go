@@ -12,37 +12,37 @@ import (
 type Call struct {
 	// Number counts the calls of an agent in a turn, from 1, in the order of their
 	// start. Attempt counts those with the same key.
-	Number  int
-	Attempt int
+	Number  int `json:"number"`
+	Attempt int `json:"attempt"`
 	// Request is what the backend was given; the values of its headers are masked.
-	Request backends.Request
-	Chars   Chars
+	Request backends.Request `json:"request"`
+	Chars   Chars            `json:"characters"`
 	// Participants are the ids of agents by the names that they have in the input.
-	Participants map[string]string
+	Participants map[string]string `json:"participants,omitempty"`
 	// Body is the request body, byte for byte; nil if none was sent. If the adapter
 	// sent several within this call, it is the last, and EarlierBodies has the
 	// others in order.
-	Body          []byte
-	EarlierBodies [][]byte
+	Body          exactBytes   `json:"body"`
+	EarlierBodies []exactBytes `json:"earlier_bodies,omitempty"`
 	// Raw is the body of the response as received.
-	Raw    []byte
-	Events []SeenEvent
+	Raw    exactBytes  `json:"raw_response"`
+	Events []SeenEvent `json:"events"`
 	// Response is the events put together.
-	Response backends.Response
+	Response backends.Response `json:"response"`
 	// Error is nil, or what the call ended with, without what it wraps.
-	Error   *backends.Error
-	Outcome Outcome
+	Error   *backends.Error `json:"-"`
+	Outcome Outcome         `json:"outcome"`
 	// Start, FirstByte and End are in UTC. FirstByte is zero if nothing came, End if
 	// the call still runs.
-	Start     time.Time
-	FirstByte time.Time
-	End       time.Time
+	Start     time.Time `json:"start"`
+	FirstByte time.Time `json:"first_byte,omitzero"`
+	End       time.Time `json:"end,omitzero"`
 }
 
 // SeenEvent is an event of a stream and when it came.
 type SeenEvent struct {
-	At    time.Time
-	Event backends.Event
+	At    time.Time `json:"at"`
+	Event eventJSON `json:"event"`
 }
 
 // Outcome says how a call ended. It is empty while the call runs.
@@ -118,7 +118,7 @@ func masked(req backends.Request) backends.Request {
 func assemble(events []SeenEvent) backends.Response {
 	var replay iter.Seq2[backends.Event, error] = func(yield func(backends.Event, error) bool) {
 		for _, e := range events {
-			if !yield(e.Event, nil) {
+			if !yield(e.Event.Event, nil) {
 				return
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -16,28 +17,13 @@ const callFormat = "massgen-input/1"
 
 // callFile is the form of a Call in a file.
 type callFile struct {
-	Format        string            `json:"format"`
-	Number        int               `json:"number"`
-	Attempt       int               `json:"attempt"`
-	Request       backends.Request  `json:"request"`
-	Chars         Chars             `json:"characters"`
-	Participants  map[string]string `json:"participants,omitempty"`
-	Body          exactBytes        `json:"body"`
-	EarlierBodies []exactBytes      `json:"earlier_bodies,omitempty"`
-	Raw           exactBytes        `json:"raw_response"`
-	Events        []eventFile       `json:"events"`
-	Response      backends.Response `json:"response"`
-	Error         *errorFile        `json:"error,omitempty"`
-	Outcome       Outcome           `json:"outcome"`
-	Start         time.Time         `json:"start"`
-	FirstByte     time.Time         `json:"first_byte,omitzero"`
-	End           time.Time         `json:"end,omitzero"`
+	Format string `json:"format"`
+	plainCall
+	Error *errorFile `json:"error,omitempty"`
 }
 
-type eventFile struct {
-	At    time.Time `json:"at"`
-	Event eventJSON `json:"event"`
-}
+// plainCall is a Call without its methods.
+type plainCall Call
 
 type errorFile struct {
 	Kind       backends.Kind       `json:"kind"`
@@ -88,16 +74,9 @@ func (b *exactBytes) UnmarshalJSON(data []byte) error {
 // the other texts are JSON, which has no place for invalid UTF-8, and JSON within
 // them (schemas, opaque parts) loses its white space.
 func (c Call) MarshalJSON() ([]byte, error) {
-	f := callFile{
-		Format: callFormat, Number: c.Number, Attempt: c.Attempt, Request: c.Request, Chars: c.Chars, Participants: c.Participants,
-		Body: c.Body, Raw: c.Raw, Events: []eventFile{}, Response: c.Response, Outcome: c.Outcome,
-		Start: c.Start, FirstByte: c.FirstByte, End: c.End,
-	}
-	for _, b := range c.EarlierBodies {
-		f.EarlierBodies = append(f.EarlierBodies, b)
-	}
-	for _, e := range c.Events {
-		f.Events = append(f.Events, eventFile{e.At, eventJSON{e.Event}})
+	f := callFile{Format: callFormat, plainCall: plainCall(c)}
+	if f.Events == nil {
+		f.Events = []SeenEvent{}
 	}
 	if e := c.Error; e != nil {
 		f.Error = &errorFile{Kind: e.Kind, Provider: e.Provider, Message: e.Message, Status: e.Status, Begun: e.Begun, Cut: e.Cut}
@@ -131,18 +110,12 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	if f.Number < 1 || f.Start.IsZero() {
 		return errors.New("it is incomplete: it has no number or no time")
 	}
-	*c = Call{
-		Number: f.Number, Attempt: f.Attempt, Request: f.Request, Chars: f.Chars, Participants: f.Participants,
-		Body: f.Body, Raw: f.Raw, Response: f.Response, Outcome: f.Outcome, Start: f.Start, FirstByte: f.FirstByte, End: f.End,
+	if slices.ContainsFunc(f.Events, func(e SeenEvent) bool { return e.Event.Event == nil }) {
+		return errors.New("it has an event without a type")
 	}
-	for _, b := range f.EarlierBodies {
-		c.EarlierBodies = append(c.EarlierBodies, b)
-	}
-	for _, e := range f.Events {
-		if e.Event.Event == nil {
-			return errors.New("it has an event without a type")
-		}
-		c.Events = append(c.Events, SeenEvent{e.At, e.Event.Event})
+	*c = Call(f.plainCall)
+	if len(c.Events) == 0 {
+		c.Events = nil
 	}
 	return c.readError(f.Error)
 }

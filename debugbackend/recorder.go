@@ -238,7 +238,7 @@ func (r *recording) event(ev backends.Event, err error) {
 		return
 	}
 	r.firstByte()
-	r.call.Events = append(r.call.Events, SeenEvent{r.now(), ev})
+	r.call.Events = append(r.call.Events, SeenEvent{r.now(), eventJSON{ev}})
 }
 
 // plainError is err as far as it can be written down.

@@ -80,7 +80,7 @@ func TestRecorderKeepsEverything(t *testing.T) {
 		want := []Call{{
 			Number: 1, Attempt: 1, Request: wantReq, Chars: Chars{System: 3, User: 6, Other: 7, Total: 16},
 			Body: []byte("sent\xff"), Raw: []byte("raw response"),
-			Events: []SeenEvent{{end, events[0]}, {end, events[1]}, {end, events[2]}, {end, events[3]}, {end, events[4]}, {end, events[5]}},
+			Events: []SeenEvent{{end, eventJSON{events[0]}}, {end, eventJSON{events[1]}}, {end, eventJSON{events[2]}}, {end, eventJSON{events[3]}}, {end, eventJSON{events[4]}}, {end, eventJSON{events[5]}}},
 			Response: backends.Response{
 				Message: backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{backends.Text{Text: "answer"}, events[2].(backends.ToolCall), events[3].(backends.Opaque)}},
 				Usage:   &backends.Usage{InputTokens: 3}, Finish: "stop",

@@ -46,7 +46,7 @@ func redactDeltas[D interface {
 	var whole strings.Builder
 	var pieces []int
 	for i, e := range events {
-		if d, ok := e.Event.(D); ok {
+		if d, ok := e.Event.Event.(D); ok {
 			whole.WriteString(backends.TextDelta(d).Text)
 			pieces = append(pieces, i)
 		}
@@ -56,7 +56,7 @@ func redactDeltas[D interface {
 		return
 	}
 	for _, i := range pieces {
-		events[i].Event = D(backends.TextDelta{Text: masked})
+		events[i].Event.Event = D(backends.TextDelta{Text: masked})
 		masked = ""
 	}
 }

@@ -44,7 +44,7 @@ func TestDumpHoldsNoKeyInPieces(t *testing.T) {
 	}
 	var texts []string
 	for _, e := range calls[0].Events {
-		switch ev := e.Event.(type) {
+		switch ev := e.Event.Event.(type) {
 		case backends.TextDelta:
 			texts = append(texts, ev.Text)
 		case backends.ReasoningDelta:
