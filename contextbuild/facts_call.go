@@ -44,18 +44,8 @@ func FactsCall(known []string, question, answer string) (messages []backends.Mes
 // their words are spaced. A message without a tool call has none. One that breaks
 // these rules is an error that says how, and nothing should be kept of it.
 func ReadFactsCall(known []string, message backends.Message) ([]string, error) {
-	call, ok, err := soleCall(message)
-	if err != nil {
-		return nil, fmt.Errorf("find facts: %w", err)
-	}
-	if !ok {
-		return nil, nil
-	}
-	facts, err := readFacts(call)
-	if err != nil {
-		return nil, fmt.Errorf("find facts: the model called %q: %w", call.Name, err)
-	}
-	return newFacts(known, facts), nil
+	facts, err := readCall("find facts", message, readFacts)
+	return newFacts(known, facts), err
 }
 
 func readFacts(call backends.ToolCall) ([]string, error) {

@@ -1,11 +1,11 @@
 package contextbuild
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/policy"
 )
 
@@ -18,21 +18,14 @@ func StepLeftOut(messages, results int) string {
 // CountLeftOut says how many messages and results of tools were, for people and
 // models.
 func CountLeftOut(messages, results int) string {
-	text := number(messages, "earlier message")
+	text := plain.Count(messages, "earlier message")
 	if results > 0 {
-		text += " and " + number(results, "tool result")
+		text += " and " + plain.Count(results, "tool result")
 	}
 	if messages+results == 1 {
 		return text + " was"
 	}
 	return text + " were"
-}
-
-func number(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }
 
 // SelectStep returns what limits leave of the messages of a step, in the form of

@@ -27,20 +27,26 @@ func callSection(title, text string) string {
 
 func isHeading(line string) bool { return strings.HasPrefix(afterSpaces(line), "#") }
 
-// soleCall returns the only tool call of a message; ok is false if it has none.
-func soleCall(message backends.Message) (call backends.ToolCall, ok bool, err error) {
+// readCall reads the only tool call of a message; one without any gives a zero T. Its
+// errors begin with what is being done.
+func readCall[T any](doing string, message backends.Message, read func(backends.ToolCall) (T, error)) (T, error) {
+	var none T
 	calls := message.ToolCalls()
 	switch len(calls) {
 	case 0:
-		return call, false, nil
+		return none, nil
 	case 1:
-		return calls[0], true, nil
+		result, err := read(calls[0])
+		if err != nil {
+			return none, fmt.Errorf("%s: the model called %q: %w", doing, calls[0].Name, err)
+		}
+		return result, nil
 	}
 	var names []string
 	for _, c := range calls {
 		names = append(names, fmt.Sprintf("%q", c.Name))
 	}
-	return call, false, fmt.Errorf("the model called %d tools (%s), and may call one", len(calls), strings.Join(names, ", "))
+	return none, fmt.Errorf("%s: the model called %d tools (%s), and may call one", doing, len(calls), strings.Join(names, ", "))
 }
 
 // arguments are those of a tool call, by their exact names.

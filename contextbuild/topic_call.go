@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/massgen/massgen/backends"
 )
@@ -97,18 +96,9 @@ const (
 // a tool call is TopicKept, whatever its text. One that makes no sense, as things
 // stand, is an error that says why, and nothing should change.
 func ReadTopicCall(in TopicQuestion, message backends.Message) (TopicChange, error) {
-	call, ok, err := soleCall(message)
-	if err != nil {
-		return TopicChange{}, fmt.Errorf("find out the topic: %w", err)
-	}
-	if !ok {
-		return TopicChange{}, nil
-	}
-	change, err := readTopicAct(in, call)
-	if err != nil {
-		return TopicChange{}, fmt.Errorf("find out the topic: the model called %q: %w", call.Name, err)
-	}
-	return change, nil
+	return readCall("find out the topic", message, func(call backends.ToolCall) (TopicChange, error) {
+		return readTopicAct(in, call)
+	})
 }
 
 func readTopicAct(in TopicQuestion, call backends.ToolCall) (TopicChange, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 	"gopkg.in/yaml.v3"
 )
 
@@ -71,16 +72,11 @@ func (x *expander) text(w *words) string {
 
 func short(text string) string {
 	const most = 80
-	text = strings.TrimSpace(text)
-	line, _, more := strings.Cut(text, "\n")
-	runes := []rune(line)
-	if len(runes) > most {
-		runes, more = runes[:most], true
+	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if cut := plain.Cut(line, most); cut != line || !more {
+		return cut
 	}
-	if more {
-		return string(runes) + "…"
-	}
-	return string(runes)
+	return line + "…"
 }
 
 func oneof(key string, choices ...string) (string, error) {

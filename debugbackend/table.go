@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -42,51 +42,46 @@ type rowLabels struct {
 // series are the calls of one agent, or of one purpose that belongs to no agent,
 // in a session.
 type series struct {
-	session, agent, purpose string
-	calls                   []Call
+	seriesKey
+	calls []Call
 }
+
+type seriesKey struct{ session, agent, purpose string }
 
 // groupCalls parts the calls into series: sessions in the order in which they
 // begin, and in each its agents by their ids, so that who began first does not
 // matter. What belongs to no agent comes last. firstOnly keeps the first call of
 // each turn.
 func groupCalls(calls []Call, firstOnly bool) []series {
-	var all []series
+	groups := map[seriesKey][]Call{}
 	begun := map[string]int{} // sessions
 	for _, c := range calls {
 		k := c.Request.Key
 		if _, known := begun[k.Session]; !known {
 			begun[k.Session] = len(begun)
 		}
-		s := findSeries(&all, k)
-		if firstOnly && len(s.calls) > 0 && s.calls[len(s.calls)-1].Request.Key.Turn == k.Turn {
+		key := seriesKey{session: k.Session, agent: k.Agent}
+		if k.Agent == "" {
+			key.purpose = k.Purpose
+		}
+		group := groups[key]
+		if firstOnly && len(group) > 0 && group[len(group)-1].Request.Key.Turn == k.Turn {
 			continue
 		}
-		s.calls = append(s.calls, c)
+		groups[key] = append(group, c)
 	}
-	slices.SortStableFunc(all, func(a, b series) int {
+	keys := slices.SortedFunc(maps.Keys(groups), func(a, b seriesKey) int {
 		return cmp.Or(
 			cmp.Compare(begun[a.session], begun[b.session]),
 			strings.Compare(a.purpose, b.purpose), // agents have none here
 			strings.Compare(plain.SortKey(a.agent), plain.SortKey(b.agent)),
 		)
 	})
+	var all []series
+	for _, key := range keys {
+		all = append(all, series{key, groups[key]})
+	}
 	return all
-}
-
-func findSeries(all *[]series, k backends.Key) *series {
-	wanted := series{session: k.Session, agent: k.Agent}
-	if k.Agent == "" {
-		wanted.purpose = k.Purpose
-	}
-	for i := range *all {
-		s := &(*all)[i]
-		if s.session == wanted.session && s.agent == wanted.agent && s.purpose == wanted.purpose {
-			return s
-		}
-	}
-	*all = append(*all, wanted)
-	return &(*all)[len(*all)-1]
 }
 
 func (s series) title() string {
