@@ -48,7 +48,7 @@ func (k *checker) checkPanel(root *yaml.Node) {
 		}
 		first[id] = i
 	}
-	if !c.Orchestrator.SelfVote && len(c.Agents) == 2 {
+	if !c.Orchestrator.Rules.SelfVote && len(c.Agents) == 2 {
 		k.fail(k.places["orchestrator.self_vote"],
 			"self_vote: false with two agents leaves each only the other to vote for; add an agent, or allow self-votes")
 	}

@@ -20,7 +20,6 @@ type Config struct {
 	// Agents stand in the file's order, which breaks ties (DESIGN §4.4).
 	Agents       []Agent
 	Orchestrator Orchestrator
-	Timeouts     Timeouts
 	UI           UI
 	// Context says how much of a conversation's history agents are shown, and when
 	// people are warned that it nears the end of a model's context window. It holds
@@ -142,23 +141,11 @@ type Memory struct {
 	Backend Backend
 }
 
-// Orchestrator holds the rules of coordination.
+// Orchestrator holds the rules of coordination and the limits of steps.
 type Orchestrator struct {
-	Pace     kernel.Pace
-	Decision kernel.Decision
-	// MaxRounds is at least 2; in the last round only votes are offered.
-	MaxRounds int
-	// StragglerGrace is how long a round waits for the rest after more than half
-	// have acted; 0 waits for everybody.
-	StragglerGrace time.Duration
-	// MaxNewAnswersPerAgent and MaxNewAnswersGlobal limit the answers of a turn;
-	// 0 is no limit.
-	MaxNewAnswersPerAgent int
-	MaxNewAnswersGlobal   int
-	// SelfVote says whether an agent may vote for its own answer.
-	SelfVote                 bool
+	// Rules have no agents.
+	Rules                    kernel.Config
 	AnswerNoveltyRequirement Novelty
-	FinalAnswerStrategy      kernel.Strategy
 	// MaxTurns limits the model calls of one step in which tools are used, and
 	// MaxAttempts the messages of a step that neither act nor use a tool
 	// (DESIGN §4.7).
@@ -168,6 +155,8 @@ type Orchestrator struct {
 	// MaxToolResultBytes what the model is sent of the result of one.
 	MaxToolCalls       int
 	MaxToolResultBytes int
+	// ToolTimeout limits one tool call.
+	ToolTimeout time.Duration
 	// PlanningMode has tools that change the world describe what they would do until the
 	// winner presents the answer.
 	PlanningMode bool
@@ -179,19 +168,6 @@ type Orchestrator struct {
 	// AgentTemporaryWorkspace is the folder in which each agent's commands find the
 	// answers' folders, under its id; empty is one that goes with the run.
 	AgentTemporaryWorkspace string
-}
-
-// Timeouts holds the time limits of a turn. A round limit of 0 is none.
-type Timeouts struct {
-	// Orchestrator limits a whole turn.
-	Orchestrator time.Duration
-	// InitialRound and SubsequentRound limit a step in round 1 and in later
-	// rounds; RoundGrace is what remains after that for the coordination tools.
-	InitialRound    time.Duration
-	SubsequentRound time.Duration
-	RoundGrace      time.Duration
-	// Tool limits one tool call.
-	Tool time.Duration
 }
 
 // The types of display.
@@ -212,28 +188,16 @@ type UI struct {
 // wait for.
 func Default() *Config {
 	rules := kernel.Defaults()
+	rules.TurnLimit, rules.RoundGrace = 30*time.Minute, 2*time.Minute
 	return &Config{
 		Orchestrator: Orchestrator{
-			Pace:                     rules.Pace,
-			Decision:                 rules.Decision,
-			MaxRounds:                rules.MaxRounds,
-			StragglerGrace:           rules.StragglerGrace,
-			MaxNewAnswersPerAgent:    rules.MaxNewAnswersPerAgent,
-			MaxNewAnswersGlobal:      rules.MaxNewAnswersGlobal,
-			SelfVote:                 rules.SelfVote,
+			Rules:                    rules,
 			AnswerNoveltyRequirement: NoveltyLenient,
-			FinalAnswerStrategy:      rules.Final,
 			MaxTurns:                 10,
 			MaxAttempts:              3,
 			MaxToolCalls:             50,
 			MaxToolResultBytes:       50_000,
-		},
-		Timeouts: Timeouts{
-			Orchestrator:    30 * time.Minute,
-			InitialRound:    rules.FirstRoundLimit,
-			SubsequentRound: rules.RoundLimit,
-			RoundGrace:      2 * time.Minute,
-			Tool:            2 * time.Minute,
+			ToolTimeout:              2 * time.Minute,
 		},
 		UI:      UI{DisplayType: DisplaySimple},
 		Context: policy.Defaults(),

@@ -210,15 +210,17 @@ func TestParsedValues(t *testing.T) {
 			}}}, Context: own},
 		},
 		Orchestrator: Orchestrator{
-			Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
-			MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true,
-			AnswerNoveltyRequirement: NoveltyStrict, FinalAnswerStrategy: kernel.Synthesize, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
+			Rules: kernel.Config{
+				Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
+				MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true, Final: kernel.Synthesize,
+				TurnLimit: 500 * time.Millisecond, FirstRoundLimit: 10 * time.Minute, RoundLimit: 3 * time.Minute,
+			},
+			AnswerNoveltyRequirement: NoveltyStrict, ToolTimeout: 5 * time.Second, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
 			AgentTemporaryWorkspace: "temp", ContextPaths: []ContextPath{
 				{Path: "../site", Write: true, Protected: []string{"index.html", "assets/"}, At: "f.yaml:56:7"},
 				{Path: "/srv/notes.md", At: "f.yaml:57:7"},
 			},
 		},
-		Timeouts: Timeouts{Orchestrator: 500 * time.Millisecond, InitialRound: 10 * time.Minute, SubsequentRound: 3 * time.Minute, Tool: 5 * time.Second},
 		UI:       UI{DisplayType: "silent"},
 		Context:  context,
 		Summary:  Backend{Type: "openai", Model: "small", APIKey: "sk-12345678", Params: backends.Params{Temperature: new(0.5)}},

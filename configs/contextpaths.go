@@ -216,9 +216,9 @@ func (k *checker) checkFinalStep() {
 		k.warn(planning, "orchestrator.planning_mode has no effect with one agent: its text is the final answer")
 	case len(c.Agents) == 1 || len(steps) == 0:
 	case place == nil:
-		o.FinalAnswerStrategy = kernel.WinnerPresent
+		o.Rules.Final = kernel.WinnerPresent
 		k.warn(steps[0].place, "%s, so final_answer_strategy is winner_present: %s", steps[0].asked, steps[0].done)
-	case o.FinalAnswerStrategy == kernel.WinnerReuse:
+	case o.Rules.Final == kernel.WinnerReuse:
 		k.fail(place, "orchestrator.final_answer_strategy is winner_reuse and %s: %s", strings.TrimPrefix(steps[0].asked, "orchestrator."), steps[0].lost)
 	}
 }

@@ -45,7 +45,7 @@ func (c *Config) text() string {
 	d.head("orchestrator")
 	rows(&d, "", orchestratorSection(), &c.Orchestrator)
 	d.head("timeout_settings")
-	rows(&d, "", timeoutSection(), &c.Timeouts)
+	rows(&d, "", timeoutSection(), &c.Orchestrator)
 	d.head("budget")
 	rows(&d, "", limitsSection(), &c.Budget.Turn)
 	rows(&d, "session ", limitsSection(), &c.Budget.Session)

@@ -26,7 +26,7 @@ func (c *Config) Digest() (string, error) {
 	}{
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
 		Permissions: c.Permissions, DetectTopic: c.Topic.Detect, FindFact: c.Memory.Extract,
-		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Timeouts.Tool,
+		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
 		Limits: [4]int{c.Orchestrator.MaxTurns, c.Orchestrator.MaxAttempts, c.Orchestrator.MaxToolCalls, c.Orchestrator.MaxToolResultBytes},
 	}
 	for _, a := range c.Agents {

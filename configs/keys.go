@@ -91,7 +91,7 @@ func topSection() section[Config] {
 			{"agents", by((*reader).agents)},
 			{"agent", by((*reader).agent)},
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
-			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Timeouts { return &c.Timeouts })},
+			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"budget", mapping(budgetSection, func(c *Config) *budget.Budget { return &c.Budget })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
@@ -327,17 +327,17 @@ func reasoningEffort() item[Backend] {
 func orchestratorSection() section[Orchestrator] {
 	return section[Orchestrator]{
 		keys: []key[Orchestrator]{
-			{"pace", enum(func(o *Orchestrator) *kernel.Pace { return &o.Pace }, kernel.PaceRounds, kernel.PaceEager)},
-			{"decision", enum(func(o *Orchestrator) *kernel.Decision { return &o.Decision },
+			{"pace", enum(func(o *Orchestrator) *kernel.Pace { return &o.Rules.Pace }, kernel.PaceRounds, kernel.PaceEager)},
+			{"decision", enum(func(o *Orchestrator) *kernel.Decision { return &o.Rules.Decision },
 				kernel.AllVoted, kernel.Majority, kernel.Unanimous)},
-			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.MaxRounds })},
-			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.StragglerGrace }).zero("none, rounds wait for all")},
-			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersPerAgent }).zero("no limit")},
-			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxNewAnswersGlobal }).zero("no limit")},
-			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.SelfVote })},
+			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxRounds })},
+			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.Rules.StragglerGrace }).zero("none, rounds wait for all")},
+			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersPerAgent }).zero("no limit")},
+			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersGlobal }).zero("no limit")},
+			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.Rules.SelfVote })},
 			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
 				NoveltyLenient, NoveltyBalanced, NoveltyStrict)},
-			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.FinalAnswerStrategy },
+			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.Rules.Final },
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
 			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
@@ -352,14 +352,14 @@ func orchestratorSection() section[Orchestrator] {
 	}
 }
 
-func timeoutSection() section[Timeouts] {
-	return section[Timeouts]{
-		keys: []key[Timeouts]{
-			{"orchestrator_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.Orchestrator })},
-			{"initial_round_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.InitialRound }).zero("none")},
-			{"subsequent_round_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.SubsequentRound }).zero("none")},
-			{"round_timeout_grace_seconds", inSeconds(0, func(t *Timeouts) *time.Duration { return &t.RoundGrace })},
-			{"tool_timeout_seconds", inSeconds(0.001, func(t *Timeouts) *time.Duration { return &t.Tool })},
+func timeoutSection() section[Orchestrator] {
+	return section[Orchestrator]{
+		keys: []key[Orchestrator]{
+			{"orchestrator_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.Rules.TurnLimit })},
+			{"initial_round_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.Rules.FirstRoundLimit }).zero("none")},
+			{"subsequent_round_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.Rules.RoundLimit }).zero("none")},
+			{"round_timeout_grace_seconds", inSeconds(0, func(o *Orchestrator) *time.Duration { return &o.Rules.RoundGrace })},
+			{"tool_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.ToolTimeout })},
 		},
 	}
 }

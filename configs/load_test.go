@@ -103,7 +103,7 @@ func TestAllSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defaults := Default()
-	if !reflect.DeepEqual(config.Orchestrator, defaults.Orchestrator) || config.Timeouts != defaults.Timeouts || config.UI != defaults.UI ||
+	if !reflect.DeepEqual(config.Orchestrator, defaults.Orchestrator) || config.UI != defaults.UI ||
 		config.Context != defaults.Context || config.Topic.Detect != defaults.Topic.Detect || config.Memory.Extract != defaults.Memory.Extract {
 		t.Errorf("all_settings.yaml states other defaults: %+v", config)
 	}

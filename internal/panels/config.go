@@ -6,7 +6,6 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -16,22 +15,11 @@ func toolMode(b configs.Backend) machine.ToolMode {
 	return cmp.Or(machine.ToolMode(b.ToolMode), machine.ToolsAuto)
 }
 
-// rules are the kernel's words for what a configuration says.
-func rules(c *configs.Config) kernel.Config {
-	o, t := c.Orchestrator, c.Timeouts
-	return kernel.Config{
-		Pace: o.Pace, Decision: o.Decision, Final: o.FinalAnswerStrategy,
-		MaxRounds: o.MaxRounds, StragglerGrace: o.StragglerGrace,
-		MaxNewAnswersPerAgent: o.MaxNewAnswersPerAgent, MaxNewAnswersGlobal: o.MaxNewAnswersGlobal, SelfVote: o.SelfVote,
-		FirstRoundLimit: t.InitialRound, RoundLimit: t.SubsequentRound, RoundGrace: t.RoundGrace, TurnLimit: t.Orchestrator,
-	}
-}
-
 func limits(c *configs.Config) machine.Limits {
 	o := c.Orchestrator
 	l := machine.Limits{
 		MaxTurns: o.MaxTurns, MaxAttempts: o.MaxAttempts, MaxToolCalls: o.MaxToolCalls, ResultLimit: o.MaxToolResultBytes,
-		ToolLimit: int(c.Timeouts.Tool.Milliseconds()),
+		ToolLimit: int(o.ToolTimeout.Milliseconds()),
 	}
 	if share := o.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
 		l.MaxOverlap = int(math.Round(share * 1000))

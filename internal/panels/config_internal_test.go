@@ -43,7 +43,7 @@ timeout_settings:
 		StragglerGrace: 11 * time.Second, MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 5,
 		FirstRoundLimit: 20 * time.Second, RoundLimit: 30 * time.Second, RoundGrace: 40 * time.Second, TurnLimit: 100 * time.Second,
 	}
-	if diff := cmp.Diff(want, rules(c)); diff != "" {
+	if diff := cmp.Diff(want, c.Orchestrator.Rules); diff != "" {
 		t.Errorf("rules (-want +got)\n%s", diff)
 	}
 	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxToolCalls: 8, ToolLimit: 2500, ResultLimit: 9000, MaxOverlap: 700}) {
@@ -51,7 +51,7 @@ timeout_settings:
 	}
 	standard := kernel.Defaults()
 	standard.TurnLimit, standard.RoundGrace = 30*time.Minute, 2*time.Minute
-	if diff := cmp.Diff(standard, rules(configs.Default())); diff != "" {
+	if diff := cmp.Diff(standard, configs.Default().Orchestrator.Rules); diff != "" {
 		t.Errorf("the default rules (-want +got)\n%s", diff)
 	}
 	if got := limits(configs.Default()); got != machine.DefaultLimits() {

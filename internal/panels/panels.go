@@ -110,7 +110,7 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 		return err
 	}
 	opts := coordinator.Options{
-		Rules: rules(s.Config), Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
+		Rules: s.Config.Orchestrator.Rules, Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
 		Store: s.Store, Engine: s.Engine, Approve: s.Approve, Config: digest,
 	}
 	for _, change := range s.Rules {

@@ -66,7 +66,7 @@ func (b *Toolbox) startServers(ctx context.Context, list []wanted) ([]*mcp.Clien
 	var group errgroup.Group
 	for i, w := range list {
 		group.Go(func() error {
-			client, err := mcp.Start(ctx, mcpServer(w.server, b.Config.Timeouts.Tool), mcp.Options{
+			client, err := mcp.Start(ctx, mcpServer(w.server, b.Config.Orchestrator.ToolTimeout), mcp.Options{
 				Launcher: launcher, Log: b.logServer,
 			})
 			if err != nil {

@@ -199,7 +199,7 @@ func openWorkspace(config *configs.Config, agent int, shown mounts) (*workspace.
 	}
 	if t.RunCommands {
 		o.Command = &workspace.CommandOptions{
-			Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(config.Timeouts.Tool),
+			Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(config.Orchestrator.ToolTimeout),
 		}
 		// One that cannot be fenced in comes here only after a person's word (permits).
 		o.Command.Approve = func(context.Context, string) (bool, error) { return true, nil }

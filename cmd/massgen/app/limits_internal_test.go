@@ -45,7 +45,7 @@ func TestOutOfTime(t *testing.T) {
 			other := agent
 			other.ID = "b"
 			rules := kernel.Defaults()
-			rules.TurnLimit, rules.RoundGrace = s.config.Timeouts.Orchestrator, s.config.Timeouts.RoundGrace
+			rules.TurnLimit, rules.RoundGrace = s.config.Orchestrator.Rules.TurnLimit, s.config.Orchestrator.Rules.RoundGrace
 			s.opened.Panel, err = coordinator.New(coordinator.Options{
 				Rules: rules, Store: s.store, Agents: []coordinator.Agent{agent, other},
 			})

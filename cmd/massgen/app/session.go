@@ -65,7 +65,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		return nil, err
 	}
 	if limit := p.options.panel.turnLimit; limit > 0 {
-		config.Timeouts.Orchestrator = limit
+		config.Orchestrator.Rules.TurnLimit = limit
 	}
 	config.Budget = p.options.budget.Over(config.Budget)
 	if err := p.options.display.check(); err != nil {
