@@ -3,65 +3,32 @@ package configs
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/internal/permission"
 )
 
-// Permissions say which calls of the agents' tools may run.
+// Permissions say which calls of the agents' tools may run. Unattended takes the place
+// of permission.Ask where nobody can be asked, empty for permission.Deny.
 type Permissions struct {
-	Rules []Permission
-	// Otherwise is what holds for a call that no rule is about, empty for PermitAllow.
-	// Unattended takes the place of PermitAsk where nobody can be asked, empty for
-	// PermitDeny.
-	Otherwise  Permit
-	Unattended Permit
-}
+	permission.Rules
 
-// Permit is what becomes of a call.
-type Permit string
-
-// What becomes of a call.
-const (
-	PermitAllow Permit = "allow"
-	PermitAsk   Permit = "ask"
-	PermitDeny  Permit = "deny"
-)
-
-// Permission is one rule. Tool is a pattern of a tool's name, Arguments are patterns of
-// arguments by their names; in patterns * is any text and ? any one character.
-type Permission struct {
-	Action    Permit
-	Tool      string
-	Arguments map[string]string
-}
-
-func (p Permission) String() string {
-	text := string(p.Action) + " " + p.Tool
-	if len(p.Arguments) == 0 {
-		return text
-	}
-	var arguments []string
-	for _, name := range slices.Sorted(maps.Keys(p.Arguments)) {
-		arguments = append(arguments, name+": "+p.Arguments[name])
-	}
-	return text + " (" + strings.Join(arguments, ", ") + ")"
+	Unattended permission.Action
 }
 
 func permissionsSection() section[Permissions] {
 	return section[Permissions]{keys: []key[Permissions]{
 		{"rules", by((*reader).permissionRules)},
-		{"otherwise", enum(func(p *Permissions) *Permit { return &p.Otherwise }, PermitAllow, PermitAsk, PermitDeny)},
-		{"unattended", enum(func(p *Permissions) *Permit { return &p.Unattended }, PermitAllow, PermitDeny)},
+		{"otherwise", enum(func(p *Permissions) *permission.Action { return &p.Otherwise }, permission.Allow, permission.Ask, permission.Deny)},
+		{"unattended", enum(func(p *Permissions) *permission.Action { return &p.Unattended }, permission.Allow, permission.Deny)},
 	}}
 }
 
-func permissionSection() section[Permission] {
-	return section[Permission]{keys: []key[Permission]{
-		{"action", enum(func(p *Permission) *Permit { return &p.Action }, PermitAllow, PermitAsk, PermitDeny)},
-		{"tool", value(toolName(), func(p *Permission) *string { return &p.Tool })},
+func permissionSection() section[permission.Rule] {
+	return section[permission.Rule]{keys: []key[permission.Rule]{
+		{"action", enum(func(p *permission.Rule) *permission.Action { return &p.Action }, permission.Allow, permission.Ask, permission.Deny)},
+		{"tool", value(toolName(), func(p *permission.Rule) *string { return &p.Tool })},
 		{"arguments", by((*reader).argumentPatterns)},
 	}}
 }
@@ -69,17 +36,17 @@ func permissionSection() section[Permission] {
 func (r *reader) permissionRules(at string, n *yaml.Node, p *Permissions) {
 	for i, item := range r.list(at, n, "a list of rules, each with an action and a tool") {
 		path := fmt.Sprintf("%s[%d]", at, i)
-		var rule Permission
+		var rule permission.Rule
 		before := len(r.issues)
 		readSection(r, path, item, permissionSection(), &rule)
 		if len(r.issues) == before && (rule.Action == "" || rule.Tool == "") {
 			r.fail(item, "%s lacks an action or a tool; a rule has both, as in {action: ask, tool: run_command}", path)
 		}
-		p.Rules = append(p.Rules, rule)
+		p.Rules.Rules = append(p.Rules.Rules, rule)
 	}
 }
 
-func (r *reader) argumentPatterns(at string, n *yaml.Node, p *Permission) {
+func (r *reader) argumentPatterns(at string, n *yaml.Node, p *permission.Rule) {
 	for _, e := range r.entries(at, n) {
 		if v, ok := parseScalar(r, join(at, e.key.Value), e.value, textParser()); ok {
 			if p.Arguments == nil {
@@ -91,13 +58,13 @@ func (r *reader) argumentPatterns(at string, n *yaml.Node, p *Permission) {
 }
 
 func (d *description) permissions(p Permissions) {
-	if len(p.Rules) == 0 && p.Otherwise == "" && p.Unattended == "" {
+	if len(p.Rules.Rules) == 0 && p.Otherwise == "" && p.Unattended == "" {
 		return
 	}
 	d.head("permissions")
-	for i, rule := range p.Rules {
+	for i, rule := range p.Rules.Rules {
 		d.row(fmt.Sprintf("rule %d", i+1), rule)
 	}
-	d.row("otherwise", cmp.Or(p.Otherwise, PermitAllow))
-	d.row("unattended", cmp.Or(p.Unattended, PermitDeny))
+	d.row("otherwise", cmp.Or(p.Otherwise, permission.Allow))
+	d.row("unattended", cmp.Or(p.Unattended, permission.Deny))
 }

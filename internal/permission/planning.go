@@ -3,7 +3,7 @@ package permission
 import (
 	"encoding/json"
 
-	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 )
 
 // worldChanger is a tool that knows which of its calls change the world: anything but
@@ -12,17 +12,20 @@ type worldChanger interface {
 	ChangesWorld(arguments string) bool
 }
 
+// tool is what planning needs of an agents.Tool.
+type tool interface{ Definition() backends.Tool }
+
 // ChangesWorld says that a call of a tool changes the world. A tool that does not know
 // (it has no method ChangesWorld) is taken to.
-func ChangesWorld(tool agents.Tool, arguments string) bool {
-	w, ok := tool.(worldChanger)
+func ChangesWorld(t tool, arguments string) bool {
+	w, ok := t.(worldChanger)
 	return !ok || w.ChangesWorld(arguments)
 }
 
 // Planning is agents.Member.Plan while a panel plans: a call that changes the world is not
 // run, and what stands for its result says so.
-func Planning(tool agents.Tool, arguments string) (result string, planned bool) {
-	if !ChangesWorld(tool, arguments) {
+func Planning(t tool, arguments string) (result string, planned bool) {
+	if !ChangesWorld(t, arguments) {
 		return "", false
 	}
 	// A struct of texts can always be encoded.
@@ -30,6 +33,6 @@ func Planning(tool agents.Tool, arguments string) (result string, planned bool) 
 		Success bool   `json:"success"`
 		Planned bool   `json:"planned"`
 		Note    string `json:"note"`
-	}{true, true, tool.Definition().Name + " was not run: this is planning. Say in your answer what it is to do; the winner can run it."})
+	}{true, true, t.Definition().Name + " was not run: this is planning. Say in your answer what it is to do; the winner can run it."})
 	return string(text), true
 }

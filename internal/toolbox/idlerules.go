@@ -20,7 +20,7 @@ func idleRules(config *configs.Config, lists []toolList) (notices []string) {
 			tools[tool.Name] = tool
 		}
 	}
-	for i, rule := range permissionRules(config) {
+	for i, rule := range config.Permissions.Rules.Rules {
 		var about []backends.Tool
 		for _, tool := range tools {
 			if rule.About(tool.Name) {

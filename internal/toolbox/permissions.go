@@ -2,7 +2,9 @@ package toolbox
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/machine"
@@ -15,29 +17,21 @@ import (
 // was put before a kill may come back where nobody can be asked.
 func Permit(opts *coordinator.Options, config *configs.Config, asks bool) error {
 	p := config.Permissions
-	opts.Unattended = permission.Action(p.Unattended) == permission.Allow
-	rules := permission.Rules{Rules: permissionRules(config), Otherwise: permission.Action(p.Otherwise)}
+	opts.Unattended = p.Unattended == permission.Allow
+	rules := p.Rules
 	if fenced, _ := workspace.Fenced(); !fenced {
-		rules.Rules = append(rules.Rules, askForCommands())
+		rules.Rules = append(slices.Clip(rules.Rules), askForCommands())
 	}
 	if err := rules.Check(); err != nil {
 		return fmt.Errorf("permissions: %w", err)
 	}
 	for i := range opts.Agents {
-		opts.Agents[i].Permit = permit(rules, permission.Action(p.Unattended), asks)
+		opts.Agents[i].Permit = permit(rules, p.Unattended, asks)
 		if config.Orchestrator.PlanningMode {
-			opts.Agents[i].Plan = permission.Planning
+			opts.Agents[i].Plan = func(tool agents.Tool, arguments string) (string, bool) { return permission.Planning(tool, arguments) }
 		}
 	}
 	return nil
-}
-
-// permissionRules are the rules of the config, in its order.
-func permissionRules(config *configs.Config) (rules []permission.Rule) {
-	for _, r := range config.Permissions.Rules {
-		rules = append(rules, permission.Rule{Action: permission.Action(r.Action), Tool: r.Tool, Arguments: r.Arguments})
-	}
-	return rules
 }
 
 // askForCommands is the rule where nothing else keeps commands in: the strictest that

@@ -38,7 +38,7 @@ func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
 
 // TestQuestionsThatNobodyCanBeAsked are answered as the config says.
 func TestQuestionsThatNobodyCanBeAsked(t *testing.T) {
-	for unattended, want := range map[configs.Permit]bool{"": false, configs.PermitDeny: false, configs.PermitAllow: true} {
+	for unattended, want := range map[permission.Action]bool{"": false, permission.Deny: false, permission.Allow: true} {
 		config := &configs.Config{Permissions: configs.Permissions{Unattended: unattended}}
 		var opts coordinator.Options
 		if err := Permit(&opts, config, false); err != nil || opts.Unattended != want {

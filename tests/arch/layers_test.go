@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/sidecalls", "internal/toolbox"},
 	{"internal/providers", "internal/store"},
 	{"coordinator", "agents/conversation", "internal/mcp"},
-	{"internal/workspace", "internal/permission", "internal/driver", "coordinator/report"},
+	{"internal/workspace", "internal/driver", "coordinator/report"},
 	{"agents", "internal/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "internal/retry/limitertest"},
 	{"internal/sqlstore"},
 	{
@@ -27,7 +27,7 @@ var layers = [][]string{
 		"internal/retry", "internal/fallback",
 	},
 	{
-		"internal/wire", "internal/prices", "internal/tokens", "internal/policy",
+		"internal/wire", "internal/prices", "internal/tokens", "internal/policy", "internal/permission",
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs"},
