@@ -46,21 +46,14 @@ func idPlace(i int) string { return fmt.Sprintf("the id of agent %d", i) }
 const longestID = 64
 
 func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
-	if isNull(n) {
-		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
-		return
-	}
 	id, ok := parseScalar(r, at, n, textParser())
-	if !ok {
-		return
-	}
-	a.ID = id
-	if id == "" {
+	switch err := CheckID(id); {
+	case ok && id == "" || isNull(n):
 		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
-		return
-	}
-	if err := CheckID(id); err != nil {
+	case ok && err != nil:
 		r.fail(n, "%s %v", at, err)
+	case ok:
+		a.ID = id
 	}
 }
 

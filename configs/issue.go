@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Issue is one thing wrong with a configuration, or worth a warning, on one
@@ -35,20 +37,7 @@ func (i Issue) Error() string { return i.String() }
 
 // oneLine makes control characters, which a key or a file name may hold,
 // visible.
-func oneLine(s string) string {
-	if !strings.ContainsFunc(s, isControl) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if isControl(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+func oneLine(s string) string { return plain.Escape(s, "") }
 
 func isControl(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029

@@ -142,10 +142,8 @@ func (p *player) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-p.ctx.Done():
 		p.cancelled()

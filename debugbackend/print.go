@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
@@ -251,22 +249,7 @@ func (c Call) responseLines() string {
 
 // visible shows what a terminal would obey, and bytes that are no UTF-8, as
 // escapes. Newlines and tabs stay.
-func visible(text string) string {
-	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+func visible(text string) string { return plain.Escape(text, "\n\t\u2028\u2029") }
 
 // counted is a number with its noun: "1 agent", "2 agents".
 func counted(n int, noun string) string {

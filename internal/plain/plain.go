@@ -10,17 +10,40 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Line joins lines and makes sure that no text plays tricks on a terminal or, by turning
 // its direction, on a reader.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+		if controls(r) {
 			return ' '
 		}
 		return r
 	}, text)
+}
+
+// Escape shows the characters that Line replaces, and bytes that are no UTF-8, as escapes
+// such as \u001b. Those in kept stay as they are.
+func Escape(text, kept string) string {
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case controls(r) && !strings.ContainsRune(kept, r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// controls says whether a character is no text, but tells a terminal or a reader what to do.
+func controls(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
 // JSON is json.Marshal that leaves <, > and & readable: prompts are full of them, and models
