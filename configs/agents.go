@@ -31,9 +31,7 @@ func (r *reader) agent(at string, n *yaml.Node, c *Config) {
 
 func (r *reader) oneAgent(at string, n *yaml.Node, c *Config) {
 	a := Agent{ID: fmt.Sprintf("agent%d", len(c.Agents)+1)}
-	before := len(r.issues)
-	readSection(r, at, n, agentSection(), &a)
-	if len(r.issues) == before && a.Backend.Type == "" && a.Backend.Model == "" {
+	if readSection(r, at, n, agentSection(), &a) && !namesModel(a.Backend) {
 		r.fail(n, "%s has no backend; add backend: with a type, such as auto, or a model", at)
 	}
 	r.places[idPlace(len(c.Agents))] = n

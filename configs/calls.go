@@ -15,9 +15,7 @@ func (c *Config) Summarizes() bool {
 
 // callBackend reads the backend of a call that belongs to no agent.
 func (r *reader) callBackend(at string, n *yaml.Node, b *Backend) {
-	before := len(r.issues)
-	readSection(r, at, n, callBackendSection(), b)
-	if len(r.issues) == before && !isNull(n) && !namesModel(*b) {
+	if readSection(r, at, n, callBackendSection(), b) && !isNull(n) && !namesModel(*b) {
 		r.fail(n, "%s names no model; add a type, such as auto, or a model, or leave it out to mean the first agent's", at)
 	}
 }

@@ -99,10 +99,9 @@ func (r *reader) contextPaths(at string, n *yaml.Node) []ContextPath {
 	for i, item := range r.list(at, n, "a list of paths, each as in {path: ../site, permission: read}") {
 		path := fmt.Sprintf("%s[%d]", at, i)
 		p := ContextPath{At: r.issue(item, "").place()}
-		before := len(r.issues)
-		readSection(r, path, item, contextPathSection(), &p)
+		ok := readSection(r, path, item, contextPathSection(), &p)
 		switch {
-		case len(r.issues) > before:
+		case !ok:
 		case p.Path == "":
 			r.fail(item, "%s has no path; add one", path)
 		case slices.ContainsFunc(list, p.same):

@@ -37,9 +37,7 @@ func (r *reader) permissionRules(at string, n *yaml.Node, p *Permissions) {
 	for i, item := range r.list(at, n, "a list of rules, each with an action and a tool") {
 		path := fmt.Sprintf("%s[%d]", at, i)
 		var rule permission.Rule
-		before := len(r.issues)
-		readSection(r, path, item, permissionSection(), &rule)
-		if len(r.issues) == before && (rule.Action == "" || rule.Tool == "") {
+		if readSection(r, path, item, permissionSection(), &rule) && (rule.Action == "" || rule.Tool == "") {
 			r.fail(item, "%s lacks an action or a tool; a rule has both, as in {action: ask, tool: run_command}", path)
 		}
 		p.Rules.Rules = append(p.Rules.Rules, rule)

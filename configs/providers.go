@@ -29,16 +29,16 @@ func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 	c.Prices = map[string]prices.Override{}
 	first := map[string]*yaml.Node{}
 	for _, e := range r.entries(at, n) {
-		name, before := e.key.Value, len(r.issues)
+		name := e.key.Value
 		if same := first[strings.ToLower(name)]; same != nil {
 			r.fail(e.key, "%s is given twice (case does not count), first on line %d; keep one", join(at, name), same.Line)
 			continue
 		}
 		first[strings.ToLower(name)] = e.key
 		var o prices.Override
-		readSection(r, join(at, name), e.value, priceSection(), &o)
+		ok := readSection(r, join(at, name), e.value, priceSection(), &o)
 		provider, model, _ := strings.Cut(name, "/")
-		if len(r.issues) > before || model != "" && !r.isProvider(e.key, join(at, name), provider) {
+		if !ok || model != "" && !r.isProvider(e.key, join(at, name), provider) {
 			continue
 		}
 		if _, err := prices.New(map[string]prices.Override{name: o}); err != nil {

@@ -41,8 +41,10 @@ func (d *document) issue(n *yaml.Node, format string, args ...any) Issue {
 	return Issue{File: d.file, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// readSection reads the mapping n, found at the path at, into t.
-func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T) {
+// readSection reads the mapping n, found at the path at, into t. It is false after an
+// issue.
+func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T) bool {
+	before := len(r.issues)
 	for _, e := range r.entries(at, n) {
 		path := join(at, e.key.Value)
 		if i := slices.IndexFunc(sec.keys, func(k key[T]) bool { return k.name == e.key.Value }); i >= 0 {
@@ -56,6 +58,7 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 		}
 		r.unknown(e.key, at, sec.names())
 	}
+	return len(r.issues) == before
 }
 
 func (d *document) ignored(n *yaml.Node, path, instead string) {

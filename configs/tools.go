@@ -158,9 +158,7 @@ func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	var list []MCPServer
 	read := func(path, name string, item *yaml.Node) {
 		s := MCPServer{Name: name}
-		before := len(r.issues)
-		readSection(r, path, item, serverSection(), &s)
-		if len(r.issues) == before {
+		if readSection(r, path, item, serverSection(), &s) {
 			r.checkServer(path, item, s)
 			if same := func(other MCPServer) bool { return other.Name == s.Name }; slices.ContainsFunc(list, same) {
 				r.fail(item, "%s is a second server %s; give it another name", path, quoted(s.Name))
