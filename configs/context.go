@@ -66,33 +66,24 @@ func threshold() parser[policy.Threshold] {
 	}}
 }
 
-// setting is one line of what Describe says of a context.
-type setting struct{ name, value string }
-
-func contextSettings(c policy.Settings) []setting {
+func windowText(c *policy.Settings) string {
 	window := fmt.Sprintf("%d of the last %d messages", c.WindowShown, c.WindowMessages)
 	if c.WindowCharacters > 0 {
 		window += fmt.Sprintf(", each of %d characters at most", c.WindowCharacters)
 	}
-	return []setting{
-		{"policy", string(c.Kind)},
-		{"max_messages", strconv.Itoa(c.MaxMessages)},
-		{"keep_recent", strconv.Itoa(c.KeepRecent)},
-		{"keep_system", strconv.FormatBool(c.KeepSystem)},
-		{"window", window},
-		{"warn_at approaching_limit", c.WarnAt.Approaching.String()},
-		{"warn_at at_limit", c.WarnAt.Limit.String()},
-	}
+	return window
 }
 
 // ownContext says in what an agent's settings are not those of all.
-func ownContext(all, own policy.Settings) []string {
-	var parts []string
-	common := contextSettings(all)
-	for i, s := range contextSettings(own) {
-		if s != common[i] {
-			parts = append(parts, fmt.Sprintf("context %s %s", s.name, s.value))
+func ownContext(all, own policy.Settings) (parts []string) {
+	compare := func(prefix string, sec section[policy.Settings]) {
+		for _, k := range sec.keys {
+			if text := k.text(&own); text != k.text(&all) {
+				parts = append(parts, prefix+k.name+" "+text)
+			}
 		}
 	}
+	compare("context ", contextSection())
+	compare("context warn_at ", warnSection())
 	return parts
 }

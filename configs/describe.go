@@ -52,9 +52,8 @@ func (c *Config) text() string {
 	d.head("ui")
 	rows(&d, "", uiSection(), &c.UI)
 	d.head("context")
-	for _, s := range contextSettings(c.Context) {
-		d.row(s.name, s.value)
-	}
+	rows(&d, "", contextSection(), &c.Context)
+	rows(&d, "warn_at ", warnSection(), &c.Context)
 	d.call("summarize backend", c.Summary, c.Summarizes())
 	d.head("topic")
 	rows(&d, "", topicSection(), &c.Topic)

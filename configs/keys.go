@@ -288,7 +288,7 @@ func contextSection() section[policy.Settings] {
 		{"max_messages", amount(func(c *policy.Settings) *int { return &c.MaxMessages })},
 		{"keep_recent", amount(func(c *policy.Settings) *int { return &c.KeepRecent })},
 		{"keep_system", value(boolean(), func(c *policy.Settings) *bool { return &c.KeepSystem })},
-		{"window", mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c })},
+		{"window", item[policy.Settings]{mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c }).read, windowText}},
 		{"warn_at", mapping(warnSection, func(c *policy.Settings) *policy.Settings { return c })},
 	}}
 }
