@@ -24,31 +24,23 @@ func (r *reader) callBackend(at string, n *yaml.Node, b *Backend) {
 func namesModel(b Backend) bool { return b.Type != "" || b.Model != "" }
 
 // callBackends fills in the backends of calls that belong to no agent, where the file
-// does not name them.
+// does not name them. An agent whose model is said to make no tool calls does not lend
+// its model to a call that asks for one.
 func (k *checker) callBackends() {
 	c := k.config
 	if len(c.Agents) == 0 {
 		return
 	}
 	first := c.Agents[0]
-	if c.Topic.Detect && !namesModel(c.Topic.Backend) {
-		k.checkCallsTools("topic.detect", first)
-	}
-	if c.Memory.Extract && !namesModel(c.Memory.Backend) {
-		k.checkCallsTools("memory.extract", first)
+	for at, call := range map[string]Sidecall{"topic.detect": c.Topic, "memory.extract": c.Memory} {
+		if call.Made && !namesModel(call.Backend) && first.Backend.ToolMode == "json" {
+			k.fail(k.places[at], "%s needs a model that calls tools, and tool_mode json says that %s's does not; give it a backend of its own", at, first.ID)
+		}
 	}
 	for _, b := range []*Backend{&c.Summary, &c.Topic.Backend, &c.Memory.Backend} {
 		if !namesModel(*b) {
 			*b = first.Backend
 			b.ToolMode = ""
 		}
-	}
-}
-
-// checkCallsTools refuses to have an agent's model asked for a tool call that it does
-// not make.
-func (k *checker) checkCallsTools(at string, a Agent) {
-	if a.Backend.ToolMode == "json" {
-		k.fail(k.places[at], "%s needs a model that calls tools, and tool_mode json says that %s's does not; give it a backend of its own", at, a.ID)
 	}
 }

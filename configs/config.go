@@ -29,8 +29,10 @@ type Config struct {
 	// summarize. It is the first agent's if the file names none, and so are those of
 	// Topic and Memory. None of them has a ToolMode.
 	Summary Backend
-	Topic   Topic
-	Memory  Memory
+	// Topic finds out what each question does to the topic of its conversation, Memory
+	// facts about the user in what was said.
+	Topic  Sidecall
+	Memory Sidecall
 	// Budget is the most that may be spent.
 	Budget budget.Budget
 	// Permissions are those of all agents' tools.
@@ -128,16 +130,10 @@ type Provider struct {
 	IdleTimeout      time.Duration
 }
 
-// Topic says whether a model finds out what each question does to the topic of its
-// conversation, and which.
-type Topic struct {
-	Detect  bool
-	Backend Backend
-}
-
-// Memory says whether a model finds facts about the user in what was said, and which.
-type Memory struct {
-	Extract bool
+// Sidecall says whether a call that belongs to no agent is made in each turn, and with
+// which model.
+type Sidecall struct {
+	Made    bool
 	Backend Backend
 }
 

@@ -224,8 +224,8 @@ func TestParsedValues(t *testing.T) {
 		UI:       UI{DisplayType: "silent"},
 		Context:  context,
 		Summary:  Backend{Type: "openai", Model: "small", APIKey: "sk-12345678", Params: backends.Params{Temperature: new(0.5)}},
-		Topic:    Topic{Detect: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
-		Memory:   Memory{Extract: true},
+		Topic:    Sidecall{Made: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
+		Memory:   Sidecall{Made: true},
 		Servers:  []MCPServer{{Name: "all", Type: "stdio", Command: "docs"}},
 		Warnings: []Issue{{"f.yaml", 55, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
 	}

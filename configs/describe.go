@@ -57,10 +57,10 @@ func (c *Config) text() string {
 	d.call("summarize backend", c.Summary, c.Summarizes())
 	d.head("topic")
 	rows(&d, "", topicSection(), &c.Topic)
-	d.call("backend", c.Topic.Backend, c.Topic.Detect)
+	d.call("backend", c.Topic.Backend, c.Topic.Made)
 	d.head("memory")
 	rows(&d, "", memorySection(), &c.Memory)
-	d.call("backend", c.Memory.Backend, c.Memory.Extract)
+	d.call("backend", c.Memory.Backend, c.Memory.Made)
 	d.head("mcp_servers")
 	for _, server := range c.Servers {
 		d.row(server.Name, server)

@@ -25,7 +25,7 @@ func (c *Config) Digest() (string, error) {
 		ToolTimeout           time.Duration
 	}{
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
-		Permissions: c.Permissions, DetectTopic: c.Topic.Detect, FindFact: c.Memory.Extract,
+		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made,
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
 		Limits: [4]int{c.Orchestrator.MaxTurns, c.Orchestrator.MaxAttempts, c.Orchestrator.MaxToolCalls, c.Orchestrator.MaxToolResultBytes},
 	}

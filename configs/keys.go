@@ -95,8 +95,8 @@ func topSection() section[Config] {
 			{"budget", mapping(budgetSection, func(c *Config) *budget.Budget { return &c.Budget })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
-			{"topic", mapping(topicSection, func(c *Config) *Topic { return &c.Topic })},
-			{"memory", mapping(memorySection, func(c *Config) *Memory { return &c.Memory })},
+			{"topic", mapping(topicSection, func(c *Config) *Sidecall { return &c.Topic })},
+			{"memory", mapping(memorySection, func(c *Config) *Sidecall { return &c.Memory })},
 			{"permissions", mapping(permissionsSection, func(c *Config) *Permissions { return &c.Permissions })},
 			{"providers", by((*reader).providers)},
 			{"prices", by((*reader).prices)},
@@ -253,24 +253,23 @@ func summarizeSection() section[Backend] {
 	return section[Backend]{keys: []key[Backend]{{"backend", by((*reader).callBackend)}}}
 }
 
-func topicSection() section[Topic] {
-	return section[Topic]{keys: []key[Topic]{
-		{"detect", value(boolean(), func(t *Topic) *bool { return &t.Detect })},
-		{"backend", by(func(r *reader, at string, n *yaml.Node, t *Topic) { r.callBackend(at, n, &t.Backend) })},
-	}}
+func topicSection() section[Sidecall] { return sidecallSection("detect", nil) }
+
+func memorySection() section[Sidecall] {
+	return sidecallSection("extract", ignored{
+		"extract":                  "enabled persistent_memory",
+		"context at the top level": "conversation_memory compression",
+		"":                         "recording retrieval",
+	})
 }
 
-func memorySection() section[Memory] {
-	return section[Memory]{
-		keys: []key[Memory]{
-			{"extract", value(boolean(), func(m *Memory) *bool { return &m.Extract })},
-			{"backend", by(func(r *reader, at string, n *yaml.Node, m *Memory) { r.callBackend(at, n, &m.Backend) })},
+func sidecallSection(made string, ignored ignored) section[Sidecall] {
+	return section[Sidecall]{
+		keys: []key[Sidecall]{
+			{made, value(boolean(), func(s *Sidecall) *bool { return &s.Made })},
+			{"backend", by(func(r *reader, at string, n *yaml.Node, s *Sidecall) { r.callBackend(at, n, &s.Backend) })},
 		},
-		ignored: ignored{
-			"extract":                  "enabled persistent_memory",
-			"context at the top level": "conversation_memory compression",
-			"":                         "recording retrieval",
-		},
+		ignored: ignored,
 	}
 }
 

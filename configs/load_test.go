@@ -104,7 +104,7 @@ func TestAllSettings(t *testing.T) {
 	}
 	defaults := Default()
 	if !reflect.DeepEqual(config.Orchestrator, defaults.Orchestrator) || config.UI != defaults.UI ||
-		config.Context != defaults.Context || config.Topic.Detect != defaults.Topic.Detect || config.Memory.Extract != defaults.Memory.Extract {
+		config.Context != defaults.Context || config.Topic.Made != defaults.Topic.Made || config.Memory.Made != defaults.Memory.Made {
 		t.Errorf("all_settings.yaml states other defaults: %+v", config)
 	}
 }

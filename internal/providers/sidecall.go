@@ -42,8 +42,8 @@ func (r *Resolver) Sidecalls(ctx context.Context, config *configs.Config) (Sidec
 		model   **Sidecall
 	}{
 		{"context.summarize", config.Summarizes(), false, config.Summary, &all.Summary},
-		{"topic", config.Topic.Detect, true, config.Topic.Backend, &all.Topic},
-		{"memory", config.Memory.Extract, true, config.Memory.Backend, &all.Facts},
+		{"topic", config.Topic.Made, true, config.Topic.Backend, &all.Topic},
+		{"memory", config.Memory.Made, true, config.Memory.Backend, &all.Facts},
 	} {
 		if !call.made {
 			continue
