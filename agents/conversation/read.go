@@ -54,20 +54,12 @@ func (m *Messages) UnmarshalJSON(data []byte) error {
 // message of their own, before what a user said with them. names has the tools of
 // the calls until now, by the ids that results refer to.
 func readMessage(raw json.RawMessage, names map[string]string) ([]backends.Message, error) {
-	o, err := readObject(raw, "role", "content", "tool_calls", "has_tool_calls")
-	if err != nil {
-		return nil, err
-	}
-	role, err := readRole(o)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := readContent(o, role)
-	if err != nil {
-		return nil, err
-	}
-	if parts, err = withToolCalls(o, role, parts); err != nil {
-		return nil, err
+	o := readObject(raw)
+	o.only("role", "content", "tool_calls", "has_tool_calls")
+	role := o.role()
+	parts := o.withToolCalls(role, o.content(role))
+	if o.err != nil {
+		return nil, o.err
 	}
 	var results, rest []backends.Part
 	for _, p := range parts {
@@ -92,174 +84,172 @@ func readMessage(raw json.RawMessage, names map[string]string) ([]backends.Messa
 	return messages, nil
 }
 
-func readRole(o object) (backends.Role, error) {
-	text, err := o.text("role")
-	if err != nil {
-		return "", err
-	}
-	role := backends.Role(text)
+func (o *object) role() backends.Role {
+	role := backends.Role(o.text("role"))
 	switch role {
 	case backends.RoleSystem, backends.RoleUser, backends.RoleAssistant, backends.RoleTool:
-		return role, nil
+	default:
+		o.fail("role %q is unknown: the roles are system, user, assistant and tool", string(role))
 	}
-	return "", fmt.Errorf("role %q is unknown: the roles are system, user, assistant and tool", text)
+	return role
 }
 
-// readContent reads a text, which "" is no part of, or a list of blocks. A message
+// content reads a text, which "" is no part of, or a list of blocks. A message
 // that has tool_calls may be without.
-func readContent(o object, role backends.Role) ([]backends.Part, error) {
-	raw := o["content"]
-	if isNull(raw) && o["tool_calls"] != nil {
-		return nil, nil
-	}
+func (o *object) content(role backends.Role) (parts []backends.Part) {
+	raw := o.fields["content"]
 	if isNull(raw) {
-		return nil, errors.New("content is missing")
+		if o.fields["tool_calls"] == nil {
+			o.fail("content is missing")
+		}
+		return nil
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		if role == backends.RoleTool {
-			return nil, errors.New("content of a tool message is a list of tool_result blocks, which name their calls")
+		switch {
+		case role == backends.RoleTool:
+			o.fail("content of a tool message is a list of tool_result blocks, which name their calls")
+		case text != "":
+			parts = []backends.Part{backends.Text{Text: text}}
 		}
-		if text == "" {
-			return nil, nil
-		}
-		return []backends.Part{backends.Text{Text: text}}, nil
+		return parts
 	}
 	blocks, err := readList(raw)
 	if err != nil {
-		return nil, errors.New("content is neither a text nor a list of blocks")
+		o.fail("content is neither a text nor a list of blocks")
 	}
-	var parts []backends.Part
 	for i, raw := range blocks {
 		part, err := readBlock(raw, role)
 		if err != nil {
-			return nil, fmt.Errorf("content[%d]: %w", i, err)
+			o.fail("content[%d]: %w", i, err)
 		}
 		parts = append(parts, part)
 	}
-	return parts, nil
+	return parts
 }
 
 // withToolCalls adds the calls that tool_calls names. Where they stand among the
 // blocks already, both must say the same, and so must has_tool_calls.
-func withToolCalls(o object, role backends.Role, parts []backends.Part) ([]backends.Part, error) {
+func (o *object) withToolCalls(role backends.Role, parts []backends.Part) []backends.Part {
 	for _, field := range []string{"tool_calls", "has_tool_calls"} {
-		if o[field] != nil && role != backends.RoleAssistant {
-			return nil, fmt.Errorf("%s belongs to a message of role assistant, not %s", field, role)
+		if o.fields[field] != nil && role != backends.RoleAssistant {
+			o.fail("%s belongs to a message of role assistant, not %s", field, role)
 		}
 	}
 	blocks := backends.Message{Parts: parts}.ToolCalls()
 	calls := blocks
-	if !isNull(o["tool_calls"]) {
-		var err error
-		if calls, err = readToolCalls(o["tool_calls"]); err != nil {
-			return nil, err
-		}
+	if !isNull(o.fields["tool_calls"]) {
+		calls = o.toolCalls()
 		if len(blocks) > 0 && !slices.Equal(blocks, calls) {
-			return nil, errors.New("tool_calls says otherwise than the tool_use blocks of content: change both, or leave tool_calls out")
+			o.fail("tool_calls says otherwise than the tool_use blocks of content: change both, or leave tool_calls out")
 		}
 	}
-	if o["has_tool_calls"] != nil {
-		has, err := o.flag("has_tool_calls")
-		if err != nil {
-			return nil, err
-		}
-		if has != (len(calls) > 0) {
-			return nil, fmt.Errorf("has_tool_calls is %t, and there are %d tool calls", has, len(calls))
-		}
+	if has := o.flag("has_tool_calls"); o.fields["has_tool_calls"] != nil && has != (len(calls) > 0) {
+		o.fail("has_tool_calls is %t, and there are %d tool calls", has, len(calls))
 	}
 	if len(blocks) == 0 {
 		for _, c := range calls {
 			parts = append(parts, c)
 		}
 	}
-	return parts, nil
+	return parts
 }
 
-func readToolCalls(raw json.RawMessage) ([]backends.ToolCall, error) {
-	list, err := readList(raw)
+func (o *object) toolCalls() (calls []backends.ToolCall) {
+	list, err := readList(o.fields["tool_calls"])
 	if err != nil {
-		return nil, fmt.Errorf("tool_calls %w", err)
+		o.fail("tool_calls %w", err)
 	}
-	var calls []backends.ToolCall
 	for i, raw := range list {
-		o, err := readObject(raw, "id", "name", "arguments")
-		if err == nil {
-			var call backends.ToolCall
-			call, err = o.toolCall("arguments")
-			calls = append(calls, call)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("tool_calls[%d]: %w", i, err)
+		call := readObject(raw)
+		call.only("id", "name", "arguments")
+		calls = append(calls, call.toolCall("arguments"))
+		if call.err != nil {
+			o.fail("tool_calls[%d]: %w", i, call.err)
 		}
 	}
-	return calls, nil
+	return calls
 }
 
 // object is a JSON object by the exact names of its fields, which encoding/json
-// would take in any case.
-type object map[string]json.RawMessage
-
-// readObject reads an object that has no other fields than those that are known.
-func readObject(raw json.RawMessage, known ...string) (object, error) {
-	var o object
-	if err := json.Unmarshal(raw, &o); err != nil || o == nil {
-		return nil, errors.New("it is not an object")
-	}
-	return o, o.only(known...)
+// would take in any case. Its methods read fields, and err is the first thing that was
+// wrong with one: what is read of an object with an error means nothing.
+type object struct {
+	fields map[string]json.RawMessage
+	err    error
 }
 
-func (o object) only(known ...string) error {
+func readObject(raw json.RawMessage) *object {
+	o := &object{}
+	if err := json.Unmarshal(raw, &o.fields); err != nil || o.fields == nil {
+		o.fail("it is not an object")
+	}
+	return o
+}
+
+func (o *object) fail(format string, args ...any) {
+	if o.err == nil {
+		o.err = fmt.Errorf(format, args...)
+	}
+}
+
+// only refuses fields that are not known.
+func (o *object) only(known ...string) {
 	unknown := []string{}
-	for field := range o {
+	for field := range o.fields {
 		if !slices.Contains(known, field) {
 			unknown = append(unknown, field)
 		}
 	}
-	if len(unknown) == 0 {
-		return nil
+	if len(unknown) > 0 {
+		o.fail("field %q is unknown: the fields are %s", slices.Min(unknown), commas(known))
 	}
-	return fmt.Errorf("field %q is unknown: the fields are %s", slices.Min(unknown), commas(known))
 }
 
-func (o object) text(field string) (string, error) {
+func (o *object) text(field string) string {
 	var text *string
-	if o[field] == nil {
-		return "", fmt.Errorf("%s is missing", field)
+	switch raw := o.fields[field]; {
+	case raw == nil:
+		o.fail("%s is missing", field)
+	case json.Unmarshal(raw, &text) != nil || text == nil:
+		o.fail("%s is not a text", field)
+	default:
+		return *text
 	}
-	if err := json.Unmarshal(o[field], &text); err != nil || text == nil {
-		return "", fmt.Errorf("%s is not a text", field)
-	}
-	return *text, nil
+	return ""
 }
 
-func (o object) flag(field string) (bool, error) {
+// flag reads a field that may be missing, which is false.
+func (o *object) flag(field string) bool {
 	var flag *bool
-	if err := json.Unmarshal(o[field], &flag); err != nil || flag == nil {
-		return false, fmt.Errorf("%s is neither true nor false", field)
+	raw := o.fields[field]
+	if raw == nil {
+		return false
 	}
-	return *flag, nil
+	if err := json.Unmarshal(raw, &flag); err != nil || flag == nil {
+		o.fail("%s is neither true nor false", field)
+		return false
+	}
+	return *flag
 }
 
 // toolCall reads a call whose arguments are in field: an object, or a text for
 // what the model wrote that is none.
-func (o object) toolCall(field string) (backends.ToolCall, error) {
-	var call backends.ToolCall
-	var err error
-	if call.ID, err = o.text("id"); err != nil {
-		return call, err
+func (o *object) toolCall(field string) backends.ToolCall {
+	call := backends.ToolCall{ID: o.text("id"), Name: o.text("name")}
+	raw := o.fields[field]
+	if len(raw) == 0 || raw[0] != '{' {
+		if json.Unmarshal(raw, &call.Arguments) != nil || isNull(raw) {
+			o.fail("%s is not an object", field)
+		}
+		return call
 	}
-	if call.Name, err = o.text("name"); err != nil {
-		return call, err
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		o.fail("%s: %w", field, err)
 	}
-	if raw := o[field]; len(raw) > 0 && raw[0] == '{' {
-		var compact bytes.Buffer
-		err = json.Compact(&compact, raw)
-		call.Arguments = compact.String()
-	} else if call.Arguments, err = o.text(field); err != nil {
-		err = fmt.Errorf("%s is not an object", field)
-	}
-	return call, err
+	call.Arguments = compact.String()
+	return call
 }
 
 func readList(raw json.RawMessage) ([]json.RawMessage, error) {
