@@ -55,11 +55,7 @@ func (k *Keeper) readFacts(ctx context.Context, t coordinator.AsideTurn, reply b
 }
 
 // storeFacts remembers what was found.
-func (k *Keeper) storeFacts(ctx context.Context, id string, kept []byte) error {
-	found, err := decodeFacts(kept)
-	if err != nil {
-		return err
-	}
+func (k *Keeper) storeFacts(ctx context.Context, id string, found []string) error {
 	for _, text := range found {
 		if err := k.Remember(ctx, id, text); err != nil {
 			return fmt.Errorf("remember: %w", err)
@@ -74,17 +70,8 @@ func (k *Keeper) Remember(ctx context.Context, id, text string) error {
 	return err
 }
 
-func (k *Keeper) tellFacts(_ string, kept []byte) error {
-	found, err := decodeFacts(kept)
-	if err == nil && k.Remembered != nil {
+func (k *Keeper) tellFacts(_ string, found []string) {
+	if k.Remembered != nil {
 		k.Remembered(found)
 	}
-	return err
-}
-
-func decodeFacts(kept []byte) (found []string, err error) {
-	if err := json.Unmarshal(kept, &found); err != nil {
-		return nil, fmt.Errorf("remember: %w", err)
-	}
-	return found, nil
 }

@@ -5,6 +5,7 @@ package sidecalls
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -56,10 +57,10 @@ func New(s Settings) *Keeper {
 func (k *Keeper) AddTo(opts *coordinator.Options, models providers.Sidecalls) {
 	opts.Sections, opts.AfterTurn = k.sections, k.afterTurn
 	if m := models.Topic; m != nil {
-		opts.Topic = &coordinator.Aside{Helper: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: k.keeping(k.storeTopic, k.tellTopic)}
+		opts.Topic = &coordinator.Aside{Helper: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: keeping(k, k.storeTopic, k.tellTopic)}
 	}
 	if m := models.Facts; m != nil {
-		opts.Facts = &coordinator.Aside{Helper: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: k.keeping(k.storeFacts, k.tellFacts)}
+		opts.Facts = &coordinator.Aside{Helper: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: keeping(k, k.storeFacts, k.tellFacts)}
 	}
 }
 
@@ -74,17 +75,21 @@ func helper(m *providers.Sidecall) coordinator.Helper {
 
 // keeping stores what a call has come to where the turn is played, and tells of it where
 // somebody watches it.
-func (k *Keeper) keeping(store func(ctx context.Context, id string, kept []byte) error, tell func(id string, kept []byte) error) func(context.Context, string, []byte) error {
+func keeping[T any](k *Keeper, store func(ctx context.Context, id string, found T) error, tell func(id string, found T)) func(context.Context, string, []byte) error {
 	return func(ctx context.Context, id string, kept []byte) error {
-		var err error
-		if !k.Elsewhere {
-			err = store(ctx, id, kept)
+		var found T
+		err := json.Unmarshal(kept, &found)
+		if err != nil {
+			err = fmt.Errorf("read what a call has come to: %w", err)
+		}
+		if err == nil && !k.Elsewhere {
+			err = store(ctx, id, found)
 		}
 		switch {
 		case err != nil && k.ForOthers: // whoever watches does not hear of it
 			k.Warn(fmt.Sprintf("session %s: %v", plain.Line(id), err))
 		case err == nil && !k.ForOthers:
-			err = tell(id, kept)
+			tell(id, found)
 		}
 		return err
 	}

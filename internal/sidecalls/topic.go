@@ -196,11 +196,8 @@ func changedTopic(state topic.State, change contextbuild.TopicChange, asked stri
 
 // storeTopic makes the state that readTopic came to the session's. For others, whoever
 // watches keeps it until the session is in the store.
-func (k *Keeper) storeTopic(ctx context.Context, id string, kept []byte) error {
-	state, err := decodeTopic(kept)
-	if err == nil {
-		err = k.SetTopic(ctx, id, state)
-	}
+func (k *Keeper) storeTopic(ctx context.Context, id string, state topic.State) error {
+	err := k.SetTopic(ctx, id, state)
 	if k.ForOthers {
 		k.Forget(id)
 	}
@@ -208,11 +205,7 @@ func (k *Keeper) storeTopic(ctx context.Context, id string, kept []byte) error {
 }
 
 // tellTopic tells of a state that was stored, here or by the process that plays the turn.
-func (k *Keeper) tellTopic(id string, kept []byte) error {
-	state, err := decodeTopic(kept)
-	if err != nil {
-		return err
-	}
+func (k *Keeper) tellTopic(id string, state topic.State) {
 	if k.Elsewhere {
 		k.mu.Lock()
 		k.unkept[id] = state
@@ -221,14 +214,6 @@ func (k *Keeper) tellTopic(id string, kept []byte) error {
 	if k.TopicChanged != nil {
 		k.TopicChanged(state)
 	}
-	return nil
-}
-
-func decodeTopic(kept []byte) (state topic.State, err error) {
-	if err := json.Unmarshal(kept, &state); err != nil {
-		return state, fmt.Errorf("take the topic: %w", err)
-	}
-	return state, nil
 }
 
 func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string) ([]string, error) {
