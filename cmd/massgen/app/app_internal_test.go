@@ -248,7 +248,7 @@ func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 			value := map[string]string{"XDG_CONFIG_HOME": tc.xdg, "HOME": tc.home}[name]
 			return value, value != ""
 		}
-		if got := p.panelReader().ownConfig(); got != tc.want {
+		if got := p.ownConfig(); got != tc.want {
 			t.Errorf("XDG_CONFIG_HOME=%s HOME=%s: %s, want %s", tc.xdg, tc.home, got, tc.want)
 		}
 	}

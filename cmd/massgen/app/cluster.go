@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/store"
 )
@@ -101,31 +100,19 @@ func (f *sessionFlags) databaseFlag(c Cluster) []cli.Flag {
 		}}}
 }
 
-// remote reaches the engine that the flags name.
-type remote struct {
-	env     Env
-	secrets *configs.Secrets
-	flags   clusterFlags
-	log     *slog.Logger
-}
-
-func (p *program) remote() remote {
-	return remote{p.env, p.console.secrets, p.options.cluster, p.logger()}
-}
-
-// connect reaches the engine that plays a session's turns, nil if they are played here.
-func (r remote) connect(ctx context.Context, database string) (*elsewhere, error) {
-	if r.env.Cluster == nil || r.flags.engine == localEngine {
+// connectEngine reaches the engine that plays a session's turns, nil if they are played here.
+func (p *program) connectEngine(ctx context.Context, database string) (*elsewhere, error) {
+	if p.env.Cluster == nil || p.options.cluster.engine == localEngine {
 		return nil, nil
 	}
 	if database == "" {
 		return nil, fmt.Errorf("--engine temporal needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	at, err := r.address()
+	at, err := p.engineAddress()
 	if err != nil {
 		return nil, err
 	}
-	engine, connection, err := r.env.Cluster.Connect(ctx, at)
+	engine, connection, err := p.env.Cluster.Connect(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("--temporal-address: %w", err)
 	}
@@ -179,13 +166,13 @@ func (p *program) work(ctx context.Context, words []string) (err error) {
 	switch {
 	case len(words) > 0:
 		return errors.New("worker: it takes no question")
-	case p.kept().storage().database() == "":
+	case p.storage().database() == "":
 		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
 	p.options.display.noDisplay, p.options.cluster.engine = true, localEngine
 	p.options.worker = true
 	p.log = p.logger()
-	at, err := p.remote().address()
+	at, err := p.engineAddress()
 	if err != nil {
 		return err
 	}

@@ -25,17 +25,17 @@ func (p *program) note(ctx context.Context, words []string) (err error) {
 		return errors.New("note: its form is: massgen-temporal note SESSION TEXT; a text of several words is put in quotes")
 	case p.options.cluster.engine == localEngine:
 		return errors.New("note: --engine local plays turns within one process: type /note TEXT there")
-	case p.kept().storage().database() == "":
+	case p.storage().database() == "":
 		return fmt.Errorf("note: it needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	if err := hideKeys(p.env, p.console.secrets); err != nil {
+	if err := p.hideKeys(); err != nil {
 		return err
 	}
-	at, err := p.remote().address()
+	at, err := p.engineAddress()
 	if err != nil {
 		return err
 	}
-	store, err := p.kept().storage().open(ctx)
+	store, err := p.storage().open(ctx)
 	if err != nil {
 		return fmt.Errorf("note: %w", err)
 	}

@@ -31,26 +31,26 @@ func (o *secureOptions) flags() []cli.Flag {
 	}
 }
 
-// address is where the engine is, and how it is reached. Its error names the flag.
-func (r remote) address() (at ClusterAddress, err error) {
-	at = r.flags.at
-	at.Log = r.log
-	if at.APIKey, err = r.key(); err == nil {
-		at.TLS, err = r.flags.secure.config(at.APIKey != "")
+// engineAddress is where the engine is, and how it is reached. Its error names the flag.
+func (p *program) engineAddress() (at ClusterAddress, err error) {
+	at = p.options.cluster.at
+	at.Log = p.logger()
+	if at.APIKey, err = p.engineKey(); err == nil {
+		at.TLS, err = p.options.cluster.secure.config(at.APIKey != "")
 	}
 	return at, err
 }
 
-// key is "" if there is none. One that is named must be there.
-func (r remote) key() (string, error) {
-	world, err := worldOf(r.env)
+// engineKey is "" if there is none. One that is named must be there.
+func (p *program) engineKey() (string, error) {
+	world, err := p.world()
 	if err != nil {
 		return "", err
 	}
-	name := r.flags.secure.keyVariable
+	name := p.options.cluster.secure.keyVariable
 	key, _ := world.Lookup(name)
 	key = strings.TrimSpace(key)
-	r.secrets.Add(key)
+	p.console.secrets.Add(key)
 	if key == "" && name != temporalKeyVariable {
 		return "", fmt.Errorf("--temporal-api-key-env: the variable %s is not set: set it, or name the one that has the key", shortened(plain.Line(name), 40))
 	}

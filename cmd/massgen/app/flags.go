@@ -227,7 +227,7 @@ func (p *program) flags() []cli.Flag {
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
-		inputsCommand(p.console.out), p.sessionsCommand(), (&memoryCommand{kept: p.kept()}).cli(), p.replayCommand(),
+		inputsCommand(p.console.out), p.sessionsCommand(), (&memoryCommand{program: p}).cli(), p.replayCommand(),
 		completionCommand(p.console.out), manCommand(), helpCommand(), versionCommand(),
 	}
 	if p.env.Cluster != nil {

@@ -42,10 +42,10 @@ type verb struct {
 const noArguments = -1
 
 // cli describes the command to the command line.
-func (c keptCommand) cli(k kept) *cli.Command {
+func (c keptCommand) cli(p *program) *cli.Command {
 	return &cli.Command{
 		Name: c.name, Usage: c.about, UsageText: c.usage(), HideHelpCommand: true,
-		Flags: append(k.flags(), c.flags...),
+		Flags: append(p.keptFlags(), c.flags...),
 		Action: func(ctx *cli.Context) error {
 			given := words(ctx)
 			v, err := c.verb(given)
@@ -55,37 +55,23 @@ func (c keptCommand) cli(k kept) *cli.Command {
 			if err := c.check(ctx, v, given[1:]); err != nil {
 				return err
 			}
-			return k.withStore(ctx.Context, c.name, v, given[1:])
+			return p.withStore(ctx.Context, c.name, v, given[1:])
 		},
 	}
 }
 
-// kept is what the commands have in common that look into what is kept: where they write,
-// and the flags that say where the store is.
-type kept struct {
-	env     Env
-	console console
-	session *sessionFlags
-	display *displayFlags
-}
-
-func (p *program) kept() kept {
-	return kept{p.env, p.console, &p.options.session, &p.options.display}
-}
-
-func (k kept) storage() storage { return storage{k.env, k.console.secrets, *k.session} }
-
-// flags returns the program's flags that these commands take too. A flag may stand before the
-// command as well; one that is not given leaves its option alone.
-func (k kept) flags() []cli.Flag {
+// keptFlags returns the program's flags that these commands take too. A flag may stand before
+// the command as well; one that is not given leaves its option alone.
+func (p *program) keptFlags() []cli.Flag {
+	o := &p.options
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "state-dir", Usage: "the sessions kept in `DIR`",
-			Action: func(_ *cli.Context, dir string) error { k.session.stateDir = dir; return nil }},
+			Action: func(_ *cli.Context, dir string) error { o.session.stateDir = dir; return nil }},
 		&cli.StringFlag{Name: "session", Aliases: []string{"session-id"}, Usage: "the session kept in a `FILE` of its own, such as ./chat.db",
-			Action: func(_ *cli.Context, file string) error { k.session.id = file; return nil }},
+			Action: func(_ *cli.Context, file string) error { o.session.id = file; return nil }},
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print one line of JSON",
-			Action: func(_ *cli.Context, on bool) error { k.display.json = on; return nil }},
-	}, k.session.databaseFlag(k.env.Cluster)...)
+			Action: func(_ *cli.Context, on bool) error { o.display.json = on; return nil }},
+	}, o.session.databaseFlag(p.env.Cluster)...)
 }
 
 func (c keptCommand) usage() string {
@@ -130,19 +116,19 @@ func (c keptCommand) check(ctx *cli.Context, v verb, words []string) error {
 }
 
 // withStore runs a verb on the store that the options mean.
-func (k kept) withStore(ctx context.Context, command string, v verb, words []string) (err error) {
+func (p *program) withStore(ctx context.Context, command string, v verb, words []string) (err error) {
 	where := command + " " + v.name
-	if id := k.session.id; id != "" && !isPath(id) {
+	if id := p.options.session.id; id != "" && !isPath(id) {
 		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in massgen sessions show %s", where, shellWord(id), shellWord(id))
 	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
 		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, plain.Line(id), shellWord(id))
 	}
-	if err := hideKeys(k.env, k.console.secrets); err != nil {
+	if err := p.hideKeys(); err != nil {
 		return err
 	}
-	open := k.storage().openIfThere
+	open := p.storage().openIfThere
 	if v.makes {
-		open = k.storage().open
+		open = p.storage().open
 	}
 	store, err := open(ctx)
 	if err != nil {

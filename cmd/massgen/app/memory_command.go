@@ -15,7 +15,7 @@ import (
 
 // memoryCommand keeps facts about a user, across sessions.
 type memoryCommand struct {
-	kept
+	*program
 	user string
 }
 
@@ -30,7 +30,7 @@ func (c *memoryCommand) cli() *cli.Command {
 			{name: "add", arguments: `"TEXT"`, about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true, run: c.add},
 			{name: "forget", arguments: "ID...", about: "forget facts", least: 1, run: c.forget},
 		},
-	}.cli(c.kept)
+	}.cli(c.program)
 }
 
 func (c *memoryCommand) add(ctx context.Context, store *store.Store, words []string) error {
@@ -46,7 +46,7 @@ func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string
 	switch {
 	case err != nil:
 		return err
-	case c.display.json:
+	case c.options.display.json:
 		return c.console.putJSON(append([]sessions.Fact{}, facts...))
 	case len(facts) == 0:
 		return c.console.put(nothingRemembered(c.user))

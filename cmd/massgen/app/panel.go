@@ -19,16 +19,9 @@ import (
 // defaultConfig is the panel of a run that names none.
 const defaultConfig = "@examples/three_agents"
 
-// panelReader reads the config of a panel, and shows its warnings.
-type panelReader struct {
-	env     Env
-	console console
-}
-
-func (p *program) panelReader() panelReader { return panelReader{p.env, p.console} }
-
 // config returns the panel that the flags ask for.
-func (p panelReader) config(o panelFlags, world providers.World) (*configs.Config, error) {
+func (p *program) config(world providers.World) (*configs.Config, error) {
+	o := p.options.panel
 	if o.single() {
 		c := configs.Default()
 		c.Agents = []configs.Agent{{
@@ -41,13 +34,13 @@ func (p panelReader) config(o panelFlags, world providers.World) (*configs.Confi
 	if file == "" {
 		file = p.ownConfig()
 	}
-	return p.load(file, world)
+	return p.loadConfig(file, world)
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,
 // else the default. A folder that is not absolute is none: the current folder
 // shall not decide who is on the panel.
-func (p panelReader) ownConfig() string {
+func (p *program) ownConfig() string {
 	folder, _ := p.env.Lookup("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(folder) {
 		home, _ := p.env.Lookup("HOME")
@@ -63,8 +56,8 @@ func (p panelReader) ownConfig() string {
 	return defaultConfig
 }
 
-// load reads a config and shows its warnings.
-func (p panelReader) load(file string, world providers.World) (*configs.Config, error) {
+// loadConfig reads a config and shows its warnings.
+func (p *program) loadConfig(file string, world providers.World) (*configs.Config, error) {
 	config, err := world.LoadConfig(file, p.console.secrets)
 	if err != nil {
 		return nil, err
@@ -75,30 +68,29 @@ func (p panelReader) load(file string, world providers.World) (*configs.Config, 
 	return config, nil
 }
 
-// connect connects a panel that is only looked at.
-func (p panelReader) connect(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*massgen.Panel, error) {
+// connectToLook connects a panel that is only looked at.
+func (p *program) connectToLook(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*massgen.Panel, error) {
 	return massgen.Load(ctx, config.File, settled(panels.Settings{
 		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: slog.New(slog.DiscardHandler), OnlyLooks: true,
 		Listener: panels.Listener{Warn: p.console.warn},
 	}))
 }
 
-// worldOf is where keys and model servers are looked for: also in the file .env of the
+// world is where keys and model servers are looked for: also in the file .env of the
 // current folder.
-func worldOf(env Env) (providers.World, error) {
-	world, err := providers.NewWorld(env.Lookup)
-	world.LocalServers, world.Slack = env.LocalServers, env.Slack
+func (p *program) world() (providers.World, error) {
+	world, err := providers.NewWorld(p.env.Lookup)
+	world.LocalServers, world.Slack = p.env.LocalServers, p.env.Slack
 	return world, err
 }
 
 // hideKeys masks the keys of the environment in what is shown.
-func hideKeys(env Env, secrets *configs.Secrets) error {
-	world, err := worldOf(env)
-	if err != nil {
-		return err
+func (p *program) hideKeys() error {
+	world, err := p.world()
+	if err == nil {
+		world.HideKeys(p.console.secrets)
 	}
-	world.HideKeys(secrets)
-	return nil
+	return err
 }
 
 // checkOutputFile proves, before anything is paid for, that the file can be

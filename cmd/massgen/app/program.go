@@ -180,16 +180,16 @@ func (p *program) printExample(name string) error {
 // validate checks a configuration as far as a run does before it calls a model:
 // every agent must have its service, address, key and model.
 func (p *program) validate(ctx context.Context, file string) (err error) {
-	world, err := worldOf(p.env)
+	world, err := p.world()
 	if err != nil {
 		return err
 	}
-	config, err := p.panelReader().load(file, world)
+	config, err := p.loadConfig(file, world)
 	if err != nil {
 		return err
 	}
 	world.HideKeys(p.console.secrets)
-	panel, err := p.panelReader().connect(ctx, world, config, store.InMemory("", p.console.secrets.Redact))
+	panel, err := p.connectToLook(ctx, world, config, store.InMemory("", p.console.secrets.Redact))
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (p *program) validate(ctx context.Context, file string) (err error) {
 // listBackends prints the table of providers and marks those that work on this machine. Given
 // a type, it prints that type's details. It prints no key.
 func (p *program) listBackends(ctx context.Context, words []string) error {
-	world, err := worldOf(p.env)
+	world, err := p.world()
 	if err != nil {
 		return err
 	}

@@ -18,59 +18,53 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// replayOptions are the flags of massgen replay. Zero is none.
-type replayOptions struct {
+// replayCommand runs recorded turns again. Its flags are zero where they are not given.
+type replayCommand struct {
+	*program
 	turn, from int
 	as         string
 }
 
-// replayCommand runs recorded turns again.
-type replayCommand struct {
-	kept
-	options replayOptions
-}
-
 func (p *program) replayCommand() *cli.Command {
-	r := &replayCommand{kept: p.kept()}
-	o := &r.options
+	r := &replayCommand{program: p}
 	return &cli.Command{
 		Name: "replay", Usage: "run recorded turns again, calling nothing, and stop where an input or output differs",
 		UsageText: `massgen replay ID [--turn N]            all turns of a session, or one
 massgen replay FILE.jsonl [--turn N]    those of a file that sessions export wrote
 massgen replay ID --from ROUND          in a new session: the turn as recorded up to the
                                         start of that round, and live from there on`,
-		Flags: slices.Concat(r.flags(), []cli.Flag{
-			&cli.IntFlag{Name: "turn", Destination: &o.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
-			&cli.IntFlag{Name: "from", Destination: &o.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
-			&cli.StringFlag{Name: "as", Destination: &o.as, Usage: "--from: the `ID` of the new session"},
+		Flags: slices.Concat(p.keptFlags(), []cli.Flag{
+			&cli.IntFlag{Name: "turn", Destination: &r.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
+			&cli.IntFlag{Name: "from", Destination: &r.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
+			&cli.StringFlag{Name: "as", Destination: &r.as, Usage: "--from: the `ID` of the new session"},
 			&cli.StringFlag{Name: "config", Usage: "--from: the panel, in YAML: `FILE`",
 				Action: func(_ *cli.Context, file string) error { p.options.panel.config = file; return nil }},
 		}, budgetFlags(&p.options.budget, "", "--from: ")),
 		HideHelpCommand: true,
 		Action: func(c *cli.Context) error {
 			given := words(c)
-			if err := o.check(c, given, !p.options.budget.None()); err != nil {
+			if err := r.check(c, given); err != nil {
 				return fmt.Errorf("replay: %w", err)
 			}
-			if o.from > 0 {
-				return p.rerun(c.Context, given[0], *o)
+			if r.from > 0 {
+				return r.rerun(c.Context, given[0])
 			}
 			return r.replay(c.Context, given[0])
 		},
 	}
 }
 
-func (o replayOptions) check(c *cli.Context, words []string, budgeted bool) error {
+func (c *replayCommand) check(flags *cli.Context, words []string) error {
 	switch {
 	case len(words) != 1:
 		return errors.New("it takes one session: massgen replay ID")
-	case c.IsSet("turn") && o.turn < 1:
+	case flags.IsSet("turn") && c.turn < 1:
 		return errors.New("--turn: turns count from 1")
-	case c.IsSet("from") && o.from < 1:
+	case flags.IsSet("from") && c.from < 1:
 		return errors.New("--from: rounds count from 1")
-	case o.from == 0 && (o.as != "" || c.IsSet("config") || budgeted):
+	case c.from == 0 && (c.as != "" || flags.IsSet("config") || !c.options.budget.None()):
 		return errors.New("--as, --config and a budget mean something with --from only: a replay calls nothing")
-	case o.from > 0 && isRecording(words[0]):
+	case c.from > 0 && isRecording(words[0]):
 		return fmt.Errorf("--from goes on in a store: massgen sessions import %s first", shellWord(words[0]))
 	}
 	return nil
@@ -81,7 +75,7 @@ func isRecording(word string) bool { return isPath(word) || strings.HasSuffix(wo
 
 // replay replays the turns of a session, or of a recording.
 func (c *replayCommand) replay(ctx context.Context, word string) error {
-	if err := hideKeys(c.env, c.console.secrets); err != nil {
+	if err := c.hideKeys(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
 	if isRecording(word) {
@@ -129,7 +123,7 @@ type replayedTurn struct {
 }
 
 func (c *replayCommand) replayTurns(ctx context.Context, r recording, id string) error {
-	only := c.options.turn
+	only := c.turn
 	turns, err := r.Turns(ctx, id, 0)
 	if err != nil {
 		return err
@@ -159,7 +153,7 @@ func (c *replayCommand) replayTurns(ctx context.Context, r recording, id string)
 
 // tellUnrecorded tells of a turn that has no journal, in JSON by a replay of no events.
 func (c *replayCommand) tellUnrecorded(id string, turn int) error {
-	if c.display.json {
+	if c.options.display.json {
 		return c.console.putJSON(replayedTurn{id, turn, coordinator.Replayed{Unfinished: []coordinator.UnfinishedCall{}}})
 	}
 	return c.console.put(fmt.Sprintf("turn %d: it has no journal here: it is of the session that this one was branched off\n", turn))
@@ -174,7 +168,7 @@ func (c *replayCommand) replayTurn(ctx context.Context, r recording, id string, 
 	switch {
 	case err != nil:
 		return exitError{ExitFailed, err}
-	case c.display.json:
+	case c.options.display.json:
 		return c.console.putJSON(replayedTurn{id, t.Number, replayed})
 	}
 	return c.console.put(fmt.Sprintf("turn %d: %s\n", t.Number, replayedLine(replayed)))
@@ -232,40 +226,40 @@ func showDifference(w io.Writer, d *coordinator.Difference) error {
 }
 
 // rerun branches off a session at the start of a round, and goes on live from there.
-func (p *program) rerun(ctx context.Context, id string, o replayOptions) (err error) {
-	if o.as == "" {
-		o.as = sessions.NewID()
+func (c *replayCommand) rerun(ctx context.Context, id string) (err error) {
+	if c.as == "" {
+		c.as = sessions.NewID()
 	}
-	if err := checkNewID(o.as); err != nil {
+	if err := checkNewID(c.as); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if !isPath(p.options.session.id) {
-		p.options.session.id = o.as
+	if !isPath(c.options.session.id) {
+		c.options.session.id = c.as
 	}
-	p.log = p.logger()
-	s, err := p.openSession(ctx, false)
+	c.log = c.logger()
+	s, err := c.openSession(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	s.conversation = conversation{id: o.as}
+	s.conversation = conversation{id: c.as}
 	kept, err := sessionOf(ctx, s.store, id)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	point := coordinator.Point{Session: kept.ID, Turn: o.turn, Round: o.from}
+	point := coordinator.Point{Session: kept.ID, Turn: c.turn, Round: c.from}
 	if point.Turn == 0 {
 		point.Turn = kept.Turns
 	}
-	t, err := s.opened.Rerun(ctx, point, o.as)
+	t, err := s.opened.Rerun(ctx, point, c.as)
 	var difference *coordinator.Difference
 	if errors.As(err, &difference) {
-		err = errors.Join(err, showDifference(p.console.err, difference))
+		err = errors.Join(err, showDifference(c.console.err, difference))
 	}
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, plain.Line(kept.ID), point.Round, plain.Line(o.as))
+	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, plain.Line(kept.ID), point.Round, plain.Line(c.as))
 	result, err := s.watchTurn(ctx, t, s.term.watch.take())
 	return s.finish(result, err)
 }

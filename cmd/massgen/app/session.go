@@ -56,11 +56,11 @@ const keptCalls = 500
 // openSession makes everything ready to ask, and calls no model. With keep,
 // inputs are kept for /inputs.
 func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
-	world, err := worldOf(p.env)
+	world, err := p.world()
 	if err != nil {
 		return nil, err
 	}
-	config, err := p.panelReader().config(p.options.panel, world)
+	config, err := p.config(world)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	}
 	world.HideKeys(p.console.secrets)
 	var notice string
-	storage := p.kept().storage()
+	storage := p.storage()
 	if s.store, notice, err = storage.openToAsk(ctx); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		s.console.warn(notice)
 	}
 	if s.id, err = storage.sessionID(ctx, s.store, !keep); err == nil {
-		s.engine, err = p.remote().connect(ctx, storage.database())
+		s.engine, err = p.connectEngine(ctx, storage.database())
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())

@@ -24,14 +24,13 @@ const mostHits = 50
 
 // sessionsCommand looks into the sessions that are kept, and manages them.
 type sessionsCommand struct {
-	kept
-	panel    *panelFlags
+	*program
 	as       string
 	markdown bool
 }
 
 func (p *program) sessionsCommand() *cli.Command {
-	return (&sessionsCommand{kept: p.kept(), panel: &p.options.panel}).cli()
+	return (&sessionsCommand{program: p}).cli()
 }
 
 func (c *sessionsCommand) cli() *cli.Command {
@@ -40,7 +39,7 @@ func (c *sessionsCommand) cli() *cli.Command {
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "as", Destination: &c.as, Usage: "import: under another `ID`"},
 			&cli.StringFlag{Name: "config", Usage: "show: what the agents of the panel in `FILE` would be shown in the next turn, and how full their contexts are",
-				Action: func(_ *cli.Context, file string) error { c.panel.config = file; return nil }},
+				Action: func(_ *cli.Context, file string) error { c.options.panel.config = file; return nil }},
 			&cli.BoolFlag{Name: "markdown", Destination: &c.markdown, DisableDefaultText: true, Usage: "export: as Markdown, to read; it cannot be imported"},
 		},
 		verbs: []verb{
@@ -57,7 +56,7 @@ func (c *sessionsCommand) cli() *cli.Command {
 			{name: "usage", arguments: "[ID]", about: "show what all of them have cost, or one", most: 1, flags: []string{"json"}, run: c.showUsage},
 			{name: "compact", about: "make the file as small as it can be", most: noArguments, run: c.compactSessions},
 		},
-	}.cli(c.kept)
+	}.cli(c.program)
 }
 
 func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, _ []string) error {
@@ -65,7 +64,7 @@ func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, 
 	switch {
 	case err != nil:
 		return err
-	case c.display.json:
+	case c.options.display.json:
 		return c.console.putJSON(append([]sessions.Session{}, all...))
 	case len(all) == 0:
 		return c.console.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", plain.Line(store.Path())))

@@ -91,19 +91,18 @@ func newestLink(turns []sessions.Turn) kernel.Ref {
 
 // lookAtAgents adds what the agents would be shown, if the options name a panel.
 func (c *sessionsCommand) lookAtAgents(ctx context.Context, store *store.Store, shown *shownSession) (err error) {
-	if c.panel.config == "" && !c.panel.single() {
+	if o := c.options.panel; o.config == "" && !o.single() {
 		return nil
 	}
-	world, err := worldOf(c.env)
+	world, err := c.world()
 	if err != nil {
 		return err
 	}
-	reader := panelReader{c.env, c.console}
-	config, err := reader.config(*c.panel, world)
+	config, err := c.config(world)
 	if err != nil {
 		return err
 	}
-	panel, err := reader.connect(ctx, world, config, store)
+	panel, err := c.connectToLook(ctx, world, config, store)
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, w
 	if err != nil {
 		return err
 	}
-	if c.display.json {
+	if c.options.display.json {
 		return c.console.putJSON(shown)
 	}
 	var b strings.Builder
@@ -278,7 +278,7 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 	if err != nil {
 		return err
 	}
-	if c.display.json {
+	if c.options.display.json {
 		return c.console.putJSON(total)
 	}
 	return c.console.put(plain.Columns([][]string{

@@ -22,6 +22,10 @@ type storage struct {
 	flags   sessionFlags
 }
 
+func (p *program) storage() storage {
+	return storage{p.env, p.console.secrets, p.options.session}
+}
+
 // open opens the store of sessions, which is made if it is not there.
 func (s storage) open(ctx context.Context) (*store.Store, error) {
 	if address := s.database(); address != "" {
