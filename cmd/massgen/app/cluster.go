@@ -81,10 +81,9 @@ func (f *clusterFlags) flags() []cli.Flag {
 
 func addressFlag(name, about, value string, to *string) cli.Flag {
 	*to = value
-	return &cli.StringFlag{Name: name, Category: clusterCategory, Usage: about, DefaultText: value, Action: func(_ *cli.Context, given string) error {
-		*to = given
-		return nil
-	}}
+	f := textFlag(clusterCategory, name, to, about)
+	f.DefaultText = value
+	return f
 }
 
 // databaseFlag is there too for the commands that look into a store.
@@ -92,12 +91,7 @@ func (f *sessionFlags) databaseFlag(c Cluster) []cli.Flag {
 	if c == nil {
 		return nil
 	}
-	return []cli.Flag{&cli.StringFlag{Name: "database", Category: clusterCategory,
-		Usage: "keep sessions in the PostgreSQL database at `URL`; also " + databaseVariable,
-		Action: func(_ *cli.Context, url string) error {
-			f.database = url
-			return nil
-		}}}
+	return []cli.Flag{textFlag(clusterCategory, "database", &f.database, "keep sessions in the PostgreSQL database at `URL`; also "+databaseVariable)}
 }
 
 // connectEngine reaches the engine that plays a session's turns, nil if they are played here.

@@ -107,6 +107,23 @@ const (
 	reference = "Reference"
 )
 
+// textFlag takes a text. Where the flag is not given, it leaves the option alone: some may stand
+// before a command as well as after it.
+func textFlag(category, name string, to *string, usage string) *cli.StringFlag {
+	return &cli.StringFlag{Name: name, Category: category, Usage: usage, Action: func(_ *cli.Context, text string) error {
+		*to = text
+		return nil
+	}}
+}
+
+// switchFlag takes no value, and otherwise is as textFlag.
+func switchFlag(category, name string, to *bool, usage string) *cli.BoolFlag {
+	return &cli.BoolFlag{Name: name, Category: category, Usage: usage, DisableDefaultText: true, Action: func(_ *cli.Context, on bool) error {
+		*to = on
+		return nil
+	}}
+}
+
 // flags binds the flags to the options. Those that MassGen has keep their names
 // and their meaning.
 func (o *options) flags() []cli.Flag {
@@ -115,16 +132,11 @@ func (o *options) flags() []cli.Flag {
 
 func (f *panelFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Destination: &f.config, Category: asking,
-			Usage: "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"},
-		&cli.StringFlag{Name: "model", Destination: &f.model, Category: asking,
-			Usage: "ask one model, `NAME`, without a config"},
-		&cli.StringFlag{Name: "backend", Destination: &f.backend, Category: asking,
-			Usage: "the `TYPE` of the one model's service; see --list-backends"},
-		&cli.StringFlag{Name: "base-url", Destination: &f.baseURL, Category: asking,
-			Usage: "the address, `URL`, of the one model's service"},
-		&cli.StringFlag{Name: "system-message", Destination: &f.systemMessage, Category: asking,
-			Usage: "`TEXT` that the one model is given before the conversation"},
+		textFlag(asking, "config", &f.config, "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"),
+		textFlag(asking, "model", &f.model, "ask one model, `NAME`, without a config"),
+		textFlag(asking, "backend", &f.backend, "the `TYPE` of the one model's service; see --list-backends"),
+		textFlag(asking, "base-url", &f.baseURL, "the address, `URL`, of the one model's service"),
+		textFlag(asking, "system-message", &f.systemMessage, "`TEXT` that the one model is given before the conversation"),
 		&cli.StringFlag{Name: "orchestrator-timeout", Action: f.readTurnLimit, Category: asking,
 			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
 	}
@@ -135,10 +147,8 @@ func (f *sessionFlags) flags() []cli.Flag {
 		&cli.StringFlag{Name: "session-id", Aliases: []string{"session"}, Destination: &f.id, Category: talking,
 			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db: a file of its own",
 			DefaultText: "new for a question, else default"},
-		&cli.BoolFlag{Name: "continue", Destination: &f.goOn, DisableDefaultText: true, Category: talking,
-			Usage: "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"},
-		&cli.BoolFlag{Name: "fresh", Destination: &f.fresh, DisableDefaultText: true, Category: talking,
-			Usage: "with --continue: start the turn that was interrupted over; what it has cost counts"},
+		switchFlag(talking, "continue", &f.goOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"),
+		switchFlag(talking, "fresh", &f.fresh, "with --continue: start the turn that was interrupted over; what it has cost counts"),
 		&cli.StringFlag{Name: "state-dir", Destination: &f.stateDir, Category: talking,
 			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
 	}
@@ -146,31 +156,21 @@ func (f *sessionFlags) flags() []cli.Flag {
 
 func (f *displayFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "json", Destination: &f.json, DisableDefaultText: true, Category: output,
-			Usage: "print the whole result as one line of JSON in place of the answer"},
-		&cli.StringFlag{Name: "output-file", Destination: &f.outputFile, Category: output,
-			Usage: "write the answer to `FILE` too; in a conversation, the last one"},
-		&cli.BoolFlag{Name: "no-display", Destination: &f.noDisplay, DisableDefaultText: true, Category: output,
-			Usage: "do not show progress"},
-		&cli.BoolFlag{Name: "automation", Destination: &f.automation, DisableDefaultText: true, Category: output,
-			Usage: "for scripts: --no-display, and a question is required"},
-		&cli.StringFlag{Name: "dump-inputs", Destination: &f.dumpInputs, Category: output,
-			Usage: "write every model call, exactly as it was sent, to `DIR`"},
-		&cli.BoolFlag{Name: "debug", Destination: &f.debug, DisableDefaultText: true, Category: output,
-			Usage: "log each step (also LOG_LEVEL=debug)"},
+		switchFlag(output, "json", &f.json, "print the whole result as one line of JSON in place of the answer"),
+		textFlag(output, "output-file", &f.outputFile, "write the answer to `FILE` too; in a conversation, the last one"),
+		switchFlag(output, "no-display", &f.noDisplay, "do not show progress"),
+		switchFlag(output, "automation", &f.automation, "for scripts: --no-display, and a question is required"),
+		textFlag(output, "dump-inputs", &f.dumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
+		switchFlag(output, "debug", &f.debug, "log each step (also LOG_LEVEL=debug)"),
 	}
 }
 
 func (f *aboutFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "validate", Destination: &f.validate, Category: reference,
-			Usage: "check the config `FILE` and its services' keys and addresses; call no model"},
-		&cli.BoolFlag{Name: "list-examples", Destination: &f.listExamples, DisableDefaultText: true, Category: reference,
-			Usage: "list the shipped configs"},
-		&cli.StringFlag{Name: "example", Destination: &f.example, Category: reference,
-			Usage: "print the shipped config `NAME`"},
-		&cli.BoolFlag{Name: "list-backends", Destination: &f.listBackends, DisableDefaultText: true, Category: reference,
-			Usage: "list the types of backends, and what of them is here; with a TYPE after it, all about one"},
+		textFlag(reference, "validate", &f.validate, "check the config `FILE` and its services' keys and addresses; call no model"),
+		switchFlag(reference, "list-examples", &f.listExamples, "list the shipped configs"),
+		textFlag(reference, "example", &f.example, "print the shipped config `NAME`"),
+		switchFlag(reference, "list-backends", &f.listBackends, "list the types of backends, and what of them is here; with a TYPE after it, all about one"),
 	}
 }
 

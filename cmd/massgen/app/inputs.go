@@ -25,9 +25,9 @@ massgen inputs DIR --table --calls
 massgen inputs DIR --diff A B   what B has that A has not; A and B are calls, such as
                                 turn-001/researcher/call-001`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "table", Destination: &table, DisableDefaultText: true, Usage: "show sizes and sections, a row for each turn"},
-			&cli.BoolFlag{Name: "calls", Destination: &calls, DisableDefaultText: true, Usage: "with --table: a row for each call"},
-			&cli.BoolFlag{Name: "diff", Destination: &diff, DisableDefaultText: true, Usage: "show the difference of two calls"},
+			switchFlag("", "table", &table, "show sizes and sections, a row for each turn"),
+			switchFlag("", "calls", &calls, "with --table: a row for each call"),
+			switchFlag("", "diff", &diff, "show the difference of two calls"),
 		},
 		HideHelpCommand: true,
 		Action: func(c *cli.Context) error {

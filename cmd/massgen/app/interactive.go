@@ -38,7 +38,7 @@ func (d *dialogue) interact(ctx context.Context) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			space()
-			return statusError(status)
+			return withStatus(status, nil)
 		case errors.Is(err, errQuit):
 			space()
 			return exitError{code: ExitInterrupted}
@@ -51,7 +51,7 @@ func (d *dialogue) interact(ctx context.Context) error {
 		}
 		switch {
 		case errors.Is(err, errLeave):
-			return statusError(status)
+			return withStatus(status, nil)
 		case errors.Is(err, errQuit):
 			return exitError{code: ExitInterrupted}
 		case err != nil:
@@ -65,13 +65,6 @@ func (d *dialogue) interact(ctx context.Context) error {
 
 // errLeave ends the conversation.
 var errLeave = errors.New("leave")
-
-func statusError(code int) error {
-	if code == ExitCompleted {
-		return nil
-	}
-	return exitError{code: code}
-}
 
 // take runs a line: a command, or a turn, whose exit status it returns.
 func (d *dialogue) take(ctx context.Context, line string, signals <-chan os.Signal) (int, error) {

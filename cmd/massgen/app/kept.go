@@ -64,13 +64,11 @@ func (c keptCommand) cli(p *program) *cli.Command {
 // the command as well; one that is not given leaves its option alone.
 func (p *program) keptFlags() []cli.Flag {
 	o := &p.options
+	file := textFlag("", "session", &o.session.id, "the session kept in a `FILE` of its own, such as ./chat.db")
+	file.Aliases = []string{"session-id"}
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "state-dir", Usage: "the sessions kept in `DIR`",
-			Action: func(_ *cli.Context, dir string) error { o.session.stateDir = dir; return nil }},
-		&cli.StringFlag{Name: "session", Aliases: []string{"session-id"}, Usage: "the session kept in a `FILE` of its own, such as ./chat.db",
-			Action: func(_ *cli.Context, file string) error { o.session.id = file; return nil }},
-		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print one line of JSON",
-			Action: func(_ *cli.Context, on bool) error { o.display.json = on; return nil }},
+		textFlag("", "state-dir", &o.session.stateDir, "the sessions kept in `DIR`"), file,
+		switchFlag("", "json", &o.display.json, "print one line of JSON"),
 	}, o.session.databaseFlag(p.env.Cluster)...)
 }
 

@@ -23,7 +23,7 @@ func (c *memoryCommand) cli() *cli.Command {
 	return keptCommand{
 		name: "memory", about: "list, add or forget what is remembered of a user",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "user", Destination: &c.user, Usage: "the `USER` of a session's id, which is u1 in Dan|app_u1; without it, whoever uses this machine"},
+			textFlag("", "user", &c.user, "the `USER` of a session's id, which is u1 in Dan|app_u1; without it, whoever uses this machine"),
 		},
 		verbs: []verb{
 			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"}, run: c.list},

@@ -36,9 +36,8 @@ massgen replay ID --from ROUND          in a new session: the turn as recorded u
 		Flags: slices.Concat(p.keptFlags(), []cli.Flag{
 			&cli.IntFlag{Name: "turn", Destination: &r.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
 			&cli.IntFlag{Name: "from", Destination: &r.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
-			&cli.StringFlag{Name: "as", Destination: &r.as, Usage: "--from: the `ID` of the new session"},
-			&cli.StringFlag{Name: "config", Usage: "--from: the panel, in YAML: `FILE`",
-				Action: func(_ *cli.Context, file string) error { p.options.panel.config = file; return nil }},
+			textFlag("", "as", &r.as, "--from: the `ID` of the new session"),
+			textFlag("", "config", &p.options.panel.config, "--from: the panel, in YAML: `FILE`"),
 		}, budgetFlags(&p.options.budget, "", "--from: ")),
 		HideHelpCommand: true,
 		Action: func(c *cli.Context) error {

@@ -41,7 +41,7 @@ func (s *session) deliver(r report.Result) (int, error) {
 		}
 	}
 	s.explain(r)
-	return exitStatus(r), nil
+	return resultStatus(r), nil
 }
 
 func (s *session) printResult(r report.Result) error {
@@ -86,45 +86,34 @@ func withNewline(text string) string {
 	return text + "\n"
 }
 
-func exitStatus(r report.Result) int {
-	switch {
-	case r.Status == kernel.Cut:
-		return ExitInterrupted
-	case r.Winner == "":
-		return ExitFailed
-	case r.Status == kernel.Completed:
-		return ExitCompleted
-	}
-	return ExitUndecided
-}
-
 // explain says why a result is less than an answer by consensus, and where there is
 // something to read if there is none.
 func (s *session) explain(r report.Result) {
 	defer s.explainPartials(r)
-	switch {
-	case r.Winner == "" && r.Status == kernel.Cut:
-		s.console.say("massgen: interrupted: there is no answer yet")
-	case r.Winner == "" && r.Status == kernel.Timeout:
-		s.console.say("massgen: out of time after %s: there is no answer yet; --orchestrator-timeout gives more", duration(time.Duration(r.DurationMS)*time.Millisecond))
-	case r.Winner == "" && r.Status == kernel.Budget:
-		s.console.say("massgen: %s: there is no answer yet", outOfBudget(r.Budget))
-	case r.Winner == "":
-		why := "no agent gave one"
-		if len(r.Failed) > 0 {
-			why = strings.Join(panels.Reasons(r.Failed), "; ")
+	why, hint := r.Status, ""
+	switch r.Status {
+	case kernel.Cut:
+		why = "interrupted"
+	case kernel.NoConsensus:
+		why = "no consensus"
+	case kernel.Budget:
+		why = outOfBudget(r.Budget)
+	case kernel.Timeout:
+		why, hint = "out of time", "; --orchestrator-timeout gives more"
+		if r.Winner == "" {
+			why += " after " + duration(time.Duration(r.DurationMS)*time.Millisecond)
 		}
-		s.console.say("massgen: no answer: %s", why)
-	case r.Status == kernel.NoConsensus:
-		s.console.say("massgen: no consensus: this is the best answer so far, by %s", r.Winner)
-	case r.Status == kernel.Timeout:
-		s.console.say("massgen: out of time: this is the best answer so far, by %s; --orchestrator-timeout gives more", r.Winner)
-	case r.Status == kernel.Cut:
-		s.console.say("massgen: interrupted: this is the best answer so far, by %s", r.Winner)
-	case r.Status == kernel.Budget:
-		s.console.say("massgen: %s: this is the best answer so far, by %s", outOfBudget(r.Budget), r.Winner)
-	case r.Status != kernel.Completed:
-		s.console.say("massgen: %s: this is the best answer so far, by %s", r.Status, r.Winner)
+	}
+	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout; {
+	case r.Winner != "" && r.Status != kernel.Completed:
+		s.console.say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
+	case r.Winner != "":
+	case wasEnded:
+		s.console.say("massgen: %s: there is no answer yet%s", why, hint)
+	case len(r.Failed) > 0:
+		s.console.say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
+	default:
+		s.console.say("massgen: no answer: no agent gave one")
 	}
 }
 

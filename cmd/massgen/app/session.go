@@ -334,10 +334,7 @@ func (s *session) finish(result report.Result, err error) error {
 	code, err := s.deliver(result)
 	s.settle(context.Background(), s.term.watch.take())
 	s.term.watch.give(time.Time{})
-	if code == ExitCompleted && err == nil {
-		return nil
-	}
-	return exitError{code, err}
+	return withStatus(code, err)
 }
 
 // close ends the connections, and tells if inputs could not be written.

@@ -37,10 +37,10 @@ func (c *sessionsCommand) cli() *cli.Command {
 	return keptCommand{
 		name: "sessions", about: "list, show, search and manage the sessions that are kept",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "as", Destination: &c.as, Usage: "import: under another `ID`"},
-			&cli.StringFlag{Name: "config", Usage: "show: what the agents of the panel in `FILE` would be shown in the next turn, and how full their contexts are",
-				Action: func(_ *cli.Context, file string) error { c.options.panel.config = file; return nil }},
-			&cli.BoolFlag{Name: "markdown", Destination: &c.markdown, DisableDefaultText: true, Usage: "export: as Markdown, to read; it cannot be imported"},
+			textFlag("", "as", &c.as, "import: under another `ID`"),
+			textFlag("", "config", &c.options.panel.config,
+				"show: what the agents of the panel in `FILE` would be shown in the next turn, and how full their contexts are"),
+			switchFlag("", "markdown", &c.markdown, "export: as Markdown, to read; it cannot be imported"),
 		},
 		verbs: []verb{
 			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: c.listSessions},

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
+)
+
+// The exit statuses (DESIGN §8), which --help lists too.
+const (
+	ExitCompleted   = 0 // there is an answer, by consensus
+	ExitUsage       = 1 // flags, question or configuration are wrong, or --output-file cannot be written
+	ExitFailed      = 2 // there is no answer
+	ExitUndecided   = 3 // no consensus, or out of time or budget: the best so far was printed
+	ExitInterrupted = 4 // a person ended it
+)
+
+// exitStatus runs the program, complains of what went wrong, and returns its status.
+func (p *program) exitStatus(args []string) (status int) {
+	defer func() {
+		if r := recover(); r != nil { // what Go itself would print is not masked
+			p.console.complain(fmt.Errorf("the program broke down: %v", r))
+			p.console.write(printable(string(debug.Stack())))
+			status = ExitFailed
+		}
+	}()
+	err := p.run(args)
+	if err == nil {
+		return ExitCompleted
+	}
+	if !errors.Is(err, syscall.EPIPE) { // who has left wants nothing more
+		p.console.complain(err)
+	}
+	var end exitError
+	if errors.As(err, &end) {
+		return end.code
+	}
+	return ExitUsage
+}
+
+// exitError ends the program with a status. Any other error ends it with
+// ExitUsage. Without err, what there was to say has been said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e exitError) Unwrap() error { return e.err }
+
+// withStatus is the error that ends the program with a status, nil for ExitCompleted without
+// one.
+func withStatus(code int, err error) error {
+	if code == ExitCompleted && err == nil {
+		return nil
+	}
+	return exitError{code, err}
+}
+
+// resultStatus is the status that a result stands for.
+func resultStatus(r report.Result) int {
+	switch {
+	case r.Status == kernel.Cut:
+		return ExitInterrupted
+	case r.Winner == "":
+		return ExitFailed
+	case r.Status == kernel.Completed:
+		return ExitCompleted
+	}
+	return ExitUndecided
+}
