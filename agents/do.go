@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -97,9 +96,6 @@ func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect)
 func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
-		if e.Aside != nil {
-			return d.callAside(ctx, turn, e, h)
-		}
 		return d.callModel(ctx, turn, e, h)
 	case machine.ToolCall:
 		if e.IsSnapshot() {
@@ -112,8 +108,7 @@ func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect,
 
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	names := namesOf(turn)
-	b := newInputBuilder(stored, d.Blobs, turn, names, call)
+	b := newInputBuilder(stored, d.Blobs, turn, namesOf(turn), call)
 	b.history = d.history.read
 	req, err := b.build(call)
 	if err != nil {
@@ -123,18 +118,33 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil {
 		return nil, err
 	}
-	resp, reply, err := d.send(ctx, d.member(call.Key.Agent), call.Key, req, h)
+	aside, ok := d.Asides[call.Key.Purpose]
+	to := aside.Member
+	switch {
+	case call.Aside == nil:
+		to = d.member(call.Key.Agent)
+	case !ok:
+		return machine.ModelReply{Usage: &machine.Usage{CostUSD: new(float64)}, Failure: &machine.Failure{
+			Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose),
+		}}, nil
+	}
+	resp, reply, err := d.send(ctx, to, call.Key, req, h)
 	reply.Sent = sent
 	if err != nil || reply.Failure != nil {
 		return reply, err
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
-	reader, err := d.reader(stored, turn, names, call)
-	if err == nil {
-		err = reader.read(resp, &reply)
+	reader := newReplyReader(stored, d.Blobs, turn, b.names, call)
+	reader.permit = to.Permit
+	if err := reader.read(resp, &reply); err != nil || call.Aside == nil {
+		return reply, err
 	}
-	return reply, err
+	if reply.Change, err = aside.Read(stored, turn, *call.Aside, resp.Message); err != nil {
+		reply.Change = machine.Change{}
+		reply.Failure = &machine.Failure{Kind: "reply", Message: failure(ctx, err).Message}
+	}
+	return reply, nil
 }
 
 // send makes a call, and books what it cost and, if it failed, why and what had come of
@@ -159,17 +169,10 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 // Read returns what Do would if the model replied to the call with message.
 func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
-	reader, err := d.reader(context.WithoutCancel(ctx), turn, namesOf(turn), call)
-	if err == nil {
-		err = reader.read(backends.Response{Message: message}, &reply)
-	}
+	reader := newReplyReader(context.WithoutCancel(ctx), d.Blobs, turn, namesOf(turn), call)
+	reader.permit = d.member(call.Key.Agent).Permit
+	err := reader.read(backends.Response{Message: message}, &reply)
 	return reply, err
-}
-
-func (d *Doer) reader(ctx context.Context, turn machine.Turn, names panelNames, call machine.ModelCall) (replyReader, error) {
-	r := replyReader{ctx: ctx, blobs: d.Blobs, turn: turn, call: call, permit: d.member(call.Key.Agent).Permit, names: names}
-	err := r.readTools()
-	return r, err
 }
 
 // failure cleans the text, which may be a provider's: it is shown on terminals, and
@@ -198,17 +201,13 @@ func definitions(tools []Tool) []backends.Tool {
 // Describe stores what an agent's calls have in common and returns it as the turn
 // refers to it.
 func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (machine.Agent, error) {
-	agent := machine.Agent{ID: id, Model: model}
-	var err error
-	if agent.System, err = blobs.Put(ctx, []byte(contextbuild.Clean(system))); err != nil {
-		return agent, err
-	}
+	s := textStore{ctx: ctx, blobs: blobs}
 	params.Headers, params.ExtraBody = nil, nil // they belong to Member
-	if agent.Params, err = PutJSON(ctx, blobs, params); err != nil {
-		return agent, err
+	agent := machine.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encode(params)}
+	if s.err == nil {
+		agent.Tools, s.err = DescribeTools(ctx, blobs, tools)
 	}
-	agent.Tools, err = DescribeTools(ctx, blobs, tools)
-	return agent, err
+	return agent, s.err
 }
 
 // DescribeTools stores what models are told of an agent's own tools, and returns it as a
@@ -218,13 +217,4 @@ func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (kernel.Ref, 
 		return kernel.Ref{}, nil
 	}
 	return PutJSON(ctx, blobs, definitions(tools))
-}
-
-// PutJSON stores v as JSON.
-func PutJSON(ctx context.Context, blobs Blobs, v any) (kernel.Ref, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return kernel.Ref{}, fmt.Errorf("encode %T: %w", v, err)
-	}
-	return blobs.Put(ctx, data)
 }

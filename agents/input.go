@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +11,6 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
-
-// Blobs stores texts under their content's hash. It is safe for concurrent use.
-type Blobs interface {
-	Put(ctx context.Context, data []byte) (kernel.Ref, error)
-	Get(ctx context.Context, ref kernel.Ref) ([]byte, error)
-}
 
 // Input builds what a model call sends, from nothing but the references that the
 // turn and the call name: the same journal and blobs give the same request,
@@ -61,10 +54,9 @@ func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machin
 	return messages, nil
 }
 
-// inputBuilder resolves references until one cannot be; err is the first error.
+// inputBuilder builds what a call is sent.
 type inputBuilder struct {
-	ctx   context.Context
-	blobs Blobs
+	textStore
 	turn  machine.Turn
 	names panelNames
 	// history reads that of the turn, and shown is what of it the input has.
@@ -76,12 +68,11 @@ type inputBuilder struct {
 	coordinates bool
 	// built is what was built for other calls, nil for a builder that keeps nothing.
 	built *builtInputs
-	err   error
 }
 
 func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *inputBuilder {
 	return &inputBuilder{
-		ctx: ctx, blobs: blobs, turn: turn, names: names,
+		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: names,
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
 	}
 }
@@ -328,28 +319,6 @@ func (b *inputBuilder) notes(refs []kernel.Ref) []string {
 }
 
 func (b *inputBuilder) text(ref kernel.Ref) string { return string(b.get(ref)) }
-
-// decode reads a blob as JSON into v; a zero reference leaves v as it is.
-func (b *inputBuilder) decode(ref kernel.Ref, v any) {
-	data := b.get(ref)
-	if b.err != nil || ref == (kernel.Ref{}) {
-		return
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		b.err = fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
-	}
-}
-
-func (b *inputBuilder) get(ref kernel.Ref) []byte {
-	if b.err != nil || ref == (kernel.Ref{}) {
-		return nil
-	}
-	data, err := b.blobs.Get(b.ctx, ref)
-	if err != nil {
-		b.err = err
-	}
-	return data
-}
 
 // panelNames translates between an agent's index, its config id, and the
 // anonymous name by which models know it.

@@ -30,9 +30,7 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 		b.settle(&kept[i])
 	}
 	messages, _ := closed(b.transcript(kept), b.text(turn.Question), answer)
-	if b.err == nil {
-		list, b.err = PutJSON(ctx, blobs, kept)
-	}
+	list = b.encode(kept)
 	if b.err != nil {
 		return kernel.Ref{}, 0, fmt.Errorf("store the messages of the turn: %w", b.err)
 	}
@@ -49,7 +47,7 @@ func (b *inputBuilder) settle(e *machine.Entry) {
 	}
 	told := b.result(*e)
 	e.Notice, e.Error = nil, told.IsError
-	e.Text, b.err = b.blobs.Put(b.ctx, []byte(told.Content))
+	e.Text = b.put([]byte(told.Content))
 }
 
 // addMessages adds to an exchange the messages of its turn, as every provider accepts
@@ -90,7 +88,7 @@ func (w *watchedBlobs) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) 
 // readMessages reads a list that PutMessages wrote, or that came with an import: of
 // such a one, nothing but what models say and tools return is believed.
 func readMessages(ctx context.Context, blobs Blobs, list kernel.Ref) ([]backends.Message, error) {
-	b := inputBuilder{ctx: ctx, blobs: blobs}
+	b := inputBuilder{textStore: textStore{ctx: ctx, blobs: blobs}}
 	var kept []machine.Entry
 	b.decode(list, &kept)
 	for i, e := range kept {

@@ -71,17 +71,11 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	if err := json.Unmarshal(data, &message); err != nil {
 		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
 	}
-	reader := replyReader{ctx: ctx, blobs: r.texts, turn: turn, call: call}
-	if call.Aside == nil {
-		reader.names = r.namesOf(turn)
-		if err := reader.readTools(); err != nil {
-			return recorded, err
-		}
-	}
 	again := recorded
 	again.Calls = nil
+	reader := newReplyReader(ctx, r.texts, turn, r.namesOf(turn), call)
 	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
-		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+		return recorded, err
 	}
 	again.Truncated = recorded.Truncated // the message does not say why it ended
 	for i := range min(len(again.Calls), len(recorded.Calls)) {

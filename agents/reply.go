@@ -22,48 +22,38 @@ const maxReason = 1000
 
 // replyReader turns a response into what the machines' rules need to know of it.
 type replyReader struct {
-	ctx   context.Context
-	blobs Blobs
-	turn  machine.Turn
-	call  machine.ModelCall
-	own   []backends.Tool
+	textStore
+	turn machine.Turn
+	call machine.ModelCall
+	// own are the tools of its own that the call's agent had when the call was asked for.
+	own []backends.Tool
 	// permit is that of the member.
 	permit func(tool, arguments string) (machine.Permission, string)
 	names  panelNames
 }
 
-// readTools reads which tools of its own the call's agent had when the call was asked for.
-func (r *replyReader) readTools() error {
-	b := inputBuilder{ctx: r.ctx, blobs: r.blobs}
-	if b.decode(r.turn.ToolsOf(r.call), &r.own); b.err != nil {
-		return fmt.Errorf("read the tools of %s: %w", r.call.Key, b.err)
+func newReplyReader(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *replyReader {
+	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: names}
+	if call.Aside == nil {
+		r.decode(turn.ToolsOf(call), &r.own)
 	}
-	return nil
+	return r
 }
 
 // read fills in what the response says.
 func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
 	reply.Truncated = resp.Truncated()
-	message, err := json.Marshal(resp.Message)
-	if err != nil {
-		return fmt.Errorf("encode the message: %w", err)
-	}
-	if reply.Message, err = r.blobs.Put(r.ctx, message); err != nil {
-		return err
-	}
-	if reply.Text, reply.Hash, err = r.text(resp.Message.Text()); err != nil {
-		return err
-	}
+	reply.Message = r.encode(resp.Message)
+	reply.Text, reply.Hash = r.text(resp.Message.Text())
 	calls := resp.Message.ToolCalls()
 	if r.call.JSON {
 		calls = actInText(resp.Message.Text())
 	}
 	for _, tc := range calls {
-		call, err := r.decodeCall(tc)
-		if err != nil {
-			return err
-		}
-		reply.Calls = append(reply.Calls, call)
+		reply.Calls = append(reply.Calls, r.decodeCall(tc))
+	}
+	if r.err != nil {
+		return fmt.Errorf("read the reply of %s: %w", r.call.Key, r.err)
 	}
 	return nil
 }
@@ -84,13 +74,12 @@ func usage(u *backends.Usage, err error) *machine.Usage {
 }
 
 // text stores a text that is not blank, and returns its normalised hash with it.
-func (r *replyReader) text(text string) (kernel.Ref, string, error) {
+func (r *replyReader) text(text string) (kernel.Ref, string) {
 	text = contextbuild.Clean(text)
 	if strings.TrimSpace(text) == "" {
-		return kernel.Ref{}, "", nil
+		return kernel.Ref{}, ""
 	}
-	ref, err := r.blobs.Put(r.ctx, []byte(text))
-	return ref, normalisedHash(text), err
+	return r.put([]byte(text)), normalisedHash(text)
 }
 
 // normalisedHash is the same for texts that differ only in white space.
@@ -99,23 +88,23 @@ func normalisedHash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (r *replyReader) decodeCall(tc backends.ToolCall) (machine.Call, error) {
+func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {
 	call := machine.Call{ID: tc.ID, Name: tc.Name}
 	switch {
 	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.NewAnswer:
 		return r.decodeAnswer(call, tc.Arguments)
 	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.Vote:
-		return r.decodeVote(call, tc.Arguments), nil
+		return r.decodeVote(call, tc.Arguments)
 	}
 	call.Own = slices.ContainsFunc(r.own, func(t backends.Tool) bool { return t.Name == tc.Name })
 	if call.Own && r.permit != nil {
 		call.Permission, call.Why = r.permit(tc.Name, tc.Arguments)
 		call.Why = contextbuild.Clean(call.Why)
 	}
-	return call, nil
+	return call
 }
 
-func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine.Call, error) {
+func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.Call {
 	args, problem := decodeArguments(arguments)
 	content, ok := args.text("content", &problem)
 	switch {
@@ -126,31 +115,24 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) (machine
 		problem = "content is only the placeholder of the form: write your whole answer in its place"
 	}
 	if call.Problem = problem; problem != "" {
-		return call, nil
+		return call
 	}
-	var err error
-	if call.Answer, call.Hash, err = r.text(content); err != nil {
-		return call, err
-	}
+	call.Answer, call.Hash = r.text(content)
 	if call.Answer != (kernel.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
-		call.Overlaps, err = r.overlaps(content)
+		call.Overlaps = r.overlaps(content)
 	}
-	return call, err
+	return call
 }
 
 // overlaps compares a new answer with those its author was shown, and with no
 // others (rule 6).
-func (r *replyReader) overlaps(content string) ([]int, error) {
+func (r *replyReader) overlaps(content string) []int {
 	answers := r.call.Current().Shown
 	shares := make([]int, len(answers))
 	for i, a := range answers {
-		older, err := r.blobs.Get(r.ctx, a.Text)
-		if err != nil {
-			return nil, err
-		}
-		shares[i] = overlap(content, string(older))
+		shares[i] = overlap(content, string(r.get(a.Text)))
 	}
-	return shares, nil
+	return shares
 }
 
 // overlap is how many thousandths of the distinct words of a new answer stand in

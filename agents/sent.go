@@ -2,8 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,59 +41,36 @@ type toldHistory struct {
 
 // note stores what a call is sent, and returns it by reference.
 func (n *sentNotes) note(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
-	sent, err := n.describe(b, req)
-	if err != nil {
-		return nil, fmt.Errorf("note the input of %s: %w", req.Key, err)
+	sent := &machine.Sent{Model: req.Model}
+	sent.Digest, b.err = req.Digest()
+	for _, m := range n.withoutHistory(b, req.Messages, sent) {
+		sent.Messages = append(sent.Messages, b.encode(m))
+	}
+	params := req.Params
+	params.Headers, params.ExtraBody = nil, nil
+	sent.Params = b.encode(params)
+	if len(req.Tools) > 0 {
+		sent.Tools = b.encode(req.Tools)
+	}
+	if len(req.Schema) > 0 {
+		sent.Schema = b.put(req.Schema)
+	}
+	if b.err != nil {
+		return nil, fmt.Errorf("note the input of %s: %w", req.Key, b.err)
 	}
 	return sent, nil
 }
 
-func (n *sentNotes) describe(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
-	sent := &machine.Sent{Model: req.Model}
-	var err error
-	if sent.Digest, err = req.Digest(); err != nil {
-		return nil, err
-	}
-	messages, err := n.withoutHistory(b, req.Messages, sent)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range messages {
-		ref, err := PutJSON(b.ctx, b.blobs, m)
-		if err != nil {
-			return nil, err
-		}
-		sent.Messages = append(sent.Messages, ref)
-	}
-	params := req.Params
-	params.Headers, params.ExtraBody = nil, nil
-	if sent.Params, err = PutJSON(b.ctx, b.blobs, params); err != nil {
-		return nil, err
-	}
-	if len(req.Tools) > 0 {
-		if sent.Tools, err = PutJSON(b.ctx, b.blobs, req.Tools); err != nil {
-			return nil, err
-		}
-	}
-	if len(req.Schema) > 0 {
-		sent.Schema, err = b.blobs.Put(b.ctx, req.Schema)
-	}
-	return sent, err
-}
-
 // withoutHistory returns the messages without the history, and notes where that stood.
 // One that is not found in them as it was told stays in its message.
-func (n *sentNotes) withoutHistory(b *inputBuilder, messages []backends.Message, sent *machine.Sent) ([]backends.Message, error) {
+func (n *sentNotes) withoutHistory(b *inputBuilder, messages []backends.Message, sent *machine.Sent) []backends.Message {
 	if len(b.shown) == 0 {
-		return messages, nil
+		return messages
 	}
-	told, older, err := n.history(b)
-	if err != nil {
-		return nil, err
-	}
+	told, older := n.history(b)
 	first := slices.IndexFunc(messages, func(m backends.Message) bool { return m.Role != backends.RoleSystem })
 	if first < 0 {
-		return messages, nil
+		return messages
 	}
 	switch {
 	case told.text == "" && first+told.count <= len(messages):
@@ -104,34 +79,33 @@ func (n *sentNotes) withoutHistory(b *inputBuilder, messages []backends.Message,
 		whole := messages[first].Text()
 		before, after, found := strings.Cut(whole, told.text)
 		if !found {
-			return messages, nil
+			return messages
 		}
 		messages = slices.Clone(messages)
 		messages[first] = backends.User(before + after)
 		sent.Byte = len(before)
 	}
 	sent.History, sent.Message, sent.Older = told.newest, first, older
-	return messages, nil
+	return messages
 }
 
 // history stores the history of an input, as far as the store does not have it, and
 // returns it with the parts but the newest that had to be stored.
-func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []kernel.Ref, err error) {
-	isWhole := b.turn.Agents[b.reader].Shown == nil
-	if !isWhole { // it slides with each turn, and a window bounds it
-		told, _, err = tellHistory(b, []toldPart{joined(toldParts(b))})
-		return told, nil, err
+func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []kernel.Ref) {
+	if b.turn.Agents[b.reader].Shown != nil { // it slides with each turn, and a window bounds it
+		told, _ = tellHistory(b, []toldPart{joined(toldParts(b))})
+		return told, nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.head == b.turn.History {
-		return n.told, nil, nil
+		return n.told, nil
 	}
-	told, older, err = tellHistory(b, toldParts(b))
-	if err == nil {
+	told, older = tellHistory(b, toldParts(b))
+	if b.err == nil {
 		n.head, n.told = b.turn.History, told
 	}
-	return told, older, err
+	return told, older
 }
 
 // toldParts are what each turn of the history that an input has adds to it.
@@ -161,48 +135,34 @@ func joined(parts []toldPart) (one toldPart) {
 
 // tellHistory stores the parts that the store lacks, of which it has all before one that
 // it has.
-func tellHistory(b *inputBuilder, parts []toldPart) (told toldHistory, older []kernel.Ref, err error) {
+func tellHistory(b *inputBuilder, parts []toldPart) (told toldHistory, older []kernel.Ref) {
 	encoded := make([][]byte, len(parts))
 	refs := make([]kernel.Ref, len(parts))
 	var text strings.Builder
 	for i, p := range parts {
 		p.Previous = told.newest
-		if encoded[i], err = json.Marshal(p); err != nil {
-			return told, nil, err
-		}
+		encoded[i] = b.marshal(p)
 		refs[i] = sessions.RefOf(encoded[i])
 		told.newest = refs[i]
 		text.WriteString(p.Text)
 		told.count += len(p.Messages)
 	}
 	told.text = text.String()
-	for i, data := range slices.Backward(encoded) {
-		if i < len(parts)-1 {
-			_, err := b.blobs.Get(b.ctx, refs[i])
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, sessions.ErrNoText) {
-				return told, nil, err
-			}
+	newest := len(parts) - 1
+	told.newest = b.put(encoded[newest])
+	for i, data := range slices.Backward(encoded[:newest]) {
+		if b.has(refs[i]) {
+			break
 		}
-		ref, err := b.blobs.Put(b.ctx, data)
-		if err != nil {
-			return told, nil, err
-		}
-		if i == len(parts)-1 {
-			told.newest = ref
-		} else {
-			older = append(older, ref)
-		}
+		older = append(older, b.put(data))
 	}
-	return told, older, nil
+	return told, older
 }
 
 // Recorded returns what a call was sent, as it is in the journal and the texts that this
 // names. Its key, headers and extra body are not there.
 func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Request, error) {
-	b := &inputBuilder{ctx: ctx, blobs: blobs}
+	b := &inputBuilder{textStore: textStore{ctx: ctx, blobs: blobs}}
 	req := backends.Request{Model: sent.Model}
 	b.decode(sent.Params, &req.Params)
 	b.decode(sent.Tools, &req.Tools)

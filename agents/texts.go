@@ -1,0 +1,80 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Blobs stores texts under their content's hash. It is safe for concurrent use.
+type Blobs interface {
+	Put(ctx context.Context, data []byte) (kernel.Ref, error)
+	Get(ctx context.Context, ref kernel.Ref) ([]byte, error)
+}
+
+// textStore reads and stores texts until one cannot be; err is the first error.
+type textStore struct {
+	ctx   context.Context
+	blobs Blobs
+	err   error
+}
+
+// get reads a text, which is nil for a zero reference.
+func (s *textStore) get(ref kernel.Ref) (data []byte) {
+	if s.err == nil && ref != (kernel.Ref{}) {
+		data, s.err = s.blobs.Get(s.ctx, ref)
+	}
+	return data
+}
+
+// decode reads a text as JSON into v; a zero reference leaves v as it is.
+func (s *textStore) decode(ref kernel.Ref, v any) {
+	data := s.get(ref)
+	if s.err != nil || ref == (kernel.Ref{}) {
+		return
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		s.err = fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
+	}
+}
+
+func (s *textStore) put(data []byte) (ref kernel.Ref) {
+	if s.err == nil {
+		ref, s.err = s.blobs.Put(s.ctx, data)
+	}
+	return ref
+}
+
+// encode stores v as JSON.
+func (s *textStore) encode(v any) kernel.Ref { return s.put(s.marshal(v)) }
+
+func (s *textStore) marshal(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("encode %T: %w", v, err)
+	}
+	return data
+}
+
+// has says whether the store has a text. After an error nothing lacks any more.
+func (s *textStore) has(ref kernel.Ref) bool {
+	if s.err != nil {
+		return true
+	}
+	_, err := s.blobs.Get(s.ctx, ref)
+	if err != nil && !errors.Is(err, sessions.ErrNoText) {
+		s.err = err
+	}
+	return !errors.Is(err, sessions.ErrNoText)
+}
+
+// PutJSON stores v as JSON.
+func PutJSON(ctx context.Context, blobs Blobs, v any) (kernel.Ref, error) {
+	s := textStore{ctx: ctx, blobs: blobs}
+	ref := s.encode(v)
+	return ref, s.err
+}
