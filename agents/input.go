@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -66,13 +67,13 @@ type inputBuilder struct {
 	// the coordination tools.
 	reader      int
 	coordinates bool
-	// built is what was built for other calls, nil for a builder that keeps nothing.
-	built *builtInputs
+	// built is what was built already, perhaps for other calls.
+	built builtInputs
 }
 
 func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *inputBuilder {
 	return &inputBuilder{
-		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: names,
+		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: names, built: newBuiltInputs(),
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
 	}
 }
@@ -115,13 +116,7 @@ func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
 }
 
 func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
-	first, ok := b.built.first(b.turn, call)
-	if !ok {
-		first = b.stepMessages(call)
-		if b.err == nil {
-			b.built.keepFirst(b.turn, call, first)
-		}
-	}
+	first := b.first(call)
 	if b.err != nil {
 		return nil
 	}
@@ -129,7 +124,22 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	return append(slices.Clip(b.noteLeftOut(first, left)), b.transcript(call.Transcript[left.Entries:])...)
 }
 
-// stepMessages are what a step begins with.
+// first are the messages that the step of a call begins with, which are built once for all of
+// its calls. Those of a step in JSON mode change within the step.
+func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
+	key, from := call.Key, stepStart{b.turn, call.Offer, call.Votes, call.Notes}
+	key.Index = 0
+	if built, ok := b.built.steps[key]; ok && !call.JSON && reflect.DeepEqual(built.from, from) {
+		return built.messages
+	}
+	messages := b.stepMessages(call)
+	if b.err == nil && !call.JSON {
+		b.built.steps[key] = builtStep{from, messages}
+	}
+	return messages
+}
+
+// stepMessages builds what a step begins with.
 func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
 		SystemMessage: b.text(b.turn.Agents[b.reader].System),
@@ -268,11 +278,11 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 
 // message reads what an assistant said.
 func (b *inputBuilder) message(ref kernel.Ref) (m backends.Message) {
-	if m, ok := b.built.message(ref); ok {
-		return m
+	m, ok := b.built.messages[ref]
+	if !ok {
+		b.decode(ref, &m)
+		b.built.messages[ref] = m
 	}
-	b.decode(ref, &m)
-	b.built.keepMessage(ref, m)
 	return m
 }
 

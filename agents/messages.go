@@ -88,7 +88,7 @@ func (w *watchedBlobs) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) 
 // readMessages reads a list that PutMessages wrote, or that came with an import: of
 // such a one, nothing but what models say and tools return is believed.
 func readMessages(ctx context.Context, blobs Blobs, list kernel.Ref) ([]backends.Message, error) {
-	b := inputBuilder{textStore: textStore{ctx: ctx, blobs: blobs}}
+	b := newInputBuilder(ctx, blobs, machine.Turn{}, panelNames{}, machine.ModelCall{})
 	var kept []machine.Entry
 	b.decode(list, &kept)
 	for i, e := range kept {

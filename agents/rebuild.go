@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -28,14 +27,14 @@ type Rebuilder struct {
 func NewRebuilder(texts sessions.Texts) *Rebuilder {
 	return &Rebuilder{
 		texts: keptTexts{texts, map[kernel.Ref][]byte{}},
-		built: builtInputs{map[machine.Key]stepStart{}, map[kernel.Ref]backends.Message{}},
+		built: newBuiltInputs(),
 	}
 }
 
 // Input builds what a call is sent, as Input does.
 func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, r.texts, turn, r.namesOf(turn), call)
-	b.history, b.built = r.history.read, &r.built
+	b.history, b.built = r.history.read, r.built
 	return b.build(call)
 }
 
@@ -84,57 +83,28 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	return again, nil
 }
 
-// builtInputs keeps what the inputs of a journal have in common. A nil one keeps nothing.
+// builtInputs keeps what the inputs of a journal have in common: what steps begin with, and
+// messages of assistants.
 type builtInputs struct {
-	steps    map[machine.Key]stepStart
+	steps    map[machine.Key]builtStep
 	messages map[kernel.Ref]backends.Message
 }
 
-// stepStart is what a step begins with, and what that was built from.
-type stepStart struct {
-	turn     machine.Turn
-	offer    kernel.Offer
-	votes    []kernel.Vote
-	notes    []kernel.Ref
+func newBuiltInputs() builtInputs {
+	return builtInputs{map[machine.Key]builtStep{}, map[kernel.Ref]backends.Message{}}
+}
+
+// builtStep is what a step begins with, and what that was built from.
+type builtStep struct {
+	from     stepStart
 	messages []backends.Message
 }
 
-// stepKey is the same for all calls of a step.
-func stepKey(call machine.ModelCall) machine.Key {
-	key := call.Key
-	key.Index = 0
-	return key
-}
-
-// first returns what the step of a call begins with, if that was built from the same
-// before. What a step in JSON mode begins with changes within the step.
-func (k *builtInputs) first(turn machine.Turn, call machine.ModelCall) ([]backends.Message, bool) {
-	if k == nil || call.JSON {
-		return nil, false
-	}
-	s, ok := k.steps[stepKey(call)]
-	same := ok && reflect.DeepEqual(s.offer, call.Offer) && reflect.DeepEqual(s.votes, call.Votes) &&
-		slices.Equal(s.notes, call.Notes) && reflect.DeepEqual(s.turn, turn)
-	return s.messages, same
-}
-
-func (k *builtInputs) keepFirst(turn machine.Turn, call machine.ModelCall, messages []backends.Message) {
-	if k != nil && !call.JSON {
-		k.steps[stepKey(call)] = stepStart{turn, call.Offer, call.Votes, call.Notes, messages}
-	}
-}
-
-func (k *builtInputs) message(ref kernel.Ref) (m backends.Message, ok bool) {
-	if k != nil {
-		m, ok = k.messages[ref]
-	}
-	return m, ok
-}
-
-func (k *builtInputs) keepMessage(ref kernel.Ref, m backends.Message) {
-	if k != nil {
-		k.messages[ref] = m
-	}
+type stepStart struct {
+	turn  machine.Turn
+	offer kernel.Offer
+	votes []kernel.Vote
+	notes []kernel.Ref
 }
 
 // keptTexts are the texts of a store, each read once, and with them what is put, which
