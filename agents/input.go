@@ -17,13 +17,7 @@ import (
 // turn and the call name: the same journal and blobs give the same request,
 // whenever it is built.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	return input(ctx, blobs, turn, namesOf(turn), readHistory, call)
-}
-
-func input(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, history historyReader, call machine.ModelCall) (backends.Request, error) {
-	b := newInputBuilder(ctx, blobs, turn, names, call)
-	b.history = history
-	return b.build(call)
+	return newInputBuilder(ctx, blobs, turn, call).build(call)
 }
 
 func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
@@ -43,7 +37,7 @@ func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 // is to be kept: without the word that a turn is the last one, which was said for
 // that turn alone.
 func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, turn, namesOf(turn), call)
+	b := newInputBuilder(ctx, blobs, turn, call)
 	entries := slices.Clone(call.Transcript)
 	for i := range entries {
 		entries[i].Final = false
@@ -71,9 +65,9 @@ type inputBuilder struct {
 	built builtInputs
 }
 
-func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *inputBuilder {
+func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) *inputBuilder {
 	return &inputBuilder{
-		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: names, built: newBuiltInputs(),
+		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: namesOf(turn), history: readHistory, built: newBuiltInputs(),
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
 	}
 }

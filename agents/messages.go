@@ -24,7 +24,7 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 	if !slices.ContainsFunc(said, isResult) {
 		return kernel.Ref{}, 2, nil
 	}
-	b := newInputBuilder(ctx, blobs, turn, namesOf(turn), machine.ModelCall{})
+	b := newInputBuilder(ctx, blobs, turn, machine.ModelCall{})
 	kept := slices.Clone(said)
 	for i := range kept {
 		b.settle(&kept[i])
@@ -88,7 +88,7 @@ func (w *watchedBlobs) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) 
 // readMessages reads a list that PutMessages wrote, or that came with an import: of
 // such a one, nothing but what models say and tools return is believed.
 func readMessages(ctx context.Context, blobs Blobs, list kernel.Ref) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, machine.Turn{}, panelNames{}, machine.ModelCall{})
+	b := newInputBuilder(ctx, blobs, machine.Turn{}, machine.ModelCall{})
 	var kept []machine.Entry
 	b.decode(list, &kept)
 	for i, e := range kept {

@@ -20,7 +20,6 @@ type Rebuilder struct {
 	texts   keptTexts
 	history lastHistory
 	built   builtInputs
-	names   *panelNames // of the journal's panel, nil before the first input
 }
 
 // NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
@@ -33,17 +32,9 @@ func NewRebuilder(texts sessions.Texts) *Rebuilder {
 
 // Input builds what a call is sent, as Input does.
 func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	b := newInputBuilder(ctx, r.texts, turn, r.namesOf(turn), call)
+	b := newInputBuilder(ctx, r.texts, turn, call)
 	b.history, b.built = r.history.read, r.built
 	return b.build(call)
-}
-
-func (r *Rebuilder) namesOf(turn machine.Turn) panelNames {
-	if r.names == nil {
-		names := namesOf(turn)
-		r.names = &names
-	}
-	return *r.names
 }
 
 // Recorded returns what a call was sent, as Recorded does.
@@ -72,7 +63,7 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	}
 	again := recorded
 	again.Calls = nil
-	reader := newReplyReader(ctx, r.texts, turn, r.namesOf(turn), call)
+	reader := newReplyReader(ctx, r.texts, turn, call)
 	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
 		return recorded, err
 	}

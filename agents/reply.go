@@ -32,8 +32,8 @@ type replyReader struct {
 	names  panelNames
 }
 
-func newReplyReader(ctx context.Context, blobs Blobs, turn machine.Turn, names panelNames, call machine.ModelCall) *replyReader {
-	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: names}
+func newReplyReader(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) *replyReader {
+	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: namesOf(turn)}
 	if call.Aside == nil {
 		r.decode(turn.ToolsOf(call), &r.own)
 	}

@@ -152,7 +152,7 @@ func (p *program) workerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
 		HideHelpCommand: true, Flags: p.flags(),
-		Action: func(c *cli.Context) error { return p.work(c.Context, words(c)) },
+		Action: func(c *cli.Context) error { return p.work(c.Context, p.words) },
 	}
 }
 

@@ -15,7 +15,7 @@ func (p *program) noteCommand() *cli.Command {
 	return &cli.Command{
 		Name: "note", Usage: "add TEXT to the question of the turn that runs in a session", UsageText: "massgen-temporal note SESSION TEXT",
 		HideHelpCommand: true, Flags: p.options.clusterFlags(p.env.Cluster),
-		Action: func(c *cli.Context) error { return p.note(c.Context, words(c)) },
+		Action: func(c *cli.Context) error { return p.note(c.Context, p.words) },
 	}
 }
 

@@ -28,14 +28,14 @@ compdef _massgen massgen
 `
 )
 
-func completionCommand(out io.Writer) *cli.Command {
+func (p *program) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a completion script for bash, zsh or fish",
 		UsageText: "massgen completion bash >> ~/.bashrc", HideHelpCommand: true,
 		Action: func(c *cli.Context) error {
 			shell := ""
-			if given := words(c); len(given) == 1 {
-				shell = given[0]
+			if len(p.words) == 1 {
+				shell = p.words[0]
 			}
 			var script string
 			switch shell {
@@ -51,8 +51,7 @@ func completionCommand(out io.Writer) *cli.Command {
 			default:
 				return fmt.Errorf("completion: it takes bash, zsh or fish")
 			}
-			_, err := io.WriteString(out, script)
-			return err
+			return p.console.put(script)
 		},
 	}
 }

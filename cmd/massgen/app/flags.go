@@ -201,23 +201,13 @@ func (p *program) cliApp() *cli.App {
 		Name: "massgen", Usage: "several language models answer, read each other and vote",
 		UsageText: usageText, Description: description, Version: version(),
 		HideHelpCommand: true, EnableBashCompletion: true,
-		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin, Metadata: map[string]any{},
+		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.flags(), cli.HelpFlag),
 		Commands:       p.commands(),
-		Action:         func(c *cli.Context) error { return p.root(c.Context, words(c)) },
+		Action:         func(c *cli.Context) error { return p.root(c.Context, p.words) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
 	}
-}
-
-// wordsOf is where a command line's words, which no flag takes, stand in its metadata: the
-// library would take some of them for commands and topics of help.
-const wordsOf = "words"
-
-// words are the question, or the arguments of a command.
-func words(c *cli.Context) []string {
-	list, _ := c.App.Metadata[wordsOf].([]string)
-	return list
 }
 
 // flags returns the flags that the program and its worker take.
@@ -227,8 +217,8 @@ func (p *program) flags() []cli.Flag {
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
-		inputsCommand(p.console.out), p.sessionsCommand(), (&memoryCommand{program: p}).cli(), p.replayCommand(),
-		completionCommand(p.console.out), manCommand(), helpCommand(), versionCommand(),
+		p.inputsCommand(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(),
+		p.completionCommand(), manCommand(), helpCommand(), versionCommand(),
 	}
 	if p.env.Cluster != nil {
 		list = append(list, p.workerCommand(), p.noteCommand())

@@ -15,7 +15,8 @@ import (
 )
 
 // inputsCommand shows what --dump-inputs wrote.
-func inputsCommand(out io.Writer) *cli.Command {
+func (p *program) inputsCommand() *cli.Command {
+	out := p.console.out
 	var table, calls, diff bool
 	return &cli.Command{
 		Name: "inputs", Usage: "show the model calls that --dump-inputs wrote",
@@ -30,15 +31,14 @@ massgen inputs DIR --diff A B   what B has that A has not; A and B are calls, su
 			switchFlag("", "diff", &diff, "show the difference of two calls"),
 		},
 		HideHelpCommand: true,
-		Action: func(c *cli.Context) error {
-			given := words(c)
+		Action: func(*cli.Context) error {
 			switch {
 			case diff:
-				return diffInputs(out, given)
-			case len(given) != 1:
+				return diffInputs(out, p.words)
+			case len(p.words) != 1:
 				return errors.New("inputs: it takes one folder: massgen inputs DIR")
 			}
-			loaded, err := debugbackend.LoadDir(given[0])
+			loaded, err := debugbackend.LoadDir(p.words[0])
 			if err != nil {
 				return err
 			}

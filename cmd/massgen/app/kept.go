@@ -47,15 +47,14 @@ func (c keptCommand) cli(p *program) *cli.Command {
 		Name: c.name, Usage: c.about, UsageText: c.usage(), HideHelpCommand: true,
 		Flags: append(p.keptFlags(), c.flags...),
 		Action: func(ctx *cli.Context) error {
-			given := words(ctx)
-			v, err := c.verb(given)
+			v, err := c.verb(p.words)
 			if err != nil {
 				return err
 			}
-			if err := c.check(ctx, v, given[1:]); err != nil {
+			if err := c.check(ctx, v, p.words[1:]); err != nil {
 				return err
 			}
-			return p.withStore(ctx.Context, c.name, v, given[1:])
+			return p.withStore(ctx.Context, c.name, v, p.words[1:])
 		},
 	}
 }

@@ -99,9 +99,7 @@ func noteLines(notes []report.ResultNote) string {
 	var b strings.Builder
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\nnote, seen by %s:\n", plain.Count(n.SeenBy, "agent"))
-		for line := range strings.Lines(withNewline(printable(n.Text))) {
-			b.WriteString("  | " + line)
-		}
+		b.WriteString(inMargin(n.Text))
 	}
 	return b.String()
 }

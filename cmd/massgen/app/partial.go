@@ -39,9 +39,13 @@ func partialTexts(partials []report.PartialText) string {
 	var b strings.Builder
 	for _, p := range partials {
 		fmt.Fprintf(&b, "\npartial message of %s, round %d, which is no answer (%s):\n", plain.Line(p.Agent), p.Round, plain.Line(p.Reason))
-		for line := range strings.Lines(withNewline(printable(p.Content))) {
-			b.WriteString("  | " + line)
-		}
+		b.WriteString(inMargin(p.Content))
 	}
 	return b.String()
+}
+
+// inMargin shows a text with a mark before each of its lines.
+func inMargin(text string) string {
+	lines := strings.TrimSuffix(printable(text), "\n")
+	return "  | " + strings.ReplaceAll(lines, "\n", "\n  | ") + "\n"
 }

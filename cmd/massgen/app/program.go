@@ -22,8 +22,11 @@ type program struct {
 	env     Env
 	console console
 	options options
-	watch   *watch
-	log     *slog.Logger
+	// words are those of the command line that no flag takes: the question, or the arguments of
+	// a command. The library would take some of them for commands and topics of help.
+	words []string
+	watch *watch
+	log   *slog.Logger
 }
 
 func newProgram(env Env) *program {
@@ -48,7 +51,7 @@ func (p *program) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	app.Metadata[wordsOf] = inv.words
+	p.words = inv.words
 	line := append([]string{args[0]}, inv.rootFlags...)
 	if inv.command != "" {
 		line = append(append(line, inv.command), inv.commandFlags...)

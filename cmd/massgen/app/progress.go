@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 	defer end()
 	v := progress{console: s.console, alone: len(s.opened.Models) == 1, within: startsWithin + s.env.Slack}
 	if !s.display() {
-		v.console.err = discard{}
+		v.console.err = io.Discard
 	}
 	var quiet silence
 	ticks, stop := s.seconds()
@@ -71,11 +72,6 @@ func (s *session) tellCut(cut <-chan struct{}) {
 	default:
 	}
 }
-
-// discard takes what is not to be shown.
-type discard struct{}
-
-func (discard) Write(data []byte) (int, error) { return len(data), nil }
 
 func (s *session) logEvent(ev report.Event) {
 	switch ev.(type) {

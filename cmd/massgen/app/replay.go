@@ -41,14 +41,13 @@ massgen replay ID --from ROUND          in a new session: the turn as recorded u
 		}, budgetFlags(&p.options.budget, "", "--from: ")),
 		HideHelpCommand: true,
 		Action: func(c *cli.Context) error {
-			given := words(c)
-			if err := r.check(c, given); err != nil {
+			if err := r.check(c, p.words); err != nil {
 				return fmt.Errorf("replay: %w", err)
 			}
 			if r.from > 0 {
-				return r.rerun(c.Context, given[0])
+				return r.rerun(c.Context, p.words[0])
 			}
-			return r.replay(c.Context, given[0])
+			return r.replay(c.Context, p.words[0])
 		},
 	}
 }

@@ -29,10 +29,6 @@ type sessionsCommand struct {
 	markdown bool
 }
 
-func (p *program) sessionsCommand() *cli.Command {
-	return (&sessionsCommand{program: p}).cli()
-}
-
 func (c *sessionsCommand) cli() *cli.Command {
 	return keptCommand{
 		name: "sessions", about: "list, show, search and manage the sessions that are kept",
