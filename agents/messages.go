@@ -55,11 +55,11 @@ func (b *inputBuilder) settle(e *machine.Entry) {
 // read is left out, so that the session can be used: only a store that does not work
 // is an error.
 func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contextbuild.Exchange, note func(string)) error {
-	store := &watchedBlobs{Blobs: blobs}
-	said, err := readMessages(ctx, store, link.Messages)
+	said, err := readMessages(ctx, blobs, link.Messages)
+	var fault storeFault
 	switch {
-	case store.fault != nil:
-		return fmt.Errorf("history: the messages of turn %d: %w", e.Turn, store.fault)
+	case errors.As(err, &fault):
+		return fmt.Errorf("history: the messages of turn %d: %w", e.Turn, err)
 	case err != nil:
 		note(fmt.Sprintf("turn %d is shown without what its tools were asked and returned, which cannot be read: %s", e.Turn, err))
 		return nil
@@ -69,20 +69,6 @@ func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contex
 		note(fmt.Sprintf("turn %d was repaired before it was shown: %s", e.Turn, strings.Join(repairs, "; ")))
 	}
 	return nil
-}
-
-// watchedBlobs notes why a store does not work. That it lacks a text is no such reason.
-type watchedBlobs struct {
-	Blobs
-	fault error
-}
-
-func (w *watchedBlobs) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
-	data, err := w.Blobs.Get(ctx, ref)
-	if err != nil && !errors.Is(err, sessions.ErrNoText) {
-		w.fault = err
-	}
-	return data, err
 }
 
 // readMessages reads a list that PutMessages wrote, or that came with an import: of

@@ -25,11 +25,20 @@ type textStore struct {
 
 // get reads a text, which is nil for a zero reference.
 func (s *textStore) get(ref kernel.Ref) (data []byte) {
-	if s.err == nil && ref != (kernel.Ref{}) {
-		data, s.err = s.blobs.Get(s.ctx, ref)
+	if s.err != nil || ref == (kernel.Ref{}) {
+		return nil
+	}
+	data, s.err = s.blobs.Get(s.ctx, ref)
+	if s.err != nil && !errors.Is(s.err, sessions.ErrNoText) {
+		s.err = storeFault{s.err}
 	}
 	return data
 }
+
+// storeFault is why a store does not work. That it lacks a text is no such reason.
+type storeFault struct{ error }
+
+func (f storeFault) Unwrap() error { return f.error }
 
 // decode reads a text as JSON into v; a zero reference leaves v as it is.
 func (s *textStore) decode(ref kernel.Ref, v any) {

@@ -26,14 +26,14 @@ type messageJSON struct {
 	ToolCalls    []ToolCall    `json:"tool_calls,omitempty"`
 }
 
-type textBlock struct {
-	Type string `json:"type"` // text or reasoning
-	Text string `json:"text"`
-}
-
-type imageBlock struct {
-	Type   string      `json:"type"`
-	Source imageSource `json:"source"`
+// block has the fields of one type of block, the others are nil.
+type block struct {
+	Type   string       `json:"type"`
+	Text   *string      `json:"text,omitempty"` // of text and reasoning
+	Source *imageSource `json:"source,omitempty"`
+	*toolUse
+	*ToolResult
+	*backends.Opaque
 }
 
 type imageSource struct {
@@ -43,21 +43,10 @@ type imageSource struct {
 	URL       string `json:"url,omitempty"`
 }
 
-type toolUseBlock struct {
-	Type  string          `json:"type"`
+type toolUse struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
-}
-
-type toolResultBlock struct {
-	Type string `json:"type"`
-	ToolResult
-}
-
-type opaqueBlock struct {
-	Type string `json:"type"`
-	backends.Opaque
 }
 
 // MarshalJSON writes the form of docs/conversation.md. Calls whose arguments are
@@ -82,14 +71,14 @@ func writeMessage(m backends.Message) (messageJSON, error) {
 	if m.Role == backends.RoleTool { // results are the user's in seed 001
 		out.Role = backends.RoleUser
 	}
-	blocks := make([]any, len(m.Parts))
+	blocks := make([]block, len(m.Parts))
 	for i, p := range m.Parts {
 		block, err := writeBlock(p)
 		if err != nil {
 			return out, fmt.Errorf("content[%d]: %w", i, err)
 		}
 		blocks[i] = block
-		if call, ok := block.(toolUseBlock); ok {
+		if call := block.toolUse; call != nil {
 			out.ToolCalls = append(out.ToolCalls, ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Input})
 		}
 	}
@@ -113,27 +102,27 @@ func plainText(m backends.Message) (string, bool) {
 	return text.Text, ok && len(m.Parts) == 1 && text.Text != ""
 }
 
-func writeBlock(p backends.Part) (any, error) {
+func writeBlock(p backends.Part) (block, error) {
 	switch p := p.(type) {
 	case backends.Text:
-		return textBlock{textType, p.Text}, nil
+		return block{Type: textType, Text: &p.Text}, nil
 	case backends.Reasoning:
-		return textBlock{reasoningType, p.Text}, nil
+		return block{Type: reasoningType, Text: &p.Text}, nil
 	case backends.Image:
 		source := imageSource{Type: "url", URL: p.URL}
 		if p.URL == "" {
 			source = imageSource{Type: "base64", MediaType: p.MediaType, Data: p.Data}
 		}
-		return imageBlock{imageType, source}, nil
+		return block{Type: imageType, Source: &source}, nil
 	case backends.ToolCall:
 		input, err := writeArguments(p.Arguments)
-		return toolUseBlock{toolUseType, p.ID, p.Name, input}, err
+		return block{Type: toolUseType, toolUse: &toolUse{p.ID, p.Name, input}}, err
 	case backends.ToolResult:
-		return toolResultBlock{toolResultType, ToolResult{p.CallID, p.Content, p.IsError}}, nil
+		return block{Type: toolResultType, ToolResult: &ToolResult{p.CallID, p.Content, p.IsError}}, nil
 	case backends.Opaque:
-		return opaqueBlock{opaqueType, p}, nil
+		return block{Type: opaqueType, Opaque: &p}, nil
 	}
-	return nil, fmt.Errorf("a part of type %T has no form in JSON", p)
+	return block{}, fmt.Errorf("a part of type %T has no form in JSON", p)
 }
 
 // writeArguments returns arguments as the object that they are, else as a text.

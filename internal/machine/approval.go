@@ -71,9 +71,5 @@ func (s *Step) takeApproval(ev Approval) []Effect {
 		return []Effect{call}
 	}
 	s.s.Transcript[p.Entry].Notice = s.refuse(call, ev.Reason)
-	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
-	if len(s.s.Pending) > 0 {
-		return nil
-	}
-	return s.goOn()
+	return s.settle(i)
 }

@@ -326,11 +326,16 @@ func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
 	}
 	entry := &s.s.Transcript[s.s.Pending[i].Entry]
 	entry.Text, entry.Error, entry.Took = r.Result, r.Error, r.Took
+	return s.settle(i), nil
+}
+
+// settle removes a pending call that has its result, and goes on after the last.
+func (s *Step) settle(i int) []Effect {
 	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
 	if len(s.s.Pending) > 0 {
-		return nil, nil
+		return nil
 	}
-	return s.goOn(), nil
+	return s.goOn()
 }
 
 // goOn continues when every call of the last message has its result.

@@ -19,7 +19,7 @@ import (
 // defaultConfig is the panel of a run that names none.
 const defaultConfig = "@examples/three_agents"
 
-// config returns the panel that the flags ask for.
+// config returns the panel that the flags ask for, and shows what its file warns of.
 func (p *program) config(world providers.World) (*configs.Config, error) {
 	o := p.options.panel
 	if o.single() {
@@ -34,7 +34,14 @@ func (p *program) config(world providers.World) (*configs.Config, error) {
 	if file == "" {
 		file = p.ownConfig()
 	}
-	return p.loadConfig(file, world)
+	config, err := world.LoadConfig(file, p.console.secrets)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range config.Warnings {
+		p.console.warn(w.String())
+	}
+	return config, nil
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,
@@ -56,24 +63,22 @@ func (p *program) ownConfig() string {
 	return defaultConfig
 }
 
-// loadConfig reads a config and shows its warnings.
-func (p *program) loadConfig(file string, world providers.World) (*configs.Config, error) {
-	config, err := world.LoadConfig(file, p.console.secrets)
+// connectToLook connects the panel that the flags ask for, which is only looked at.
+func (p *program) connectToLook(ctx context.Context, store *store.Store) (*massgen.Panel, *configs.Config, error) {
+	world, err := p.world()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, w := range config.Warnings {
-		p.console.warn(w.String())
+	config, err := p.config(world)
+	if err != nil {
+		return nil, nil, err
 	}
-	return config, nil
-}
-
-// connectToLook connects a panel that is only looked at.
-func (p *program) connectToLook(ctx context.Context, world providers.World, config *configs.Config, store *store.Store) (*massgen.Panel, error) {
-	return massgen.Load(ctx, config.File, settled(panels.Settings{
+	world.HideKeys(p.console.secrets)
+	panel, err := massgen.Load(ctx, config.File, settled(panels.Settings{
 		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: slog.New(slog.DiscardHandler), OnlyLooks: true,
 		Listener: panels.Listener{Warn: p.console.warn},
 	}))
+	return panel, config, err
 }
 
 // world is where keys and model servers are looked for: also in the file .env of the

@@ -183,16 +183,8 @@ func (p *program) printExample(name string) error {
 // validate checks a configuration as far as a run does before it calls a model:
 // every agent must have its service, address, key and model.
 func (p *program) validate(ctx context.Context, file string) (err error) {
-	world, err := p.world()
-	if err != nil {
-		return err
-	}
-	config, err := p.loadConfig(file, world)
-	if err != nil {
-		return err
-	}
-	world.HideKeys(p.console.secrets)
-	panel, err := p.connectToLook(ctx, world, config, store.InMemory("", p.console.secrets.Redact))
+	p.options.panel = panelFlags{config: file}
+	panel, config, err := p.connectToLook(ctx, store.InMemory("", p.console.secrets.Redact))
 	if err != nil {
 		return err
 	}

@@ -94,15 +94,7 @@ func (c *sessionsCommand) lookAtAgents(ctx context.Context, store *store.Store, 
 	if o := c.options.panel; o.config == "" && !o.single() {
 		return nil
 	}
-	world, err := c.world()
-	if err != nil {
-		return err
-	}
-	config, err := c.config(world)
-	if err != nil {
-		return err
-	}
-	panel, err := c.connectToLook(ctx, world, config, store)
+	panel, _, err := c.connectToLook(ctx, store)
 	if err != nil {
 		return err
 	}
