@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,16 +49,13 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	if recorded.Message == (kernel.Ref{}) {
 		return recorded, nil
 	}
-	data, err := r.texts.Get(ctx, recorded.Message)
-	if err != nil {
-		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
-	}
-	if strings.Contains(string(data), secrets.Mask) {
+	texts := textStore{ctx: ctx, blobs: r.texts}
+	if strings.Contains(string(texts.get(recorded.Message)), secrets.Mask) {
 		return recorded, nil
 	}
 	var message backends.Message
-	if err := json.Unmarshal(data, &message); err != nil {
-		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, err)
+	if texts.decode(recorded.Message, &message); texts.err != nil {
+		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, texts.err)
 	}
 	again := recorded
 	again.Calls = nil

@@ -18,11 +18,11 @@ import (
 func (s *session) tellTopic(state topic.State) {
 	switch p := state.Pending; {
 	case s.display() && p != nil:
-		s.console.say("%s", s.console.paint(faint, "topic "+s.console.secrets.Redact(s.pendingTopic(*p))))
-	case s.display() && state.Current != nil:
-		s.console.say("%s", s.console.paint(faint, "topic: "+plain.Line(s.console.secrets.Redact(state.Current.Name))))
+		s.remark("topic %s", s.console.secrets.Redact(s.pendingTopic(*p)))
 	case p != nil:
 		s.console.warn("the topic " + s.pendingTopic(*p))
+	case state.Current != nil:
+		s.remark("topic: %s", plain.Line(s.console.secrets.Redact(state.Current.Name)))
 	}
 }
 
@@ -38,17 +38,13 @@ func (s *session) pendingTopic(p topic.Pending) string {
 // tellFacts tells of what is remembered.
 func (s *session) tellFacts(facts []string) {
 	for _, text := range facts {
-		if s.display() {
-			s.console.say("%s", s.console.paint(faint, "remembered: "+plain.Line(s.console.secrets.Redact(text))))
-		}
+		s.remark("remembered: %s", plain.Line(s.console.secrets.Redact(text)))
 	}
 }
 
 // tellWaiting tells which MCP servers take long to start.
 func (s *session) tellWaiting(servers []string) {
-	if s.display() {
-		s.console.say("%s", s.console.paint(faint, "waiting for MCP servers to start: "+plain.List(servers)))
-	}
+	s.remark("waiting for MCP servers to start: %s", plain.List(servers))
 }
 
 // settle waits for what follows the answer of the last turn. An interrupt ends that: the

@@ -39,7 +39,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 		select {
 		case now := <-ticks:
 			if line := quiet.line(now); line != "" {
-				s.console.say("%s", s.console.paint(faint, line))
+				s.remark("%s", line)
 			}
 		case ev, more := <-events:
 			if !more { // ctx is done
@@ -291,11 +291,10 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
 		s.tellWinner(r)
 	}
 	if r.Snapshot != "" {
-		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))))
+		s.remark("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))
 	}
 	if u := r.Session; u != nil {
-		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, %s · %s",
-			plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), usage(u.UsageTotal))))
+		s.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), usage(u.UsageTotal))
 	}
 }
 

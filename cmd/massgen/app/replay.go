@@ -258,6 +258,5 @@ func (c *replayCommand) rerun(ctx context.Context, id string) (err error) {
 		return fmt.Errorf("replay: %w", err)
 	}
 	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, plain.Line(kept.ID), point.Round, plain.Line(c.as))
-	result, err := s.watchTurn(ctx, t, s.term.watch.take())
-	return s.finish(result, err)
+	return s.finish(s.watchTurn(ctx, t, s.term.watch.take()))
 }

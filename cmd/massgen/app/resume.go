@@ -27,8 +27,7 @@ func (s *session) resume(ctx context.Context) error {
 	if s.display() {
 		s.console.say("turn %d goes on: %s", t.Number(), quoted(t.Question()))
 	}
-	result, err := s.watchTurn(ctx, t, s.term.watch.take())
-	return s.finish(result, err)
+	return s.finish(s.watchTurn(ctx, t, s.term.watch.take()))
 }
 
 // startOver gives up the turn that a process left, and asks its question again.
@@ -45,8 +44,7 @@ func (s *session) startOver(ctx context.Context) error {
 	if s.display() {
 		s.console.say("turn %d is left without an answer, and its question asked anew: %s", left.Number, quoted(question))
 	}
-	result, err := s.ask(ctx, question, s.term.watch.take())
-	return s.finish(result, err)
+	return s.finish(s.ask(ctx, question, s.term.watch.take()))
 }
 
 // continuing is the command that goes on with the session's turn: with the panel and the store

@@ -203,12 +203,16 @@ func (s *session) introduce() {
 	if !s.options.session.goOn {
 		s.tellUnended()
 	}
-	if !s.display() {
-		return
-	}
-	s.console.say("%s", s.console.paint(faint, "panel: "+s.opened.Names(s.config)))
+	s.remark("panel: %s", s.opened.Names(s.config))
 	if s.turns > 0 {
-		s.console.say("%s", s.console.paint(faint, fmt.Sprintf("session: %s, after %s", plain.Line(s.id), plain.Count(s.turns, "turn"))))
+		s.remark("session: %s, after %s", plain.Line(s.id), plain.Count(s.turns, "turn"))
+	}
+}
+
+// remark writes a faint line where progress is shown.
+func (s *session) remark(format string, args ...any) {
+	if s.display() {
+		s.console.say("%s", s.console.paint(faint, fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -318,8 +322,7 @@ func (s *session) once(ctx context.Context, question string) error {
 			left.Number, plain.Line(s.id), quoted(left.Question), shellWord(s.id))
 	}
 	s.term.given = true
-	result, err := s.ask(ctx, question, s.term.watch.take())
-	return s.finish(result, err)
+	return s.finish(s.ask(ctx, question, s.term.watch.take()))
 }
 
 // finish delivers what a turn came to, and returns what the program ends with.
