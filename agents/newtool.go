@@ -78,7 +78,11 @@ func (t *goTool[A, R]) Call(ctx context.Context, arguments string) (string, erro
 	if text, ok := any(result).(string); ok {
 		return text, nil
 	}
-	return encodeResult(result)
+	encoded, err := plain.JSON(result) // no character is escaped for HTML: a model reads it
+	if err != nil {
+		return "", fmt.Errorf("encode the result: %w", err)
+	}
+	return string(encoded), nil
 }
 
 // decode reads arguments that fit the schema. No text at all is what some models write
@@ -169,13 +173,4 @@ func mismatch(err error) error {
 		text = strings.ToValidUTF8(text[:mostMismatch/2], "") + " … " + strings.ToValidUTF8(text[len(text)-mostMismatch/2:], "")
 	}
 	return errors.New(text)
-}
-
-// encodeResult is a result as JSON that a model reads: no character is escaped for HTML.
-func encodeResult(result any) (string, error) {
-	text, err := plain.JSON(result)
-	if err != nil {
-		return "", fmt.Errorf("encode the result: %w", err)
-	}
-	return string(text), nil
 }

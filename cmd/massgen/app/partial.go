@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,10 +25,8 @@ func (s *session) explainPartials(r report.Result) {
 		return
 	}
 	var names []string
-	wrote := map[string]bool{}
 	for _, p := range r.Partials {
-		if !wrote[p.Agent] {
-			wrote[p.Agent] = true
+		if !slices.Contains(names, p.Agent) {
 			names = append(names, p.Agent)
 		}
 	}

@@ -268,11 +268,6 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		s.follow(ctx, t, cut)
 	}()
 	interrupted := false
-	cutShort := func() {
-		interrupted = true
-		cut <- struct{}{}
-		t.Cancel()
-	}
 	person := prompter{term: &s.term, ctx: ctx, turn: t}
 	person.attend()
 	for {
@@ -300,7 +295,9 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 				return report.Result{}, errQuit
 			}
 			s.term.terminated = signal == syscall.SIGTERM
-			cutShort()
+			interrupted = true
+			cut <- struct{}{}
+			t.Cancel()
 		}
 	}
 }

@@ -16,14 +16,13 @@ func verdict(r report.Result) (title, why string) {
 	if r.Status != kernel.Completed {
 		title = "best so far: "
 	}
-	tally := countVotes(r)
-	best := tally.of[r.Winner]
+	best, tied := countVotes(r)
 	why = fmt.Sprintf(" with %d of %s", best, plain.Count(len(r.Votes), "vote"))
 	if len(r.Votes) != len(r.Agents) {
 		why += " from " + plain.Count(len(r.Agents), "agent")
 	}
 	switch {
-	case best > 0 && tally.tied(best):
+	case best > 0 && tied:
 		why += ", a tie that the config's order decides"
 	case best > 0:
 	case r.Status != kernel.Completed:
@@ -33,39 +32,30 @@ func verdict(r report.Result) (title, why string) {
 	default:
 		why = ", without a vote: the only answer that is left"
 	}
-	return title + tally.label[r.Winner], why
-}
-
-// tally are the votes of each answer, by its agent. Answers of the same text are
-// one candidate (DESIGN §4.4) and have their votes together.
-type tally struct {
-	of    map[string]int
-	label map[string]string
-	text  map[string]string // white space does not count
-}
-
-func countVotes(r report.Result) tally {
-	t := tally{of: map[string]int{}, label: map[string]string{r.Winner: r.Winner}, text: map[string]string{}}
 	for _, a := range r.Answers {
-		t.label[a.Agent], t.text[a.Agent] = a.Label, strings.Join(strings.Fields(a.Content), " ")
-	}
-	for agent, text := range t.text {
-		for _, v := range r.Votes {
-			if t.text[v.For] == text {
-				t.of[agent]++
-			}
+		if a.Agent == r.Winner {
+			return title + a.Label, why
 		}
 	}
-	return t
+	return title + r.Winner, why
 }
 
-// tied says that different texts have so many votes.
-func (t tally) tied(votes int) bool {
-	texts := map[string]bool{}
-	for agent, n := range t.of {
-		if n == votes {
-			texts[t.text[agent]] = true
+// countVotes returns how many votes the winner's answer has, and whether another has as many.
+// Answers of the same text are one candidate (DESIGN §4.4) and have their votes together.
+func countVotes(r report.Result) (best int, tied bool) {
+	textOf := map[string]string{}
+	for _, a := range r.Answers {
+		textOf[a.Agent] = strings.Join(strings.Fields(a.Content), " ") // white space does not count
+	}
+	votes := map[string]int{}
+	for _, v := range r.Votes {
+		if text, isThere := textOf[v.For]; isThere {
+			votes[text]++
 		}
 	}
-	return len(texts) > 1
+	winner := textOf[r.Winner]
+	for text, n := range votes {
+		tied = tied || text != winner && n == votes[winner]
+	}
+	return votes[winner], tied
 }
