@@ -166,9 +166,6 @@ func (p *Panel) connect(ctx context.Context, config *configs.Config, opts *coord
 }
 
 func (p *Panel) addSidecalls(s Settings, models providers.Sidecalls, opts *coordinator.Options) {
-	if models.Summary != nil {
-		opts.Summarizer = sidecalls.Summarizer(models.Summary)
-	}
 	messages := make([]string, len(s.Config.Agents))
 	for i, a := range s.Config.Agents {
 		messages[i] = a.SystemMessage

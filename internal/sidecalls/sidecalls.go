@@ -56,17 +56,15 @@ func New(s Settings) *Keeper {
 // AddTo has the turns of a panel made with what is kept, and with the calls of models.
 func (k *Keeper) AddTo(opts *coordinator.Options, models providers.Sidecalls) {
 	opts.Sections, opts.AfterTurn = k.sections, k.afterTurn
+	if m := models.Summary; m != nil {
+		opts.Summarizer = &coordinator.Summarizer{Helper: helper(m), Window: m.Window, Counter: m.Counter}
+	}
 	if m := models.Topic; m != nil {
 		opts.Topic = &coordinator.Aside{Helper: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: keeping(k, k.storeTopic, k.tellTopic)}
 	}
 	if m := models.Facts; m != nil {
 		opts.Facts = &coordinator.Aside{Helper: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: keeping(k, k.storeFacts, k.tellFacts)}
 	}
-}
-
-// Summarizer makes summaries with a model.
-func Summarizer(m *providers.Sidecall) *coordinator.Summarizer {
-	return &coordinator.Summarizer{Helper: helper(m), Window: m.Window, Counter: m.Counter}
 }
 
 func helper(m *providers.Sidecall) coordinator.Helper {
