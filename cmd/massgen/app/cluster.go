@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -125,19 +124,17 @@ func (e *elsewhere) Begin(ctx context.Context, session, question string, terms c
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	interrupted := make(chan bool, 1)
-	var watching sync.WaitGroup
-	watching.Go(func() {
+	go func() {
 		select {
 		case <-e.interrupts:
-			interrupted <- true
 			cancel()
+			interrupted <- true
 		case <-waited.Done():
 			interrupted <- false
 		}
-	})
+	}()
 	play, err := e.Engine.Begin(waited, session, question, terms)
 	cancel()
-	watching.Wait()
 	switch isInterrupted := <-interrupted; {
 	case isInterrupted && err != nil:
 		return nil, fmt.Errorf("%w before the turn had begun", errQuit)

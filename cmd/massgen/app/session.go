@@ -90,15 +90,15 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 	if s.id, err = storage.sessionID(ctx, s.store, !keep); err == nil {
 		s.engine, err = p.connectEngine(ctx, storage.database())
 	}
-	if err != nil {
-		return nil, errors.Join(err, s.closeAll())
+	if err == nil {
+		s.panel, err = massgen.Load(ctx, config.File, settled(s.settings(world, keep)))
 	}
-	if s.panel, err = massgen.Load(ctx, config.File, settled(s.settings(world, keep))); err != nil {
-		return nil, errors.Join(err, s.closeAll())
+	if err == nil {
+		s.opened = s.panel.Opened()
+		s.notices = append(s.notices, s.opened.Notices...)
+		err = s.load(ctx)
 	}
-	s.opened = s.panel.Opened()
-	s.notices = append(s.notices, s.opened.Notices...)
-	if err = s.load(ctx); err == nil {
+	if err == nil {
 		err = s.checkContinue(ctx)
 	}
 	if err != nil {
