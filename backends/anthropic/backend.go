@@ -3,15 +3,12 @@ package anthropic
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
+	"maps"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/wire"
@@ -82,40 +79,27 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	if err != nil {
 		return b.service.LocalError(err)
 	}
+	body, err := encodeBody(params, req.Params.ExtraBody)
+	if err != nil {
+		return b.service.LocalError(err)
+	}
 	answer := &answer{key: req.Key, provider: b.provider, model: req.Model}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
 		Headers: req.Params.Headers,
-		Rewrite: func(body []byte) ([]byte, error) { return wire.Merge(body, req.Params.ExtraBody) },
-		Show:    newEventStream,
-		Open: func(ctx context.Context) (wire.Source[sdk.MessageStreamEventUnion], error) {
-			stream := b.messages.NewStreaming(ctx, params)
-			return &source{stream, answer}, stream.Err()
-		},
+		Body:    body,
+		Open:    func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
 		Answer:  answer,
 		Abandon: answer.abandon,
 	}.Run(ctx, b.service, emit)
 }
 
-// source gives the events of the library's stream.
-type source struct {
-	stream *ssestream.Stream[sdk.MessageStreamEventUnion]
-	answer *answer
-}
-
-func (s *source) Next() (sdk.MessageStreamEventUnion, error) {
-	if s.stream.Next() {
-		return s.stream.Current(), nil
+// encodeBody makes the body of a request.
+func encodeBody(params sdk.MessageNewParams, extra map[string]any) ([]byte, error) {
+	body, err := params.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	err := s.stream.Err()
-	var noJSON *json.SyntaxError
-	switch {
-	case err == nil:
-		err = io.EOF
-	case errors.As(err, &noJSON):
-		s.answer.begun = true
-		err = fmt.Errorf("a piece of the stream cannot be read: %w", err)
-	}
-	return sdk.MessageStreamEventUnion{}, err
+	fields := map[string]any{"stream": true}
+	maps.Copy(fields, extra)
+	return wire.Merge(body, fields)
 }
-
-func (s *source) Close() error { return s.stream.Close() }

@@ -35,12 +35,7 @@ func (a *answer) Progress() wire.Progress {
 
 // Add takes a chunk and returns its events, and an error if with it the service
 // withheld the answer or gave up.
-func (a *answer) Add(raw []byte) ([]backends.Event, error) {
-	var c chunk
-	if err := json.Unmarshal(raw, &c); err != nil {
-		a.begun = true
-		return nil, fmt.Errorf("a piece of the stream cannot be read: %w", err)
-	}
+func (a *answer) Add(c chunk) ([]backends.Event, error) {
 	a.addUsage(c.UsageMetadata)
 	if reason := c.PromptFeedback.BlockReason; reason != "" {
 		return a.withUsage(nil), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)

@@ -79,15 +79,17 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	stream := &eventStream{}
 	config := &genai.GenerateContentConfig{AutomaticContinuation: genai.Ptr(false)}
-	return wire.Attempt[[]byte]{
+	return wire.Attempt[chunk]{
 		Headers: req.Params.Headers,
-		Rewrite: func([]byte) ([]byte, error) { return body, nil },
-		Show:    stream.read,
-		Open: func(ctx context.Context) (wire.Source[[]byte], error) {
-			return stream, stream.open(b.client.Models.GenerateContentStream(ctx, model, nil, config))
+		Body:    body,
+		Open: func(ctx context.Context) error {
+			for _, err := range b.client.Models.GenerateContentStream(ctx, model, nil, config) {
+				return err
+			}
+			return nil
 		},
-		Answer: &answer{key: req.Key, provider: b.provider, model: model},
+		Answer:   &answer{key: req.Key, provider: b.provider, model: model},
+		IsAnswer: isAnswer,
 	}.Run(ctx, b.service, emit)
 }

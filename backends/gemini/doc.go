@@ -6,7 +6,7 @@
 // a call's arguments into floating-point numbers, fails on a signature in another
 // base64 than its own, prints errors of the stream, and by default goes on by itself
 // with a stream that may be resumed. So this package makes the body (request.go,
-// params.go) and reads the events (events.go, answer.go) itself, in the form that
-// parts.go gives; the library chooses the URL, makes the request and tells where
-// each event ends.
+// params.go) and reads the events (answer.go) itself, in the form that parts.go gives,
+// over package wire; the library knows the address and the headers, and sends the
+// request.
 package gemini

@@ -76,6 +76,15 @@ type chunk struct {
 	UsageMetadata  *usage      `json:"usageMetadata"`
 }
 
+// isAnswer says whether body is the whole answer of a service that does not stream.
+func isAnswer(body []byte) bool {
+	var fields struct {
+		Candidates     json.RawMessage `json:"candidates"`
+		PromptFeedback json.RawMessage `json:"promptFeedback"`
+	}
+	return json.Unmarshal(body, &fields) == nil && (fields.Candidates != nil || fields.PromptFeedback != nil)
+}
+
 type candidate struct {
 	Index   int `json:"index"`
 	Content struct {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -98,20 +97,20 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 // for a whole answer.
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	req.Model = cmp.Or(req.Model, b.model)
-	request, overlay, err := encoder{b.provider, req.Model, b.dialect}.encode(req)
+	fields, err := encoder{b.provider, req.Model, b.dialect}.encode(req)
 	if err != nil {
 		return b.localError(err)
 	}
-	send := func() error { return b.attempt(req, request, overlay).Run(ctx, b.service, emit) }
+	send := func() error { return b.attempt(ctx, req, fields, emit) }
 	if _, refused := b.uncounted.Load(req.Model); refused {
-		overlay["stream_options"] = nil
+		fields["stream_options"] = nil
 	}
 	kind := callKind{req.Model, len(req.Tools) > 0}
 	if _, refused := b.unstreamed.Load(kind); !refused {
 		err := send()
 		if saysNoStreamUsage(err) {
 			b.uncounted.Store(req.Model, true)
-			overlay["stream_options"] = nil
+			fields["stream_options"] = nil
 			err = send()
 		}
 		if !wire.SaysNoStream(err) {
@@ -119,32 +118,30 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 		}
 		b.unstreamed.Store(kind, true)
 	}
-	overlay["stream"], overlay["stream_options"] = false, nil
+	fields["stream"], fields["stream_options"] = false, nil
 	return send()
 }
 
-// attempt sends a request once.
-func (b *Backend) attempt(
-	req backends.Request, request goopenai.ChatCompletionRequest, overlay map[string]any,
-) wire.Attempt[[]byte] {
-	answer := newAnswer(req.Key, b.dialect, origin{b.provider, req.Model})
-	return wire.Attempt[[]byte]{
-		Headers: req.Params.Headers,
-		Rewrite: func(body []byte) ([]byte, error) { return mergeBody(body, overlay) },
-		Show:    func(body io.ReadCloser) io.ReadCloser { return newEventStream(body, &answer.ended) },
-		Open: func(ctx context.Context) (wire.Source[[]byte], error) {
-			stream, err := b.client.CreateChatCompletionStream(ctx, request)
-			return source{stream}, err
-		},
-		Answer:  answer,
-		Abandon: answer.abandon,
+// attempt sends the fields of a request once.
+func (b *Backend) attempt(ctx context.Context, req backends.Request, fields map[string]any, emit wire.Emit) error {
+	body, err := wire.Object(fields)
+	if err != nil {
+		return b.service.LocalError(err)
 	}
+	answer := newAnswer(req.Key, b.dialect, origin{b.provider, req.Model})
+	return wire.Attempt[chunk]{
+		Headers: req.Params.Headers,
+		Body:    body,
+		Open: func(ctx context.Context) error {
+			_, err := b.client.CreateChatCompletionStream(ctx, goopenai.ChatCompletionRequest{Model: req.Model})
+			return err
+		},
+		Answer:   answer,
+		IsAnswer: isAnswer,
+		Marked:   true,
+		Abandon:  answer.abandon,
+	}.Run(ctx, b.service, emit)
 }
-
-// source gives the events of the library's stream.
-type source struct{ *goopenai.ChatCompletionStream }
-
-func (s source) Next() ([]byte, error) { return s.RecvRaw() }
 
 // localError is the failure of a request that was not sent. That tools cannot be
 // sent is told as the service would tell it.

@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -20,6 +19,28 @@ type chunk struct {
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *usage `json:"usage"`
+}
+
+// UnmarshalJSON reads a chunk in which characters may be cut in two.
+func (c *chunk) UnmarshalJSON(data []byte) error {
+	type fields chunk
+	data, broken := hideBrokenChars(data)
+	if err := json.Unmarshal(data, (*fields)(c)); err != nil || !broken {
+		return err
+	}
+	for i := range c.Choices {
+		c.Choices[i].Delta.unhide()
+		c.Choices[i].Message.unhide()
+	}
+	return nil
+}
+
+// isAnswer says whether body is the whole answer of a service that does not stream.
+func isAnswer(body []byte) bool {
+	var whole struct {
+		Choices []json.RawMessage `json:"choices"`
+	}
+	return json.Unmarshal(body, &whole) == nil && whole.Choices != nil
 }
 
 type delta struct {
@@ -149,7 +170,6 @@ type answer struct {
 	reason  string
 	hasText bool
 	begun   bool // whether any part of a message came, yielded or not, readable or not
-	ended   bool // whether the end mark came
 }
 
 func newAnswer(key backends.Key, d Dialect, from origin) *answer {
@@ -163,21 +183,11 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 // Progress says how far the answer has come.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.ended}
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished}
 }
 
-// maxShown is how much of a piece of a stream goes into an error. Package wire cuts
-// it further, once it has taken out secrets.
-const maxShown = 4 << 10
-
 // Add takes a chunk and returns the events that need not wait.
-func (a *answer) Add(raw []byte) ([]backends.Event, error) {
-	var c chunk
-	raw, broken := hideBrokenChars(raw)
-	if err := json.Unmarshal(raw, &c); err != nil {
-		a.begun = true
-		return nil, fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, raw[:min(len(raw), maxShown)])
-	}
+func (a *answer) Add(c chunk) ([]backends.Event, error) {
 	a.addUsage(c.Usage)
 	var events []backends.Event
 	for _, choice := range c.Choices {
@@ -188,9 +198,6 @@ func (a *answer) Add(raw []byte) ([]backends.Event, error) {
 			a.reason = choice.FinishReason
 		}
 		for _, d := range []delta{choice.Delta, choice.Message} {
-			if broken {
-				d.unhide()
-			}
 			more, err := a.addDelta(d)
 			events = append(events, more...)
 			if err != nil {

@@ -4,8 +4,7 @@
 // That library (1.43) loses things on the way: it drops a temperature of 0 and
 // an empty tool result from the request, knows no extra fields for chat, ends a
 // cut stream like a complete one, dies of keep-alive comments, and hides errors
-// and web pages that come with status 200. So this package puts package wire and
-// its own event stream (eventstream.go) under the library, writes what the
-// library's structs would lose (request.go) and decodes the chunks (chunk.go).
-// The library makes the requests and reads the lines of the streams.
+// and web pages that come with status 200. So this package makes the body
+// (request.go) and reads the events (chunk.go) itself, over package wire; the library
+// knows the address and the headers, and sends the request.
 package openai

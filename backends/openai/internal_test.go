@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -61,25 +60,37 @@ func TestTags(t *testing.T) {
 	}
 }
 
-func TestMergeBody(t *testing.T) {
-	const body = `{"model":"m","messages":null,"stream":true}`
+func TestExtraBody(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		overlay map[string]any
-		want    string
+		name  string
+		extra map[string]any
+		want  string
 	}{
-		{"choices need tools", map[string]any{"tool_choice": "auto", "parallel_tool_calls": true, "seed": 0},
-			`{"messages":null,"model":"m","seed":0,"stream":true}`},
-		{"nil removes, a value replaces", map[string]any{"stream": nil, "model": "<n>", "messages": []any{}},
-			`{"messages":[],"model":"<n>"}`},
+		{"choices need tools", map[string]any{"tool_choice": "auto", "parallel_tool_calls": true, "seed": 0, "stream_options": nil},
+			`{"messages":[],"model":"m","seed":0,"stream":true}`},
+		{"nil removes, a value replaces", map[string]any{"stream": nil, "model": "<n>", "stream_options": []any{}},
+			`{"messages":[],"model":"<n>","stream_options":[]}`},
 		{"tools keep their choice", map[string]any{"tools": []int{1}, "tool_choice": "auto", "messages": nil},
-			`{"model":"m","stream":true,"tool_choice":"auto","tools":[1]}`},
+			`{"model":"m","stream":true,"stream_options":{"include_usage":true},"tool_choice":"auto","tools":[1]}`},
 	} {
-		got, err := mergeBody([]byte(body), c.overlay)
+		fields, err := encoder{model: "m"}.encode(backends.Request{Params: backends.Params{ExtraBody: c.extra}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := wire.Object(fields)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s (%v)", c.name, got, c.want, err)
 		}
 	}
+}
+
+// decoded is a chunk as it comes.
+func decoded(t interface{ Fatal(args ...any) }, data []byte) chunk {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // TestCharactersMayBeCut cuts a text anywhere, also inside of characters, sends
@@ -103,7 +114,7 @@ func TestCharactersMayBeCut(t *testing.T) {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
 			piece := rest[:n]
 			rest = rest[n:]
-			add(a.Add([]byte(`{"choices":[{"delta":{"content":"` + piece + `","tool_calls":[{"index":0,"function":{"arguments":"` + piece + `"}}]}}]}`)))
+			add(a.Add(decoded(t, []byte(`{"choices":[{"delta":{"content":"`+piece+`","tool_calls":[{"index":0,"function":{"arguments":"`+piece+`"}}]}}]}`))))
 		}
 		add(a.End())
 		if got.String() != text {
@@ -142,7 +153,7 @@ func TestHalvesMayBeCut(t *testing.T) {
 				fmt.Fprintf(&piece, `\u%04x`, unit)
 			}
 			rest = rest[n:]
-			add(a.Add(fmt.Appendf(nil, `{"choices":[{"delta":{"content":"%[1]s","reasoning":"%[1]s","tool_calls":[{"index":0,"function":{"arguments":"%[1]s"}}]}}]}`, &piece)))
+			add(a.Add(decoded(t, fmt.Appendf(nil, `{"choices":[{"delta":{"content":"%[1]s","reasoning":"%[1]s","tool_calls":[{"index":0,"function":{"arguments":"%[1]s"}}]}}]}`, &piece))))
 		}
 		kept := a.kept.text.String()
 		add(a.End())
@@ -157,7 +168,7 @@ func TestHalvesMayBeCut(t *testing.T) {
 
 func TestBytesThatAreNoCharacter(t *testing.T) {
 	a := newAnswer(backends.Key{}, Dialect{}, origin{})
-	first, err := a.Add([]byte("{\"choices\":[{\"delta\":{\"content\":\"a\xff b\xe2\"}}]}"))
+	first, err := a.Add(decoded(t, []byte("{\"choices\":[{\"delta\":{\"content\":\"a\xff b\xe2\"}}]}")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,20 +179,6 @@ func TestBytesThatAreNoCharacter(t *testing.T) {
 	want := []backends.Event{backends.TextDelta{Text: "a\uFFFD b"}, backends.TextDelta{Text: "\uFFFD"}, backends.Finish{}}
 	if diff := cmp.Diff(want, append(first, last...)); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestEventStream checks the form that go-openai is shown.
-func TestEventStream(t *testing.T) {
-	for in, want := range map[string]string{
-		": x\r\n\r\nid: 1\r\ndata:{\"a\":1}\r\n\r\ndata: [DONE]\r\n\r\ndata: late\n": "data: { \"a\":1}\ndata: [DONE]\n",
-		"\ufeffdata: [1]":    "data: [1]\n",
-		"{\"choices\":\n[]}": "data: { \"choices\":[]}\ndata: [DONE]\n",
-	} {
-		got, err := io.ReadAll(newEventStream(io.NopCloser(strings.NewReader(in)), new(bool)))
-		if err != nil || string(got) != want {
-			t.Errorf("%q became %q (%v), want %q", in, got, err, want)
-		}
 	}
 }
 

@@ -23,49 +23,47 @@ type encoder struct {
 	dialect         Dialect
 }
 
-// encode turns a request into go-openai's, and into the overlay: all that is
-// merged into the body made of it, since the library's structs would drop it or
-// cannot say it. A nil in the overlay removes a field. Its errors name what the
-// model or the service cannot take.
-//
-// The messages and tools are in the overlay too: the library encodes them several
-// times over, which a panel of a hundred agents would feel, and as \u003c where a
-// prompt says <, which is hard to read in a dump.
-func (e encoder) encode(req backends.Request) (goopenai.ChatCompletionRequest, map[string]any, error) {
-	out := goopenai.ChatCompletionRequest{Model: e.model, Stream: true}
+// encode turns a request into the fields of its body, of which nil ones are not sent.
+// The library's own structs would drop some and cannot say others. The errors name what
+// the model or the service cannot take.
+func (e encoder) encode(req backends.Request) (map[string]any, error) {
+	fields := map[string]any{"model": e.model, "stream": true}
 	if !e.dialect.NoStreamUsage {
-		out.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
+		fields["stream_options"] = goopenai.StreamOptions{IncludeUsage: true}
 	}
 	if err := e.dialect.Check(e.model, req.Params); err != nil {
-		return out, nil, err
+		return nil, err
 	}
 	messages := []message{}
 	for _, m := range backends.Repair(req.Messages) {
 		more, err := e.encodeMessage(m)
 		if err != nil {
-			return out, nil, err
+			return nil, err
 		}
 		messages = append(messages, more...)
 	}
-	overlay := map[string]any{"messages": messages}
+	fields["messages"] = messages
 	if len(req.Tools) > 0 {
 		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
-			return out, nil, err
+			return nil, err
 		}
 		tools, err := encodeTools(req.Tools)
 		if err != nil {
-			return out, nil, err
+			return nil, err
 		}
-		overlay["tools"] = tools
+		fields["tools"] = tools
 	}
 	if len(req.Schema) > 0 {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {
-			return out, nil, err
+			return nil, err
 		}
-		e.addResponseFormat(overlay, req.Schema)
+		e.addResponseFormat(fields, req.Schema)
 	}
-	e.addParams(overlay, req.Params)
-	return out, overlay, nil
+	e.addParams(fields, req.Params)
+	if fields["tools"] == nil { // nothing can be said of tools that are not there
+		fields["tool_choice"], fields["parallel_tool_calls"] = nil, nil
+	}
+	return fields, nil
 }
 
 // message is a message on the wire. Content is a string, a list of parts, or nil
@@ -109,44 +107,44 @@ type responseFormat struct {
 
 // addResponseFormat asks for a reply that fits the schema, or where the service
 // knows no schemas, for a JSON object: the prompt says which.
-func (e encoder) addResponseFormat(overlay map[string]any, schema json.RawMessage) {
+func (e encoder) addResponseFormat(fields map[string]any, schema json.RawMessage) {
 	if e.dialect.WholeJSON {
-		overlay["stream"], overlay["stream_options"] = false, nil
+		fields["stream"], fields["stream_options"] = false, nil
 	}
 	if e.dialect.JSONObject {
-		overlay["response_format"] = map[string]string{"type": "json_object"}
+		fields["response_format"] = map[string]string{"type": "json_object"}
 		return
 	}
 	out := responseFormat{Type: "json_schema"}
 	out.JSONSchema.Name, out.JSONSchema.Strict, out.JSONSchema.Schema = "action", true, schema
-	overlay["response_format"] = out
+	fields["response_format"] = out
 }
 
 // addParams takes the settings past go-openai, which rounds numbers to 32 bits,
 // drops zeros and refuses some by the name of the model.
-func (e encoder) addParams(overlay map[string]any, p backends.Params) {
+func (e encoder) addParams(fields map[string]any, p backends.Params) {
 	if p.Temperature != nil {
-		overlay["temperature"] = *p.Temperature
+		fields["temperature"] = *p.Temperature
 	}
 	if p.TopP != nil {
-		overlay["top_p"] = *p.TopP
+		fields["top_p"] = *p.TopP
 	}
 	if p.MaxTokens != nil {
-		overlay[e.maxTokensField()] = *p.MaxTokens
+		fields[e.maxTokensField()] = *p.MaxTokens
 	}
 	if len(p.Stop) > 0 {
-		overlay["stop"] = p.Stop
+		fields["stop"] = p.Stop
 	}
 	if p.Seed != nil {
-		overlay[cmp.Or(e.dialect.SeedField, "seed")] = *p.Seed
+		fields[cmp.Or(e.dialect.SeedField, "seed")] = *p.Seed
 	}
 	switch {
 	case p.ReasoningEffort == "none" && e.dialect.NoThinking != nil:
-		maps.Copy(overlay, e.dialect.NoThinking)
+		maps.Copy(fields, e.dialect.NoThinking)
 	case p.ReasoningEffort != "":
-		overlay["reasoning_effort"] = p.ReasoningEffort
+		fields["reasoning_effort"] = p.ReasoningEffort
 	}
-	maps.Copy(overlay, p.ExtraBody)
+	maps.Copy(fields, p.ExtraBody)
 }
 
 func (e encoder) maxTokensField() string {
@@ -254,14 +252,4 @@ func imageURL(p backends.Image) string {
 		return p.URL
 	}
 	return "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
-}
-
-// mergeBody puts the overlay into a body made by go-openai, in which there are no
-// tools: without those of the overlay nothing can be said of them.
-func mergeBody(body []byte, overlay map[string]any) ([]byte, error) {
-	if overlay["tools"] == nil {
-		overlay = maps.Clone(overlay)
-		overlay["tool_choice"], overlay["parallel_tool_calls"] = nil, nil
-	}
-	return wire.Merge(body, overlay)
 }

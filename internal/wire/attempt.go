@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,29 +11,26 @@ import (
 )
 
 // Attempt is one request to a service and the reading of its answer, in the wire format
-// of one adapter. E is an event of the answer as the adapter's library decodes it.
+// of one adapter. E is an event of the answer, decoded from JSON.
 type Attempt[E any] struct {
 	// Headers are sent beside the library's own, and replace those of the same name.
 	Headers map[string]string
-	// Rewrite returns the body to send in place of the one that the library made.
-	Rewrite func(body []byte) ([]byte, error)
-	// Show turns the body of a successful answer into what the library can read.
-	Show func(body io.ReadCloser) io.ReadCloser
+	// Body is sent in place of the body that the library makes.
+	Body []byte
 	// Open has the library send the request. The context ends with the caller's, and
-	// when the service is silent for too long.
-	Open func(ctx context.Context) (Source[E], error)
+	// when the service is silent for too long. The library sees an empty answer.
+	Open func(ctx context.Context) error
 	// Answer receives the events.
 	Answer Answer[E]
+	// IsAnswer says whether a body that is one JSON object is the answer of a service
+	// that does not stream. Nil means that none is.
+	IsAnswer func(body []byte) bool
+	// Marked says that an end mark makes an answer whole, without a finish reason too.
+	// The end of a body that is one JSON object is such a mark.
+	Marked bool
 	// Abandon, if it is not nil, returns what is left of an answer that failed: its usage,
 	// if it is known, and the tool calls that had begun and did not end.
 	Abandon func() ([]backends.Event, []backends.ToolCall)
-}
-
-// Source is an answer as a library decodes it.
-type Source[E any] interface {
-	// Next returns the next event, or io.EOF after the last.
-	Next() (E, error)
-	Close() error
 }
 
 // Answer puts the events of one answer together.
@@ -68,7 +66,7 @@ type Progress struct {
 func (a Attempt[E]) Run(ctx context.Context, s *Service, emit Emit) error {
 	x := s.Begin(ctx, a.Headers)
 	defer x.End()
-	x.rewrite, x.show = a.Rewrite, a.Show
+	x.body, x.keep = a.Body, true
 	err := a.exchange(x, emit)
 	if err == nil || errors.Is(err, errStopped) {
 		return err
@@ -81,7 +79,8 @@ func (a Attempt[E]) Run(ctx context.Context, s *Service, emit Emit) error {
 			return err
 		}
 	}
-	return x.Failure(err, a.Answer.Progress().Begun, cut...)
+	var unread *unreadable
+	return x.Failure(err, a.Answer.Progress().Begun || errors.As(err, &unread), cut...)
 }
 
 // exchange sends the request, reads the answer and closes it.
@@ -89,24 +88,33 @@ func (a Attempt[E]) exchange(x *Exchange, emit Emit) error {
 	if err := x.parent.Err(); err != nil {
 		return err
 	}
-	source, err := a.Open(x.ctx)
-	if err != nil {
-		return err
+	err := a.Open(x.ctx)
+	if x.kept == nil {
+		return errors.Join(err, x.failure) // a library may take a redirect for a success
 	}
-	err = a.read(x, source, emit)
+	if err == nil {
+		err = a.read(x, emit)
+	}
 	if err == nil {
 		x.drain()
 	}
-	if closeErr := source.Close(); closeErr != nil && err == nil {
+	if closeErr := x.kept.Close(); closeErr != nil && err == nil {
 		return fmt.Errorf("close the stream: %w", closeErr)
 	}
 	return err
 }
 
-func (a Attempt[E]) read(x *Exchange, source Source[E], emit Emit) error {
-	for !a.Answer.Progress().Ended {
-		event, err := source.Next()
-		if errors.Is(err, io.EOF) {
+// endMark is the data of an event after which none comes. Services that stand in for
+// others send it with every protocol.
+const endMark = "[DONE]"
+
+func (a Attempt[E]) read(x *Exchange, emit Emit) error {
+	events := newEventReader(x.kept)
+	marked := false
+	for !marked && !a.Answer.Progress().Ended {
+		next, err := events.next()
+		if errors.Is(err, io.EOF) || err == nil && string(next.data) == endMark {
+			marked = err == nil
 			break
 		}
 		if err != nil {
@@ -115,23 +123,38 @@ func (a Attempt[E]) read(x *Exchange, source Source[E], emit Emit) error {
 			}
 			return err
 		}
-		events, err := a.Answer.Add(event)
-		if emitErr := emit(events...); emitErr != nil {
-			return emitErr
+		if marked = next.whole; marked && (a.IsAnswer == nil || !a.IsAnswer(next.data)) {
+			return notAnAnswer(next.data)
 		}
-		if err != nil {
+		if err := a.add(next.data, emit); err != nil {
 			return err
 		}
 		if a.Answer.Progress().Whole {
 			x.watch.limitRest(TrailerTimeout)
 		}
 	}
-	if p := a.Answer.Progress(); !p.Finished && !p.Ended {
+	if p := a.Answer.Progress(); !p.Finished && !p.Ended && !(marked && a.Marked) {
 		return ErrCut
 	}
-	events, err := a.Answer.End()
+	last, err := a.Answer.End()
+	if emitErr := emit(last...); emitErr != nil {
+		return emitErr
+	}
+	return err
+}
+
+// add decodes an event and gives it to the answer.
+func (a Attempt[E]) add(data []byte, emit Emit) error {
+	var event E
+	if err := json.Unmarshal(data, &event); err != nil {
+		return &unreadable{fmt.Errorf("a piece of the stream cannot be read (%w): %s", err, data[:min(len(data), maxShown)])}
+	}
+	events, err := a.Answer.Add(event)
 	if emitErr := emit(events...); emitErr != nil {
 		return emitErr
 	}
 	return err
 }
+
+// unreadable is the error of a piece of an answer that is not in its wire format.
+type unreadable struct{ error }

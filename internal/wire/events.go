@@ -14,21 +14,17 @@ const maxShown = 4 << 10
 // ErrCut says that a stream ended before its answer did.
 var ErrCut = errors.New("the stream was cut: it ended with neither a finish reason nor an end mark")
 
-// Event is a server-sent event with data, or the whole of an answer that is one
-// JSON object.
-type Event struct {
-	// Name is what the event calls itself, often nothing.
-	Name string
-	// Data is the payload, valid until the next event is read. Services write one
-	// line of data for each event, so each such line is one.
-	Data  []byte
-	Whole bool
+// event is the data of a server-sent event, or the whole of an answer that is one JSON
+// object. Services write one line of data for each event, so each such line is one.
+type event struct {
+	data  []byte
+	whole bool
 }
 
-// EventReader reads the events of a response body. It takes what services send
+// eventReader reads the events of a response body. It takes what services send
 // around them: comments, other fields, blank lines or none, CRs, a byte order
 // mark, a last line that never ends.
-type EventReader struct {
+type eventReader struct {
 	lines   *bufio.Reader
 	started bool
 	ended   bool
@@ -37,20 +33,20 @@ type EventReader struct {
 	stray   []byte // the start of what was no event
 }
 
-// NewEventReader reads from source, and never further than the last event needs.
+// newEventReader reads from source, and never further than the last event needs.
 // How long a line may be is for source to limit.
-func NewEventReader(source io.Reader) *EventReader {
-	return &EventReader{lines: bufio.NewReader(source)}
+func newEventReader(source io.Reader) *eventReader {
+	return &eventReader{lines: bufio.NewReader(source)}
 }
 
-// Next returns the next event, or io.EOF at the end of the body. An error that the
+// next returns the next event, or io.EOF at the end of the body. An error that the
 // service reports is a *StreamError; a body without a single event is a
 // *NotAnAnswer, if it holds anything.
-func (r *EventReader) Next() (Event, error) {
+func (r *eventReader) next() (event, error) {
 	if !r.started {
 		r.started = true
 		if whole, err := r.readObject(); err != nil || whole != nil {
-			return Event{Data: whole, Whole: true}, err
+			return event{data: whole, whole: true}, err
 		}
 	}
 	for !r.ended {
@@ -58,24 +54,24 @@ func (r *EventReader) Next() (Event, error) {
 		if r.ended = errors.Is(err, io.EOF); r.ended {
 			line = withoutHalf(line)
 		} else if err != nil {
-			return Event{}, err
+			return event{}, err
 		}
 		data, err := r.take(bytes.TrimRight(line, "\r\n"))
 		if err != nil {
-			return Event{}, err
+			return event{}, err
 		}
 		if len(data) > 0 {
 			r.events++
-			return Event{Name: r.name, Data: data}, nil
+			return event{data: data}, nil
 		}
 	}
 	if r.events == 0 && len(bytes.TrimSpace(r.stray)) > 0 {
-		return Event{}, &NotAnAnswer{Body: r.stray}
+		return event{}, &NotAnAnswer{Body: r.stray}
 	}
-	return Event{}, io.EOF
+	return event{}, io.EOF
 }
 
-func (r *EventReader) readLine() ([]byte, error) {
+func (r *eventReader) readLine() ([]byte, error) {
 	var line []byte
 	for {
 		piece, err := r.lines.ReadSlice('\n')
@@ -87,7 +83,7 @@ func (r *EventReader) readLine() ([]byte, error) {
 }
 
 // take returns the data of a line, or nothing.
-func (r *EventReader) take(line []byte) ([]byte, error) {
+func (r *eventReader) take(line []byte) ([]byte, error) {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimSpace(value)
 	switch {
@@ -110,7 +106,7 @@ func (r *EventReader) take(line []byte) ([]byte, error) {
 }
 
 // reported returns the error that the data of an event is, or nil.
-func (r *EventReader) reported(data []byte) error {
+func (r *eventReader) reported(data []byte) error {
 	if len(data) > 0 && r.name == "error" {
 		return &StreamError{Body: bytes.Clone(data)}
 	}
@@ -130,7 +126,7 @@ func withoutHalf(line []byte) []byte {
 
 // readObject returns a body that is one JSON object: an answer of a service that
 // does not stream, or an error that came with status 200.
-func (r *EventReader) readObject() ([]byte, error) {
+func (r *eventReader) readObject() ([]byte, error) {
 	first, err := r.firstByte()
 	if err != nil || first != '{' {
 		return nil, err
@@ -147,7 +143,7 @@ func (r *EventReader) readObject() ([]byte, error) {
 
 // firstByte returns the first byte that is not white space or part of a byte
 // order mark, and leaves it to be read. At the end of the body it is 0.
-func (r *EventReader) firstByte() (byte, error) {
+func (r *eventReader) firstByte() (byte, error) {
 	for {
 		c, err := r.lines.ReadByte()
 		if errors.Is(err, io.EOF) {
@@ -164,8 +160,8 @@ func (r *EventReader) firstByte() (byte, error) {
 	}
 }
 
-// NewNotAnAnswer keeps the beginning of a body to be shown.
-func NewNotAnAnswer(body []byte) *NotAnAnswer {
+// notAnAnswer keeps the beginning of a body to be shown.
+func notAnAnswer(body []byte) *NotAnAnswer {
 	return &NotAnAnswer{Body: body[:min(len(body), maxShown)]}
 }
 

@@ -18,9 +18,12 @@ import (
 // Exchange is a request and its answer. Through it the transport and the caller of a
 // library reach each other, past the library between them. One goroutine uses it.
 type Exchange struct {
-	// rewrite and show come from the Attempt. They are nil if it has none.
-	rewrite func(body []byte) ([]byte, error)
-	show    func(body io.ReadCloser) io.ReadCloser
+	// body takes the place of a request's body.
+	body []byte
+	// keep says that the answer is kept from the library, which sees an empty one, and
+	// kept is that answer.
+	keep bool
+	kept io.ReadCloser
 
 	service *Service
 	parent  context.Context
@@ -32,7 +35,6 @@ type Exchange struct {
 	sent    bool
 	// failure is what the wire said and the library would lose.
 	failure error
-	source  io.Reader
 }
 
 type exchangeKey struct{}
@@ -58,11 +60,8 @@ func (x *Exchange) Unlimited() { x.watch.remove() }
 // that the connection can be used again. It waits only briefly: a connection that
 // stays open is closed instead.
 func (x *Exchange) drain() {
-	if x.source == nil {
-		return
-	}
 	x.watch.limitRest(drainTimeout)
-	if _, err := io.CopyN(io.Discard, x.source, maxDrain); err != nil {
+	if _, err := io.CopyN(io.Discard, x.kept, maxDrain); err != nil {
 		return // either the end, or a connection that is of no more use
 	}
 }
@@ -103,9 +102,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.New("a request outside of an exchange")
 	}
-	if err := x.prepare(req); err != nil {
-		return nil, err
-	}
+	x.prepare(req)
 	if t.isHome(req.URL) {
 		x.setHeaders(req.Header)
 		t.addQuery(req.URL)
@@ -139,21 +136,14 @@ func (x *Exchange) setHeaders(h http.Header) {
 }
 
 // prepare replaces the body, if there is one.
-func (x *Exchange) prepare(req *http.Request) error {
+func (x *Exchange) prepare(req *http.Request) {
 	x.failure = nil // what led here, if it did, was a redirect
+	x.sent = true
 	if req.Body == nil {
-		x.sent = true
-		return nil
+		return
 	}
-	body, err := readRequest(req.Body)
-	if err != nil {
-		return err
-	}
-	if x.rewrite != nil {
-		if body, err = x.rewrite(body); err != nil {
-			return err
-		}
-	}
+	req.Body.Close()
+	body := x.body
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.GetBody = func() (io.ReadCloser, error) {
 		x.trace.SentRequest(body) // net/http is about to send it once more
@@ -164,31 +154,17 @@ func (x *Exchange) prepare(req *http.Request) error {
 	// it is used again. With this key, which is not sent, net/http takes a new
 	// connection then, but never after a byte of an answer or on a new connection.
 	req.Header["Idempotency-Key"] = []string{}
-	x.sent = true
 	x.trace.SentRequest(body)
-	return nil
 }
 
-func readRequest(body io.ReadCloser) ([]byte, error) {
-	made, err := io.ReadAll(body)
-	if err != nil {
-		return nil, fmt.Errorf("read the request body: %w", err)
-	}
-	if err := body.Close(); err != nil {
-		return nil, fmt.Errorf("close the request body: %w", err)
-	}
-	return made, nil
-}
-
-// receive puts show between the response and the library, or notes the error that
-// the response is.
+// receive keeps the answer from the library if it should, or notes the error that the
+// response is.
 func (x *Exchange) receive(from *url.URL, resp *http.Response) error {
 	source := newWatchedBody(resp.Body, x.trace, x.watch)
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		resp.Body = source
-		if x.show != nil {
-			x.source = source
-			resp.Body = x.show(source)
+		if x.keep {
+			x.kept, resp.Body = source, http.NoBody
 		}
 		return nil
 	}

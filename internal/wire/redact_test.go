@@ -25,7 +25,7 @@ func TestShortenedMessagesShowNoPartOfASecret(t *testing.T) {
 			"text":           status(text),
 			"page":           status("<p>" + text + "</p>"),
 			"other JSON":     status(`{"message":["` + text + `"]}`),
-			"no answer":      NewNotAnAnswer([]byte(text)),
+			"no answer":      notAnAnswer([]byte(text)),
 			"error":          errors.New(text),
 			"error of a URL": &url.Error{Op: "Post", URL: "http://" + hidden, Err: errors.New(text)},
 		} {
