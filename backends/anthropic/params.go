@@ -64,17 +64,7 @@ const minThinking = 1024
 // thinkingTokens is what an effort may take of max_tokens: the budget where a model
 // has one, and the room that is left for it where the model decides.
 func thinkingTokens(effort string) int64 {
-	switch effort {
-	case "low":
-		return 2048
-	case "medium":
-		return 8192
-	case "high":
-		return 16384
-	case "xhigh", "max":
-		return 32768
-	}
-	return 0
+	return map[string]int64{"low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 32768}[effort]
 }
 
 // CheckParams returns a *backends.ParamError for the first parameter that a model

@@ -19,7 +19,7 @@ type answer struct {
 	provider string
 	model    string
 	calls    []backends.ToolCall
-	usage    *usage
+	usage    wire.UsageKeeper
 	reason   string
 	// hasContent says that a part came that is not empty.
 	hasContent bool
@@ -36,9 +36,9 @@ func (a *answer) Progress() wire.Progress {
 // Add takes a chunk and returns its events, and an error if with it the service
 // withheld the answer or gave up.
 func (a *answer) Add(c chunk) ([]backends.Event, error) {
-	a.addUsage(c.UsageMetadata)
+	a.usage.Add(c.UsageMetadata, &usage{})
 	if reason := c.PromptFeedback.BlockReason; reason != "" {
-		return a.withUsage(nil), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)
+		return a.usage.Events(), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)
 	}
 	var events []backends.Event
 	for _, candidate := range c.Candidates {
@@ -52,18 +52,6 @@ func (a *answer) Add(c chunk) ([]backends.Event, error) {
 		}
 	}
 	return events, nil
-}
-
-// addUsage takes the newest usage, if there is one. Zeros mean that the service did
-// not count: an input has at least a token.
-func (a *answer) addUsage(u *usage) {
-	switch {
-	case u == nil:
-	case !u.known():
-		a.usage = nil
-	case u.PromptTokenCount > 0:
-		a.usage = u
-	}
 }
 
 func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
@@ -80,7 +68,7 @@ func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
 	}
 	a.reason = c.FinishReason
 	if err := stopped(c.FinishReason, c.FinishMessage); err != nil {
-		return a.withUsage(events), err
+		return append(events, a.usage.Events()...), err
 	}
 	return events, nil
 }
@@ -168,12 +156,5 @@ func (a *answer) keep(events []backends.Event, raw json.RawMessage) []backends.E
 
 // End returns the last events of a stream that ended well.
 func (a *answer) End() ([]backends.Event, error) {
-	return append(a.withUsage(nil), backends.Finish{Reason: a.reason}), nil
-}
-
-func (a *answer) withUsage(events []backends.Event) []backends.Event {
-	if a.usage == nil {
-		return events
-	}
-	return append(events, a.usage.event())
+	return append(a.usage.Events(), backends.Finish{Reason: a.reason}), nil
 }

@@ -67,43 +67,26 @@ func encodeParams(p backends.Params, model string) (map[string]any, error) {
 // OpenAI-compatible service (https://ai.google.dev/gemini-api/docs/openai).
 func encodeThinking(effort, model string) (map[string]any, error) {
 	if isOlder(model) {
-		budget, ok := thinkingBudget(effort)
+		budget, ok := thinkingBudgets()[effort]
 		if !ok || effort == "none" && strings.Contains(model, "-pro") {
 			return nil, backends.NewParamError("reasoning_effort", "%s does not take %q", model, effort)
 		}
 		return map[string]any{"thinkingBudget": budget, "includeThoughts": budget > 0}, nil
 	}
-	level, ok := thinkingLevel(effort)
+	level, ok := thinkingLevels()[effort]
 	if !ok {
 		return nil, backends.NewParamError("reasoning_effort", "Gemini takes minimal, low, medium or high, not %q", effort)
 	}
 	return map[string]any{"thinkingLevel": level, "includeThoughts": true}, nil
 }
 
-func thinkingBudget(effort string) (int, bool) {
-	switch effort {
-	case "none":
-		return 0, true
-	case "minimal", "low":
-		return 1024, true
-	case "medium":
-		return 8192, true
-	case "high":
-		return 24576, true
-	}
-	return 0, false
+func thinkingBudgets() map[string]int {
+	return map[string]int{"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
 }
 
-func thinkingLevel(effort string) (genai.ThinkingLevel, bool) {
-	switch effort {
-	case "minimal":
-		return genai.ThinkingLevelMinimal, true
-	case "low":
-		return genai.ThinkingLevelLow, true
-	case "medium":
-		return genai.ThinkingLevelMedium, true
-	case "high":
-		return genai.ThinkingLevelHigh, true
+func thinkingLevels() map[string]genai.ThinkingLevel {
+	return map[string]genai.ThinkingLevel{
+		"minimal": genai.ThinkingLevelMinimal, "low": genai.ThinkingLevelLow,
+		"medium": genai.ThinkingLevelMedium, "high": genai.ThinkingLevelHigh,
 	}
-	return genai.ThinkingLevelUnspecified, false
 }

@@ -71,9 +71,9 @@ type functionDeclaration struct {
 
 // chunk is one piece of a streamed answer ("GenerateContentResponse").
 type chunk struct {
-	Candidates     []candidate `json:"candidates"`
-	PromptFeedback feedback    `json:"promptFeedback"`
-	UsageMetadata  *usage      `json:"usageMetadata"`
+	Candidates     []candidate     `json:"candidates"`
+	PromptFeedback feedback        `json:"promptFeedback"`
+	UsageMetadata  json.RawMessage `json:"usageMetadata"`
 }
 
 // isAnswer says whether body is the whole answer of a service that does not stream.
@@ -109,25 +109,11 @@ type usage struct {
 	ThoughtsTokenCount      wire.Count `json:"thoughtsTokenCount"`
 }
 
-// UnmarshalJSON reads a usage, or makes one that is unknown of what is none.
-func (u *usage) UnmarshalJSON(data []byte) error {
-	type fields usage
-	if json.Unmarshal(data, (*fields)(u)) != nil {
-		u.PromptTokenCount = wire.UnknownCount
-	}
-	return nil
-}
-
-// known says whether every count could be read.
-func (u usage) known() bool {
-	return min(u.PromptTokenCount, u.ToolUsePromptTokenCount, u.CachedContentTokenCount,
-		u.CandidatesTokenCount, u.ThoughtsTokenCount) >= 0
-}
-
-func (u usage) event() backends.Usage {
+// Usage returns the counts in the words of package backends.
+func (u usage) Usage() backends.Usage {
 	return backends.Usage{
-		InputTokens:       int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
-		OutputTokens:      int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+		InputTokens:       wire.Sum(u.PromptTokenCount, u.ToolUsePromptTokenCount),
+		OutputTokens:      wire.Sum(u.CandidatesTokenCount, u.ThoughtsTokenCount),
 		CachedInputTokens: int(u.CachedContentTokenCount),
 	}
 }

@@ -90,17 +90,17 @@ func encodeMessages(messages []backends.Message, provider, model string) (conten
 	for _, m := range messages {
 		switch m.Role {
 		case backends.RoleSystem:
-			if slices.ContainsFunc(m.Parts, isImage) {
+			if slices.ContainsFunc(m.Parts, wire.IsImage) {
 				return system, nil, errors.New("an image in a system message cannot be sent to Gemini")
 			}
-			system.Parts = append(system.Parts, encodeParts(m)...)
+			system.Parts = append(system.Parts, encodeParts(m, provider, model)...)
 		case backends.RoleAssistant:
 			// Of a message with nothing but reasoning nothing can be sent.
-			if parts := encodeAnswer(m, provider, model); len(parts) > 0 {
+			if parts := encodeParts(m, provider, model); len(parts) > 0 {
 				contents = addAnswer(contents, parts)
 			}
 		default:
-			parts := encodeParts(m)
+			parts := encodeParts(m, provider, model)
 			if len(parts) == 0 {
 				parts = []any{textPart("")} // a content without parts is refused
 			}
@@ -111,11 +111,6 @@ func encodeMessages(messages []backends.Message, provider, model string) (conten
 		signForeignCalls(contents)
 	}
 	return system, contents, nil
-}
-
-func isImage(p backends.Part) bool {
-	_, ok := p.(backends.Image)
-	return ok
 }
 
 // addAnswer joins what the model said in two messages: the service takes calls only
@@ -130,8 +125,9 @@ func addAnswer(contents []content, parts []any) []content {
 
 func textPart(text string) *part { return &part{Text: &text} }
 
-// encodeParts makes the parts of a message that no model wrote.
-func encodeParts(m backends.Message) []any {
+// encodeParts makes the parts of a message. Reasoning is not sent back, unless it was
+// signed: then its part was kept.
+func encodeParts(m backends.Message, provider, model string) []any {
 	var parts []any
 	for _, p := range m.Parts {
 		switch p := p.(type) {
@@ -141,8 +137,16 @@ func encodeParts(m backends.Message) []any {
 			}
 		case backends.Image:
 			parts = append(parts, imagePart(p))
+		case backends.ToolCall:
+			parts = append(parts, &part{FunctionCall: &functionCall{
+				ID: serviceID(p.ID), Name: p.Name, Args: json.RawMessage(p.Arguments),
+			}})
 		case backends.ToolResult:
 			parts = append(parts, &part{FunctionResponse: encodeResult(p)})
+		case backends.Opaque:
+			if m.Role == backends.RoleAssistant && p.Provider == provider && p.Model == model {
+				parts = restore(parts, p.Data)
+			}
 		}
 	}
 	return parts
@@ -167,31 +171,6 @@ func imagePart(p backends.Image) *part {
 		}
 	}
 	return &part{FileData: &fileData{p.MediaType, p.URL}}
-}
-
-// encodeAnswer makes the parts of a model's message. Reasoning is not sent back,
-// unless it was signed: then its part was kept.
-func encodeAnswer(m backends.Message, provider, model string) []any {
-	var parts []any
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case backends.Text:
-			if p.Text != "" {
-				parts = append(parts, textPart(p.Text))
-			}
-		case backends.Image:
-			parts = append(parts, imagePart(p))
-		case backends.ToolCall:
-			parts = append(parts, &part{FunctionCall: &functionCall{
-				ID: serviceID(p.ID), Name: p.Name, Args: json.RawMessage(p.Arguments),
-			}})
-		case backends.Opaque:
-			if p.Provider == provider && p.Model == model {
-				parts = restore(parts, p.Data)
-			}
-		}
-	}
-	return parts
 }
 
 // derivedPrefix begins the ids of calls to which the service gave none. They hold

@@ -18,7 +18,7 @@ type chunk struct {
 		Message      delta  `json:"message"`
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *usage `json:"usage"`
+	Usage json.RawMessage `json:"usage"`
 }
 
 // UnmarshalJSON reads a chunk in which characters may be cut in two.
@@ -115,16 +115,8 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// UnmarshalJSON reads a usage, or makes one that is unknown of what is none.
-func (u *usage) UnmarshalJSON(data []byte) error {
-	type fields usage
-	if json.Unmarshal(data, (*fields)(u)) != nil {
-		u.PromptTokens = wire.UnknownCount
-	}
-	return nil
-}
-
-func (u usage) event() backends.Usage {
+// Usage returns the counts in the words of package backends.
+func (u usage) Usage() backends.Usage {
 	out := backends.Usage{
 		InputTokens:       int(u.PromptTokens),
 		OutputTokens:      int(u.CompletionTokens),
@@ -151,12 +143,6 @@ func (u usage) reasoningBeside() int {
 	return int(reasoning)
 }
 
-// known says whether every count could be read.
-func (u usage) known() bool {
-	out := u.event()
-	return min(out.InputTokens, out.OutputTokens, out.CachedInputTokens, out.CacheWriteTokens) >= 0
-}
-
 // answer puts the chunks of one stream together.
 type answer struct {
 	calls   callMerger
@@ -166,7 +152,7 @@ type answer struct {
 	kept    reasoningKeeper
 	from    origin
 	refusal strings.Builder
-	usage   *usage
+	usage   wire.UsageKeeper
 	reason  string
 	hasText bool
 	begun   bool // whether any part of a message came, yielded or not, readable or not
@@ -188,7 +174,7 @@ func (a *answer) Progress() wire.Progress {
 
 // Add takes a chunk and returns the events that need not wait.
 func (a *answer) Add(c chunk) ([]backends.Event, error) {
-	a.addUsage(c.Usage)
+	a.usage.Add(c.Usage, &usage{})
 	var events []backends.Event
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -206,18 +192,6 @@ func (a *answer) Add(c chunk) ([]backends.Event, error) {
 		}
 	}
 	return events, nil
-}
-
-// addUsage takes the newest usage, if there is one. Zeros mean that the service did
-// not count: an input has at least a token.
-func (a *answer) addUsage(u *usage) {
-	switch {
-	case u == nil:
-	case !u.known():
-		a.usage = nil
-	case u.PromptTokens > 0:
-		a.usage = u
-	}
 }
 
 // unhide undoes hideBrokenChars in the texts that a character may be cut in.
@@ -285,18 +259,13 @@ func (a *answer) End() ([]backends.Event, error) {
 	for _, c := range calls {
 		events = append(events, c)
 	}
-	if a.usage != nil {
-		events = append(events, a.usage.event())
-	}
+	events = append(events, a.usage.Events()...)
 	return append(events, backends.Finish{Reason: a.reason}), nil
 }
 
 // abandon returns the usage, if the service sent it, and the partly received calls.
 func (a *answer) abandon() ([]backends.Event, []backends.ToolCall) {
-	if a.usage == nil {
-		return nil, a.calls.merged()
-	}
-	return []backends.Event{a.usage.event()}, a.calls.merged()
+	return a.usage.Events(), a.calls.merged()
 }
 
 // rest returns the text that was held back.

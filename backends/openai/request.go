@@ -159,7 +159,7 @@ func (e encoder) maxTokensField() string {
 // since some services refuse an empty one. Readable reasoning is not sent back: what
 // the service wants of it is in an opaque part.
 func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
-	if i := slices.IndexFunc(m.Parts, isImage); i >= 0 {
+	if i := slices.IndexFunc(m.Parts, wire.IsImage); i >= 0 {
 		if err := e.checkImage(m.Role, m.Parts[i]); err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
 		}
 		out.keptReasoning = e.kept(m)
 	case backends.RoleUser:
-		if slices.ContainsFunc(m.Parts, isImage) {
+		if slices.ContainsFunc(m.Parts, wire.IsImage) {
 			out.Content = encodeParts(m.Parts)
 		}
 	}
@@ -221,11 +221,6 @@ func (e encoder) encodeResults(m backends.Message) []message {
 		}
 	}
 	return out
-}
-
-func isImage(p backends.Part) bool {
-	_, ok := p.(backends.Image)
-	return ok
 }
 
 // encodeParts makes the content of a message that has images.

@@ -24,3 +24,11 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 	}
 	return nil
 }
+
+// Sum returns the sum of two counts, which is unknown if one of them is.
+func Sum(a, b Count) int {
+	if min(a, b) < 0 {
+		return int(UnknownCount)
+	}
+	return int(a + b)
+}

@@ -27,3 +27,9 @@ func CheckReplySchema(schema json.RawMessage) error {
 	}
 	return nil
 }
+
+// IsImage says whether a part is an image.
+func IsImage(p backends.Part) bool {
+	_, ok := p.(backends.Image)
+	return ok
+}

@@ -1,0 +1,41 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// Counts are a usage in the words of a protocol.
+type Counts interface {
+	// Usage returns the counts in the words of package backends. One that is not known is
+	// negative.
+	Usage() backends.Usage
+}
+
+// UsageKeeper keeps the newest usage of a stream.
+type UsageKeeper struct{ last *backends.Usage }
+
+// Add reads a usage into counts, if there is one. Of one that cannot be read, all is
+// unknown. Zeros mean that the service did not count: an input has at least a token.
+func (k *UsageKeeper) Add(raw json.RawMessage, counts Counts) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return
+	}
+	err := json.Unmarshal(raw, counts)
+	u := counts.Usage()
+	switch {
+	case err != nil, min(u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.CacheWriteTokens) < 0:
+		k.last = nil
+	case u.InputTokens > 0:
+		k.last = &u
+	}
+}
+
+// Events returns the usage, if it is known.
+func (k *UsageKeeper) Events() []backends.Event {
+	if k.last == nil {
+		return nil
+	}
+	return []backends.Event{*k.last}
+}
