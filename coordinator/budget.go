@@ -249,7 +249,7 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 	if noted.Turn > 0 {
 		return spent, unknown, nil
 	}
-	told := turn.Usage(session.Usage) // of turns that were imported without their journals, too
+	told := session.Usage // of turns that were imported without their journals, too
 	unknown.USD = unknown.USD || told.Unknown().USD
 	unknown.Tokens = unknown.Tokens || told.UnknownCalls > silent
 	return spent.AtLeast(told.Amount()), unknown, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/budget"
 )
 
 // TestEventsOfAStep has what seed 000 asks to be told of while a turn runs.
@@ -21,7 +21,7 @@ rules:
   - {when: {}, reply: {tool_calls: [{name: count, arguments: {}}], usage: {input_tokens: 5, output_tokens: 2}}}
 `, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{&counter{}} })
 		var text, others []string
-		var used turn.Usage
+		var used budget.Usage
 		for ev := range start(t, p, "how many?").Events(t.Context()) {
 			switch ev := ev.(type) {
 			case report.TextDelta:

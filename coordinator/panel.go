@@ -47,7 +47,7 @@ type Turns interface {
 type Unfinished interface {
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	Leave(ctx context.Context, session string, turn int) error
-	NoteCut(ctx context.Context, session string, turn int, usage sessions.Usage) error
+	NoteCut(ctx context.Context, session string, turn int, usage budget.Usage) error
 }
 
 // Sessions keeps the conversations.

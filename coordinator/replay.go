@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -32,7 +33,7 @@ type Replayed struct {
 	Winner string        `json:"winner"`
 	Answer string        `json:"answer"`
 	// Usage is that of all calls that have a result.
-	Usage turn.Usage `json:"usage"`
+	Usage budget.Usage `json:"usage"`
 	// Unfinished are the calls that have no result, in the order in which they were begun.
 	Unfinished []UnfinishedCall `json:"unfinished"`
 }
@@ -102,7 +103,7 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	rebuilt := outcome{Status: replayed.Status, Winner: replayed.Winner, Answer: replayed.Answer, Question: string(question)}
 	// Whether the usage has the calls that followed the answer depends on whether the process
 	// came to add them.
-	return replayed, compareResult(rebuilt, []turn.Usage{f.machine.AllUsage(), shown.Usage()}, kept)
+	return replayed, compareResult(rebuilt, []budget.Usage{f.machine.AllUsage(), shown.Usage()}, kept)
 }
 
 // replayed is what the follower has found so far.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
@@ -259,13 +260,13 @@ func TestWhatLostTurnsHaveCost(t *testing.T) {
 		}
 		for name, c := range map[string]struct {
 			journal [][]byte
-			want    turn.Usage
+			want    budget.Usage
 		}{
-			"nothing":       {nil, turn.Usage{Calls: 1, UnknownCalls: 1}},
-			"not readable":  {[][]byte{[]byte("{}")}, turn.Usage{Calls: 1, UnknownCalls: 1}},
-			"half readable": {slices.Concat(whole[:3], [][]byte{[]byte("{}")}, whole[3:]), turn.Usage{Calls: 4, UnknownCalls: 2}},
-			"of no machine": {slices.Concat(whole[:2], whole[1:2]), turn.Usage{Calls: 3, UnknownCalls: 1}},
-			"two of three":  {whole[:3], turn.Usage{Calls: 3, UnknownCalls: 1}},
+			"nothing":       {nil, budget.Usage{Calls: 1, UnknownCalls: 1}},
+			"not readable":  {[][]byte{[]byte("{}")}, budget.Usage{Calls: 1, UnknownCalls: 1}},
+			"half readable": {slices.Concat(whole[:3], [][]byte{[]byte("{}")}, whole[3:]), budget.Usage{Calls: 4, UnknownCalls: 2}},
+			"of no machine": {slices.Concat(whole[:2], whole[1:2]), budget.Usage{Calls: 3, UnknownCalls: 1}},
+			"two of three":  {whole[:3], budget.Usage{Calls: 3, UnknownCalls: 1}},
 		} {
 			if got := usageOfLost(c.journal); got.Calls != c.want.Calls || got.UnknownCalls != c.want.UnknownCalls {
 				t.Errorf("%s: %+v", name, got)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/turn"
@@ -166,7 +167,7 @@ func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 	}
 	journal, err := store.Journal(ctx, t.session, interrupted, 0)
 	if err == nil {
-		err = store.NoteCut(ctx, t.session, t.number, sessions.Usage(usageOfLost(journal)))
+		err = store.NoteCut(ctx, t.session, t.number, usageOfLost(journal))
 	}
 	if err != nil {
 		return fmt.Errorf("give up turn %d: %w", interrupted, err)
@@ -175,7 +176,7 @@ func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 }
 
 // usageOfLost is usageOfCut for a journal as it is stored, however far it can be read.
-func usageOfLost(journal [][]byte) turn.Usage {
+func usageOfLost(journal [][]byte) budget.Usage {
 	events, err := decoded(journal, 0)
 	return usageOfCut(events, err == nil && len(events) > 0)
 }
@@ -192,21 +193,21 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 		return "", ended, err
 	}
 	question, err := store.Get(ctx, accepted.Turn.Question)
-	ended.Usage = sessions.Usage(usageOfCut(events, true))
+	ended.Usage = usageOfCut(events, true)
 	return string(question), ended, err
 }
 
 // usageOfCut is that of a turn with which nobody goes on: what was under way may have been
 // paid for. Where these are not all of its events, or they break the machine, one call more
 // counts, of unknown usage, so that the sums say that they are not known.
-func usageOfCut(events []turn.Event, areAll bool) turn.Usage {
+func usageOfCut(events []turn.Event, areAll bool) budget.Usage {
 	kept, err := report.Project(events, report.Source{})
 	usage := usageOf(events)
 	if err == nil {
 		usage = kept.Machine().CutUsage()
 	}
 	if err != nil || !areAll {
-		usage = usage.Plus(turn.Usage{Calls: 1, UnknownCalls: 1})
+		usage = usage.Plus(budget.Usage{Calls: 1, UnknownCalls: 1})
 	}
 	return usage
 }

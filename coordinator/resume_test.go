@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -154,7 +155,7 @@ func timeless(r report.Result) report.Result {
 }
 
 // withoutLost takes calls of unknown cost out of a usage.
-func withoutLost(u *turn.Usage, n int) { u.Calls, u.UnknownCalls = u.Calls-n, u.UnknownCalls-n }
+func withoutLost(u *budget.Usage, n int) { u.Calls, u.UnknownCalls = u.Calls-n, u.UnknownCalls-n }
 
 // begin writes the beginning of a turn's journal to a store, with the texts that it names.
 func begin(t *testing.T, store Store, journal [][]byte, texts *sessions.Memory) {

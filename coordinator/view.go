@@ -98,7 +98,7 @@ func (v *view) commit(ended sessions.Ended, held bool) error {
 // finish keeps what the calls came to that followed the answer, and lets go of the session.
 func (v *view) finish() error {
 	ended := v.ended()
-	ended.Usage = sessions.Usage(v.machine.FollowingUsage())
+	ended.Usage = v.machine.FollowingUsage()
 	return v.commit(ended, false)
 }
 
@@ -129,7 +129,7 @@ func (v *view) addMessages(kept *sessions.Ended) (err error) {
 // ended is what the store keeps of the result.
 func (v *view) ended() sessions.Ended {
 	r := v.turn.result
-	return sessions.Ended{Status: r.Status, Winner: r.Winner, Answer: r.Answer, Usage: sessions.Usage(r.Usage)}
+	return sessions.Ended{Status: r.Status, Winner: r.Winner, Answer: r.Answer, Usage: r.Usage}
 }
 
 // afterTurn runs the hook.
@@ -149,7 +149,7 @@ func (v *view) tellSession() (*report.SessionUpdate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the session after turn %s: %w", v.turn.ID(), err)
 	}
-	update := &report.SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: report.Rounded(turn.Usage(s.Usage))}
+	update := &report.SessionUpdate{SessionID: s.ID, MessageCount: s.Messages, UsageTotal: report.Rounded(s.Usage)}
 	v.turn.events.add(report.SessionUpdated{Session: *update})
 	return update, nil
 }

@@ -91,7 +91,7 @@ func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
 	if !utf8.ValidString(t.Question) || !utf8.ValidString(t.Answer) {
 		return head, errors.New("it is not valid UTF-8")
 	}
-	if !t.Usage.canBe() {
+	if !canBe(t.Usage) {
 		return head, errors.New("its usage is below zero, or more than can be")
 	}
 	d.Texts[RefOf([]byte(t.Question))] = []byte(t.Question)

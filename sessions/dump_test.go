@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -28,7 +29,7 @@ func dumped(t testing.TB) []byte {
 	for turn, e := range []sessions.Ended{
 		{Status: kernel.Completed, Winner: "a", Answer: "first"},
 		{Status: kernel.AllFailed},
-		{Status: kernel.Completed, Winner: "a", Answer: "third", MessageCount: 3, Usage: sessions.Usage{Calls: 1, InputTokens: 5}},
+		{Status: kernel.Completed, Winner: "a", Answer: "third", MessageCount: 3, Usage: budget.Usage{Calls: 1, InputTokens: 5}},
 		{},
 	} {
 		_, err := m.Begin(ctx, "s", fmt.Sprint("question ", turn))

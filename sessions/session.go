@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 )
 
@@ -131,17 +132,8 @@ func (e Ended) Checked() (Ended, error) {
 	return e, nil
 }
 
-// Usage adds up model calls. UnknownCalls are those of which no usage was told;
-// their tokens are not in the sums.
-type Usage struct {
-	Calls             int `json:"calls"`
-	InputTokens       int `json:"input_tokens"`
-	OutputTokens      int `json:"output_tokens"`
-	CachedInputTokens int `json:"cached_input_tokens"`
-	UnknownCalls      int `json:"unknown_calls"`
-	// CostUSD is nil if the cost of a call is unknown, and if there were no calls.
-	CostUSD *float64 `json:"cost_usd"`
-}
+// Usage adds up model calls.
+type Usage = budget.Usage
 
 // UsageOf adds up the usage of sessions.
 func UsageOf(list []Session) (sum Usage) {
@@ -151,39 +143,14 @@ func UsageOf(list []Session) (sum Usage) {
 	return sum
 }
 
-// Plus returns the sum of two usages, whose cost is known if both are.
-func (u Usage) Plus(v Usage) Usage {
-	sum := Usage{
-		Calls:             u.Calls + v.Calls,
-		InputTokens:       u.InputTokens + v.InputTokens,
-		OutputTokens:      u.OutputTokens + v.OutputTokens,
-		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
-		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
-	}
-	cost, known := u.cost()
-	more, alsoKnown := v.cost()
-	if cost += more; known && alsoKnown && sum.Calls > 0 {
-		sum.CostUSD = &cost
-	}
-	return sum
-}
-
 // mostUsage is more than a turn can come to. Sums of it stay numbers.
 const mostUsage = math.MaxInt32
 
 // canBe says that a turn may have come to this.
-func (u Usage) canBe() bool {
+func canBe(u Usage) bool {
 	counts := []int{u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls}
 	costs := u.CostUSD == nil || *u.CostUSD >= 0 && *u.CostUSD <= mostUsage
 	return costs && slices.Min(counts) >= 0 && slices.Max(counts) <= mostUsage
-}
-
-// cost returns the cost in US dollars, and whether it is known.
-func (u Usage) cost() (usd float64, known bool) {
-	if u.Calls == 0 || u.CostUSD == nil {
-		return 0, u.Calls == 0
-	}
-	return *u.CostUSD, true
 }
 
 // Filter chooses sessions.

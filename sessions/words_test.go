@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -63,14 +64,14 @@ func TestParseQuery(t *testing.T) {
 
 func TestUsageAddsUp(t *testing.T) {
 	cost := func(usd float64) *float64 { return &usd }
-	a := sessions.Usage{Calls: 1, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, UnknownCalls: 5, CostUSD: cost(0.5)}
-	for _, c := range []struct{ u, v, want sessions.Usage }{
-		{a, a, sessions.Usage{Calls: 2, InputTokens: 4, OutputTokens: 6, CachedInputTokens: 8, UnknownCalls: 10, CostUSD: cost(1)}},
-		{a, sessions.Usage{}, a},
-		{sessions.Usage{}, a, a},
-		{sessions.Usage{}, sessions.Usage{CostUSD: cost(7)}, sessions.Usage{}},
-		{a, sessions.Usage{Calls: 1}, sessions.Usage{Calls: 2, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, UnknownCalls: 5}},
-		{sessions.Usage{Calls: 1}, sessions.Usage{Calls: 1}, sessions.Usage{Calls: 2}},
+	a := budget.Usage{Calls: 1, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, UnknownCalls: 5, CostUSD: cost(0.5)}
+	for _, c := range []struct{ u, v, want budget.Usage }{
+		{a, a, budget.Usage{Calls: 2, InputTokens: 4, OutputTokens: 6, CachedInputTokens: 8, UnknownCalls: 10, CostUSD: cost(1)}},
+		{a, budget.Usage{}, a},
+		{budget.Usage{}, a, a},
+		{budget.Usage{}, budget.Usage{CostUSD: cost(7)}, budget.Usage{}},
+		{a, budget.Usage{Calls: 1}, budget.Usage{Calls: 2, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, UnknownCalls: 5}},
+		{budget.Usage{Calls: 1}, budget.Usage{Calls: 1}, budget.Usage{Calls: 2}},
 	} {
 		if diff := cmp.Diff(c.want, c.u.Plus(c.v)); diff != "" {
 			t.Errorf("%+v and %+v (-want +got):\n%s", c.u, c.v, diff)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -29,7 +30,7 @@ type exchange struct {
 	// turns counts the messages that the model wrote, content is the newest one's text.
 	turns    int
 	content  string
-	usage    turn.Usage
+	usage    budget.Usage
 	warnings []string
 }
 

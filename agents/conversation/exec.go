@@ -6,8 +6,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
 )
 
 // Status says how Exec ended.
@@ -32,8 +32,8 @@ type Result struct {
 	Content string `json:"content"`
 	// Conversation is what was said until the end, whatever the status. Every tool
 	// call in it has its result.
-	Conversation Messages   `json:"conversation"`
-	Usage        turn.Usage `json:"usage"`
+	Conversation Messages     `json:"conversation"`
+	Usage        budget.Usage `json:"usage"`
 	// Warnings say what was repaired in the conversation (Messages.Repaired), what of it
 	// was not sent, and which messages were cut.
 	Warnings []string `json:"warnings,omitempty"`

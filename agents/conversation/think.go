@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
 )
 
 // Reply is what came of one model call.
@@ -16,9 +16,9 @@ type Reply struct {
 	// Conversation is the request's, extended by the request and the model's message.
 	Conversation Messages `json:"conversation,omitempty"`
 	// ToolCalls wait for their results, as the ToolResults of the next request.
-	ToolCalls    []ToolCall `json:"tool_calls,omitempty"`
-	HasToolCalls bool       `json:"has_tool_calls"`
-	Usage        turn.Usage `json:"usage"`
+	ToolCalls    []ToolCall   `json:"tool_calls,omitempty"`
+	HasToolCalls bool         `json:"has_tool_calls"`
+	Usage        budget.Usage `json:"usage"`
 	// Warnings say what was repaired in the conversation (Messages.Repaired), what of it
 	// was not sent, and whether the message was cut.
 	Warnings []string `json:"warnings,omitempty"`

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/tokens"
-	"github.com/massgen/massgen/internal/turn"
 )
 
 // SessionUpdate is what a session has come to with a turn (seed 000).
@@ -17,8 +17,8 @@ type SessionUpdate struct {
 	SessionID string `json:"session_id"`
 	// MessageCount counts all messages of the conversation, UsageTotal the calls of all
 	// turns.
-	MessageCount int        `json:"message_count"`
-	UsageTotal   turn.Usage `json:"usage_total"`
+	MessageCount int          `json:"message_count"`
+	UsageTotal   budget.Usage `json:"usage_total"`
 }
 
 // ContextWarning says that a conversation nears the end of what a model can read,

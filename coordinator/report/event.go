@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
 )
 
 // Event is something that happened in a turn, for screens and logs. The set is closed. A
@@ -64,7 +64,7 @@ func ActorOf(key machine.Key, id func(agent int) string) Actor {
 type StepEnd struct {
 	Actor
 	Elapsed time.Duration `json:"elapsed,omitempty"`
-	Usage   turn.Usage    `json:"usage,omitzero"`
+	Usage   budget.Usage  `json:"usage,omitzero"`
 	// ToolCalls counts the calls of the agent's own tools, refused ones too.
 	ToolCalls int `json:"tool_calls,omitempty"`
 }
@@ -240,7 +240,7 @@ type AsideStarted struct {
 type AsideEnded struct {
 	Header
 	Purpose machine.Purpose `json:"label"`
-	Usage   turn.Usage      `json:"usage,omitzero"`
+	Usage   budget.Usage    `json:"usage,omitzero"`
 }
 
 // AsideFailed says that a call that belongs to no agent failed, or that its outcome could not
@@ -249,7 +249,7 @@ type AsideFailed struct {
 	Header
 	Purpose machine.Purpose `json:"label,omitempty"`
 	Why     string          `json:"text,omitempty"`
-	Usage   turn.Usage      `json:"usage,omitzero"`
+	Usage   budget.Usage    `json:"usage,omitzero"`
 }
 
 // Noted is what a person added to the question.
@@ -269,7 +269,7 @@ type Ended struct {
 	Header
 	Status  kernel.Status `json:"text"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
-	Usage   turn.Usage    `json:"usage,omitzero"`
+	Usage   budget.Usage  `json:"usage,omitzero"`
 }
 
 func (e StepStarted) stamped(h Header) Event    { e.Header = h.of("step_started"); return e }

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/turn"
 )
 
 // TestSessionEventsAsJSON holds the fields to those of seed 000.
@@ -18,7 +18,7 @@ func TestSessionEventsAsJSON(t *testing.T) {
 	for want, ev := range map[string]report.Event{
 		`{"at":"0001-01-01T00:00:00Z","kind":"session_updated","session":{"session_id":"s","message_count":6,` +
 			`"usage_total":{"calls":7,"input_tokens":100,"output_tokens":20,"cached_input_tokens":10,"unknown_calls":1,"cost_usd":0.5}}}`: report.SessionUpdated{
-			Session: report.SessionUpdate{SessionID: "s", MessageCount: 6, UsageTotal: turn.Usage{
+			Session: report.SessionUpdate{SessionID: "s", MessageCount: 6, UsageTotal: budget.Usage{
 				Calls: 7, InputTokens: 100, OutputTokens: 20, CachedInputTokens: 10, UnknownCalls: 1, CostUSD: &cost,
 			}},
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -48,7 +49,7 @@ type Result struct {
 	RepeatedCalls int `json:"repeated_calls"`
 	// Budget is what was spent of it, nil without one.
 	Budget     *BudgetReport `json:"budget"`
-	Usage      turn.Usage    `json:"usage"`
+	Usage      budget.Usage  `json:"usage"`
 	DurationMS int64         `json:"duration_ms"`
 }
 
@@ -75,10 +76,10 @@ type ResultVote struct {
 // ResultAgent is what an agent came to: voted, answered, abstained, late,
 // cancelled or failed. Error is why the others had to do without it.
 type ResultAgent struct {
-	ID    string     `json:"id"`
-	State kernel.Act `json:"state"`
-	Error string     `json:"error"`
-	Usage turn.Usage `json:"usage"`
+	ID    string       `json:"id"`
+	State kernel.Act   `json:"state"`
+	Error string       `json:"error"`
+	Usage budget.Usage `json:"usage"`
 }
 
 // FailedAgent is an agent that gave no answer and no vote because its calls did
@@ -98,7 +99,7 @@ type Unjournaled struct {
 }
 
 // Usage returns the usage of all calls but those that followed the answer.
-func (r *Report) Usage() turn.Usage {
+func (r *Report) Usage() budget.Usage {
 	sum := r.machine.AsidesUsage()
 	for _, u := range r.machine.Usage() {
 		sum = sum.Plus(u)
@@ -107,7 +108,7 @@ func (r *Report) Usage() turn.Usage {
 }
 
 // Rounded returns a usage for people: no calls cost $0, and a sum has no binary remainders.
-func Rounded(u turn.Usage) turn.Usage {
+func Rounded(u budget.Usage) budget.Usage {
 	cost := 0.0
 	if u.Calls > 0 {
 		if u.CostUSD == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -93,7 +94,7 @@ type Running struct {
 	// Session and Turn are the ids of their rows, 0 before there is anything to keep.
 	Session, Turn int64
 	// Cut is the usage of the interrupted turn that this one abandons.
-	Cut sessions.Usage
+	Cut budget.Usage
 	// Committed says that only usage and events may be added.
 	Committed bool
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -63,7 +64,7 @@ func (s *Store) Leave(ctx context.Context, id string, turn int) error {
 }
 
 // addUsage adds what followed the answer of a turn that was committed.
-func (w *Tx) addUsage(r *Running, u sessions.Usage) {
+func (w *Tx) addUsage(r *Running, u budget.Usage) {
 	w.Exec(`
 		UPDATE turns SET calls = calls + $2, input_tokens = input_tokens + $3, output_tokens = output_tokens + $4,
 			cached_tokens = cached_tokens + $5, unknown_calls = unknown_calls + $6, cost_usd = cost_usd + $7
@@ -134,7 +135,7 @@ type sums struct {
 	head     kernel.Ref
 	updated  time.Time
 	messages int
-	usage    sessions.Usage
+	usage    budget.Usage
 }
 
 // addUp adds to a session.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -47,7 +48,7 @@ func scanSession(rows *sql.Rows) (n sessions.Session, err error) {
 		return n, err
 	}
 	n.Created, n.Updated = created.Time, updated.Time
-	n.Usage = n.Usage.Plus(sessions.Usage{})
+	n.Usage = n.Usage.Plus(budget.Usage{})
 	if len(metadata) > len("{}") {
 		err = json.Unmarshal(metadata, &n.Metadata)
 	}
@@ -95,7 +96,7 @@ func (s *Store) Session(ctx context.Context, id string) (sessions.Session, error
 }
 
 // Usage adds up the usage of the sessions that f chooses.
-func (s *Store) Usage(ctx context.Context, f sessions.Filter) (sessions.Usage, error) {
+func (s *Store) Usage(ctx context.Context, f sessions.Filter) (budget.Usage, error) {
 	list, err := s.List(ctx, f)
 	return sessions.UsageOf(list), err
 }
@@ -108,7 +109,7 @@ func scanTurn(rows *sql.Rows) (t sessions.Turn, err error) {
 		&t.Usage.Calls, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedInputTokens, &t.Usage.UnknownCalls, &t.Usage.CostUSD,
 		&list.sum, &list.bytes, &link.sum, &link.bytes)
 	t.Question, t.Answer, t.Started, t.Ended = string(question), string(answer), started.Time, ended.Time
-	t.Usage = t.Usage.Plus(sessions.Usage{})
+	t.Usage = t.Usage.Plus(budget.Usage{})
 	t.Messages, t.Link = list.ref(), link.ref()
 	return t, err
 }

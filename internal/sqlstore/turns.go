@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -75,7 +76,7 @@ func onlyLast(list []Last) (last Last) {
 
 // NoteCut records the usage of the interrupted turn that the running turn abandons. It
 // counts from the running turn's first event on, and later calls change nothing.
-func (s *Store) NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error {
+func (s *Store) NoteCut(ctx context.Context, id string, turn int, u budget.Usage) error {
 	return s.holds.Write(ctx, "note what a turn of session "+id+" has cost", id, turn, false, func(_ *Tx, r *Running) { r.Cut = u })
 }
 
@@ -141,7 +142,7 @@ func (w *Tx) keep(id string, r *Running) {
 }
 
 // cut ends an interrupted turn that another one follows. From then on Search finds it.
-func (w *Tx) cut(session int64, turn int, u sessions.Usage) {
+func (w *Tx) cut(session int64, turn int, u budget.Usage) {
 	var id int64
 	var question []byte
 	if !w.Row(`
@@ -200,7 +201,7 @@ func (d Dialect) turnArgs(session int64, t sessions.Turn) []any {
 
 // usageArgs are a usage as it is kept. A cost that is unknown is NULL, with which every sum
 // is NULL, and no calls cost nothing.
-func usageArgs(u sessions.Usage) []any {
+func usageArgs(u budget.Usage) []any {
 	cost := u.CostUSD
 	if u.Calls == 0 {
 		cost = new(float64)

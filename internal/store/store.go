@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/retry"
 	"github.com/massgen/massgen/sessions"
@@ -29,7 +30,7 @@ type looks interface {
 
 type listing interface {
 	List(ctx context.Context, f sessions.Filter) ([]sessions.Session, error)
-	Usage(ctx context.Context, f sessions.Filter) (sessions.Usage, error)
+	Usage(ctx context.Context, f sessions.Filter) (budget.Usage, error)
 	Search(ctx context.Context, query string, limit int) ([]sessions.Hit, error)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -19,8 +20,8 @@ type asides struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 	Committed   bool `json:"committed,omitempty"`
 	// Usage is that of the calls before round 1, Following that of those after the end.
-	Usage     Usage          `json:"usage,omitzero"`
-	Following Usage          `json:"following,omitzero"`
+	Usage     budget.Usage   `json:"usage,omitzero"`
+	Following budget.Usage   `json:"following,omitzero"`
 	Ended     []AsideOutcome `json:"ended,omitempty"`
 }
 
@@ -52,7 +53,7 @@ type AsideStarted struct{ Aside machine.Aside }
 // AsideEnded tells what it came to.
 type AsideEnded struct {
 	Outcome AsideOutcome
-	Usage   Usage
+	Usage   budget.Usage
 }
 
 func (AsideStarted) command() {}
@@ -64,10 +65,10 @@ func (m *Machine) AsideOutcomes() []AsideOutcome { return slices.Clone(m.s.Aside
 
 // AsidesUsage returns what the calls before round 1 that belong to no agent have cost,
 // FollowingUsage what those after the winner was committed have.
-func (m *Machine) AsidesUsage() Usage { return m.s.Asides.Usage }
+func (m *Machine) AsidesUsage() budget.Usage { return m.s.Asides.Usage }
 
 // FollowingUsage is described at AsidesUsage.
-func (m *Machine) FollowingUsage() Usage { return m.s.Asides.Following }
+func (m *Machine) FollowingUsage() budget.Usage { return m.s.Asides.Following }
 
 // ask sends out asides.
 func (m *Machine) ask(list []machine.Aside) {

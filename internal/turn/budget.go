@@ -139,7 +139,7 @@ func (m *Machine) resumed(ev Resumed) error {
 		a.Ledger.Lose()
 		for _, key := range m.sent(unsent) {
 			m.s.Account.Repeated++
-			m.book(key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+			m.book(key.Agent, budget.Usage{Calls: 1, UnknownCalls: 1})
 		}
 	}
 	if ev.Budget.None() {
@@ -168,9 +168,9 @@ func (m *Machine) sent(unsent []attempt) []machine.Key {
 
 // CutUsage is that of a turn with which nobody goes on: AllUsage, and the calls under way
 // as made and of unknown cost, but for those that wait for the budget.
-func (m *Machine) CutUsage() Usage {
+func (m *Machine) CutUsage() budget.Usage {
 	lost := len(m.sent(m.unsent()))
-	return m.AllUsage().Plus(Usage{Calls: lost, UnknownCalls: lost})
+	return m.AllUsage().Plus(budget.Usage{Calls: lost, UnknownCalls: lost})
 }
 
 // Unknown is what the ledger does not have all of. Lost says that what is under way counts
@@ -190,26 +190,12 @@ func (m *Machine) Unknown(lost bool) budget.Unknown {
 }
 
 // AllUsage adds up the calls of all agents, and those of none.
-func (m *Machine) AllUsage() Usage {
+func (m *Machine) AllUsage() budget.Usage {
 	all := m.s.Asides.Usage.Plus(m.s.Asides.Following)
 	for _, u := range m.s.Usage {
 		all = all.Plus(u)
 	}
 	return all
-}
-
-// Unknown is what Amount does not have all of.
-func (u Usage) Unknown() budget.Unknown {
-	return budget.Unknown{USD: u.Calls > 0 && u.CostUSD == nil, Tokens: u.UnknownCalls > 0}
-}
-
-// Amount is what calls have cost, as far as it is known.
-func (u Usage) Amount() budget.Amount {
-	a := budget.Amount{Tokens: u.InputTokens + u.OutputTokens, Calls: u.Calls}
-	if u.CostUSD != nil {
-		a.USD = budget.Dollars(*u.CostUSD)
-	}
-	return a
 }
 
 // lost books a call that was under way as made and of unknown cost, unless it waited for
@@ -220,7 +206,7 @@ func (m *Machine) lost(ev Lost) error {
 	}
 	if !slices.ContainsFunc(m.waiting(), func(a attempt) bool { return a.Key == ev.Key }) {
 		m.s.Account.Repeated++
-		m.book(ev.Key.Agent, Usage{Calls: 1, UnknownCalls: 1})
+		m.book(ev.Key.Agent, budget.Usage{Calls: 1, UnknownCalls: 1})
 	}
 	return m.settled(Settled{At: ev.At, Key: ev.Key})
 }

@@ -127,7 +127,7 @@ func (p *play) resume() turn.Event {
 			s.billed = s.billed.Plus(s.most[key])
 		}
 		if s.attempts[key] != attemptWaits {
-			p.usage[key.Agent] = p.usage[key.Agent].Plus(turn.Usage{Calls: 1, UnknownCalls: 1})
+			p.usage[key.Agent] = p.usage[key.Agent].Plus(budget.Usage{Calls: 1, UnknownCalls: 1})
 			p.repeated++
 		}
 		delete(s.attempts, key)

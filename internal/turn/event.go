@@ -211,7 +211,7 @@ type StepEnded struct {
 	// not count, or that an answer was not used.
 	Label, Void string
 	Elapsed     kernel.Time
-	Usage       Usage
+	Usage       budget.Usage
 	// ToolCalls is how many calls of the agent's own tools there were, those that were
 	// refused too.
 	ToolCalls int
@@ -231,53 +231,15 @@ func (StepEnded) command()   {}
 func (ToolEnded) command()   {}
 func (WentToJSON) command()  {}
 
-// Usage adds up model calls. UnknownCalls are those of which no usage was
-// told; their tokens are not in the sums.
-type Usage struct {
-	Calls             int `json:"calls"`
-	InputTokens       int `json:"input_tokens"`
-	OutputTokens      int `json:"output_tokens"`
-	CachedInputTokens int `json:"cached_input_tokens"`
-	UnknownCalls      int `json:"unknown_calls"`
-	// CostUSD is the sum in US dollars, nil where the cost of one of the calls is
-	// unknown, and where there are none.
-	CostUSD *float64 `json:"cost_usd"`
-}
-
-// Plus returns the sum of two usages.
-func (u Usage) Plus(v Usage) Usage {
-	return Usage{
-		Calls:             u.Calls + v.Calls,
-		InputTokens:       u.InputTokens + v.InputTokens,
-		OutputTokens:      u.OutputTokens + v.OutputTokens,
-		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
-		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
-		CostUSD:           sumOfCosts(u, v),
-	}
-}
-
-func sumOfCosts(u, v Usage) *float64 {
-	switch {
-	case u.Calls == 0:
-		return v.CostUSD
-	case v.Calls == 0:
-		return u.CostUSD
-	case u.CostUSD == nil || v.CostUSD == nil:
-		return nil
-	}
-	sum := *u.CostUSD + *v.CostUSD
-	return &sum
-}
-
 // UsageOf is what one model call cost: nothing, if it was not sent.
-func UsageOf(r machine.ModelReply) Usage {
+func UsageOf(r machine.ModelReply) budget.Usage {
 	if r.Failure != nil && r.Failure.Unsent {
-		return Usage{}
+		return budget.Usage{}
 	}
 	if r.Usage == nil {
-		return Usage{Calls: 1, UnknownCalls: 1}
+		return budget.Usage{Calls: 1, UnknownCalls: 1}
 	}
-	return Usage{
+	return budget.Usage{
 		Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
 		CachedInputTokens: r.Usage.CachedInputTokens, CostUSD: r.Usage.CostUSD,
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -26,8 +27,8 @@ type state struct {
 	Steps []*step `json:"steps"`
 	// Usage is that of each agent, and Abandoned the agents whose calls ignored
 	// their cancellation.
-	Usage     []Usage `json:"usage"`
-	Abandoned []int   `json:"abandoned,omitempty"`
+	Usage     []budget.Usage `json:"usage"`
+	Abandoned []int          `json:"abandoned,omitempty"`
 	// JSON has the agents whose models were found to use no tools (ToolsAuto).
 	JSON []int `json:"json,omitempty"`
 	// Tools refers to the own tools of each agent whose tools have changed, nil for the
@@ -66,7 +67,7 @@ type step struct {
 	Round   int             `json:"round"`
 	Purpose machine.Purpose `json:"purpose"`
 	Started kernel.Time     `json:"started"`
-	Usage   Usage           `json:"usage"`
+	Usage   budget.Usage    `json:"usage"`
 	// Partial is what had come of the last message, if its call failed.
 	Partial kernel.Ref `json:"partial,omitzero"`
 }
@@ -105,7 +106,7 @@ func (m *Machine) Over() bool { return m.s.Kernel != nil && m.s.Kernel.Over() }
 func (m *Machine) Turn() machine.Turn { return m.s.Turn }
 
 // Usage returns what each agent has cost so far, in the config's order.
-func (m *Machine) Usage() []Usage { return append([]Usage(nil), m.s.Usage...) }
+func (m *Machine) Usage() []budget.Usage { return append([]budget.Usage(nil), m.s.Usage...) }
 
 // Abandoned returns the agents whose calls ignored their cancellation.
 func (m *Machine) Abandoned() []int { return append([]int(nil), m.s.Abandoned...) }
@@ -201,7 +202,7 @@ func (m *Machine) accept(ev Accepted) error {
 	if len(ev.Turn.Agents) != n {
 		return fmt.Errorf("%d agents have rules and %d have calls", n, len(ev.Turn.Agents))
 	}
-	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]Usage, n)}
+	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]budget.Usage, n)}
 	m.s.Account.Ledger.Limits = ev.Budget
 	if len(ev.Turn.Asides) > 0 {
 		m.ask(ev.Turn.Asides)
@@ -234,7 +235,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 }
 
 // book adds what a call of an agent that is at work has cost, or of machine.NoAgent.
-func (m *Machine) book(agent int, u Usage) {
+func (m *Machine) book(agent int, u budget.Usage) {
 	switch {
 	case agent != machine.NoAgent:
 		m.s.Usage[agent] = m.s.Usage[agent].Plus(u)

@@ -35,7 +35,7 @@ type play struct {
 	takenBack []machine.Key
 	keys      map[machine.Key]bool
 	steps     map[int]turn.StepStarted
-	usage     map[int]turn.Usage
+	usage     map[int]budget.Usage
 	finished  bool
 	// tools counts the calls of each step under way, ended those that have been told of;
 	// refused counts those that were not on offer.
@@ -57,7 +57,7 @@ type play struct {
 func playTurn(t *rapid.T, twins bool) *play {
 	p := &play{
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
-		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]turn.Usage{},
+		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]budget.Usage{},
 		tools: map[int]int{}, ended: map[machine.Key]bool{}, list: map[int]kernel.Ref{},
 		cancelled: map[int]bool{},
 		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
@@ -234,14 +234,14 @@ func (p *play) compare(twin *turn.Machine, ev turn.Event, want []turn.Command) {
 	}
 }
 
-func usageOf(r machine.ModelReply) turn.Usage {
+func usageOf(r machine.ModelReply) budget.Usage {
 	if r.Failure != nil && r.Failure.Unsent {
-		return turn.Usage{}
+		return budget.Usage{}
 	}
 	if r.Usage == nil {
-		return turn.Usage{Calls: 1, UnknownCalls: 1}
+		return budget.Usage{Calls: 1, UnknownCalls: 1}
 	}
-	return turn.Usage{Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostUSD}
+	return budget.Usage{Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostUSD}
 }
 
 func (p *play) took(c turn.Command) {

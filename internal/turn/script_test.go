@@ -410,7 +410,7 @@ func describeEnd(c turn.StepEnded) string {
 	return text
 }
 
-func describeUsage(u turn.Usage) string {
+func describeUsage(u budget.Usage) string {
 	return fmt.Sprintf("%d calls %d+%d tokens %d cached %d unknown", u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
@@ -41,7 +42,7 @@ func addTurn(t testing.TB, s *sqlite.Store, id string) {
 	}
 	ok(s.End(ctx, id, b.Turn, sessions.Ended{
 		Status: kernel.Completed, Winner: "agent1", Answer: fmt.Sprintf("Message 0 of turn %d", b.Turn),
-		Usage: sessions.Usage{Calls: 6, InputTokens: 900, OutputTokens: 300},
+		Usage: budget.Usage{Calls: 6, InputTokens: 900, OutputTokens: 300},
 	}))
 }
 

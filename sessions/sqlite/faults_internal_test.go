@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
@@ -51,7 +52,7 @@ func event(ctx context.Context, s *Store, id string, turn int, text string) erro
 	return s.Append(ctx, id, turn, fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes))
 }
 
-var done = sessions.Ended{Status: kernel.Completed, Winner: "a", Answer: "the answer", Usage: sessions.Usage{Calls: 1}}
+var done = sessions.Ended{Status: kernel.Completed, Winner: "a", Answer: "the answer", Usage: budget.Usage{Calls: 1}}
 
 // snapshot is all that is stored, as text.
 func snapshot(t *testing.T, s *Store) string {

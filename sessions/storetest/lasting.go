@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -80,7 +81,7 @@ func interrupted(w world, reopen func() world) {
 // givenUp has a turn that nobody is at work on any more, and asks something else.
 func givenUp(w world, reopen func() world) {
 	cost := 0.25
-	ctx, had := w.Context(), sessions.Usage{Calls: 9, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 20, UnknownCalls: 2, CostUSD: &cost}
+	ctx, had := w.Context(), budget.Usage{Calls: 9, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 20, UnknownCalls: 2, CostUSD: &cost}
 	w.begin("s", "one")
 	w.event("s", 1, "x")
 	w.crash()
@@ -89,12 +90,12 @@ func givenUp(w world, reopen func() world) {
 	w.ok(w.End(ctx, "s", 2, sessions.Ended{Status: kernel.AllFailed})) // nothing was journaled
 	w.interrupted("one")
 	w.begin("s", "two")
-	w.ok(w.NoteCut(ctx, "s", 2, sessions.Usage{Calls: 5}))
+	w.ok(w.NoteCut(ctx, "s", 2, budget.Usage{Calls: 5}))
 	w.ok(w.NoteCut(ctx, "s", 2, had))
 	w.interrupted()
 	w.same("calls before the first event", 0, w.session("s").Usage.Calls)
 	w.event("s", 2)
-	w.ok(w.NoteCut(ctx, "s", 2, sessions.Usage{Calls: 7}))
+	w.ok(w.NoteCut(ctx, "s", 2, budget.Usage{Calls: 7}))
 	w.event("s", 2)
 	w.interrupted()
 	w.ok(w.End(ctx, "s", 2, answered("second")))

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -86,7 +87,7 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 			p.both(t, func(s Store) (any, error) { return s.Put(p.ctx, []byte(text)) })
 		},
 		"note cut": func(t *rapid.T) {
-			id, u := someID().Draw(t, "id"), sessions.Usage{Calls: rapid.IntRange(0, 2).Draw(t, "calls"), OutputTokens: rapid.IntRange(0, 9).Draw(t, "tokens")}
+			id, u := someID().Draw(t, "id"), budget.Usage{Calls: rapid.IntRange(0, 2).Draw(t, "calls"), OutputTokens: rapid.IntRange(0, 9).Draw(t, "tokens")}
 			p.only(t, func(s Store) error { return s.NoteCut(p.ctx, id, p.turns[id], u) })
 		},
 		"leave": func(t *rapid.T) {
@@ -183,7 +184,7 @@ type state struct {
 	Texts    map[string]bool
 	Hits     map[string][]sessions.Hit
 	Facts    map[string][]sessions.Fact
-	Usage    sessions.Usage
+	Usage    budget.Usage
 }
 
 func (p *pair) check(t *rapid.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -47,7 +48,7 @@ type Journals interface {
 type Unfinished interface {
 	Resume(ctx context.Context, id string) (sessions.Begun, error)
 	Leave(ctx context.Context, id string, turn int) error
-	NoteCut(ctx context.Context, id string, turn int, u sessions.Usage) error
+	NoteCut(ctx context.Context, id string, turn int, u budget.Usage) error
 }
 
 // Texts are what turns refer to.
@@ -67,7 +68,7 @@ type Looking interface {
 type Sessions interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	List(ctx context.Context, f sessions.Filter) ([]sessions.Session, error)
-	Usage(ctx context.Context, f sessions.Filter) (sessions.Usage, error)
+	Usage(ctx context.Context, f sessions.Filter) (budget.Usage, error)
 }
 
 // Histories are the turns of sessions.

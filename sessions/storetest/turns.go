@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -224,7 +225,7 @@ func noAnswer(w world) {
 	w.fail("s", "two")
 	b := w.begin("s", "three")
 	w.event("s", b.Turn)
-	cut := sessions.Ended{Status: kernel.Cut, Usage: sessions.Usage{Calls: 1, UnknownCalls: 1}}
+	cut := sessions.Ended{Status: kernel.Cut, Usage: budget.Usage{Calls: 1, UnknownCalls: 1}}
 	w.ok(w.End(w.Context(), "s", b.Turn, cut))
 	w.ask("s", "four", "fourth")
 	w.same("the history", []string{"one -> first", "four -> fourth"}, w.history("s"))
@@ -293,27 +294,27 @@ func messages(w world) {
 }
 
 func usage(w world) {
-	known := func(calls int, usd float64) sessions.Usage {
-		return sessions.Usage{Calls: calls, InputTokens: 10, OutputTokens: 1, CachedInputTokens: 5, CostUSD: &usd}
+	known := func(calls int, usd float64) budget.Usage {
+		return budget.Usage{Calls: calls, InputTokens: 10, OutputTokens: 1, CachedInputTokens: 5, CostUSD: &usd}
 	}
-	run := func(id string, u sessions.Usage) {
+	run := func(id string, u budget.Usage) {
 		w.Helper()
 		e := answered("a")
 		e.Usage = u
 		w.ok(w.End(w.Context(), id, w.begin(id, "q").Turn, e))
 	}
 	run("known", known(1, 0.5))
-	run("known", sessions.Usage{})
+	run("known", budget.Usage{})
 	run("known", known(2, 0.25))
 	want := known(3, 0.75)
 	want.InputTokens, want.OutputTokens, want.CachedInputTokens = 20, 2, 10
 	w.same("the sum of known costs", want, w.session("known").Usage)
-	run("none", sessions.Usage{})
-	w.same("no calls", sessions.Usage{}, w.session("none").Usage)
+	run("none", budget.Usage{})
+	w.same("no calls", budget.Usage{}, w.session("none").Usage)
 	run("unknown", known(1, 0.5))
-	run("unknown", sessions.Usage{Calls: 1, UnknownCalls: 1})
+	run("unknown", budget.Usage{Calls: 1, UnknownCalls: 1})
 	run("unknown", known(1, 0.5))
-	w.same("a sum with an unknown cost", sessions.Usage{Calls: 3, InputTokens: 20, OutputTokens: 2, CachedInputTokens: 10, UnknownCalls: 1},
+	w.same("a sum with an unknown cost", budget.Usage{Calls: 3, InputTokens: 20, OutputTokens: 2, CachedInputTokens: 10, UnknownCalls: 1},
 		w.session("unknown").Usage)
 	w.ok(w.SetMetadata(w.Context(), "known", map[string]string{"team": "x"}))
 	some, err := w.Usage(w.Context(), sessions.Filter{Metadata: map[string]string{"team": "x"}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -87,7 +88,7 @@ func answered(answer string) sessions.Ended {
 	cost := 0.25
 	return sessions.Ended{
 		Status: kernel.Completed, Winner: "agent1", Answer: answer,
-		Usage: sessions.Usage{Calls: 2, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 10, CostUSD: &cost},
+		Usage: budget.Usage{Calls: 2, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 10, CostUSD: &cost},
 	}
 }
 

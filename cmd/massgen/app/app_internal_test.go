@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/sidecalls"
-	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -90,7 +90,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var before turn.Usage
+		var before budget.Usage
 		for range 2 {
 			r, err := s.ask(t.Context(), "question", nil)
 			if err != nil {
@@ -100,12 +100,12 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			total := turn.Usage(kept.Usage)
+			total := kept.Usage
 			if diff := cmp.Diff(before.Plus(r.Usage), total); diff != "" {
 				t.Errorf("the session's usage (-want +got)\n%s", diff)
 			}
 			before = total
-			want := turn.Usage{CostUSD: new(float64)} // the demo is free
+			want := budget.Usage{CostUSD: new(float64)} // the demo is free
 			for _, c := range s.opened.Record.Calls() {
 				want.Calls++
 				want.InputTokens += c.Response.Usage.InputTokens

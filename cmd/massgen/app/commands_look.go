@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -46,7 +46,7 @@ func (d *dialogue) status(string) error {
 	tokens.CostUSD = nil // it has a row of its own
 	d.show(append(rows,
 		[]string{"turns", strconv.Itoa(kept.Turns)}, []string{"messages", strconv.Itoa(kept.Messages)},
-		[]string{"usage", usage(turn.Usage(tokens))}, []string{"cost", cost(kept.Usage)}, []string{"kept", d.kept()}))
+		[]string{"usage", usage(tokens)}, []string{"cost", cost(kept.Usage)}, []string{"kept", d.kept()}))
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (d *dialogue) showUsage(string) error {
 	return nil
 }
 
-func usageRow(name string, u sessions.Usage) []string {
+func usageRow(name string, u budget.Usage) []string {
 	row := []string{name, plain.Thousands(u.Calls), plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), cost(u)}
 	if u.UnknownCalls > 0 {
 		row[1] += fmt.Sprintf(" (%d of unknown usage)", u.UnknownCalls)

@@ -14,10 +14,10 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/turn"
 )
 
 // startsWithin is how close together steps start that are told of in one line.
@@ -82,7 +82,7 @@ func (s *session) logEvent(ev report.Event) {
 		Agent, Label, Text, Void string
 		Round                    int
 		Elapsed                  time.Duration
-		Usage                    turn.Usage
+		Usage                    budget.Usage
 		Snapshot                 *agents.Snapshot
 		Session                  *report.SessionUpdate
 		Context                  *report.ContextWarning
@@ -315,7 +315,7 @@ func (s *session) tellWinner(r report.Result) {
 func duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 // usage is what calls came to. Tokens of calls that told none are unknown.
-func usage(u turn.Usage) string {
+func usage(u budget.Usage) string {
 	parts := []string{plain.Count(u.Calls, "call")}
 	if u.UnknownCalls < u.Calls {
 		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", plain.Thousands(u.InputTokens), plain.Thousands(u.OutputTokens)))

@@ -13,13 +13,13 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/tokens"
 	"github.com/massgen/massgen/internal/topic"
-	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -223,7 +223,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows, []string{"created", moment(s.Created)}, []string{"last used", moment(s.Updated)})
 	rows = append(rows, s.stateRows()...)
 	rows = append(rows,
-		[]string{"usage", usage(turn.Usage(s.Usage))},
+		[]string{"usage", usage(s.Usage)},
 		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
 			plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), plain.Thousands(s.ContextSize), tokens.BytesPerToken)})
 	if len(s.Agents) > 0 {
@@ -266,7 +266,7 @@ func (s shownSession) state(t shownTurn) string {
 }
 
 func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, words []string) error {
-	var total sessions.Usage
+	var total budget.Usage
 	var err error
 	if len(words) == 0 {
 		total, err = store.Usage(ctx, sessions.Filter{})
@@ -291,7 +291,7 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 	}))
 }
 
-func cost(u sessions.Usage) string {
+func cost(u budget.Usage) string {
 	switch {
 	case u.CostUSD != nil && *u.CostUSD > 0:
 		return dollars(*u.CostUSD)

@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/topic"
-	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 )
@@ -58,7 +58,7 @@ func TestEnginesMakeTheSameAsides(t *testing.T) {
 		t.Errorf("the transcripts (-here +on Temporal):\n%s", diff)
 	}
 	for _, r := range []*report.Result{&here, &there} {
-		r.Session.UsageTotal = turn.Usage{} // there the facts may be in it already
+		r.Session.UsageTotal = budget.Usage{} // there the facts may be in it already
 	}
 	if diff := cmp.Diff(timelessResult(here), timelessResult(there)); diff != "" || here.Status != "completed" {
 		t.Errorf("%s, the results (-here +on Temporal):\n%s", here.Status, diff)
@@ -76,7 +76,7 @@ func TestEnginesMakeTheSameAsides(t *testing.T) {
 type known struct {
 	Topic, Summary string
 	Facts          []string
-	Usage          sessions.Usage
+	Usage          budget.Usage
 }
 
 // knower is a store that knows it.

@@ -1,0 +1,52 @@
+package budget
+
+// Usage adds up model calls. UnknownCalls are those of which no usage was told;
+// their tokens are not in the sums.
+type Usage struct {
+	Calls             int `json:"calls"`
+	InputTokens       int `json:"input_tokens"`
+	OutputTokens      int `json:"output_tokens"`
+	CachedInputTokens int `json:"cached_input_tokens"`
+	UnknownCalls      int `json:"unknown_calls"`
+	// CostUSD is the sum in US dollars, nil where the cost of one of the calls is
+	// unknown, and where there are none.
+	CostUSD *float64 `json:"cost_usd"`
+}
+
+// Plus returns the sum of two usages, whose cost is known if both are.
+func (u Usage) Plus(v Usage) Usage {
+	sum := Usage{
+		Calls:             u.Calls + v.Calls,
+		InputTokens:       u.InputTokens + v.InputTokens,
+		OutputTokens:      u.OutputTokens + v.OutputTokens,
+		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
+	}
+	if sum.Calls > 0 && !u.Unknown().USD && !v.Unknown().USD {
+		cost := u.cost() + v.cost()
+		sum.CostUSD = &cost
+	}
+	return sum
+}
+
+// cost is the known cost in US dollars.
+func (u Usage) cost() float64 {
+	if u.Calls == 0 || u.CostUSD == nil {
+		return 0
+	}
+	return *u.CostUSD
+}
+
+// Unknown is what Amount does not have all of.
+func (u Usage) Unknown() Unknown {
+	return Unknown{USD: u.Calls > 0 && u.CostUSD == nil, Tokens: u.UnknownCalls > 0}
+}
+
+// Amount is what calls have cost, as far as it is known.
+func (u Usage) Amount() Amount {
+	a := Amount{Tokens: u.InputTokens + u.OutputTokens, Calls: u.Calls}
+	if u.CostUSD != nil {
+		a.USD = Dollars(*u.CostUSD)
+	}
+	return a
+}
