@@ -78,7 +78,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case KindRateLimit, KindOverloaded, KindNetwork, KindTimeout:
-		return !e.Unreachable
+		return !e.Unreachable && !e.QuotaSpent
 	}
 	return false
 }

@@ -164,7 +164,7 @@ func settle(held backends.Reservation, usage *backends.Usage, err error) {
 
 // repeatable says whether the same request may succeed later and was not paid for.
 func (c *call) repeatable(failure *backends.Error) bool {
-	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil && !failure.QuotaSpent
+	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil
 }
 
 // plan returns how long to wait after a failed attempt, or the failure and why

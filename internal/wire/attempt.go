@@ -64,9 +64,9 @@ type Progress struct {
 // neither a finish reason nor an end mark was cut, and is never an answer. The usage
 // that a failed answer told is emitted before its error.
 func (a Attempt[E]) Run(ctx context.Context, s *Service, emit Emit) error {
-	x := s.Begin(ctx, a.Headers)
-	defer x.End()
-	x.body, x.keep = a.Body, true
+	x := s.begin(ctx, a.Headers)
+	defer x.end()
+	x.body = a.Body
 	err := a.exchange(x, emit)
 	if err == nil || errors.Is(err, errStopped) {
 		return err
@@ -80,21 +80,18 @@ func (a Attempt[E]) Run(ctx context.Context, s *Service, emit Emit) error {
 		}
 	}
 	var unread *unreadable
-	return x.Failure(err, a.Answer.Progress().Begun || errors.As(err, &unread), cut...)
+	return x.fail(err, a.Answer.Progress().Begun || errors.As(err, &unread), cut...)
 }
 
 // exchange sends the request, reads the answer and closes it.
-func (a Attempt[E]) exchange(x *Exchange, emit Emit) error {
+func (a Attempt[E]) exchange(x *exchange, emit Emit) error {
 	if err := x.parent.Err(); err != nil {
 		return err
 	}
-	err := a.Open(x.ctx)
-	if x.kept == nil {
-		return errors.Join(err, x.failure) // a library may take a redirect for a success
+	if err := x.open(a.Open); err != nil {
+		return err
 	}
-	if err == nil {
-		err = a.read(x, emit)
-	}
+	err := a.read(x, emit)
 	if err == nil {
 		x.drain()
 	}
@@ -108,7 +105,7 @@ func (a Attempt[E]) exchange(x *Exchange, emit Emit) error {
 // others send it with every protocol.
 const endMark = "[DONE]"
 
-func (a Attempt[E]) read(x *Exchange, emit Emit) error {
+func (a Attempt[E]) read(x *exchange, emit Emit) error {
 	events := newEventReader(x.kept)
 	marked := false
 	for !marked && !a.Answer.Progress().Ended {

@@ -15,14 +15,12 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Exchange is a request and its answer. Through it the transport and the caller of a
+// exchange is a request and its answer. Through it the transport and the caller of a
 // library reach each other, past the library between them. One goroutine uses it.
-type Exchange struct {
+type exchange struct {
 	// body takes the place of a request's body.
 	body []byte
-	// keep says that the answer is kept from the library, which sees an empty one, and
-	// kept is that answer.
-	keep bool
+	// kept is the answer, of which the library sees nothing.
 	kept io.ReadCloser
 
 	service *Service
@@ -39,12 +37,21 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// Context is the context for the library's call: it ends with the caller's, and
-// when the service is silent for too long.
-func (x *Exchange) Context() context.Context { return x.ctx }
+// open has the library send the request with a context that ends with the caller's, and
+// when the service is silent for too long. If it does not fail, there is an answer.
+func (x *exchange) open(send func(ctx context.Context) error) error {
+	err := send(x.ctx)
+	switch {
+	case x.failure != nil:
+		return x.failure // a library may take a redirect for a success
+	case x.kept == nil:
+		return err
+	}
+	return nil // the library may miss what was kept from it
+}
 
-// End releases what the exchange holds. The body of its answer is closed by then.
-func (x *Exchange) End() {
+// end releases what the exchange holds. The body of its answer is closed by then.
+func (x *exchange) end() {
 	x.watch.stop()
 	x.cancel(nil)
 }
@@ -53,13 +60,10 @@ func (x *Exchange) End() {
 // the answer is whole by then.
 const TrailerTimeout = 5 * time.Second
 
-// Unlimited leaves the time that the exchange takes to the caller's context.
-func (x *Exchange) Unlimited() { x.watch.remove() }
-
 // drain reads what follows the end of an answer, usually the end of the body, so
 // that the connection can be used again. It waits only briefly: a connection that
 // stays open is closed instead.
-func (x *Exchange) drain() {
+func (x *exchange) drain() {
 	x.watch.limitRest(drainTimeout)
 	if _, err := io.CopyN(io.Discard, x.kept, maxDrain); err != nil {
 		return // either the end, or a connection that is of no more use
@@ -98,7 +102,7 @@ func (t *transport) CloseIdleConnections() {
 // the base URL's query.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	x, ok := req.Context().Value(exchangeKey{}).(*Exchange)
+	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
 		return nil, errors.New("a request outside of an exchange")
 	}
@@ -129,14 +133,14 @@ func (t *transport) addQuery(to *url.URL) {
 	to.RawQuery = query.Encode()
 }
 
-func (x *Exchange) setHeaders(h http.Header) {
+func (x *exchange) setHeaders(h http.Header) {
 	for name, value := range x.headers {
 		h.Set(name, value)
 	}
 }
 
 // prepare replaces the body, if there is one.
-func (x *Exchange) prepare(req *http.Request) {
+func (x *exchange) prepare(req *http.Request) {
 	x.failure = nil // what led here, if it did, was a redirect
 	x.sent = true
 	if req.Body == nil {
@@ -159,13 +163,10 @@ func (x *Exchange) prepare(req *http.Request) {
 
 // receive keeps the answer from the library if it should, or notes the error that the
 // response is.
-func (x *Exchange) receive(from *url.URL, resp *http.Response) error {
+func (x *exchange) receive(from *url.URL, resp *http.Response) error {
 	source := newWatchedBody(resp.Body, x.trace, x.watch)
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
-		resp.Body = source
-		if x.keep {
-			x.kept, resp.Body = source, http.NoBody
-		}
+		x.kept, resp.Body = source, http.NoBody
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(source, maxErrorBody))

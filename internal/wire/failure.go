@@ -54,11 +54,11 @@ type Refusal struct{ Message string }
 
 func (e *Refusal) Error() string { return e.Message }
 
-// Failure makes the *backends.Error of an exchange that ended with err. begun says
+// fail makes the *backends.Error of an exchange that ended with err. begun says
 // whether a part of the answer had come, and cut are the tool calls that had begun and
 // did not end. What the caller did stands before what the wire said, and that before
 // what became of it in the library.
-func (x *Exchange) Failure(err error, begun bool, cut ...backends.ToolCall) error {
+func (x *exchange) fail(err error, begun bool, cut ...backends.ToolCall) error {
 	out := &backends.Error{Provider: x.service.cfg.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
 	secret := x.service.secrets.and(x.headers)
 	var quiet *silence
@@ -79,10 +79,6 @@ func (x *Exchange) Failure(err error, begun bool, cut ...backends.ToolCall) erro
 	}
 	return secret.clean(out)
 }
-
-// ServiceFailed says whether the service answered with an HTTP status that is none
-// of success.
-func (x *Exchange) ServiceFailed() bool { return x.failure != nil }
 
 // withoutURL returns the error that stands in err after a URL, which may hold a
 // password or a key.

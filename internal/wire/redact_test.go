@@ -63,9 +63,9 @@ func TestARequestThatCannotBeMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := service.Begin(t.Context(), nil)
-	defer x.End()
-	err = x.Failure(&url.Error{Op: "Post", URL: "http://sk-hidden-key@host", Err: errors.New("no body")}, false)
+	x := service.begin(t.Context(), nil)
+	defer x.end()
+	err = x.fail(&url.Error{Op: "Post", URL: "http://sk-hidden-key@host", Err: errors.New("no body")}, false)
 	if err.Error() != "p: bad request: no body" {
 		t.Errorf("got %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -77,7 +78,7 @@ func NewService(cfg Config, paths ...string) (*Service, error) {
 func (s *Service) BaseURL() string { return s.baseURL.String() }
 
 // Client returns a client for a library. It sends only requests whose context is
-// that of an Exchange.
+// that of an exchange.
 func (s *Service) Client() *http.Client { return &http.Client{Transport: s.transport} }
 
 // Close closes the connections that no call uses. The service still works after it.
@@ -93,15 +94,33 @@ func (s *Service) LocalError(err error) error {
 	})
 }
 
-// Begin starts an exchange and its time limits. Whoever begins it calls End. The
+// begin starts an exchange and its time limits. Whoever begins it calls end. The
 // headers are sent beside the library's own, and replace those of the same name.
-func (s *Service) Begin(ctx context.Context, headers map[string]string) *Exchange {
-	x := &Exchange{service: s, parent: ctx, headers: headers, trace: backends.TraceFrom(ctx)}
+func (s *Service) begin(ctx context.Context, headers map[string]string) *exchange {
+	x := &exchange{service: s, parent: ctx, headers: headers, trace: backends.TraceFrom(ctx)}
 	inner, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
 	x.ctx = context.WithValue(inner, exchangeKey{}, x)
 	x.watch = newWatchdog(cancel, s.cfg.FirstByteTimeout, s.cfg.IdleTimeout)
 	return x
+}
+
+// Get returns the body that answers the request which open has the library send. No
+// trace is shown it, and only ctx limits its time.
+func (s *Service) Get(ctx context.Context, open func(ctx context.Context) error) ([]byte, error) {
+	x := s.begin(backends.WithTrace(ctx, &backends.Trace{}), nil)
+	defer x.end()
+	x.watch.remove()
+	err := x.open(open)
+	if err != nil {
+		return nil, x.fail(err, false)
+	}
+	defer x.kept.Close()
+	body, err := io.ReadAll(x.kept)
+	if err != nil {
+		return nil, x.fail(err, false)
+	}
+	return body, nil
 }
 
 // parseBaseURL parts the query from the rest: libraries add paths to the end of

@@ -17,17 +17,17 @@ func TestNothingSentCostsNothing(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	unsent, sent := s.Begin(over, nil), s.Begin(over, nil)
-	defer unsent.End()
-	defer sent.End()
+	unsent, sent := s.begin(over, nil), s.begin(over, nil)
+	defer unsent.end()
+	defer sent.end()
 	sent.sent = true
 	for name, c := range map[string]struct {
 		err  error
 		want bool
 	}{
 		"a request that cannot be made": {s.LocalError(errors.New("no such parameter")), true},
-		"cancelled before it was sent":  {unsent.Failure(context.Canceled, false), true},
-		"cancelled after it was sent":   {sent.Failure(context.Canceled, false), false},
+		"cancelled before it was sent":  {unsent.fail(context.Canceled, false), true},
+		"cancelled after it was sent":   {sent.fail(context.Canceled, false), false},
 	} {
 		var e *backends.Error
 		if !errors.As(c.err, &e) || e.Unbilled() != c.want {
