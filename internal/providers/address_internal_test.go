@@ -34,7 +34,7 @@ func TestNoMessageShowsMoreThanThePlace(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	s.Close()
-	r.localServers(t.Context())
+	r.askLocal(t.Context())
 	if strings.Contains(log.String(), "CANARY") || !strings.Contains(log.String(), "base_url="+s.URL+"/v1") {
 		t.Errorf("logged %s", &log)
 	}

@@ -50,20 +50,14 @@ func (r *Resolver) chooseKeyed() (choice, bool) {
 
 // chooseServer chooses the first model server that has a model, else the demo.
 func chooseServer(asked []server) choice {
-	if found := withModels(asked); len(found) > 0 {
-		s := found[0]
+	for _, s := range asked {
+		if len(s.models) == 0 {
+			continue
+		}
 		return choice{provider: s.provider, model: s.models[0], baseURL: s.baseURL, why: s.provider.title + " answers at " + shownURL(s.baseURL)}
 	}
 	demo, _ := findProvider(Demo)
 	return choice{provider: demo, model: demo.model, why: "there is no key and no model server"}
-}
-
-// localServers returns the model servers of this machine that have a model, in the
-// order of the providers.
-func (r *Resolver) localServers(ctx context.Context) []server { return withModels(r.askLocal(ctx)) }
-
-func withModels(asked []server) []server {
-	return slices.DeleteFunc(slices.Clone(asked), func(s server) bool { return len(s.models) == 0 })
 }
 
 // askLocal asks all model servers of this machine at once for their models.

@@ -57,21 +57,23 @@ func checkChat(d openai.Dialect, model string, b configs.Backend) error {
 	return nil
 }
 
-func newOpenAI(c connection, d openai.Dialect) (*openai.Backend, error) {
-	return openai.NewDialect(openai.Config{
+// config is what each adapter is told.
+func (c connection) config() openai.Config {
+	return openai.Config{
 		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
 		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
-	}, d)
+	}
+}
+
+func newOpenAI(c connection, d openai.Dialect) (*openai.Backend, error) {
+	return openai.NewDialect(c.config(), d)
 }
 
 // claude is Anthropic's Messages API.
 type claude struct{}
 
 func (claude) connect(c connection) (backends.Backend, error) {
-	return anthropic.New(anthropic.Config{
-		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
-		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
-	})
+	return anthropic.New(c.config())
 }
 
 func (claude) check(c connection, b configs.Backend) error {
@@ -97,10 +99,7 @@ func (claude) notes() []string {
 type google struct{}
 
 func (google) connect(c connection) (backends.Backend, error) {
-	return gemini.New(gemini.Config{
-		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
-		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
-	})
+	return gemini.New(c.config())
 }
 
 func (google) check(c connection, b configs.Backend) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -207,12 +208,10 @@ func (r *Resolver) chosen(ctx context.Context, b *configs.Backend) provider {
 // localWith finds the model server of this machine that lists a model whose name
 // is not any provider's.
 func (r *Resolver) localWith(ctx context.Context, b *configs.Backend) (provider, error) {
-	for _, s := range r.localServers(ctx) {
-		for _, model := range s.models {
-			if model == b.Model {
-				b.BaseURL = s.baseURL
-				return s.provider, nil
-			}
+	for _, s := range r.askLocal(ctx) {
+		if slices.Contains(s.models, b.Model) {
+			b.BaseURL = s.baseURL
+			return s.provider, nil
 		}
 	}
 	return provider{}, fmt.Errorf("whose model is %s? its name does not say, and no model server on this machine lists it: name the type (--backend, or type: in a config; --list-backends shows them) or the address (--base-url)",

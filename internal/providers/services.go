@@ -218,31 +218,26 @@ func otherProviders() []provider {
 
 // localServers are model servers on this machine.
 func localServers() []provider {
-	tagged := chat{openai.Dialect{ThinkTags: true}}
-	return []provider{
+	servers := []provider{
 		{
 			name: "ollama", title: "Ollama", baseURL: "http://localhost:11434/v1", local: true,
 			hint: "start it with: ollama serve",
 			// https://docs.ollama.com/openai
 			protocol: chat{openai.Dialect{All: openai.Limits{Efforts: "none low medium high max"}, ThinkTags: true}},
 		},
-		{
-			name: "lmstudio", title: "LM Studio", baseURL: "http://localhost:1234/v1", local: true,
-			hint: "start its server with: lms server start", protocol: tagged,
-		},
-		{
-			name: "llamacpp", title: "llama.cpp", baseURL: "http://localhost:8080/v1", local: true,
-			hint: "start it with: llama-server --jinja -m MODEL.gguf", protocol: tagged,
-		},
-		{
-			name: "vllm", title: "vLLM", baseURL: "http://localhost:8000/v1", local: true,
-			hint: "start it with: vllm serve MODEL", protocol: tagged,
-		},
-		{
-			name: "sglang", title: "SGLang", baseURL: "http://localhost:30000/v1", local: true,
-			hint: "start it with: python -m sglang.launch_server", protocol: tagged,
-		},
 	}
+	for _, s := range []struct{ name, title, port, start string }{
+		{"lmstudio", "LM Studio", "1234", "start its server with: lms server start"},
+		{"llamacpp", "llama.cpp", "8080", "start it with: llama-server --jinja -m MODEL.gguf"},
+		{"vllm", "vLLM", "8000", "start it with: vllm serve MODEL"},
+		{"sglang", "SGLang", "30000", "start it with: python -m sglang.launch_server"},
+	} {
+		servers = append(servers, provider{
+			name: s.name, title: s.title, baseURL: "http://localhost:" + s.port + "/v1", local: true, hint: s.start,
+			protocol: chat{openai.Dialect{ThinkTags: true}},
+		})
+	}
+	return servers
 }
 
 // anybody are the types that name no service.
