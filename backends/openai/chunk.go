@@ -21,20 +21,6 @@ type chunk struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
-// UnmarshalJSON reads a chunk in which characters may be cut in two.
-func (c *chunk) UnmarshalJSON(data []byte) error {
-	type fields chunk
-	data, broken := hideBrokenChars(data)
-	if err := json.Unmarshal(data, (*fields)(c)); err != nil || !broken {
-		return err
-	}
-	for i := range c.Choices {
-		c.Choices[i].Delta.unhide()
-		c.Choices[i].Message.unhide()
-	}
-	return nil
-}
-
 // isAnswer says whether body is the whole answer of a service that does not stream.
 func isAnswer(body []byte) bool {
 	var whole struct {
@@ -46,8 +32,8 @@ func isAnswer(body []byte) bool {
 type delta struct {
 	Content content `json:"content"`
 	// Services call their thinking one or the other, and some send both.
-	ReasoningContent string         `json:"reasoning_content"`
-	Reasoning        string         `json:"reasoning"`
+	ReasoningContent rawText        `json:"reasoning_content"`
+	Reasoning        rawText        `json:"reasoning"`
 	ReasoningDetails detailPieces   `json:"reasoning_details"`
 	Refusal          string         `json:"refusal"`
 	ToolCalls        []callFragment `json:"tool_calls"`
@@ -59,11 +45,11 @@ type content struct{ text, thinking string }
 
 func (c *content) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '[' {
-		return json.Unmarshal(data, &c.text)
+		return json.Unmarshal(data, (*rawText)(&c.text))
 	}
 	var parts []struct {
 		Type     string   `json:"type"`
-		Text     string   `json:"text"`
+		Text     rawText  `json:"text"`
 		Thinking thoughts `json:"thinking"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
@@ -72,7 +58,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	for _, p := range parts {
 		switch p.Type {
 		case "text":
-			c.text += p.Text
+			c.text += string(p.Text)
 		case "thinking":
 			c.thinking += string(p.Thinking)
 		}
@@ -84,11 +70,11 @@ func (c *content) UnmarshalJSON(data []byte) error {
 type thoughts string
 
 func (t *thoughts) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(t)) == nil {
+	if json.Unmarshal(data, (*rawText)(t)) == nil {
 		return nil
 	}
 	var parts []struct {
-		Text string `json:"text"`
+		Text rawText `json:"text"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
@@ -194,26 +180,8 @@ func (a *answer) Add(c chunk) ([]backends.Event, error) {
 	return events, nil
 }
 
-// unhide undoes hideBrokenChars in the texts that a character may be cut in.
-func (d *delta) unhide() {
-	d.Content = content{unhide(d.Content.text), unhide(d.Content.thinking)}
-	d.ReasoningContent = unhide(d.ReasoningContent)
-	d.Reasoning = unhide(d.Reasoning)
-	for _, detail := range d.ReasoningDetails {
-		for name, value := range detail {
-			if text, ok := value.(string); ok {
-				detail[name] = unhide(text)
-			}
-		}
-	}
-	for i := range d.ToolCalls {
-		f := &d.ToolCalls[i].Function
-		f.Arguments = arguments(unhide(string(f.Arguments)))
-	}
-}
-
 func (a *answer) addDelta(d delta) ([]backends.Event, error) {
-	reasoning := cmp.Or(d.ReasoningContent, d.Reasoning, d.Content.thinking)
+	reasoning := cmp.Or(string(d.ReasoningContent), string(d.Reasoning), d.Content.thinking)
 	content := d.Content.text
 	a.begun = a.begun || reasoning != "" || content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
 	a.hasText = a.hasText || content != ""

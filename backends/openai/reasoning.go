@@ -67,8 +67,18 @@ type detailPieces []map[string]any
 
 // UnmarshalJSON never fails: an oddity here is no reason to lose an answer.
 func (p *detailPieces) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*[]map[string]any)(p)) != nil {
+	var raw []map[string]json.RawMessage
+	if json.Unmarshal(data, (*[]map[string]any)(p)) != nil || json.Unmarshal(data, &raw) != nil {
 		*p = nil
+		return nil
+	}
+	for i, detail := range *p {
+		for name, value := range detail {
+			var text rawText
+			if _, isText := value.(string); isText && json.Unmarshal(raw[i][name], &text) == nil {
+				detail[name] = string(text)
+			}
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -10,66 +11,44 @@ import (
 
 // Some services cut a character in two: one event ends with its first bytes and
 // the next begins with the others. That is no valid JSON, and encoding/json
-// makes U+FFFD of each byte. So the bytes are hidden in characters that nobody
-// uses before a chunk is decoded, and joined after it. Services in JavaScript cut
-// between the two halves of UTF-16 instead, and write each as \ud83d: those are
-// hidden as the three bytes that each would have, were it a character.
+// makes U+FFFD of each byte. So rawText keeps the bytes, and they are joined after
+// it. Services in JavaScript cut between the two halves of UTF-16 instead, and write
+// each as \ud83d: those are kept as the three bytes that each would have, were it a
+// character.
 
-// hiddenBase is the first of 256 private characters, one for each byte.
-const hiddenBase = 0x10FF00
+// rawText is a JSON string, in which a part of a character stays what it is.
+type rawText string
 
-// hideBrokenChars returns raw with each byte that is no part of a character, and
-// each escaped half of one, replaced by private characters, and whether there was
-// any.
-func hideBrokenChars(raw []byte) ([]byte, bool) {
-	if utf8.Valid(raw) && !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
-		return raw, false
+// UnmarshalJSON reads a string, also one that is no valid UTF-8.
+func (t *rawText) UnmarshalJSON(data []byte) error {
+	isWhole := utf8.Valid(data) && !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`))
+	if isWhole || data[0] != '"' {
+		return json.Unmarshal(data, (*string)(t))
 	}
-	out, broken := make([]byte, 0, len(raw)+16), false
-	for len(raw) > 0 {
-		if raw[0] == '\\' {
-			size, half := escape(raw)
-			if half == 0 {
-				out = append(out, raw[:size]...)
-			} else {
-				out, broken = appendHidden(out, halfBytes(half)...), true
-			}
-			raw = raw[size:]
-			continue
-		}
-		r, size := utf8.DecodeRune(raw)
-		if r == utf8.RuneError && size == 1 {
-			out, broken = appendHidden(out, raw[0]), true
+	var out []byte
+	for rest := data[1 : len(data)-1]; len(rest) > 0; {
+		size := 1
+		if unit, ok := escapedUnit(rest); ok {
+			size = len(`\u0000`)
+			out = appendUnit(out, unit)
+		} else if rest[0] == '\\' {
+			size = 2
+			out = append(out, unescaped(rest[1]))
 		} else {
-			out = append(out, raw[:size]...)
+			out = append(out, rest[0])
 		}
-		raw = raw[size:]
+		rest = rest[size:]
 	}
-	return out, broken
+	*t = rawText(joinHalves(string(out)))
+	return nil
 }
 
-func appendHidden(out []byte, hidden ...byte) []byte {
-	for _, b := range hidden {
-		out = utf8.AppendRune(out, hiddenBase+rune(b))
+// unescaped is the character that a backslash and c stand for.
+func unescaped(c byte) byte {
+	if i := strings.IndexByte("bfnrt", c); i >= 0 {
+		return "\b\f\n\r\t"[i]
 	}
-	return out
-}
-
-// escape returns the length of the escape with which raw begins, two escaped halves
-// that make a character being one, and the half that it is, if it is one alone.
-func escape(raw []byte) (size int, half rune) {
-	first, ok := escapedUnit(raw)
-	if !ok {
-		return min(2, len(raw)), 0
-	}
-	const unitSize = len(`\u0000`)
-	if !utf16.IsSurrogate(first) {
-		return unitSize, 0
-	}
-	if second, ok := escapedUnit(raw[unitSize:]); ok && utf16.DecodeRune(first, second) != utf8.RuneError {
-		return 2 * unitSize, 0
-	}
-	return unitSize, first
+	return c
 }
 
 // escapedUnit reads \u with the four digits of a unit of UTF-16.
@@ -81,12 +60,15 @@ func escapedUnit(raw []byte) (rune, bool) {
 	return rune(unit), err == nil
 }
 
-// halfBytes writes a half of UTF-16 as UTF-8 would write a character of that number.
-func halfBytes(half rune) []byte {
-	return []byte{0xE0 | byte(half>>12), 0x80 | byte(half>>6)&0x3F, 0x80 | byte(half)&0x3F}
+// appendUnit writes a half of UTF-16 as UTF-8 would write a character of that number.
+func appendUnit(out []byte, unit rune) []byte {
+	if !utf16.IsSurrogate(unit) {
+		return utf8.AppendRune(out, unit)
+	}
+	return append(out, 0xE0|byte(unit>>12), 0x80|byte(unit>>6)&0x3F, 0x80|byte(unit)&0x3F)
 }
 
-// halfAt returns the half with which text begins as halfBytes wrote it, or 0.
+// halfAt returns the half with which text begins as appendUnit wrote it, or 0.
 func halfAt(text string) rune {
 	if len(text) < 3 || text[0] != 0xED || text[1] < 0xA0 {
 		return 0
@@ -112,19 +94,6 @@ func joinHalves(text string) string {
 		text = text[i+1:]
 	}
 	return out.String() + text
-}
-
-// unhide puts the hidden bytes back.
-func unhide(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		if r >= hiddenBase {
-			out.WriteByte(byte(r - hiddenBase))
-		} else {
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
 }
 
 // charJoiner keeps the beginning of a character until its end comes.

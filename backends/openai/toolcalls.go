@@ -25,7 +25,7 @@ type arguments string
 
 // UnmarshalJSON reads both forms; null is no text.
 func (a *arguments) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(a)) != nil {
+	if json.Unmarshal(data, (*rawText)(a)) != nil {
 		*a = arguments(data)
 	}
 	return nil
