@@ -1,13 +1,13 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"syscall"
 	"time"
 
@@ -104,14 +104,8 @@ func describe(out *backends.Error, err error, secret redactor) {
 	switch {
 	case errors.As(err, &status):
 		describeStatus(out, status, secret)
-		noteNoTools(out)
-		noteQuota(out)
 	case errors.As(err, &stream):
-		report := parseReport(stream.Body, secret)
-		out.Message, out.RetryAfter = report.message, report.retryAfter
-		out.Kind = report.kind(report.status())
-		noteNoTools(out)
-		noteQuota(out)
+		describeReport(out, parseReport(stream.Body, secret), 0)
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.text(secret)
 	case errors.As(err, &tooMuch):
@@ -133,9 +127,8 @@ func describe(out *backends.Error, err error, secret redactor) {
 // with the status of a rate limit, and OpenAI's words for it. Gemini says the same of the
 // quota of a minute, and how long that will take.
 func noteQuota(e *backends.Error) {
-	message := strings.ToLower(e.Message)
-	e.QuotaSpent = e.Kind == backends.KindRateLimit && (strings.Contains(message, "insufficient_quota") ||
-		e.RetryAfter == 0 && strings.Contains(message, "exceeded your current quota"))
+	e.QuotaSpent = e.Kind == backends.KindRateLimit && (says(e.Message, "insufficient_quota") ||
+		e.RetryAfter == 0 && says(e.Message, "exceeded your current quota"))
 }
 
 // isUnreachable knows a host that does not exist, and a port of this machine on
@@ -171,15 +164,17 @@ func describeStatus(out *backends.Error, e *statusError, secret redactor) {
 		out.Kind, out.Message = backends.KindBadRequest, e.redirect()
 		return
 	}
-	report := parseReport(e.body, secret)
-	out.Message = report.message
-	if out.Message == "" {
-		out.Message = http.StatusText(e.status)
-	}
-	out.Kind = report.kind(e.status)
-	if out.RetryAfter = retryAfter(e.header, time.Now()); out.RetryAfter == 0 {
-		out.RetryAfter = report.retryAfter
-	}
+	describeReport(out, parseReport(e.body, secret), retryAfter(e.header, time.Now()))
+	out.Message = cmp.Or(out.Message, http.StatusText(e.status))
+}
+
+// describeReport fills in out from an error object. wait is how long its headers ask to
+// wait, 0 if they do not say.
+func describeReport(out *backends.Error, r report, wait time.Duration) {
+	out.Message, out.RetryAfter = r.message, cmp.Or(wait, r.retryAfter)
+	out.Kind = r.kind(cmp.Or(out.Status, r.status()))
+	noteNoTools(out)
+	noteQuota(out)
 }
 
 // isRedirect says whether the answer is a redirect that net/http did not follow, or

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,46 +90,47 @@ func (r report) status() int {
 	if r.code >= http.StatusBadRequest && r.code < 600 {
 		return r.code
 	}
-	words := strings.ToLower(r.words)
-	switch {
-	case strings.Contains(words, "rate_limit"), strings.Contains(words, "insufficient_quota"),
-		strings.Contains(words, "resource_exhausted"):
-		return http.StatusTooManyRequests
-	case strings.Contains(words, "authentication"), strings.Contains(words, "unauthenticated"),
-		strings.Contains(words, "api_key"):
-		return http.StatusUnauthorized
-	case strings.Contains(words, "permission"):
-		return http.StatusForbidden
-	case strings.Contains(words, "billing"):
-		return http.StatusPaymentRequired
-	case strings.Contains(words, "too_large"):
-		return http.StatusRequestEntityTooLarge
-	case strings.Contains(words, "invalid_request"), strings.Contains(words, "invalid_argument"),
-		strings.Contains(words, "failed_precondition"), strings.Contains(words, "context"),
-		strings.Contains(words, "content_filter"), strings.Contains(words, "not_found"):
-		return http.StatusBadRequest
+	for _, known := range []struct {
+		status int
+		words  []string
+	}{
+		{http.StatusTooManyRequests, []string{"rate_limit", "insufficient_quota", "resource_exhausted"}},
+		{http.StatusUnauthorized, []string{"authentication", "unauthenticated", "api_key"}},
+		{http.StatusForbidden, []string{"permission"}},
+		{http.StatusPaymentRequired, []string{"billing"}},
+		{http.StatusRequestEntityTooLarge, []string{"too_large"}},
+		{http.StatusBadRequest, []string{
+			"invalid_request", "invalid_argument", "failed_precondition", "context", "content_filter", "not_found",
+		}},
+	} {
+		if says(r.words, known.words...) {
+			return known.status
+		}
 	}
 	return http.StatusInternalServerError
 }
 
+// says whether one of some words, which are in lower case, stands in a text.
+func says(text string, words ...string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
 // kind says what can be done about an error with an HTTP status.
 func (r report) kind(status int) backends.Kind {
-	words := strings.ToLower(r.words)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
-		status == http.StatusPaymentRequired, saysUnpaid(r.message), strings.Contains(words, "api_key_invalid"):
+		status == http.StatusPaymentRequired, saysUnpaid(r.message), says(r.words, "api_key_invalid"):
 		return backends.KindAuth
 	case status == http.StatusRequestEntityTooLarge:
 		return backends.KindTooLong
 	case status == http.StatusTooManyRequests:
 		return backends.KindRateLimit
-	case status == http.StatusRequestTimeout, status == http.StatusConflict:
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status >= http.StatusInternalServerError:
 		return backends.KindOverloaded
-	case status >= http.StatusInternalServerError:
-		return backends.KindOverloaded
-	case strings.Contains(words, "content_filter"), strings.Contains(words, "content_policy"):
+	case says(r.words, "content_filter", "content_policy"):
 		return backends.KindRefused
-	case strings.Contains(words, "context_length"), strings.Contains(words, "exceed_context"), saysTooLong(r.message):
+	case says(r.words, "context_length", "exceed_context"), saysTooLong(r.message):
 		return backends.KindTooLong
 	}
 	return backends.KindBadRequest
@@ -137,23 +139,16 @@ func (r report) kind(status int) backends.Kind {
 // saysUnpaid knows the words of Claude's API, which reports an account without
 // money and a limit that its owner set as requests that are not valid.
 func saysUnpaid(message string) bool {
-	message = strings.ToLower(message)
-	return strings.Contains(message, "credit balance is too low") || strings.Contains(message, "api usage limits")
+	return says(message, "credit balance is too low", "api usage limits")
 }
 
 // saysTooLong knows the words of services that have no code for it: vLLM,
 // llama.cpp, Groq, xAI, Together, Claude, Gemini.
 func saysTooLong(message string) bool {
-	message = strings.ToLower(message)
-	for _, words := range []string{
+	return says(message,
 		"context length", "context window", "context limit", "context size", "prompt is too long", "input is too long",
 		"maximum prompt length", "reduce the length of the messages", "exceeds the maximum number of tokens",
-	} {
-		if strings.Contains(message, words) {
-			return true
-		}
-	}
-	return false
+	)
 }
 
 // maxRetryAfter is the longest time that is believed.
