@@ -2,10 +2,7 @@ package providers
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"iter"
-	"maps"
 	"net/url"
 	"regexp"
 	"strings"
@@ -92,16 +89,12 @@ func (p azure) connect(c connection) (backends.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := c.key
-	c.baseURL = e.baseURL
+	own := c.config()
+	own.BaseURL = e.baseURL
 	if e.byDeployment {
-		c.key = ""
+		own.APIKey, own.Headers = "", map[string]string{"api-key": c.key}
 	}
-	b, err := newOpenAI(c, e.dialect())
-	if err != nil || !e.byDeployment {
-		return b, err
-	}
-	return headerBackend{b, "api-key", key}, nil
+	return openai.NewDialect(own, e.dialect())
 }
 
 func (p azure) check(c connection, b configs.Backend) error {
@@ -122,17 +115,4 @@ func (azure) notes() []string {
 		"with an api_version that is a date, the address names the deployment and the key is sent as api-key; without, it is the v1 interface",
 		"reasoning_effort needs an api_version from " + versionOfReasoning + "-preview on, or none",
 	}
-}
-
-// headerBackend sends a header with each call.
-type headerBackend struct {
-	*openai.Backend
-	name, value string
-}
-
-func (b headerBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	headers := map[string]string{b.name: b.value}
-	maps.Copy(headers, req.Params.Headers)
-	req.Params.Headers = headers
-	return b.Backend.Stream(ctx, req)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,6 +34,8 @@ type Config struct {
 	// APIKey may be empty: local servers need none, and others take it in a header of
 	// their own.
 	APIKey string
+	// Headers are sent with each request, where it has none of the same name.
+	Headers map[string]string
 	// Model is used by requests that name none.
 	Model string
 	// Transport carries the requests. Nil means a new one that obeys the proxy
@@ -97,7 +100,10 @@ func (s *Service) LocalError(err error) error {
 // begin starts an exchange and its time limits. Whoever begins it calls end. The
 // headers are sent beside the library's own, and replace those of the same name.
 func (s *Service) begin(ctx context.Context, headers map[string]string) *exchange {
-	x := &exchange{service: s, parent: ctx, headers: headers, trace: backends.TraceFrom(ctx)}
+	all := map[string]string{}
+	maps.Copy(all, s.cfg.Headers)
+	maps.Copy(all, headers)
+	x := &exchange{service: s, parent: ctx, headers: all, trace: backends.TraceFrom(ctx)}
 	inner, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
 	x.ctx = context.WithValue(inner, exchangeKey{}, x)
