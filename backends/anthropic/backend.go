@@ -26,8 +26,6 @@ type Config = wire.Config
 type Backend struct {
 	messages sdk.MessageService
 	service  *wire.Service
-	provider string
-	model    string
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -42,7 +40,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	// A client would look for keys and more in the environment; a service does not.
 	options := []option.RequestOption{
-		option.WithBaseURL(service.BaseURL()),
+		option.WithBaseURL(service.BaseURL),
 		option.WithHTTPClient(service.Client()),
 		option.WithMaxRetries(0),
 	}
@@ -52,8 +50,6 @@ func New(cfg Config) (*Backend, error) {
 	return &Backend{
 		messages: sdk.NewMessageService(options...),
 		service:  service,
-		provider: cfg.Provider,
-		model:    cfg.Model,
 	}, nil
 }
 
@@ -74,8 +70,8 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 }
 
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
-	req.Model = cmp.Or(req.Model, b.model)
-	params, err := encode(req, b.provider)
+	req.Model = cmp.Or(req.Model, b.service.Model)
+	params, err := encode(req, b.service.Provider)
 	if err != nil {
 		return b.service.LocalError(err)
 	}
@@ -83,7 +79,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	answer := &answer{key: req.Key, provider: b.provider, model: req.Model}
+	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
 		Headers: req.Params.Headers,
 		Body:    body,

@@ -22,10 +22,8 @@ type Config = wire.Config
 
 // Backend calls one service. It is safe for concurrent use.
 type Backend struct {
-	client   *genai.Client
-	service  *wire.Service
-	provider string
-	model    string
+	client  *genai.Client
+	service *wire.Service
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -49,12 +47,12 @@ func New(cfg Config) (*Backend, error) {
 		APIKey:      cmp.Or(cfg.APIKey, noKey),
 		Backend:     genai.BackendGeminiAPI,
 		HTTPClient:  service.Client(),
-		HTTPOptions: genai.HTTPOptions{BaseURL: service.BaseURL(), APIVersion: apiVersion},
+		HTTPOptions: genai.HTTPOptions{BaseURL: service.BaseURL, APIVersion: apiVersion},
 	})
 	if err != nil {
 		return nil, errors.New("the client library cannot be set up") // its error shows the key
 	}
-	return &Backend{client: client, service: service, provider: cfg.Provider, model: cfg.Model}, nil
+	return &Backend{client: client, service: service}, nil
 }
 
 // Close closes the connections that no call uses. The backend still works after it.
@@ -71,11 +69,11 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 }
 
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
-	model := cmp.Or(req.Model, b.model)
+	model := cmp.Or(req.Model, b.service.Model)
 	if model == "" {
 		return b.service.LocalError(errors.New("no model is named"))
 	}
-	body, err := encode(req, b.provider, model)
+	body, err := encode(req, b.service.Provider, model)
 	if err != nil {
 		return b.service.LocalError(err)
 	}
@@ -89,7 +87,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 			}
 			return nil
 		},
-		Answer:   &answer{key: req.Key, provider: b.provider, model: model},
+		Answer:   &answer{key: req.Key, provider: b.service.Provider, model: model},
 		IsAnswer: isAnswer,
 	}.Run(ctx, b.service, emit)
 }

@@ -25,11 +25,9 @@ type Config = wire.Config
 
 // Backend calls one service. It is safe for concurrent use.
 type Backend struct {
-	client   *goopenai.Client
-	service  *wire.Service
-	provider string
-	dialect  Dialect
-	model    string
+	client  *goopenai.Client
+	service *wire.Service
+	dialect Dialect
 	// unstreamed has a callKind for all calls that the service says it cannot stream,
 	// and uncounted the models whose streams it says cannot have a usage.
 	unstreamed, uncounted sync.Map
@@ -47,7 +45,7 @@ var _ backends.Backend = (*Backend)(nil)
 // speaks OpenAI's dialect at OpenAI's own address, and Compatible at any other.
 func New(cfg Config) (*Backend, error) {
 	b, err := NewDialect(cfg, Compatible())
-	if err == nil && b.service.BaseURL() == DefaultBaseURL {
+	if err == nil && b.service.BaseURL == DefaultBaseURL {
 		b.dialect = OpenAI()
 	}
 	return b, err
@@ -62,14 +60,12 @@ func NewDialect(cfg Config, d Dialect) (*Backend, error) {
 		return nil, err
 	}
 	settings := goopenai.DefaultConfig(cfg.APIKey)
-	settings.BaseURL = service.BaseURL()
+	settings.BaseURL = service.BaseURL
 	settings.HTTPClient = service.Client()
 	return &Backend{
-		client:   goopenai.NewClientWithConfig(settings),
-		service:  service,
-		provider: cfg.Provider,
-		dialect:  d,
-		model:    cfg.Model,
+		client:  goopenai.NewClientWithConfig(settings),
+		service: service,
+		dialect: d,
 	}, nil
 }
 
@@ -96,8 +92,8 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 // run makes the call. A service that cannot stream what it is asked is asked once more,
 // for a whole answer.
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
-	req.Model = cmp.Or(req.Model, b.model)
-	fields, err := encoder{b.provider, req.Model, b.dialect}.encode(req)
+	req.Model = cmp.Or(req.Model, b.service.Model)
+	fields, err := encoder{b.service.Provider, req.Model, b.dialect}.encode(req)
 	if err != nil {
 		return b.localError(err)
 	}
@@ -128,7 +124,7 @@ func (b *Backend) attempt(ctx context.Context, req backends.Request, fields map[
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	answer := newAnswer(req.Key, b.dialect, origin{b.provider, req.Model})
+	answer := newAnswer(req.Key, b.dialect, origin{b.service.Provider, req.Model})
 	return wire.Attempt[chunk]{
 		Headers: req.Params.Headers,
 		Body:    body,

@@ -59,7 +59,7 @@ func (e *Refusal) Error() string { return e.Message }
 // did not end. What the caller did stands before what the wire said, and that before
 // what became of it in the library.
 func (x *exchange) fail(err error, begun bool, cut ...backends.ToolCall) error {
-	out := &backends.Error{Provider: x.service.cfg.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
+	out := &backends.Error{Provider: x.service.Provider, Kind: backends.KindNetwork, Begun: begun, Cut: cut, Free: !x.sent}
 	secret := x.service.secrets.and(x.headers)
 	var quiet *silence
 	switch {

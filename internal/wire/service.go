@@ -51,14 +51,15 @@ type Config struct {
 // Service is one service as all its exchanges see it. It is safe for concurrent
 // use.
 type Service struct {
-	cfg       Config
-	baseURL   *url.URL
+	// Config is as it was given, but for what NewService fills in and cuts off.
+	Config
+
 	transport *transport
 	secrets   redactor
 }
 
-// NewService checks the base URL and calls nothing. It cuts paths, which the library
-// will add, off from the end of the URL, one after the other.
+// NewService checks the base URL and calls nothing. It cuts the query off from the URL,
+// a slash at its end, and paths, which the library will add, one after the other.
 func NewService(cfg Config, paths ...string) (*Service, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = newHTTPTransport()
@@ -69,16 +70,12 @@ func NewService(cfg Config, paths ...string) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	secrets := newRedactor(cfg.APIKey, cfg.BaseURL)
+	cfg.BaseURL = base.String()
 	return &Service{
-		cfg:       cfg,
-		baseURL:   base,
-		transport: &transport{base: cfg.Transport, home: base, query: query},
-		secrets:   newRedactor(cfg.APIKey, cfg.BaseURL),
+		Config: cfg, secrets: secrets, transport: &transport{base: cfg.Transport, home: base, query: query},
 	}, nil
 }
-
-// BaseURL returns the base URL without its query and without a slash at the end.
-func (s *Service) BaseURL() string { return s.baseURL.String() }
 
 // Client returns a client for a library. It sends only requests whose context is
 // that of an exchange.
@@ -93,7 +90,7 @@ func (s *Service) Close() error {
 // LocalError is the failure of a request that could not be made.
 func (s *Service) LocalError(err error) error {
 	return s.secrets.clean(&backends.Error{
-		Provider: s.cfg.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Free: true,
+		Provider: s.Provider, Kind: backends.KindBadRequest, Message: err.Error(), Free: true,
 	})
 }
 
@@ -101,13 +98,13 @@ func (s *Service) LocalError(err error) error {
 // headers are sent beside the library's own, and replace those of the same name.
 func (s *Service) begin(ctx context.Context, headers map[string]string) *exchange {
 	all := map[string]string{}
-	maps.Copy(all, s.cfg.Headers)
+	maps.Copy(all, s.Headers)
 	maps.Copy(all, headers)
 	x := &exchange{service: s, parent: ctx, headers: all, trace: backends.TraceFrom(ctx)}
 	inner, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
 	x.ctx = context.WithValue(inner, exchangeKey{}, x)
-	x.watch = newWatchdog(cancel, s.cfg.FirstByteTimeout, s.cfg.IdleTimeout)
+	x.watch = newWatchdog(cancel, s.FirstByteTimeout, s.IdleTimeout)
 	return x
 }
 
