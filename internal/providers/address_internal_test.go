@@ -24,12 +24,15 @@ func TestNoMessageShowsMoreThanThePlace(t *testing.T) {
 	address := strings.Replace(s.URL, "http://", "http://name:CANARY@", 1) + "/v1?sig=CANARY"
 	var log bytes.Buffer
 	none := func(string) (string, bool) { return "", false }
-	r := &Resolver{
-		world:   World{Environment: none, Lookup: none, LocalServers: map[string]string{"vllm": address}, Slack: time.Minute},
-		log:     slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		secrets: &configs.Secrets{}, open: map[connection]backends.Backend{},
+	r, err := New(Settings{
+		World:   World{Environment: none, Lookup: none, LocalServers: map[string]string{"vllm": address}, Slack: time.Minute},
+		Log:     slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Secrets: &configs.Secrets{}, Config: configs.Default(),
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, err := r.model(t.Context(), configs.Backend{Type: "ollama", BaseURL: address})
+	_, err = r.model(t.Context(), configs.Backend{Type: "ollama", BaseURL: address})
 	if want := "Ollama at " + s.URL + "/v1 lists no model: load one, or name it with model"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -62,14 +62,14 @@ func chooseServer(asked []server) choice {
 
 // askLocal asks all model servers of this machine at once for their models.
 func (r *Resolver) askLocal(ctx context.Context) []server {
-	ctx, cancel := context.WithTimeout(ctx, probeTime+r.world.Slack)
+	ctx, cancel := context.WithTimeout(ctx, probeTime+r.World.Slack)
 	defer cancel()
 	var asked []*server
 	var group sync.WaitGroup
 	for _, p := range providers() {
 		baseURL := p.baseURL
-		if r.world.LocalServers != nil {
-			baseURL = r.world.LocalServers[p.name]
+		if r.World.LocalServers != nil {
+			baseURL = r.World.LocalServers[p.name]
 		}
 		if !p.local || baseURL == "" {
 			continue
@@ -79,7 +79,7 @@ func (r *Resolver) askLocal(ctx context.Context) []server {
 		group.Go(func() {
 			s.models, s.err = r.listModels(ctx, connection{provider: p.name, baseURL: s.baseURL})
 			if s.err != nil {
-				r.log.Debug("no model server", "type", p.name, "base_url", shownURL(s.baseURL), "why", s.err)
+				r.Log.Debug("no model server", "type", p.name, "base_url", shownURL(s.baseURL), "why", s.err)
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func (r *Resolver) askLocal(ctx context.Context) []server {
 // listModels returns the chat models that a server lists; none when the list is
 // massgen's own, which would be asking oneself.
 func (r *Resolver) listModels(ctx context.Context, c connection) (ids []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, listTime+r.world.Slack)
+	ctx, cancel := context.WithTimeout(ctx, listTime+r.World.Slack)
 	defer cancel()
 	b, err := newOpenAI(c, openai.Compatible())
 	if err != nil {

@@ -12,7 +12,7 @@ const budgetedOutput = 8192
 
 // Bounded gives calls a most of output, which a budget has to know before they are sent.
 func (r *Resolver) Bounded(m Model, p backends.Params) backends.Params {
-	if r.budget.None() || p.MaxTokens != nil {
+	if r.Config.Budget.None() || p.MaxTokens != nil {
 		return p
 	}
 	most := budgetedOutput
@@ -25,7 +25,7 @@ func (r *Resolver) Bounded(m Model, p backends.Params) backends.Params {
 
 // checkPrice refuses a model of unknown price where money is limited.
 func (r *Resolver) checkPrice(provider, model string) error {
-	if !r.budget.Priced() {
+	if !r.Config.Budget.Priced() {
 		return nil
 	}
 	if known, _ := r.prices.Lookup(provider, model); len(known.Rates) == 0 {
@@ -35,14 +35,14 @@ func (r *Resolver) checkPrice(provider, model string) error {
 }
 
 // most is what an attempt costs at most.
-func (s pipeline) most(provider string) func(backends.Request) backends.Cost {
+func (r *Resolver) most(provider string) func(backends.Request) backends.Cost {
 	return func(req backends.Request) backends.Cost {
-		input := s.vocabularies.Counter(provider, req.Model).Request(req).Tokens
+		input := r.vocabularies.Counter(provider, req.Model).Request(req).Tokens
 		output := budgetedOutput
 		if req.Params.MaxTokens != nil {
 			output = *req.Params.MaxTokens
 		}
-		model, _ := s.prices.Lookup(provider, req.Model)
+		model, _ := r.prices.Lookup(provider, req.Model)
 		return backends.Cost{Tokens: input + output, USD: model.Most(input, output)}
 	}
 }

@@ -6,27 +6,8 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/prices"
 	"github.com/massgen/massgen/internal/retry"
-	"github.com/massgen/massgen/internal/tokens"
 )
-
-// pipeline is what a call passes on its way to an adapter, whoever makes it: the
-// limits of the provider, with repetitions of what failed, then for each attempt
-// the recorder and the price.
-type pipeline struct {
-	settings map[string]configs.Provider
-	prices   *prices.Table
-	record   *debugbackend.Recorder // nil when nobody wants to see inputs
-	budget   budget.Budget
-	gates    map[account]*retry.Gate
-	shared   LimiterOf // as in Settings
-
-	vocabularies *tokens.Vocabularies
-}
 
 // LimiterOf returns what keeps the limits of an account.
 type LimiterOf func(account string, l retry.Limits) retry.Limiter
@@ -40,34 +21,29 @@ func (a account) name() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func newPipeline(s Settings) (pipeline, error) {
-	table, err := prices.New(s.Config.Prices)
-	return pipeline{
-		settings: s.Config.Providers, prices: table, record: s.Record, budget: s.Config.Budget, shared: s.Shared,
-		gates: map[account]*retry.Gate{}, vocabularies: tokens.New(),
-	}, err
-}
-
-func (s pipeline) wrap(c connection, b backends.Backend) backends.Backend {
-	b = s.prices.Wrap(c.provider, b)
-	if s.record != nil {
-		b = s.record.Wrap(b)
+// wrap puts around an adapter what a call passes on its way to it, whoever makes it: the
+// limits of the provider, with repetitions of what failed, then for each attempt the
+// recorder and the price.
+func (r *Resolver) wrap(c connection, b backends.Backend) backends.Backend {
+	b = r.prices.Wrap(c.provider, b)
+	if r.Record != nil {
+		b = r.Record.Wrap(b)
 	}
-	return retry.New(b, s.gate(c), retry.Options{MaxAttempts: s.settings[c.provider].MaxCallAttempts, Most: s.most(c.provider)})
+	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider)})
 }
 
-func (s pipeline) gate(c connection) *retry.Gate {
+func (r *Resolver) gate(c connection) *retry.Gate {
 	of := account{c.provider, c.baseURL, c.key}
-	if s.gates[of] == nil {
-		own := s.settings[c.provider]
+	if r.gates[of] == nil {
+		own := r.Config.Providers[c.provider]
 		limits := retry.Limits{
 			Concurrent: own.MaxConcurrentCalls, RequestsPerMinute: own.RequestsPerMinute, TokensPerMinute: own.TokensPerMinute,
 		}
 		limiter := retry.NewLimiter(limits)
-		if s.shared != nil && limits.Any() {
-			limiter = s.shared(of.name(), limits)
+		if r.Shared != nil && limits.Any() {
+			limiter = r.Shared(of.name(), limits)
 		}
-		s.gates[of] = retry.NewSharedGate(c.provider, limits, limiter)
+		r.gates[of] = retry.NewSharedGate(c.provider, limits, limiter)
 	}
-	return s.gates[of]
+	return r.gates[of]
 }

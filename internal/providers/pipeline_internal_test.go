@@ -21,7 +21,7 @@ func TestSharedLimits(t *testing.T) {
 		}
 		return retry.NewLimiter(l)
 	}
-	s, err := newPipeline(Settings{Config: config, Shared: shared})
+	r, err := New(Settings{Config: config, Shared: shared})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestSharedLimits(t *testing.T) {
 		{provider: "openai", key: "sk-another-1234567890"}, {provider: "openai", key: key, baseURL: "https://example.com"},
 		{provider: "claude", key: key},
 	} {
-		s.gate(c)
+		r.gate(c)
 	}
 	if len(asked) != 3 {
 		t.Errorf("asked for %v", asked)

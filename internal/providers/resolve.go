@@ -15,6 +15,9 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/fallback"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/tokens"
 )
 
 // Settings say for what a Resolver connects models.
@@ -35,22 +38,23 @@ type Settings struct {
 // it. Agents with the same service, key and model share one. One goroutine uses
 // it.
 type Resolver struct {
-	world   World
-	log     *slog.Logger
-	secrets *configs.Secrets
+	Settings
 
-	pipeline
-	open     map[connection]backends.Backend
-	adapters []backends.Backend
-	auto     *choice // made once, when the first agent asks for it
+	prices       *prices.Table
+	vocabularies *tokens.Vocabularies
+	gates        map[account]*retry.Gate
+	open         map[connection]backends.Backend
+	adapters     []backends.Backend
+	auto         *choice // made once, when the first agent asks for it
 }
 
 // New returns a Resolver for the agents of a config. The error is for prices that are
 // wrong.
 func New(s Settings) (*Resolver, error) {
-	pipeline, err := newPipeline(s)
+	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
-		world: s.World, log: s.Log, secrets: s.Secrets, pipeline: pipeline, open: map[connection]backends.Backend{},
+		Settings: s, prices: table, vocabularies: tokens.New(),
+		gates: map[account]*retry.Gate{}, open: map[connection]backends.Backend{},
 	}, err
 }
 
@@ -87,7 +91,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	if err != nil {
 		return Model{}, err
 	}
-	own := r.settings[p.name]
+	own := r.Config.Providers[p.name]
 	c := connection{
 		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model,
 		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
@@ -98,7 +102,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	if c.baseURL == "" {
 		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
 	}
-	r.secrets.AddURL(c.baseURL)
+	r.Secrets.AddURL(c.baseURL)
 	var keyVar string
 	if c.key, keyVar, err = r.key(p, b); err != nil {
 		return Model{}, err
@@ -196,7 +200,7 @@ func (r *Resolver) chosen(ctx context.Context, b *configs.Backend) provider {
 	if r.auto == nil {
 		c := r.choose(ctx)
 		r.auto = &c
-		r.log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", shownURL(c.baseURL), "why", c.why)
+		r.Log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", shownURL(c.baseURL), "why", c.why)
 	}
 	b.BaseURL = r.auto.baseURL
 	if b.Model == "" {
@@ -225,7 +229,7 @@ func (r *Resolver) address(p provider, b configs.Backend) string {
 			return url
 		}
 	}
-	if url := r.world.LocalServers[p.name]; url != "" {
+	if url := r.World.LocalServers[p.name]; url != "" {
 		return url
 	}
 	return p.baseURL
@@ -236,17 +240,17 @@ func (r *Resolver) address(p provider, b configs.Backend) string {
 // the environment or of a config goes.
 func (r *Resolver) addressLookup(p provider, b configs.Backend) Lookup {
 	switch {
-	case b.APIKey != "" && !r.world.OfDotEnv[b.APIKey], len(b.Params.Headers) > 0:
-		return r.world.Environment
+	case b.APIKey != "" && !r.World.OfDotEnv[b.APIKey], len(b.Params.Headers) > 0:
+		return r.World.Environment
 	case b.APIKey != "":
-		return r.world.Lookup
+		return r.World.Lookup
 	}
 	for _, name := range p.keyVars {
-		if key, _ := r.world.Environment(name); key != "" {
-			return r.world.Environment
+		if key, _ := r.World.Environment(name); key != "" {
+			return r.World.Environment
 		}
 	}
-	return r.world.Lookup
+	return r.World.Lookup
 }
 
 // key finds the key, and the variable that it came from, if it came from one. A
@@ -271,8 +275,8 @@ func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err
 // keyOf returns the key in the provider's variables, and the variable's name.
 func (r *Resolver) keyOf(p provider) (key, variable string) {
 	for _, name := range p.keyVars {
-		if key, _ := r.world.Lookup(name); key != "" {
-			r.secrets.Add(key)
+		if key, _ := r.World.Lookup(name); key != "" {
+			r.Secrets.Add(key)
 			return key, name
 		}
 	}
@@ -304,7 +308,7 @@ func (r *Resolver) connect(p provider, c connection, keyVar string) (backends.Ba
 	if err != nil {
 		return nil, err
 	}
-	r.log.Debug("a backend is ready", "type", p.name, "base_url", shownURL(c.baseURL), "key", c.key != "")
+	r.Log.Debug("a backend is ready", "type", p.name, "base_url", shownURL(c.baseURL), "key", c.key != "")
 	r.adapters = append(r.adapters, b)
 	r.open[c] = r.wrap(c, hintingBackend{Backend: b, provider: p, connection: c, keyVar: keyVar})
 	return r.open[c], nil
