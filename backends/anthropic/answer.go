@@ -108,11 +108,11 @@ func (a *answer) start(index int64, b sdk.ContentBlockStartEventContentBlockUnio
 	a.open[index] = opened
 	switch b.Type {
 	case "text":
-		return append(before, textEvent(b.Text)...), nil
+		return append(before, wire.TextEvents("", b.Text)...), nil
 	case "thinking":
 		opened.thinking.WriteString(b.Thinking)
 		opened.signature.WriteString(b.Signature)
-		return append(before, reasoningEvent(b.Thinking)...), nil
+		return append(before, wire.TextEvents(b.Thinking, "")...), nil
 	case "tool_use":
 		if a.begunCalls == wire.MaxCalls {
 			return before, wire.ErrTooManyCalls
@@ -130,10 +130,10 @@ func (a *answer) delta(index int64, d sdk.MessageStreamEventUnionDelta) []backen
 	}
 	switch d.Type {
 	case "text_delta":
-		return textEvent(d.Text)
+		return wire.TextEvents("", d.Text)
 	case "thinking_delta":
 		opened.thinking.WriteString(d.Thinking)
-		return reasoningEvent(d.Thinking)
+		return wire.TextEvents(d.Thinking, "")
 	case "signature_delta":
 		opened.signature.WriteString(d.Signature)
 	case "input_json_delta":
@@ -214,18 +214,4 @@ func (a *answer) opaque(b *block) []backends.Event {
 		return nil
 	}
 	return []backends.Event{backends.Opaque{Provider: a.provider, Model: a.model, Data: data}}
-}
-
-func textEvent(text string) []backends.Event {
-	if text == "" {
-		return nil
-	}
-	return []backends.Event{backends.TextDelta{Text: strings.ToValidUTF8(text, "\uFFFD")}}
-}
-
-func reasoningEvent(text string) []backends.Event {
-	if text == "" {
-		return nil
-	}
-	return []backends.Event{backends.ReasoningDelta{Text: strings.ToValidUTF8(text, "\uFFFD")}}
 }

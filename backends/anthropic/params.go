@@ -36,17 +36,16 @@ func versionOf(model string) version {
 	if found == nil {
 		return 0
 	}
-	major, err := strconv.Atoi(found[1])
+	return 100*number(found[1]) + number(found[2])
+}
+
+// number is a part of a version, 0 if there is none.
+func number(digits string) version {
+	n, err := strconv.Atoi(digits)
 	if err != nil {
 		return 0
 	}
-	minor := 0
-	if found[2] != "" {
-		if minor, err = strconv.Atoi(found[2]); err != nil {
-			return 0
-		}
-	}
-	return version(100*major + minor)
+	return version(n)
 }
 
 // before says whether the model is known to be older than v.

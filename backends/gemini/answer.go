@@ -104,14 +104,10 @@ func isEmpty(raw json.RawMessage) bool {
 }
 
 func (a *answer) addText(p part, raw json.RawMessage) []backends.Event {
-	var events []backends.Event
-	if *p.Text != "" {
-		a.hasContent = true
-		if p.Thought {
-			events = append(events, backends.ReasoningDelta{Text: *p.Text})
-		} else {
-			events = append(events, backends.TextDelta{Text: *p.Text})
-		}
+	a.hasContent = a.hasContent || *p.Text != ""
+	events := wire.TextEvents("", *p.Text)
+	if p.Thought {
+		events = wire.TextEvents(*p.Text, "")
 	}
 	if p.ThoughtSignature == "" {
 		return events

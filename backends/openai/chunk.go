@@ -193,18 +193,7 @@ func (a *answer) addDelta(d delta) ([]backends.Event, error) {
 	}
 	a.kept.add(reasoning, d.ReasoningDetails)
 	tagged, text := a.tags.split(a.text.join(content))
-	return textEvents(a.thought.join(reasoning)+tagged, text), nil
-}
-
-func textEvents(reasoning, text string) []backends.Event {
-	var events []backends.Event
-	if reasoning != "" {
-		events = append(events, backends.ReasoningDelta{Text: reasoning})
-	}
-	if text != "" {
-		events = append(events, backends.TextDelta{Text: text})
-	}
-	return events
+	return wire.TextEvents(a.thought.join(reasoning)+tagged, text), nil
 }
 
 // End returns the events of a stream that ended well: its calls, whatever the
@@ -240,5 +229,5 @@ func (a *answer) abandon() ([]backends.Event, []backends.ToolCall) {
 func (a *answer) rest() []backends.Event {
 	tagged, text := a.tags.split(a.text.end())
 	heldTagged, heldText := a.tags.end()
-	return textEvents(a.thought.end()+tagged+heldTagged, text+heldText)
+	return wire.TextEvents(a.thought.end()+tagged+heldTagged, text+heldText)
 }

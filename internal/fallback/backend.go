@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -49,21 +50,22 @@ func (b *Backend) Reserves() bool {
 // each. Every call begins with the first model again.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
-		var failed failures
+		var said []string
 		for i, choice := range b.choices {
 			sent := b.request(i, req)
 			begun, err := stream(choice.Backend.Stream(ctx, sent), yield)
 			if err == nil {
 				return
 			}
-			failed = append(failed, failure{named(choice, sent), err})
+			from := named(choice, sent)
+			said = append(said, fmt.Sprintf("%s: %v", from, err))
 			if i+1 == len(b.choices) || begun || !curable(err) || ctx.Err() != nil {
-				break
+				yield(nil, failed(said, err))
+				return
 			}
 			next := named(b.choices[i+1], b.request(i+1, req))
-			backends.TraceFrom(ctx).FellBack(backends.FallbackInfo{Key: req.Key, From: failed[i].model, To: next, Err: err})
+			backends.TraceFrom(ctx).FellBack(backends.FallbackInfo{Key: req.Key, From: from, To: next, Err: err})
 		}
-		yield(nil, failed.err())
 	}
 }
 

@@ -164,7 +164,7 @@ func (x *exchange) prepare(req *http.Request) {
 // receive keeps the answer from the library if it should, or notes the error that the
 // response is.
 func (x *exchange) receive(from *url.URL, resp *http.Response) error {
-	source := newWatchedBody(resp.Body, x.trace, x.watch)
+	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		x.kept, resp.Body = source, http.NoBody
 		return nil

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"fmt"
-	"io"
-)
+import "fmt"
 
 // MaxResponse is how many bytes are read of one response, streamed or whole: many
 // times what the longest answer of a model takes.
@@ -25,22 +22,3 @@ type limitError struct{ message string }
 func limitErrorf(format string, args ...any) error { return &limitError{fmt.Sprintf(format, args...)} }
 
 func (e *limitError) Error() string { return e.message }
-
-// limitedReader reads MaxResponse bytes of a body, and fails with ErrTooLong if
-// there are more.
-type limitedReader struct {
-	source io.Reader
-	read   int
-}
-
-func (r *limitedReader) Read(p []byte) (int, error) {
-	if r.read > MaxResponse {
-		return 0, ErrTooLong
-	}
-	n, err := r.source.Read(p[:min(len(p), MaxResponse+1-r.read)])
-	r.read += n
-	if r.read > MaxResponse {
-		return n - 1, ErrTooLong
-	}
-	return n, err
-}

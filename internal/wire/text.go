@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -29,4 +30,17 @@ func readableText(body []byte, secret redactor) string {
 		text = html.UnescapeString(text)
 	}
 	return Shorten(secret.text(text))
+}
+
+// TextEvents returns the events of a piece of reasoning and one of text, which may be
+// empty.
+func TextEvents(reasoning, text string) []backends.Event {
+	var events []backends.Event
+	if reasoning != "" {
+		events = append(events, backends.ReasoningDelta{Text: strings.ToValidUTF8(reasoning, "\uFFFD")})
+	}
+	if text != "" {
+		events = append(events, backends.TextDelta{Text: strings.ToValidUTF8(text, "\uFFFD")})
+	}
+	return events
 }

@@ -10,22 +10,24 @@ import (
 )
 
 // watchedBody is a response body that shows what it reads to the trace, under
-// the eyes of the watchdog.
+// the eyes of the watchdog. It fails with ErrTooLong after MaxResponse bytes.
 type watchedBody struct {
 	body  io.ReadCloser
-	limit limitedReader // reads body
+	read  int
 	trace *backends.Trace
 	watch *watchdog
 }
 
-func newWatchedBody(body io.ReadCloser, trace *backends.Trace, watch *watchdog) *watchedBody {
-	return &watchedBody{body: body, limit: limitedReader{source: body}, trace: trace, watch: watch}
-}
-
 func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.read > MaxResponse {
+		return 0, ErrTooLong
+	}
 	b.watch.waiting()
-	n, err := b.limit.Read(p)
+	n, err := b.body.Read(p[:min(len(p), MaxResponse+1-b.read)])
 	b.watch.heard(n)
+	if b.read += n; b.read > MaxResponse {
+		n, err = n-1, ErrTooLong
+	}
 	if n > 0 {
 		b.trace.ReceivedChunk(p[:n])
 	}
