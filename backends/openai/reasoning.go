@@ -70,7 +70,6 @@ func (p *detailPieces) UnmarshalJSON(data []byte) error {
 	var raw []map[string]json.RawMessage
 	if json.Unmarshal(data, (*[]map[string]any)(p)) != nil || json.Unmarshal(data, &raw) != nil {
 		*p = nil
-		return nil
 	}
 	for i, detail := range *p {
 		for name, value := range detail {
