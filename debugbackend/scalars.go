@@ -45,29 +45,16 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// expander fills in the texts of a reply. It keeps the first error, after which what
-// it returns is of no use.
-type expander struct {
-	facts facts
-	err   error
-}
-
-func (x *expander) keep(err error) {
-	if x.err == nil {
-		x.err = err
-	}
-}
-
-// text is that of the words, empty for nil words.
-func (x *expander) text(w *words) string {
+// expand returns the text; that of a nil words is empty.
+func (w *words) expand(f facts) (string, error) {
 	if w == nil {
-		return ""
+		return "", nil
 	}
 	var b strings.Builder
-	if err := w.template.Execute(&b, x.facts); err != nil {
-		x.keep(fmt.Errorf("script: line %d: %w", w.line, err))
+	if err := w.template.Execute(&b, f); err != nil {
+		return "", fmt.Errorf("script: line %d: %w", w.line, err)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 func short(text string) string {
@@ -170,17 +157,24 @@ func (u *usage) UnmarshalYAML(node *yaml.Node) error {
 type target string
 
 const (
-	pickFirst target = "first" // the first answer shown
-	pickLast  target = "last"  // the last answer shown
+	pickFirst      target = "first"       // the first answer shown
+	pickLast       target = "last"        // the last answer shown
+	pickOwn        target = "own"         // the voter's own
+	pickMostRecent target = "most_recent" // the newest of those shown
 )
 
 func (t *target) UnmarshalYAML(node *yaml.Node) error {
-	*t = target(node.Value)
+	v := target(node.Value)
 	digits, literal := strings.CutPrefix(node.Value, "agent")
-	if _, err := strconv.Atoi(digits); literal && err == nil || *t == pickFirst || *t == pickLast {
+	if _, err := strconv.Atoi(digits); literal && err == nil {
+		*t = v
 		return nil
 	}
-	return fmt.Errorf("line %d: %q is not agent1, agent2, …, first or last", node.Line, node.Value)
+	if !slices.Contains([]target{pickFirst, pickLast, pickOwn, pickMostRecent}, v) {
+		return fmt.Errorf("line %d: %q is not agent1, agent2, …, first, last, own or most_recent", node.Line, node.Value)
+	}
+	*t = v
+	return nil
 }
 
 // arguments are those of a tool call: a text, sent as it stands and perhaps no
@@ -189,48 +183,47 @@ type arguments struct{ node *yaml.Node }
 
 func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
 	a.node = node
-	_, err := filled(node, func(*words) string { return "" })
+	_, err := a.walk(node, func(w *words) (string, error) { return "", nil })
 	return err
 }
 
-func (x *expander) arguments(a arguments) string {
+func (a arguments) expand(f facts) (string, error) {
 	if a.node == nil {
-		return "{}"
+		return "{}", nil
 	}
-	node, err := filled(a.node, x.text)
+	node, err := a.walk(a.node, func(w *words) (string, error) { return w.expand(f) })
 	if err != nil {
-		x.keep(err)
-		return ""
+		return "", err
 	}
 	if node.Kind == yaml.ScalarNode {
-		return node.Value
+		return node.Value, nil
 	}
 	var value any
-	err = node.Decode(&value)
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(value)
+	if err := node.Decode(&value); err != nil {
+		return "", fmt.Errorf("script: line %d: %w", node.Line, err)
 	}
+	text, err := json.Marshal(value)
 	if err != nil {
-		x.keep(fmt.Errorf("script: line %d: %w", node.Line, err))
+		return "", fmt.Errorf("script: line %d: %w", node.Line, err)
 	}
-	return string(text)
+	return string(text), nil
 }
 
-// filled copies the node with each text in it replaced by what expand gives.
-func filled(node *yaml.Node, expand func(*words) string) (*yaml.Node, error) {
+// walk copies the node with each text in it replaced by what expand gives.
+func (a arguments) walk(node *yaml.Node, expand func(*words) (string, error)) (*yaml.Node, error) {
 	copied := *node
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
 		var w words
 		if err := w.UnmarshalYAML(node); err != nil {
 			return nil, err
 		}
-		copied.Value = expand(&w)
-		return &copied, nil
+		text, err := expand(&w)
+		copied.Value = text
+		return &copied, err
 	}
 	copied.Content = make([]*yaml.Node, len(node.Content))
 	for i, child := range node.Content {
-		c, err := filled(child, expand)
+		c, err := a.walk(child, expand)
 		if err != nil {
 			return nil, err
 		}

@@ -42,15 +42,15 @@ import (
 //	      usage: {input_tokens: 9, output_tokens: 3, cached_input_tokens: 0}
 //	      finish: stop
 //
-// A vote's agent is agentN, or first or last among the answers shown; containing,
-// in its place, is a text that the answer has. The arguments of a tool call may be
-// a text, which need not be JSON. usage: none is a provider that tells none. In
-// place of usage and finish a stream can end with error {kind, message, status,
-// retry_after}, cut: true (no end mark), hang: true (until it is cancelled) or
-// panic: "…". Texts are text/template over .Question, .Turn, .Round, .Agent and
-// .Answers (each with .ID and .Text). A request whose reply must fit a schema
-// (tool_mode: json) gets an act as such an object, without the text; may_answer
-// and may_vote look for the act in the schema then.
+// A vote's agent is agentN, or first, last, own or most_recent among the answers
+// shown; containing, in its place, is a text that the answer has. The arguments
+// of a tool call may be a text, which need not be JSON. usage: none is a provider
+// that tells none. In place of usage and finish a stream can end with error
+// {kind, message, status, retry_after}, cut: true (no end mark), hang: true (until
+// it is cancelled) or panic: "…". Texts are text/template over .Question, .Turn,
+// .Round, .Agent and .Answers (each with .ID and .Text). A request whose reply must
+// fit a schema (tool_mode: json) gets an act as such an object, without the text;
+// may_answer and may_vote look for the act in the schema then.
 type Script struct{ rules []rule }
 
 type rule struct {
@@ -98,7 +98,7 @@ type reply struct {
 	Panic     string     `yaml:"panic"`
 }
 
-// vote names its target either by agent (agent2, first or last) or by
+// vote names its target either by agent (agent2, or a rule of pickRules) or by
 // a text that the answer contains.
 type vote struct {
 	Agent      target `yaml:"agent"`

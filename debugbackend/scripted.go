@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -17,10 +18,27 @@ const provider = "scripted"
 
 // Scripted is a backend that answers by a script and needs no network. It sees
 // nothing but the request. It is safe for concurrent use.
-type Scripted struct{ script *Script }
+type Scripted struct {
+	script *Script
+
+	mu    sync.Mutex
+	given map[string]turnAnswers // by session
+}
+
+// turnAnswers are the answers that were given in a session's latest turn, in
+// order. They serve the votes for "own" and "most_recent": an input does not
+// tell which answer is whose.
+type turnAnswers struct {
+	turn    int
+	answers []givenAnswer
+}
+
+type givenAnswer struct{ agent, text string }
 
 // NewScripted returns a backend that follows the script.
-func NewScripted(script *Script) *Scripted { return &Scripted{script} }
+func NewScripted(script *Script) *Scripted {
+	return &Scripted{script: script, given: map[string]turnAnswers{}}
+}
 
 // Stream implements backends.Backend. A request that no rule matches, or whose
 // reply cannot be made, ends with a bad_request error that names its key. When
@@ -73,7 +91,7 @@ func (s *Scripted) answer(req backends.Request) (*reply, []backends.Event, error
 			return nil, nil, err
 		}
 		if matches {
-			pieces, err := pieces(&r.Reply, req.Key, f)
+			pieces, err := s.pieces(&r.Reply, req.Key, f)
 			if len(req.Schema) > 0 {
 				pieces = inJSON(pieces)
 			}
@@ -83,42 +101,70 @@ func (s *Scripted) answer(req backends.Request) (*reply, []backends.Event, error
 	return nil, nil, fmt.Errorf("no rule of the script matches")
 }
 
-func pieces(r *reply, key backends.Key, f facts) ([]backends.Event, error) {
-	x := expander{facts: f}
+func (s *Scripted) pieces(r *reply, key backends.Key, f facts) ([]backends.Event, error) {
 	var events []backends.Event
-	if reasoning := x.text(r.Reasoning); reasoning != "" {
+	reasoning, err := r.Reasoning.expand(f)
+	if err != nil {
+		return nil, err
+	}
+	if reasoning != "" {
 		events = append(events, backends.ReasoningDelta{Text: reasoning})
 	}
-	for _, chunk := range split(x.text(r.Text), max(r.Chunks, 1)) {
+	text, err := r.Text.expand(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, chunk := range split(text, max(r.Chunks, 1)) {
 		events = append(events, backends.TextDelta{Text: chunk})
 	}
-	for i, c := range x.calls(r) {
+	calls, err := s.calls(r, key, f)
+	for i, c := range calls {
 		if c.ID == "" {
 			c.ID = fmt.Sprintf("call_%d_%d", key.Index, i+1)
 		}
 		events = append(events, c)
 	}
-	return events, x.err
+	return events, err
 }
 
-func (x *expander) calls(r *reply) []backends.ToolCall {
+func (s *Scripted) calls(r *reply, key backends.Key, f facts) ([]backends.ToolCall, error) {
 	var calls []backends.ToolCall
+	add := func(name string, arguments map[string]string) error {
+		text, err := plain.JSON(arguments)
+		calls = append(calls, backends.ToolCall{Name: name, Arguments: string(text)})
+		return err
+	}
 	if r.NewAnswer != nil {
-		calls = append(calls, x.call(toolNewAnswer, map[string]string{"content": x.text(r.NewAnswer)}))
+		content, err := r.NewAnswer.expand(f)
+		if err != nil {
+			return nil, err
+		}
+		s.remember(key, content)
+		if err := add(toolNewAnswer, map[string]string{"content": content}); err != nil {
+			return nil, err
+		}
 	}
 	if r.Vote != nil {
-		calls = append(calls, x.call(toolVote, map[string]string{"agent_id": x.pick(r.Vote), "reason": x.text(r.Vote.Reason)}))
+		id, err := s.pick(r.Vote, key, f)
+		if err != nil {
+			return nil, err
+		}
+		reason, err := r.Vote.Reason.expand(f)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(toolVote, map[string]string{"agent_id": id, "reason": reason}); err != nil {
+			return nil, err
+		}
 	}
 	for _, c := range r.ToolCalls {
-		calls = append(calls, backends.ToolCall{ID: c.ID, Name: c.Name, Arguments: x.arguments(c.Arguments)})
+		text, err := c.Arguments.expand(f)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, backends.ToolCall{ID: c.ID, Name: c.Name, Arguments: text})
 	}
-	return calls
-}
-
-func (x *expander) call(name string, arguments map[string]string) backends.ToolCall {
-	text, err := plain.JSON(arguments)
-	x.keep(err)
-	return backends.ToolCall{Name: name, Arguments: string(text)}
+	return calls, nil
 }
 
 // inJSON has the calls of a reply as a model without tools writes them, in place of
@@ -142,27 +188,66 @@ func inJSON(pieces []backends.Event) []backends.Event {
 	return events
 }
 
+func (s *Scripted) remember(key backends.Key, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.given[key.Session]
+	if t.turn != key.Turn {
+		t = turnAnswers{turn: key.Turn}
+	}
+	t.answers = append(t.answers, givenAnswer{key.Agent, text})
+	s.given[key.Session] = t
+}
+
 // pick returns the agentN that a vote is for.
-func (x *expander) pick(v *vote) string {
-	answers := x.facts.Answers
+func (s *Scripted) pick(v *vote, key backends.Key, f facts) (string, error) {
 	if v.Containing != nil {
-		text := x.text(v.Containing)
-		i := slices.IndexFunc(answers, func(a Answer) bool { return strings.Contains(a.Text, text) })
-		if i < 0 {
-			x.keep(fmt.Errorf("a vote for an answer containing %q: none is shown", text))
-			return ""
+		return pickContaining(v.Containing, f)
+	}
+	if strings.HasPrefix(string(v.Agent), "agent") {
+		return string(v.Agent), nil
+	}
+	if len(f.Answers) == 0 {
+		return "", fmt.Errorf("a vote for %s: no answer is shown", v.Agent)
+	}
+	switch v.Agent {
+	case pickFirst:
+		return f.Answers[0].ID, nil
+	case pickLast:
+		return f.Answers[len(f.Answers)-1].ID, nil
+	}
+	return s.pickGiven(v.Agent, key, f)
+}
+
+func pickContaining(w *words, f facts) (string, error) {
+	text, err := w.expand(f)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range f.Answers {
+		if strings.Contains(a.Text, text) {
+			return a.ID, nil
 		}
-		return answers[i].ID
 	}
-	if v.Agent != pickFirst && v.Agent != pickLast {
-		return string(v.Agent)
+	return "", fmt.Errorf("a vote for an answer containing %q: none is shown", text)
+}
+
+// pickGiven finds the newest answer, of the voter or of anybody, among those
+// shown. Equal texts are one answer to it.
+func (s *Scripted) pickGiven(rule target, key backends.Key, f facts) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.given[key.Session]
+	for i := len(t.answers) - 1; i >= 0 && t.turn == key.Turn; i-- {
+		g := t.answers[i]
+		if rule == pickOwn && g.agent != key.Agent {
+			continue
+		}
+		for _, a := range f.Answers {
+			if a.Text == g.text {
+				return a.ID, nil
+			}
+		}
 	}
-	if len(answers) == 0 {
-		x.keep(fmt.Errorf("a vote for %s: no answer is shown", v.Agent))
-		return ""
-	}
-	if v.Agent == pickFirst {
-		return answers[0].ID
-	}
-	return answers[len(answers)-1].ID
+	return "", fmt.Errorf("a vote for %s: it is not among the answers shown", rule)
 }

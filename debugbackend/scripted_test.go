@@ -209,6 +209,12 @@ func TestUsageIsCountedWhenNotGiven(t *testing.T) {
 func TestVotesByRule(t *testing.T) {
 	script := `
 rules:
+- when: {round: 1}
+  reply: {new_answer: 'by {{.Agent}}'}
+- when: {agent: own}
+  reply: {vote: {agent: own}}
+- when: {agent: newest}
+  reply: {vote: {agent: most_recent}}
 - when: {agent: first}
   reply: {vote: {agent: first}}
 - when: {agent: last}
@@ -216,8 +222,13 @@ rules:
 - reply: {vote: {containing: 'by {{.Agent}}'}}
 `
 	s := parse(t, script)
-	vote := func(agent string, answers ...string) string {
-		resp, err := backends.Collect(s.Stream(t.Context(), panelRequest(backends.Key{Turn: 1, Agent: agent, Round: 2}, "q", true, answers...)), nil)
+	for _, agent := range []string{"first", "newest", "own", "last"} {
+		if _, err := ask(t.Context(), s, panelRequest(backends.Key{Turn: 1, Agent: agent, Round: 1}, "q", true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vote := func(turn int, agent string, answers ...string) string {
+		resp, err := backends.Collect(s.Stream(t.Context(), panelRequest(backends.Key{Turn: turn, Agent: agent, Round: 2}, "q", true, answers...)), nil)
 		if err != nil {
 			return err.Error()
 		}
@@ -230,20 +241,26 @@ rules:
 		return args.Agent
 	}
 	shown := []string{"by first", "by last", "by newest", "by own"}
-	for agent, want := range map[string]string{"first": "agent1", "last": "agent4"} {
-		if got := vote(agent, shown...); got != want {
+	for agent, want := range map[string]string{"first": "agent1", "last": "agent4", "own": "agent4", "newest": "agent2"} {
+		if got := vote(1, agent, shown...); got != want {
 			t.Errorf("%s votes for %s, want %s", agent, got, want)
 		}
 	}
-	if got := vote("last", "by x", "by last"); got != "agent2" {
+	if got := vote(1, "newest", "by own", "by first"); got != "agent1" {
+		t.Errorf("the newest shown is agent1, got %s", got)
+	}
+	if got := vote(1, "last", "by x", "by last"); got != "agent2" {
 		t.Errorf("last of two is agent2, got %s", got)
 	}
-	if got := vote("x", "by first", "by x"); got != "agent2" {
+	if got := vote(1, "x", "by first", "by x"); got != "agent2" {
 		t.Errorf("containing: got %s", got)
 	}
 	for got, want := range map[string]string{
-		vote("x", "by first"): `a vote for an answer containing "by x": none is shown`,
-		vote("first"):         "a vote for first: no answer is shown",
+		vote(1, "x", "by first"):    `a vote for an answer containing "by x": none is shown`,
+		vote(1, "first"):            "a vote for first: no answer is shown",
+		vote(1, "own", "by first"):  "a vote for own: it is not among the answers shown",
+		vote(2, "own", "by own"):    "a vote for own: it is not among the answers shown",
+		vote(2, "newest", "by own"): "a vote for most_recent: it is not among the answers shown",
 	} {
 		if !strings.HasSuffix(got, want) {
 			t.Errorf("got %q, want %q at its end", got, want)
