@@ -69,7 +69,8 @@ func (s *textStore) marshal(v any) []byte {
 	return data
 }
 
-// has says whether the store has a text. After an error nothing lacks any more.
+// has says whether the store has a text. It says so too after an error, so that its caller
+// looks no further.
 func (s *textStore) has(ref kernel.Ref) bool {
 	if s.err != nil {
 		return true
