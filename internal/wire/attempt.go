@@ -79,8 +79,7 @@ func (a Attempt[E]) Run(ctx context.Context, s *Service, emit Emit) error {
 			return err
 		}
 	}
-	var unread *unreadable
-	return x.fail(err, a.Answer.Progress().Begun || errors.As(err, &unread), cut...)
+	return x.fail(err, a.Answer.Progress().Begun || isUnreadable(err), cut...)
 }
 
 // exchange sends the request, reads the answer and closes it.
@@ -123,7 +122,9 @@ func (a Attempt[E]) read(x *exchange, emit Emit) error {
 		if marked = next.whole; marked && (a.IsAnswer == nil || !a.IsAnswer(next.data)) {
 			return notAnAnswer(next.data)
 		}
-		if err := a.add(next.data, emit); err != nil {
+		if err := a.add(next.data, emit); isUnreadable(err) && a.Answer.Progress().Whole {
+			break // as where the stream breaks off
+		} else if err != nil {
 			return err
 		}
 		if a.Answer.Progress().Whole {
@@ -155,3 +156,8 @@ func (a Attempt[E]) add(data []byte, emit Emit) error {
 
 // unreadable is the error of a piece of an answer that is not in its wire format.
 type unreadable struct{ error }
+
+func isUnreadable(err error) bool {
+	var e *unreadable
+	return errors.As(err, &e)
+}
