@@ -142,7 +142,7 @@ func (k *checker) checkContextPaths() {
 		k.checkOverlap(p)
 	}
 	for i, a := range c.Agents {
-		if dir := c.Orchestrator.AgentTemporaryWorkspace; dir != "" && a.Tools.CWD != "" && isWithin(dir, a.Tools.CWD) {
+		if dir := c.Orchestrator.AgentTemporaryWorkspace; isWithin(dir, a.Tools.CWD) {
 			k.fail(k.places["orchestrator.agent_temporary_workspace"],
 				"orchestrator.agent_temporary_workspace is in the cwd of %s (agent %d), who could change it; name a folder elsewhere", a.ID, i+1)
 		}
@@ -163,7 +163,6 @@ func (k *checker) checkOverlap(p ContextPath) {
 	for i, a := range c.Agents {
 		cwd, at := a.Tools.CWD, k.agentPaths[i]+".backend.cwd"
 		switch {
-		case p.Path == "" || cwd == "":
 		case isWithin(p.Path, cwd):
 			k.fail(k.places[at], "%s has the context path %s in it, where the agent may change everything; name a folder elsewhere", at, quoted(p.Path))
 		case isWithin(cwd, p.Path) && len(c.Agents) > 1:
@@ -173,8 +172,12 @@ func (k *checker) checkOverlap(p ContextPath) {
 	}
 }
 
-// isWithin says that a path is a folder's own or in it, by their names.
+// isWithin says that a path is a folder's own or in it, by their names. An empty name is
+// in nothing, and has nothing in it.
 func isWithin(path, folder string) bool {
+	if path == "" || folder == "" {
+		return false
+	}
 	path, errPath := filepath.Abs(path)
 	folder, errFolder := filepath.Abs(folder)
 	if errPath != nil || errFolder != nil {

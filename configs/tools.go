@@ -295,17 +295,9 @@ func (k *checker) checkTools() {
 			}
 		}
 		for j, other := range c.Agents[:i] {
-			if sharesFolder(t.CWD, other.Tools.CWD) {
+			if isWithin(t.CWD, other.Tools.CWD) || isWithin(other.Tools.CWD, t.CWD) {
 				k.fail(k.places[at+"cwd"], "%scwd is in the same place as %s's (agent %d): their edits would mix; give each a folder of its own", at, other.ID, j+1)
 			}
 		}
 	}
-}
-
-// sharesFolder says that one of two folders is the other or is in it, by their names.
-func sharesFolder(a, b string) bool {
-	if a == "" || b == "" {
-		return false
-	}
-	return isWithin(a, b) || isWithin(b, a)
 }
