@@ -138,17 +138,14 @@ func (u *usage) UnmarshalYAML(node *yaml.Node) error {
 	if err := node.Decode(&counts); err != nil {
 		return fmt.Errorf("line %d: usage is none or has input_tokens, output_tokens and cached_input_tokens", node.Line)
 	}
+	fields := map[string]*int{
+		"input_tokens": &u.tokens.InputTokens, "output_tokens": &u.tokens.OutputTokens, "cached_input_tokens": &u.tokens.CachedInputTokens,
+	}
 	for key, n := range counts {
-		switch key {
-		case "input_tokens":
-			u.tokens.InputTokens = n
-		case "output_tokens":
-			u.tokens.OutputTokens = n
-		case "cached_input_tokens":
-			u.tokens.CachedInputTokens = n
-		default:
+		if fields[key] == nil {
 			return fmt.Errorf("line %d: unknown key %s", node.Line, key)
 		}
+		*fields[key] = n
 	}
 	return nil
 }

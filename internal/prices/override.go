@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,19 +48,13 @@ func (o Override) change(m *Model) error {
 	if err := setSize(&m.MaxOutput, "max_output", o.MaxOutput); err != nil {
 		return err
 	}
-	if o.Input == nil && o.CachedInput == nil && o.CacheWrite == nil && o.Output == nil {
+	if cmp.Or(o.Input, o.CachedInput, o.CacheWrite, o.Output) == nil {
 		return nil
 	}
 	if o.Input == nil || o.Output == nil {
 		return errors.New("input and output should both have a price")
 	}
-	r := Rate{Input: *o.Input, CachedInput: *o.Input, CacheWrite: *o.Input, Output: *o.Output}
-	if o.CachedInput != nil {
-		r.CachedInput = *o.CachedInput
-	}
-	if o.CacheWrite != nil {
-		r.CacheWrite = *o.CacheWrite
-	}
+	r := Rate{Input: *o.Input, CachedInput: *cmp.Or(o.CachedInput, o.Input), CacheWrite: *cmp.Or(o.CacheWrite, o.Input), Output: *o.Output}
 	for _, price := range []float64{r.Input, r.CachedInput, r.CacheWrite, r.Output} {
 		if !isPrice(price) {
 			return fmt.Errorf("%v is no price in US dollars per million tokens", price)
