@@ -1,6 +1,7 @@
 package debugbackend
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -23,21 +24,11 @@ func (w *when) matches(req backends.Request, f facts) (bool, error) {
 	for i, a := range f.Answers {
 		texts[i] = a.Text
 	}
-	conditions := []struct {
-		wanted *words
-		in     []string
-	}{
-		{w.Contains, []string{messageText(last)}},
-		{w.AnswerContains, texts},
-		{w.LastAnswerContains, texts[max(len(texts)-1, 0):]},
-	}
-	for _, c := range conditions {
-		found, err := c.wanted.foundIn(c.in, f)
-		if err != nil || !found {
-			return false, err
-		}
-	}
-	return true, nil
+	x := expander{facts: f}
+	found := x.found(w.Contains, messageText(last)) &&
+		x.found(w.AnswerContains, texts...) &&
+		x.found(w.LastAnswerContains, texts[max(len(texts)-1, 0):]...)
+	return found && x.err == nil, x.err
 }
 
 func (w *when) matchesKey(key backends.Key) bool {
@@ -64,20 +55,12 @@ func (w *when) matchesTools(req backends.Request) bool {
 	return len(*w.Tools) > 0 || len(req.Tools) == 0
 }
 
-// foundIn says whether one of the texts contains the words. Nil words are
-// found in anything.
-func (w *words) foundIn(texts []string, f facts) (bool, error) {
+// found says whether one of the texts contains the words. Nil words are found in
+// anything.
+func (x *expander) found(w *words, texts ...string) bool {
 	if w == nil {
-		return true, nil
+		return true
 	}
-	wanted, err := w.expand(f)
-	if err != nil {
-		return false, err
-	}
-	for _, text := range texts {
-		if strings.Contains(text, wanted) {
-			return true, nil
-		}
-	}
-	return false, nil
+	wanted := x.text(w)
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, wanted) })
 }

@@ -45,16 +45,29 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// expand returns the text; that of a nil words is empty.
-func (w *words) expand(f facts) (string, error) {
+// expander fills in the texts of a reply. It keeps the first error, after which what
+// it returns is of no use.
+type expander struct {
+	facts facts
+	err   error
+}
+
+func (x *expander) keep(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+// text is that of the words, empty for nil words.
+func (x *expander) text(w *words) string {
 	if w == nil {
-		return "", nil
+		return ""
 	}
 	var b strings.Builder
-	if err := w.template.Execute(&b, f); err != nil {
-		return "", fmt.Errorf("script: line %d: %w", w.line, err)
+	if err := w.template.Execute(&b, x.facts); err != nil {
+		x.keep(fmt.Errorf("script: line %d: %w", w.line, err))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 func short(text string) string {
@@ -180,47 +193,48 @@ type arguments struct{ node *yaml.Node }
 
 func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
 	a.node = node
-	_, err := a.walk(node, func(w *words) (string, error) { return "", nil })
+	_, err := filled(node, func(*words) string { return "" })
 	return err
 }
 
-func (a arguments) expand(f facts) (string, error) {
+func (x *expander) arguments(a arguments) string {
 	if a.node == nil {
-		return "{}", nil
+		return "{}"
 	}
-	node, err := a.walk(a.node, func(w *words) (string, error) { return w.expand(f) })
+	node, err := filled(a.node, x.text)
 	if err != nil {
-		return "", err
+		x.keep(err)
+		return ""
 	}
 	if node.Kind == yaml.ScalarNode {
-		return node.Value, nil
+		return node.Value
 	}
 	var value any
-	if err := node.Decode(&value); err != nil {
-		return "", fmt.Errorf("script: line %d: %w", node.Line, err)
+	err = node.Decode(&value)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(value)
 	}
-	text, err := json.Marshal(value)
 	if err != nil {
-		return "", fmt.Errorf("script: line %d: %w", node.Line, err)
+		x.keep(fmt.Errorf("script: line %d: %w", node.Line, err))
 	}
-	return string(text), nil
+	return string(text)
 }
 
-// walk copies the node with each text in it replaced by what expand gives.
-func (a arguments) walk(node *yaml.Node, expand func(*words) (string, error)) (*yaml.Node, error) {
+// filled copies the node with each text in it replaced by what expand gives.
+func filled(node *yaml.Node, expand func(*words) string) (*yaml.Node, error) {
 	copied := *node
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
 		var w words
 		if err := w.UnmarshalYAML(node); err != nil {
 			return nil, err
 		}
-		text, err := expand(&w)
-		copied.Value = text
-		return &copied, err
+		copied.Value = expand(&w)
+		return &copied, nil
 	}
 	copied.Content = make([]*yaml.Node, len(node.Content))
 	for i, child := range node.Content {
-		c, err := a.walk(child, expand)
+		c, err := filled(child, expand)
 		if err != nil {
 			return nil, err
 		}

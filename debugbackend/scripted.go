@@ -102,69 +102,45 @@ func (s *Scripted) answer(req backends.Request) (*reply, []backends.Event, error
 }
 
 func (s *Scripted) pieces(r *reply, key backends.Key, f facts) ([]backends.Event, error) {
+	x := expander{facts: f}
 	var events []backends.Event
-	reasoning, err := r.Reasoning.expand(f)
-	if err != nil {
-		return nil, err
-	}
-	if reasoning != "" {
+	if reasoning := x.text(r.Reasoning); reasoning != "" {
 		events = append(events, backends.ReasoningDelta{Text: reasoning})
 	}
-	text, err := r.Text.expand(f)
-	if err != nil {
-		return nil, err
-	}
-	for _, chunk := range split(text, max(r.Chunks, 1)) {
+	for _, chunk := range split(x.text(r.Text), max(r.Chunks, 1)) {
 		events = append(events, backends.TextDelta{Text: chunk})
 	}
-	calls, err := s.calls(r, key, f)
-	for i, c := range calls {
+	for i, c := range s.calls(&x, r, key) {
 		if c.ID == "" {
 			c.ID = fmt.Sprintf("call_%d_%d", key.Index, i+1)
 		}
 		events = append(events, c)
 	}
-	return events, err
+	return events, x.err
 }
 
-func (s *Scripted) calls(r *reply, key backends.Key, f facts) ([]backends.ToolCall, error) {
+func (s *Scripted) calls(x *expander, r *reply, key backends.Key) []backends.ToolCall {
 	var calls []backends.ToolCall
-	add := func(name string, arguments map[string]string) error {
-		text, err := plain.JSON(arguments)
-		calls = append(calls, backends.ToolCall{Name: name, Arguments: string(text)})
-		return err
-	}
 	if r.NewAnswer != nil {
-		content, err := r.NewAnswer.expand(f)
-		if err != nil {
-			return nil, err
+		content := x.text(r.NewAnswer)
+		if x.err == nil {
+			s.remember(key, content)
 		}
-		s.remember(key, content)
-		if err := add(toolNewAnswer, map[string]string{"content": content}); err != nil {
-			return nil, err
-		}
+		calls = append(calls, x.call(toolNewAnswer, map[string]string{"content": content}))
 	}
 	if r.Vote != nil {
-		id, err := s.pick(r.Vote, key, f)
-		if err != nil {
-			return nil, err
-		}
-		reason, err := r.Vote.Reason.expand(f)
-		if err != nil {
-			return nil, err
-		}
-		if err := add(toolVote, map[string]string{"agent_id": id, "reason": reason}); err != nil {
-			return nil, err
-		}
+		calls = append(calls, x.call(toolVote, map[string]string{"agent_id": s.pick(x, r.Vote, key), "reason": x.text(r.Vote.Reason)}))
 	}
 	for _, c := range r.ToolCalls {
-		text, err := c.Arguments.expand(f)
-		if err != nil {
-			return nil, err
-		}
-		calls = append(calls, backends.ToolCall{ID: c.ID, Name: c.Name, Arguments: text})
+		calls = append(calls, backends.ToolCall{ID: c.ID, Name: c.Name, Arguments: x.arguments(c.Arguments)})
 	}
-	return calls, nil
+	return calls
+}
+
+func (x *expander) call(name string, arguments map[string]string) backends.ToolCall {
+	text, err := plain.JSON(arguments)
+	x.keep(err)
+	return backends.ToolCall{Name: name, Arguments: string(text)}
 }
 
 // inJSON has the calls of a reply as a model without tools writes them, in place of
@@ -200,36 +176,33 @@ func (s *Scripted) remember(key backends.Key, text string) {
 }
 
 // pick returns the agentN that a vote is for.
-func (s *Scripted) pick(v *vote, key backends.Key, f facts) (string, error) {
+func (s *Scripted) pick(x *expander, v *vote, key backends.Key) string {
+	answers := x.facts.Answers
 	if v.Containing != nil {
-		return pickContaining(v.Containing, f)
+		text := x.text(v.Containing)
+		i := slices.IndexFunc(answers, func(a Answer) bool { return strings.Contains(a.Text, text) })
+		if i < 0 {
+			x.keep(fmt.Errorf("a vote for an answer containing %q: none is shown", text))
+			return ""
+		}
+		return answers[i].ID
 	}
 	if strings.HasPrefix(string(v.Agent), "agent") {
-		return string(v.Agent), nil
+		return string(v.Agent)
 	}
-	if len(f.Answers) == 0 {
-		return "", fmt.Errorf("a vote for %s: no answer is shown", v.Agent)
+	if len(answers) == 0 {
+		x.keep(fmt.Errorf("a vote for %s: no answer is shown", v.Agent))
+		return ""
 	}
 	switch v.Agent {
 	case pickFirst:
-		return f.Answers[0].ID, nil
+		return answers[0].ID
 	case pickLast:
-		return f.Answers[len(f.Answers)-1].ID, nil
+		return answers[len(answers)-1].ID
 	}
-	return s.pickGiven(v.Agent, key, f)
-}
-
-func pickContaining(w *words, f facts) (string, error) {
-	text, err := w.expand(f)
-	if err != nil {
-		return "", err
-	}
-	for _, a := range f.Answers {
-		if strings.Contains(a.Text, text) {
-			return a.ID, nil
-		}
-	}
-	return "", fmt.Errorf("a vote for an answer containing %q: none is shown", text)
+	id, err := s.pickGiven(v.Agent, key, x.facts)
+	x.keep(err)
+	return id
 }
 
 // pickGiven finds the newest answer, of the voter or of anybody, among those
