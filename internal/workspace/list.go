@@ -82,123 +82,95 @@ func orAll(name string) string {
 // walk visits what is below a folder, in the order of names, and for the workspace
 // itself the answers and mounts first; or the one file that p is. It follows no links.
 func (v *view) walk(ctx context.Context, p place, depth int, visit func(place, fs.FileInfo) error) error {
-	if p.tree == v.answers {
-		return v.walkAnswers(ctx, depth, visit)
-	}
-	if p.name == "." {
-		if err := v.visitTrees(visit); err != nil {
-			return skipped(err)
-		}
-	}
 	visited := 0
-	err := fs.WalkDir(rootfs.New(p.tree.root), p.rel, func(rel string, d fs.DirEntry, err error) error {
+	err := v.walkFrom(p, depth, func(at place, info fs.FileInfo) error {
 		visited++
-		at := p.below(rel)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case visited > mostVisited:
+		}
+		if visited > mostVisited {
 			return fmt.Errorf("%s has more than %d files: name a folder", p.name, mostVisited)
-		case errors.Is(err, fs.ErrNotExist) && rel != p.rel:
-			return nil // it was removed meanwhile
-		case err != nil:
-			return at.failure(err)
-		case rel == p.rel && d.IsDir():
-			return nil
-		case p.name == "." && v.locate(at.name).tree != p.tree:
-			return skipDir(d) // a mount hides it
 		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return at.failure(err)
-		}
-		if err := visit(at, info); err != nil {
-			return err
-		}
-		if d.IsDir() && strings.Count(p.relative(rel), "/")+1 >= depth {
-			return fs.SkipDir
-		}
-		return nil
+		return visit(at, info)
 	})
-	return skipped(err)
-}
-
-// visitTrees visits what stands beside the workspace's own files.
-func (v *view) visitTrees(visit func(place, fs.FileInfo) error) error {
-	if len(v.shown()) > 0 {
-		info, err := v.own.root.Stat(".") // they have no folder of their own: any tells that it is one
-		if err != nil {
-			return v.locate(answersName).failure(err)
-		}
-		if err := visit(v.locate(answersName), info); err != nil {
-			return err
-		}
-	}
-	for i := range v.mounts {
-		at := v.locate(v.mounts[i].name)
-		info, err := at.stat()
-		if err != nil {
-			return err
-		}
-		if err := visit(at, info); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// walkAnswers is walk for the folder of answers.
-func (v *view) walkAnswers(ctx context.Context, depth int, visit func(place, fs.FileInfo) error) error {
-	for _, a := range v.shown() {
-		at, err := v.find(path.Join(answersName, a.Name))
-		if err != nil {
-			return err
-		}
-		info, err := at.stat()
-		if err != nil {
-			return err
-		}
-		if err := visit(at, info); err != nil {
-			return skipped(err)
-		}
-		if depth == 1 {
-			continue
-		}
-		if err := v.walk(ctx, at, depth-1, visit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func skipped(err error) error {
 	if errors.Is(err, fs.SkipAll) {
 		return nil
 	}
 	return err
 }
 
-func skipDir(d fs.DirEntry) error {
-	if d.IsDir() {
-		return fs.SkipDir
+func (v *view) walkFrom(p place, depth int, visit func(place, fs.FileInfo) error) error {
+	if p.tree == v.answers {
+		return v.walkFolder(p, depth, visit)
+	}
+	info, err := p.tree.root.Stat(p.rel)
+	switch {
+	case err != nil:
+		return p.failure(err)
+	case info.IsDir():
+		return v.walkFolder(p, depth, visit)
+	}
+	return visit(p, info)
+}
+
+func (v *view) walkFolder(p place, depth int, visit func(place, fs.FileInfo) error) error {
+	list, err := v.listed(p)
+	if err != nil {
+		return err
+	}
+	for _, at := range list {
+		info, err := v.lstat(at)
+		if errors.Is(err, fs.ErrNotExist) && at.tree == p.tree {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return at.failure(err)
+		}
+		if err := visit(at, info); err != nil {
+			return err
+		}
+		// The workspace's own folder only names what is beside it.
+		if !info.IsDir() || depth == 1 || at.tree != p.tree && p.tree != v.answers {
+			continue
+		}
+		if err := v.walkFolder(at, depth-1, visit); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// relative is what of rel comes after p's own.
-func (p place) relative(rel string) string {
-	if p.rel == "." {
-		return rel
+// listed returns the places in a folder, none for one that was removed meanwhile.
+func (v *view) listed(p place) (all []place, err error) {
+	if p.tree == v.answers {
+		for _, a := range v.shown() {
+			at, err := v.find(path.Join(answersName, a.Name))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, at)
+		}
+		return all, nil
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(rel, p.rel), "/")
-}
-
-// below is the place of a path in p's tree that is p's or below it.
-func (p place) below(rel string) place {
-	return place{path.Join(p.name, p.relative(rel)), p.tree, rel}
+	if p.name == "." {
+		if len(v.shown()) > 0 {
+			all = append(all, v.locate(answersName))
+		}
+		for _, m := range v.mounts {
+			all = append(all, v.locate(m.name))
+		}
+	}
+	entries, err := fs.ReadDir(rootfs.New(p.tree.root), p.rel)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, p.failure(err)
+	}
+	for _, e := range entries {
+		at := place{path.Join(p.name, e.Name()), p.tree, path.Join(p.rel, e.Name())}
+		if p.name != "." || v.locate(at.name).tree == p.tree { // else a mount hides it
+			all = append(all, at)
+		}
+	}
+	return all, nil
 }
 
 type searchFilesArgs struct {

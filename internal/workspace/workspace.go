@@ -283,10 +283,13 @@ func (w *Workspace) locate(clean string) place {
 	return place{clean, &w.own, clean}
 }
 
-// stat says what is there, without following a link.
-func (p place) stat() (fs.FileInfo, error) {
-	info, err := p.tree.root.Lstat(p.rel)
-	return info, p.failure(err)
+// lstat says what is there, without following a link. The folder of answers is none of
+// the system's: the root of the workspace stands for it.
+func (v *view) lstat(p place) (fs.FileInfo, error) {
+	if p.tree == v.answers {
+		return v.own.root.Stat(".")
+	}
+	return p.tree.root.Lstat(p.rel)
 }
 
 // failure says what went wrong at a place, without the names that the system has for

@@ -106,11 +106,11 @@ func (v *view) moveFile(_ context.Context, a moveFileArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := from.stat()
+	info, err := v.lstat(from)
 	if err != nil {
-		return nil, err
+		return nil, from.failure(err)
 	}
-	switch _, err := to.tree.root.Lstat(to.rel); {
+	switch _, err := v.lstat(to); {
 	case err == nil:
 		return nil, fmt.Errorf("%s is there already: delete it first, or name another path", to.name)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -153,9 +153,9 @@ func (v *view) deleteFile(_ context.Context, a deleteFileArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := p.stat()
+	info, err := v.lstat(p)
 	if err != nil {
-		return nil, err
+		return nil, p.failure(err)
 	}
 	if info.IsDir() && a.Recursive {
 		return done{true, p.name}, p.failure(p.tree.root.RemoveAll(p.rel))
