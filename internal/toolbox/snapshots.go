@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/rootfs"
 	"github.com/massgen/massgen/internal/workspace/snapshot"
 	"github.com/massgen/massgen/sessions"
 )
@@ -31,7 +32,8 @@ func (b *Toolbox) storage() (snapshot.Storage, error) {
 // outside refuses a snapshot_storage that an agent could write to. The default one may be in
 // its folder, if that is the project's own.
 func outside(cwd string, config *configs.Config, storage snapshot.Storage) error {
-	if dir := config.Orchestrator.SnapshotStorage; dir != "" && within(storage.Dir(), cwd) {
+	dir := config.Orchestrator.SnapshotStorage
+	if _, inside := rootfs.Inside(storage.Dir(), cwd); inside && dir != "" {
 		return fmt.Errorf("snapshot_storage (%s) is in it, where the agent could change what its peers judge: name another folder", dir)
 	}
 	return nil

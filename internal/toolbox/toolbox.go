@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/rootfs"
 )
 
 // Toolbox is what the agents of a config have to work with.
@@ -162,29 +163,12 @@ func (b *Toolbox) openWorkspaces() error {
 // links lead there. Folders are by agent.
 func apart(folders map[string]string, dir string) error {
 	for other, its := range folders {
-		if within(dir, its) || within(its, dir) {
+		_, inIts := rootfs.Inside(dir, its)
+		if _, hasIts := rootfs.Inside(its, dir); inIts || hasIts {
 			return fmt.Errorf("it is in the same place as %s's: their edits would mix; give each a folder of its own", other)
 		}
 	}
 	return nil
-}
-
-// within says that a path without links is a folder's or leads through it.
-func within(path, folder string) bool {
-	its, err := os.Stat(folder)
-	if err != nil {
-		return false // it was just opened: whoever works in it meets the fault
-	}
-	for {
-		if info, err := os.Stat(path); err == nil && os.SameFile(info, its) {
-			return true
-		}
-		parent := filepath.Dir(path)
-		if parent == path {
-			return false
-		}
-		path = parent
-	}
 }
 
 func openWorkspace(config *configs.Config, agent int, shown mounts) (*workspace.Workspace, error) {

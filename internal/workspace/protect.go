@@ -6,6 +6,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/massgen/massgen/internal/workspace/rootfs"
 )
 
 // kept is what stays as it is in a tree that can be written to.
@@ -40,7 +42,7 @@ func (w *Workspace) protect(names []string) error {
 	for _, read := range w.mounts {
 		for i := range w.mounts {
 			if t := &w.mounts[i]; t.writable && !read.writable {
-				if rel, ok := inside(read.dir, t.dir); ok {
+				if rel, ok := rootfs.Inside(read.dir, t.dir); ok {
 					t.kept = append(t.kept, kept{read.name, rel})
 				}
 			}
@@ -51,31 +53,10 @@ func (w *Workspace) protect(names []string) error {
 
 // keep keeps a file of the system in a tree, if it is in it or has it in it.
 func (t *tree) keep(name, file string) {
-	if rel, ok := inside(file, t.dir); ok {
+	if rel, ok := rootfs.Inside(file, t.dir); ok {
 		t.kept = append(t.kept, kept{name, rel})
-	} else if _, ok := inside(t.dir, file); ok {
+	} else if _, ok := rootfs.Inside(t.dir, file); ok {
 		t.kept = append(t.kept, kept{name, "."})
-	}
-}
-
-// inside returns the path of a file from a folder that it is in, with slashes; "." is
-// the folder itself. Folders are told by what they are: some systems have several
-// spellings of a name. Both paths are absolute and have no symbolic links.
-func inside(file, folder string) (rel string, ok bool) {
-	its, err := os.Stat(folder)
-	if err != nil {
-		return "", false // it was just opened: whoever works in it meets the fault
-	}
-	rel = "."
-	for {
-		if info, err := os.Stat(file); err == nil && os.SameFile(info, its) {
-			return rel, true
-		}
-		parent, name := filepath.Dir(file), filepath.Base(file)
-		if parent == file {
-			return "", false
-		}
-		file, rel = parent, path.Join(name, rel)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/workspace/rootfs"
 )
 
 // Mount is a folder or file from elsewhere, shown under a name beside the workspace's
@@ -27,9 +28,6 @@ type Mount struct {
 type Options struct {
 	// Dir is the agent's folder. It is made if it is not there.
 	Dir string
-	// Temp is where commands keep temporary files; empty means a new folder that Close
-	// removes.
-	Temp string
 	// Reads are mounts that the agent may only read, Writes those that its file tools may
 	// change in calls whose agents.CallInfo is Final. In these, what is called .git, .env
 	// or .massgen stays as it is.
@@ -56,8 +54,7 @@ type Workspace struct {
 	answers *tree // stands for the folder of answers and has no root; nil without one
 	links   *links
 	command *command
-	temp    string
-	ownTemp bool
+	temp    string // where commands keep temporary files
 	// changing is held while a tool changes files, so that what was checked still
 	// holds.
 	changing sync.Mutex
@@ -105,7 +102,7 @@ func Open(o Options) (w *Workspace, err error) {
 	if err := w.protect(o.Protected); err != nil {
 		return w, err
 	}
-	if err := w.openTemp(o.Temp); err != nil {
+	if err := w.openTemp(); err != nil {
 		return w, err
 	}
 	if o.Command == nil {
@@ -115,7 +112,7 @@ func Open(o Options) (w *Workspace, err error) {
 		if w.links, err = openLinks(o.AnswersDir); err != nil {
 			return w, err
 		}
-		if _, ok := inside(w.links.dir, w.own.dir); ok {
+		if _, ok := rootfs.Inside(w.links.dir, w.own.dir); ok {
 			return w, fmt.Errorf("the folder of answers %s is in the workspace, where commands could change it: take one elsewhere", o.AnswersDir)
 		}
 	}
@@ -164,23 +161,17 @@ func (w *Workspace) mount(m Mount, writable bool) error {
 		return fmt.Errorf("mount %s as %s: %w", m.Dir, name, err)
 	}
 	w.mounts = append(w.mounts, t)
-	if _, ok := inside(t.dir, w.own.dir); ok {
+	if _, ok := rootfs.Inside(t.dir, w.own.dir); ok {
 		return fmt.Errorf("mount %s as %s: it is in the workspace, where commands could change it: take one elsewhere", m.Dir, name)
 	}
 	return nil
 }
 
-func (w *Workspace) openTemp(dir string) (err error) {
-	if dir == "" {
-		w.ownTemp = true
-		if dir, err = os.MkdirTemp("", "massgen-*"); err != nil {
-			return fmt.Errorf("make a folder for temporary files: %w", err)
-		}
-	} else if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder for temporary files: %w", err)
+func (w *Workspace) openTemp() (err error) {
+	if w.temp, err = os.MkdirTemp("", "massgen-*"); err != nil {
+		return fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	w.temp = dir
-	if w.temp, err = filepath.EvalSymlinks(dir); err != nil {
+	if w.temp, err = filepath.EvalSymlinks(w.temp); err != nil {
 		return fmt.Errorf("find the folder for temporary files: %w", err)
 	}
 	w.temp, err = filepath.Abs(w.temp)
@@ -198,7 +189,7 @@ func (w *Workspace) Close() error {
 	if w.links != nil {
 		errs = append(errs, w.links.close())
 	}
-	if w.ownTemp && w.temp != "" {
+	if w.temp != "" {
 		errs = append(errs, os.RemoveAll(w.temp))
 	}
 	return errors.Join(errs...)

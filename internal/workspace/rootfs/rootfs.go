@@ -1,11 +1,13 @@
 // Package rootfs has the files of a folder for a walk that does not wait: what was a folder
-// when it was listed may be a pipe when it is opened.
+// when it was listed may be a pipe when it is opened. It also says which folder a file is in.
 package rootfs
 
 import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -31,3 +33,25 @@ func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // Stat says what is there, and does not open it.
 func (f files) Stat(name string) (fs.FileInfo, error) { return f.root.Stat(name) }
+
+// Inside returns the path of a file from a folder that it is in, with slashes; "." is
+// the folder itself. Folders are told by what they are: some systems have several
+// spellings of a name. Both paths are absolute and have no symbolic links. A part of
+// file that is not there is in a folder by its name.
+func Inside(file, folder string) (rel string, ok bool) {
+	its, err := os.Stat(folder)
+	if err != nil {
+		return "", false // it was just opened: whoever works in it meets the fault
+	}
+	rel = "."
+	for {
+		if info, err := os.Stat(file); err == nil && os.SameFile(info, its) {
+			return rel, true
+		}
+		parent, name := filepath.Dir(file), filepath.Base(file)
+		if parent == file {
+			return "", false
+		}
+		file, rel = parent, path.Join(name, rel)
+	}
+}
