@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/permission"
-	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/confine"
 )
 
 // Permit gives the agents of a panel the rules of a config about their tools. With asks, a
@@ -19,7 +19,7 @@ func Permit(opts *coordinator.Options, config *configs.Config, asks bool) error 
 	p := config.Permissions
 	opts.Unattended = p.Unattended == permission.Allow
 	rules := p.Rules
-	if fenced, _ := workspace.Fenced(); !fenced {
+	if fenced, _ := confine.Available(); !fenced {
 		rules.Rules = append(slices.Clip(rules.Rules), askForCommands())
 	}
 	if err := rules.Check(); err != nil {

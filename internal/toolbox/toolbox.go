@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/confine"
 	"github.com/massgen/massgen/internal/workspace/rootfs"
 )
 
@@ -184,9 +185,8 @@ func openWorkspace(config *configs.Config, agent int, shown mounts) (*workspace.
 	if t.RunCommands {
 		o.Command = &workspace.CommandOptions{
 			Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(config.Orchestrator.ToolTimeout),
+			Unfenced: true, // one that cannot be fenced in comes here only after a person's word (Permit)
 		}
-		// One that cannot be fenced in comes here only after a person's word (permits).
-		o.Command.Approve = func(context.Context, string) (bool, error) { return true, nil }
 	}
 	return workspace.Open(o)
 }
@@ -209,7 +209,7 @@ func Unfenced(config *configs.Config) (notice string) {
 	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
 		return ""
 	}
-	if ok, reason := workspace.Fenced(); !ok {
+	if ok, reason := confine.Available(); !ok {
 		return "enable_mcp_command_line: commands cannot be fenced in on this system, so a person is asked about each: " + reason
 	}
 	return ""

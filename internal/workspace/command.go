@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/massgen/massgen/internal/workspace/confine"
@@ -24,7 +23,8 @@ const (
 
 // CommandOptions turn run_command on and say what it may do. A command writes to the
 // workspace and the folder for temporary files only, not to mounts, and reads these,
-// the mounts, the system's own trees and Reads.
+// the mounts and the system's own trees. It has no network. Beside PATH, HOME (the
+// workspace), TMPDIR and LANG it gets no variables.
 type CommandOptions struct {
 	// Allow are patterns of names (git, python*) of the programs that may run; empty
 	// means any. Where commands are fenced in, the kernel holds what they start to it as
@@ -35,20 +35,11 @@ type CommandOptions struct {
 	Deny []string
 	// Timeout ends a command; 0 means two minutes.
 	Timeout time.Duration
-	// Env are names of variables that commands get as they are here. Beside them they
-	// have PATH, HOME (the workspace), TMPDIR and LANG.
-	Env []string
 	// MaxOutput is how many bytes of output are returned; 0 means 30,000.
 	MaxOutput int
-	// Reads are more folders and files to read and execute, such as a language's tools
-	// in a home.
-	Reads []string
-	// Network lets commands use the network.
-	Network bool
-	// Approve asks a person whether a command may run, which is told as its words,
-	// quoted. It is asked before each command that cannot be fenced in, and one at a
-	// time; nil refuses these.
-	Approve func(ctx context.Context, command string) (bool, error)
+	// Unfenced runs commands also where they cannot be fenced in: whoever sets it asks a
+	// person about each. Without it these are refused.
+	Unfenced bool
 }
 
 // command is run_command of one workspace.
@@ -57,16 +48,7 @@ type command struct {
 	fence  *confine.Fence // nil where there is none
 	reason string         // why there is none
 	path   []string       // the folders in which programs are looked up
-	asking sync.Mutex
 }
-
-// Fenced says whether commands can be fenced in on this system, and if not, why: each
-// then has to be approved.
-func Fenced() (ok bool, reason string) { return confine.Available() }
-
-// Launcher is what main, and TestMain where tests run commands, calls before anything
-// else: commands are started by way of the program itself.
-func Launcher() { confine.Launcher() }
 
 func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 	c := &command{CommandOptions: o}
@@ -77,23 +59,16 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 			return nil, fmt.Errorf("the command pattern %q is no pattern of a program's name, such as git or python*", pattern)
 		}
 	}
-	reads := make([]string, len(o.Reads))
-	for i, name := range o.Reads {
-		var err error
-		if reads[i], err = filepath.EvalSymlinks(name); err != nil {
-			return nil, fmt.Errorf("what commands may read: %w", err)
-		}
-	}
 	ok, reason := confine.Available()
 	c.reason = reason
-	c.path = searchPath(ok, reads)
+	c.path = searchPath(ok)
 	if !ok {
 		return c, nil
 	}
+	c.fence = &confine.Fence{Writes: []string{w.own.dir, w.temp}}
 	for _, m := range w.mounts {
-		reads = append(reads, m.dir)
+		c.fence.Reads = append(c.fence.Reads, m.dir)
 	}
-	c.fence = &confine.Fence{Writes: []string{w.own.dir, w.temp}, Reads: reads, Network: o.Network}
 	if len(o.Allow) == 0 {
 		return c, nil
 	}
@@ -103,11 +78,11 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 }
 
 // searchPath is PATH without what a fenced command could not read.
-func searchPath(fenced bool, reads []string) []string {
+func searchPath(fenced bool) []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		real, err := filepath.EvalSymlinks(dir)
-		if err == nil && filepath.IsAbs(dir) && (!fenced || confine.Readable(real, reads)) {
+		if err == nil && filepath.IsAbs(dir) && (!fenced || confine.Readable(real)) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -156,10 +131,7 @@ func matches(patterns []string, name string) bool {
 func (c *command) terms(w *Workspace) string {
 	var b strings.Builder
 	if c.fence != nil {
-		b.WriteString("It can write to the workspace and to $TMPDIR only, and read these and the system's programs.")
-		if !c.Network {
-			b.WriteString(" It has no network.")
-		}
+		b.WriteString("It can write to the workspace and to $TMPDIR only, and read these and the system's programs. It has no network.")
 	} else {
 		b.WriteString("A person is asked before it runs.")
 	}
@@ -184,7 +156,7 @@ type runCommandArgs struct {
 }
 
 func (runCommandArgs) changesWorld(w *Workspace) bool {
-	return w.command == nil || w.command.fence == nil || w.command.Network
+	return w.command == nil || w.command.fence == nil
 }
 
 // noExit stands for the exit status of a command that was ended before it had one.
@@ -216,8 +188,8 @@ func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.command.approved(ctx, a.Argv); err != nil {
-		return nil, err
+	if v.command.fence == nil && !v.command.Unfenced {
+		return nil, fmt.Errorf("commands do not run here: nobody is there to approve them, and %s", v.command.reason)
 	}
 	fence, err := v.fence()
 	if err != nil {
@@ -299,30 +271,6 @@ func nameLetter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.+-", r)
 }
 
-// approved asks for a command that is not fenced in.
-func (c *command) approved(ctx context.Context, argv []string) error {
-	if c.fence != nil {
-		return nil
-	}
-	if c.Approve == nil {
-		return fmt.Errorf("commands do not run here: nobody is there to approve them, and %s", c.reason)
-	}
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	words := make([]string, len(argv))
-	for i, arg := range argv {
-		words[i] = fmt.Sprintf("%q", arg)
-	}
-	yes, err := c.Approve(ctx, strings.Join(words, " "))
-	if err != nil {
-		return fmt.Errorf("ask whether the command may run: %w", err)
-	}
-	if !yes {
-		return errors.New("the person said no: do without this command")
-	}
-	return nil
-}
-
 // fence is the command's fence in this call, which lets it read the answers too, nil
 // where there is none. The links to the answers are made if they are not there.
 func (v *view) fence() (*confine.Fence, error) {
@@ -357,11 +305,6 @@ func (w *Workspace) commandEnv() []string {
 	}
 	if w.links != nil {
 		env = append(env, "ANSWERS="+w.links.dir)
-	}
-	for _, name := range w.command.Env {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
 	}
 	return env
 }

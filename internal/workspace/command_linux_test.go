@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -29,14 +28,13 @@ func (s scene) runs(argv ...string) runCommandResult {
 
 func TestRunCommand(t *testing.T) {
 	t.Setenv("MASSGEN_TEST_SECRET", "hush")
-	t.Setenv("MASSGEN_TEST_PASSED", "passed on")
 	peer := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(peer, "answer"), []byte("theirs"), 0o644))
-	s := open(t, Options{Reads: []Mount{{"agent2", peer}}, Command: &CommandOptions{Env: []string{"MASSGEN_TEST_PASSED"}, MaxOutput: 2000}})
+	s := open(t, Options{Reads: []Mount{{"agent2", peer}}, Command: &CommandOptions{MaxOutput: 2000}})
 	if r := s.runs("sh", "-c", "echo hi > f; cat f; pwd; echo $HOME; exit 4"); r.Success || r.Exit != 4 || r.Output != "hi\n"+s.Dir()+"\n"+s.Dir()+"\n" || r.Error != "it ended with status 4" {
 		t.Errorf("%+v", r)
 	}
-	if r := s.runs("env"); !r.Success || strings.Contains(r.Output, "hush") || !strings.Contains(r.Output, "MASSGEN_TEST_PASSED=passed on") || strings.Count(r.Output, "\n") != 5 {
+	if r := s.runs("env"); !r.Success || strings.Contains(r.Output, "hush") || strings.Count(r.Output, "\n") != 4 {
 		t.Errorf("the environment is:\n%s", r.Output)
 	}
 	if r := s.runs("sh", "-c", "cat "+peer+"/answer && echo x > "+peer+"/answer"); !strings.HasPrefix(r.Output, "theirs") || r.Success {
@@ -120,30 +118,18 @@ func TestDeniedWords(t *testing.T) {
 	}
 }
 
-// TestWithoutAFenceAPersonIsAsked takes the fence away, as where there is none.
-func TestWithoutAFenceAPersonIsAsked(t *testing.T) {
+// TestWithoutAFenceCommandsAreRefused takes the fence away, as where there is none: only
+// who asks a person about each has commands run there.
+func TestWithoutAFenceCommandsAreRefused(t *testing.T) {
 	t.Parallel()
-	var asked []string
-	answer := false
-	approve := func(_ context.Context, command string) (bool, error) {
-		asked = append(asked, command)
-		return answer, nil
-	}
-	s := open(t, Options{Command: &CommandOptions{Approve: approve}})
+	s := open(t, Options{Command: &CommandOptions{}})
 	s.command.fence, s.command.reason = nil, "the moon is full"
-	if r := s.runs("touch", "a b"); r.Error != "the person said no: do without this command" {
-		t.Errorf("%+v", r)
-	}
-	answer = true
-	if r := s.runs("touch", "c"); !r.Success {
-		t.Errorf("%+v", r)
-	}
-	s.command.Approve = nil
 	if r := s.runs("touch", "d"); r.Error != "commands do not run here: nobody is there to approve them, and the moon is full" {
 		t.Errorf("%+v", r)
 	}
-	if strings.Join(asked, "; ") != `"touch" "a b"; "touch" "c"` {
-		t.Errorf("asked: %q", asked)
+	s.command.Unfenced = true
+	if r := s.runs("touch", "c"); !r.Success {
+		t.Errorf("%+v", r)
 	}
 	s.is("list_files", args{}, `{"success":true,"path":".","entries":[{"path":"c","type":"file","size":0}]}`)
 }

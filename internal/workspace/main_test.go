@@ -3,10 +3,11 @@ package workspace
 import (
 	"testing"
 
+	"github.com/massgen/massgen/internal/workspace/confine"
 	"github.com/massgen/massgen/tests/leaks"
 )
 
 func TestMain(m *testing.M) {
-	Launcher()
+	confine.Launcher()
 	leaks.Main(m)
 }

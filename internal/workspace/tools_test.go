@@ -194,18 +194,17 @@ func TestOpenRefuses(t *testing.T) {
 	must(t, os.WriteFile(file, nil, 0o644))
 	own := filepath.Join(dir, "own")
 	for want, o := range map[string]Options{
-		"it has no folder: name one":          {},
-		"make the workspace":                  {Dir: file},
-		"it is no folder of its own":          {Dir: "/"},
-		"one element of a path":               {Dir: own, Reads: []Mount{{"a/b", dir}}},
-		`has ".."`:                            {Dir: own, Reads: []Mount{{"..", dir}}},
-		"no such file":                        {Dir: own, Reads: []Mount{{"a", filepath.Join(dir, "none")}}},
-		"two mounts called A":                 {Dir: own, Reads: []Mount{{"a", dir}}, Writes: []Mount{{"A", dir}}},
-		"is in the workspace":                 {Dir: dir, Reads: []Mount{{"a", filepath.Dir(file)}}},
-		"in no mount that can be written to":  {Dir: own, Reads: []Mount{{"a", dir}}, Protected: []string{"a/file"}},
-		"is in the workspace, where":          {Dir: own, Answers: true, AnswersDir: filepath.Join(own, "a"), Command: &CommandOptions{}},
-		"the command pattern":                 {Dir: own, Command: &CommandOptions{Allow: []string{"/bin/sh"}}},
-		"what commands may read: lstat /none": {Dir: own, Command: &CommandOptions{Reads: []string{"/none"}}},
+		"it has no folder: name one":         {},
+		"make the workspace":                 {Dir: file},
+		"it is no folder of its own":         {Dir: "/"},
+		"one element of a path":              {Dir: own, Reads: []Mount{{"a/b", dir}}},
+		`has ".."`:                           {Dir: own, Reads: []Mount{{"..", dir}}},
+		"no such file":                       {Dir: own, Reads: []Mount{{"a", filepath.Join(dir, "none")}}},
+		"two mounts called A":                {Dir: own, Reads: []Mount{{"a", dir}}, Writes: []Mount{{"A", dir}}},
+		"is in the workspace":                {Dir: dir, Reads: []Mount{{"a", filepath.Dir(file)}}},
+		"in no mount that can be written to": {Dir: own, Reads: []Mount{{"a", dir}}, Protected: []string{"a/file"}},
+		"is in the workspace, where":         {Dir: own, Answers: true, AnswersDir: filepath.Join(own, "a"), Command: &CommandOptions{}},
+		"the command pattern":                {Dir: own, Command: &CommandOptions{Allow: []string{"/bin/sh"}}},
 	} {
 		w, err := Open(o)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -272,7 +271,8 @@ func toolCalled(t *testing.T, tools []agents.Tool, name string) agents.Tool {
 func TestChangesWorld(t *testing.T) {
 	t.Parallel()
 	s := open(t, Options{Writes: []Mount{{"site", t.TempDir()}}, Command: &CommandOptions{}})
-	online := open(t, Options{Command: &CommandOptions{Network: true}})
+	unfenced := open(t, Options{Command: &CommandOptions{Unfenced: true}})
+	unfenced.command.fence = nil
 	for _, c := range []struct {
 		s               scene
 		tool, arguments string
@@ -287,7 +287,7 @@ func TestChangesWorld(t *testing.T) {
 		{s, "delete_file", `{"path":"site/x"}`, true},
 		{s, "delete_file", `{"path":"x"}`, false},
 		{s, "run_command", `{"argv":["true"]}`, s.command.fence == nil},
-		{online, "run_command", `{"argv":["true"]}`, true},
+		{unfenced, "run_command", `{"argv":["true"]}`, true},
 	} {
 		tool, ok := toolCalled(t, c.s.Tools(), c.tool).(interface{ ChangesWorld(string) bool })
 		if !ok || tool.ChangesWorld(c.arguments) != c.want {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
-	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/confine"
 	"github.com/massgen/massgen/tests/leaks"
 )
 
@@ -218,7 +218,7 @@ func TestCancelEndsWhatRuns(t *testing.T) {
 	status := w.run(interrupts, stderr)
 	stderr.await(t, "waiting for the end") // what the MCP server says when it is called
 	var running *os.File
-	if fenced, _ := workspace.Fenced(); fenced {
+	if fenced, _ := confine.Available(); fenced {
 		running = awaitWriter(t, fifo)
 	}
 	begun := time.Now()

@@ -19,7 +19,7 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/workspace"
+	"github.com/massgen/massgen/internal/workspace/confine"
 	"github.com/massgen/massgen/tests/leaks"
 )
 
@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "fenced": // whether commands of agents can be
-				ok, _ := workspace.Fenced()
+				ok, _ := confine.Available()
 				return ok, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)

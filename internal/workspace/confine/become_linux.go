@@ -71,7 +71,7 @@ func (f *Fence) putUp(dir string, ownSpaces bool) error {
 	if err := f.landlock(); err != nil {
 		return fmt.Errorf("put Landlock to use: %w", err)
 	}
-	if err := f.filter(ownSpaces); err != nil {
+	if err := setFilter(ownSpaces); err != nil {
 		return fmt.Errorf("put the filter of system calls to use: %w", err)
 	}
 	return nil

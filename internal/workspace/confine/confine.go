@@ -16,8 +16,6 @@ type Fence struct {
 	// Programs are the only files that may be executed, by it or by what it starts (see
 	// WithLoaders); nil means every file that it may read.
 	Programs []string `json:"programs"`
-	// Network lets it use TCP and UDP.
-	Network bool `json:"network"`
 }
 
 // Command is a program to run. It reads nothing from standard input.
@@ -47,17 +45,7 @@ type Result struct {
 	// writing. Omitted is how many bytes of its middle are missing, which it says.
 	Output  []byte
 	Omitted int64
-	// Duration is the time from the start until none of its processes was left.
-	Duration time.Duration
 }
-
-// Available says whether a Fence can be put up here, and if not, why.
-func Available() (ok bool, reason string) { return available() }
-
-// Launcher turns this process into a supervisor or a command, if it was started as
-// one, and does not return then. It is the first thing that main does, before flags
-// and files; TestMain too, where tests run commands.
-func Launcher() { launch() }
 
 // report is what a launched process says of its command on its status pipe.
 type report struct {
@@ -82,11 +70,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	defer cancel()
 	out := &clip{most: c.MaxOutput}
-	begun := time.Now()
 	said, err := run(limited, c, out)
-	result := Result{
-		Exit: said.Exit, Signal: said.Signal, Output: out.text(), Omitted: out.omitted(), Duration: time.Since(begun),
-	}
+	result := Result{Exit: said.Exit, Signal: said.Signal, Output: out.text(), Omitted: out.omitted()}
 	switch {
 	case ctx.Err() != nil:
 		return result, fmt.Errorf("run %s: %w", c.Argv[0], ctx.Err())

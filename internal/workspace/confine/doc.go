@@ -16,8 +16,8 @@
 //   - namespaces of processes and of System V's shared memory, queues and locks keep these
 //     apart. Where there are none, the calls that reach them, or that set the limits and
 //     the priority of another process, are refused;
-//   - a seccomp filter refuses sockets (those of services on this machine always, the
-//     network unless it was given), keyrings and the ways around the others;
+//   - a seccomp filter refuses sockets, those of the network and of services on this
+//     machine, keyrings and the ways around the others;
 //   - all capabilities are dropped, set-user-id programs give none, and a crash leaves no
 //     dump, which the system might hand to a program of its own.
 //

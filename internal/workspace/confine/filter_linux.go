@@ -23,11 +23,12 @@ const (
 	killed   = unix.SECCOMP_RET_KILL_PROCESS
 )
 
-// neverCalls lead around the fence, or to what is not files: a ring does what the
-// filter would refuse, handles open files by number, keyrings hold passwords.
+// neverCalls lead around the fence, or to what is not files: a socket leads to services
+// and the network, a ring does what the filter would refuse, handles open files by number,
+// keyrings hold passwords.
 func neverCalls() []uint32 {
 	return []uint32{
-		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+		unix.SYS_SOCKET, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 	}
@@ -67,17 +68,10 @@ const (
 	socketType = 0xf
 )
 
-// socketCalls are the ways to a socket. A pair of sockets is a pipe, unless it is for
-// datagrams, which can be sent to any socket that has a name.
-func (f *Fence) socketCalls() []limited {
-	var families []uint32
-	if f.Network {
-		families = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
-	}
-	return []limited{
-		{unix.SYS_SOCKET, 0, wholeArgument, families},
-		{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}},
-	}
+// pairCalls make a pair of sockets, which is a pipe unless it is for datagrams: these can
+// be sent to any socket that has a name.
+func pairCalls() []limited {
+	return []limited{{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}}}
 }
 
 // processCalls change what the system gives another process, or even end it by a limit,
@@ -92,10 +86,10 @@ func processCalls() []limited {
 	}
 }
 
-// filter has the kernel refuse calls of this thread and of what it becomes. Without
+// setFilter has the kernel refuse calls of this thread and of what it becomes. Without
 // namespaces of its own there are more of them.
-func (f *Fence) filter(ownSpaces bool) error {
-	never, some := neverCalls(), f.socketCalls()
+func setFilter(ownSpaces bool) error {
+	never, some := neverCalls(), pairCalls()
 	if !ownSpaces {
 		never = slices.Concat(never, attributeCalls(), ipcCalls())
 		some = slices.Concat(some, processCalls())

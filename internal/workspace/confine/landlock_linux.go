@@ -14,7 +14,8 @@ import (
 // and signals (6).
 const leastABI = 6
 
-func available() (bool, string) {
+// Available says whether a Fence can be put up here, and if not, why.
+func Available() (ok bool, reason string) {
 	if !filterable {
 		return false, "the filter of system calls is not written for " + runtime.GOARCH
 	}

@@ -31,7 +31,10 @@ const (
 // patience is how long a supervisor is given to kill what its command started.
 const patience = 15 * time.Second
 
-func launch() {
+// Launcher turns this process into a supervisor or a command, if it was started as
+// one, and does not return then. It is the first thing that main does, before flags
+// and files; TestMain too, where tests run commands.
+func Launcher() {
 	if len(os.Args) != 2 {
 		return
 	}

@@ -16,9 +16,11 @@ import (
 // open after the command has ended.
 const patience = time.Second
 
-func launch() {}
+// Launcher does nothing: no command is started by way of the program itself.
+func Launcher() {}
 
-func available() (bool, string) {
+// Available says that no Fence can be put up here, and why.
+func Available() (ok bool, reason string) {
 	return false, "commands can be fenced in on Linux only, and this is " + runtime.GOOS
 }
 

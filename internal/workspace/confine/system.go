@@ -24,10 +24,9 @@ func SystemTrees() []string {
 	}
 }
 
-// Readable says that a fenced command may read path, if it is clean and absolute, from
-// the system's trees or from reads.
-func Readable(path string, reads []string) bool {
-	return slices.ContainsFunc(slices.Concat(SystemTrees(), reads), func(tree string) bool {
+// Readable says that every fenced command may read path, if it is clean and absolute.
+func Readable(path string) bool {
+	return slices.ContainsFunc(SystemTrees(), func(tree string) bool {
 		return path == tree || strings.HasPrefix(path, strings.TrimSuffix(tree, "/")+string(filepath.Separator))
 	})
 }
