@@ -5,6 +5,7 @@ package snapshot
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -264,9 +265,10 @@ func (c *copying) file(name string) error {
 	if info.Size() > c.MaxBytes-c.made.Bytes {
 		return fmt.Errorf("it has more than %d bytes: delete what is not needed", c.MaxBytes)
 	}
-	n, err := c.share(name, in, info, mode)
-	if err == nil && n < 0 {
-		n, err = c.copy(name, in, info.Size(), mode)
+	n := info.Size()
+	shared, err := c.share(name, in, info, mode)
+	if err == nil && !shared {
+		n, err = c.copy(name, in, n, mode)
 	}
 	if err != nil {
 		return err
@@ -299,54 +301,32 @@ func (c *copying) copy(name string, in io.Reader, size int64, mode fs.FileMode) 
 	return n, out.Chmod(mode)
 }
 
-// share links a file to the same one of the previous snapshot, and returns its size, or
-// -1 if there is none.
-func (c *copying) share(name string, in *os.File, info fs.FileInfo, mode fs.FileMode) (int64, error) {
+// share links a file to the same one of the previous snapshot, if it has it.
+func (c *copying) share(name string, in *os.File, info fs.FileInfo, mode fs.FileMode) (shared bool, err error) {
 	if c.Previous == "" {
-		return -1, nil
+		return false, nil
 	}
 	old := filepath.Join(c.Previous, filepath.FromSlash(name))
 	was, err := os.Lstat(old)
 	if err != nil || was.Mode() != mode || was.Size() != info.Size() {
-		return -1, nil //nolint:nilerr // what the previous one does not have is copied
+		return false, nil //nolint:nilerr // what the previous one does not have is copied
 	}
-	same, err := c.equal(old, in)
+	same, err := equal(old, io.LimitReader(in, info.Size()))
 	if _, seek := in.Seek(0, io.SeekStart); err != nil || seek != nil {
-		return -1, errors.Join(err, seek)
+		return false, errors.Join(err, seek)
 	}
-	if !same {
-		return -1, nil
-	}
-	if err := os.Link(old, filepath.Join(c.dir, filepath.FromSlash(name))); err != nil {
-		return -1, nil //nolint:nilerr // a file can only have so many names
-	}
-	return info.Size(), nil
+	// A file can only have so many names; one that cannot have another is copied.
+	return same && os.Link(old, filepath.Join(c.dir, filepath.FromSlash(name))) == nil, nil
 }
 
-func (c *copying) equal(old string, in io.Reader) (bool, error) {
+func equal(old string, in io.Reader) (bool, error) {
 	other, err := os.Open(old)
 	if err != nil {
 		return false, err
 	}
 	defer other.Close()
-	a, b := make([]byte, 64<<10), make([]byte, 64<<10)
-	for {
-		n, errA := io.ReadFull(in, a)
-		m, errB := io.ReadFull(other, b)
-		if !bytes.Equal(a[:n], b[:m]) {
-			return false, nil
-		}
-		if errA != nil || errB != nil {
-			return ended(errA) && ended(errB), errors.Join(fault(errA), fault(errB))
-		}
-	}
-}
-
-func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
-
-func fault(err error) error {
-	if ended(err) {
-		return nil
-	}
-	return err
+	was, now := sha256.New(), sha256.New()
+	_, errWas := io.Copy(was, other)
+	_, errNow := io.Copy(now, in)
+	return bytes.Equal(was.Sum(nil), now.Sum(nil)), errors.Join(errWas, errNow)
 }
