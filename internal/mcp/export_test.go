@@ -1,6 +1,10 @@
 package mcp
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // SetCallTimeout changes how long the server may take for the calls from now on. No call
 // may be under way.
@@ -21,4 +25,21 @@ func Patient(options Options) Options {
 func PatientToClose(options Options) Options {
 	options.closeLimit = time.Minute
 	return options
+}
+
+// Ping asks the server for a sign of life, which it has 5 s for, and starts nothing.
+func (c *Client) Ping(ctx context.Context) error {
+	release, err := c.hold(ctx)
+	if err != nil {
+		return c.named(err)
+	}
+	s := c.session
+	release()
+	if s == nil || s.isOver() {
+		return c.named(errors.New("it has ended; the next call starts it anew"))
+	}
+	if err := s.ping(ctx); err != nil {
+		return c.named(err)
+	}
+	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
+
+	"github.com/massgen/massgen/internal/child"
 )
 
 // guardWord is the first argument of a program that is a guard.
@@ -46,21 +47,21 @@ func Launcher() ([]string, error) {
 // when its parent is gone. On Linux it also kills what has left the group, and the
 // command dies with the guard.
 func RunGuard(args []string) (status int, handled bool) {
-	if len(args) < 2 || args[0] != guardWord || !needsGuard {
+	if len(args) < 2 || args[0] != guardWord || !child.OutlivesParent {
 		return 0, false
 	}
 	// The command is told of the death of the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	lifeline := inheritLifeline()
+	lifeline := child.Inherited(lifelineFD, "lifeline")
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err := adoptOrphans(cmd)
+	err := child.AdoptOrphans(cmd)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "massgen:", err)
 		return statusCannotStart, true
 	}
-	group, err := startGroup(cmd)
+	group, err := child.Start(cmd)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "massgen: error: %v\n", err)
 		return statusCannotStart, true
@@ -68,8 +69,8 @@ func RunGuard(args []string) (status int, handled bool) {
 	// The other ends shall see when the command closes its own.
 	os.Stdin.Close()
 	os.Stdout.Close()
-	err = group.supervise(lifeline)
-	killOrphans()
+	err = supervise(group, lifeline)
+	child.EndOrphans()
 	return exitStatus(err), true
 }
 
@@ -84,82 +85,19 @@ func exitStatus(err error) int {
 	return statusUnknown
 }
 
-// group is a command that runs in a process group of its own.
-type group struct {
-	cmd   *exec.Cmd
-	leash leash
-
-	mu   sync.Mutex
-	over bool // the command has ended, and its number may soon be another's
-}
-
-// startGroup starts a command.
-func startGroup(cmd *exec.Cmd) (*group, error) {
-	ownGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	l, err := leashTo(cmd.Process)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("keep hold of %s: %w", cmd.Path, err), killed(cmd))
-	}
-	return &group{cmd: cmd, leash: l}, nil
-}
-
-// killed ends a command that was started for nothing.
-func killed(cmd *exec.Cmd) error {
-	err := cmd.Process.Kill()
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	var exit *exec.ExitError // which is how it is to end
-	if waited := cmd.Wait(); waited != nil && !errors.As(waited, &exit) {
-		err = errors.Join(err, waited)
-	}
-	if err != nil {
-		return fmt.Errorf("end %s: %w", cmd.Path, err)
-	}
-	return nil
-}
-
-// wait waits until the command has ended, and kills what it left behind in its group.
-func (g *group) wait() error {
-	err := reap(g.cmd, g.finish)
-	g.leash.release()
-	return err
-}
-
-// finish kills the group, for the last time.
-func (g *group) finish() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.over = true
-	g.leash.kill()
-}
-
-// supervise is wait for a command that has to do what the lifeline says. It closes
-// the lifeline when that is closed at its other end.
-func (g *group) supervise(lifeline io.ReadCloser) error {
-	go g.obey(lifeline)
-	return g.wait()
-}
-
-func (g *group) obey(lifeline io.ReadCloser) {
-	defer lifeline.Close()
-	word := make([]byte, 1)
-	for {
-		if _, err := lifeline.Read(word); err != nil {
-			g.do(leash.kill)
-			return
+// supervise waits for a server that has to do what the lifeline says. It closes the
+// lifeline when that is closed at its other end.
+func supervise(group *child.Group, lifeline io.ReadCloser) error {
+	go func() {
+		defer lifeline.Close()
+		word := make([]byte, 1)
+		for {
+			if _, err := lifeline.Read(word); err != nil {
+				group.Kill()
+				return
+			}
+			group.Terminate()
 		}
-		g.do(leash.terminate)
-	}
-}
-
-func (g *group) do(what func(leash)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.over {
-		what(g.leash)
-	}
+	}()
+	return group.Wait()
 }

@@ -13,10 +13,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// listenLimit is how long a server may take to answer the request for a stream of
-// what it has to say unasked. One that does not answer has no such stream.
-const listenLimit = 5 * time.Second
-
 // httpTransport returns the SDK's transport to the server's URL, and what ends its
 // requests and closes its connections.
 func httpTransport(server Server) (transport sdk.Transport, sever func()) {

@@ -11,24 +11,14 @@ import (
 	"strings"
 	"sync"
 	"time"
-)
 
-// How long a process that shall end is waited for: after its input was closed, after
-// it was asked to end, and after it was killed (MCP, lifecycle, shutdown of stdio).
-const (
-	closeGrace     = 2 * time.Second
-	terminateGrace = 2 * time.Second
-	killGrace      = 2 * time.Second
+	"github.com/massgen/massgen/internal/child"
 )
-
-// drainGrace is how long what a process wrote may be read after it has ended. Only a
-// process that somebody else holds the output of needs it.
-const drainGrace = time.Second
 
 // process is a running server. What it writes to its standard error is read as it
 // comes. It is safe for concurrent use.
 type process struct {
-	group  *group // of the server, or of its guard
+	group  *child.Group // of the server, or of its guard
 	stdin  *os.File
 	stdout *os.File
 	// lifeline goes to the supervisor, which is the guard or a goroutine.
@@ -60,7 +50,7 @@ func startProcess(server Server, options Options, log func(line string)) (*proce
 	}
 	stdin, stdout, stderr, lifeline := pipes[0], pipes[1], pipes[2], pipes[3]
 	argv := append([]string{command}, server.Args...)
-	guarded := len(options.Launcher) > 0 && needsGuard
+	guarded := len(options.Launcher) > 0 && child.OutlivesParent
 	if guarded {
 		argv = append(slices.Clone(options.Launcher), argv...)
 	}
@@ -70,7 +60,7 @@ func startProcess(server Server, options Options, log func(line string)) (*proce
 	if guarded {
 		cmd.ExtraFiles = []*os.File{lifeline.read}
 	}
-	group, err := startGroup(cmd)
+	group, err := child.Start(cmd)
 	stdin.read.Close()
 	stdout.write.Close()
 	stderr.write.Close()
@@ -84,11 +74,11 @@ func startProcess(server Server, options Options, log func(line string)) (*proce
 		group: group, stdin: stdin.write, stdout: stdout.read, lifeline: lifeline.write,
 		lastWait: cmp.Or(options.lastWait, drainGrace), ended: make(chan struct{}),
 	}
-	wait := group.wait
+	wait := group.Wait
 	if guarded {
 		lifeline.read.Close()
 	} else {
-		wait = func() error { return group.supervise(lifeline.read) }
+		wait = func() error { return supervise(group, lifeline.read) }
 	}
 	go p.await(wait, stderr.read, log)
 	return p, nil
@@ -195,7 +185,7 @@ func (p *process) end() {
 	}
 	p.lifeline.Close()
 	if !p.endsWithin(killGrace) {
-		p.group.do(leash.kill)
+		p.group.Kill()
 	}
 }
 

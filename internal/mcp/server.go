@@ -1,17 +1,12 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
 	"time"
-)
-
-// The time limits of a Server that sets none.
-const (
-	DefaultStartTimeout = time.Minute
-	DefaultCallTimeout  = time.Minute
 )
 
 // Server says how to reach one MCP server, and which of its tools to take. It has
@@ -73,12 +68,8 @@ func (s Server) check() error {
 }
 
 func (s Server) withDefaults() Server {
-	if s.StartTimeout == 0 {
-		s.StartTimeout = DefaultStartTimeout
-	}
-	if s.CallTimeout == 0 {
-		s.CallTimeout = DefaultCallTimeout
-	}
+	s.StartTimeout = cmp.Or(s.StartTimeout, DefaultStartTimeout)
+	s.CallTimeout = cmp.Or(s.CallTimeout, DefaultCallTimeout)
 	return s
 }
 

@@ -20,10 +20,6 @@ import (
 	"github.com/massgen/massgen/agents"
 )
 
-// pingLimit is how long a server that let a call run out of time may take to show
-// that it lives.
-const pingLimit = 5 * time.Second
-
 // mostError is how much of a server's error a model is shown, in bytes.
 const mostError = 4 << 10
 
@@ -42,13 +38,13 @@ type session struct {
 	lifetime
 }
 
-// lifetime holds the signals and locks with which a session ends.
+// lifetime holds the signals with which a session ends.
 type lifetime struct {
 	// life ends when the session is being closed, and with it the calls in it.
 	life    context.Context
 	end     context.CancelFunc
-	over    chan struct{} // closed when nothing can be asked any more
-	ending  sync.Once
+	over    context.Context // ends when nothing can be asked any more
+	finish  context.CancelFunc
 	closing sync.Once
 	closed  chan struct{} // closed when nothing of it is left
 }
@@ -56,8 +52,9 @@ type lifetime struct {
 func newSession(server Server, options Options, changed func()) *session {
 	s := &session{
 		server: server, options: options, changed: changed, sever: func() {},
-		lifetime: lifetime{over: make(chan struct{}), closed: make(chan struct{})},
+		lifetime: lifetime{closed: make(chan struct{})},
 	}
+	s.over, s.finish = context.WithCancel(context.Background())
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -284,16 +281,7 @@ func (s *session) withLastWords(err error) error {
 	return err
 }
 
-func (l *lifetime) finish() { l.ending.Do(func() { close(l.over) }) }
-
-func (l *lifetime) isOver() bool {
-	select {
-	case <-l.over:
-		return true
-	default:
-		return false
-	}
-}
+func (l *lifetime) isOver() bool { return l.over.Err() != nil }
 
 // close begins to end the session and the calls in it. It returns at once; closed is
 // closed when all is done.

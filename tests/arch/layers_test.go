@@ -31,7 +31,7 @@ var layers = [][]string{
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs"},
-	{"internal/secrets", "internal/plain", "tests/leaks", "tests/linear"},
+	{"internal/secrets", "internal/plain", "internal/child", "tests/leaks", "tests/linear"},
 }
 
 func row(dir string) int {
@@ -112,7 +112,7 @@ var confined = map[string][]string{
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
 	"github.com/muesli/cancelreader":         {"cmd/massgen/app"},
-	"golang.org/x/sys":                       {"tests/linear", "internal/mcp", "internal/workspace/confine", "cmd/massgen/app"},
+	"golang.org/x/sys":                       {"tests/linear", "internal/child", "internal/workspace/confine", "cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "internal/toolbox"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/workspace/confine"},

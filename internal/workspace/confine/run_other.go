@@ -9,7 +9,10 @@ import (
 	"io"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
+
+	"github.com/massgen/massgen/internal/child"
 )
 
 // patience is how long a process that left the command's group may keep its output
@@ -27,21 +30,23 @@ func Available() (ok bool, reason string) {
 // run kills the command's process group, which is all that is known of what it
 // started.
 func run(ctx context.Context, c Command, out io.Writer) (report, error) {
-	cmd := exec.CommandContext(ctx, c.Path)
+	cmd := exec.Command(c.Path)
 	cmd.Args, cmd.Dir, cmd.Env = c.Argv, c.Dir, c.Env
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = patience
-	group(cmd)
-	if err := cmd.Start(); err != nil {
+	group, err := child.Start(cmd)
+	if err != nil {
 		return report{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	err := cmd.Wait()
-	if killErr := killGroup(cmd); killErr != nil {
-		return report{}, killErr
-	}
+	defer context.AfterFunc(ctx, group.Kill)()
+	err = group.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return report{}, fmt.Errorf("wait for %s: %w", c.Argv[0], err)
 	}
-	return ended(cmd.ProcessState), nil
+	state := cmd.ProcessState
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return report{Exit: 128 + int(ws.Signal()), Signal: ws.Signal().String()}, nil
+	}
+	return report{Exit: state.ExitCode()}, nil
 }

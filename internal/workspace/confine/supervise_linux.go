@@ -7,13 +7,11 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
-	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/massgen/massgen/internal/child"
 )
 
 // supervise runs the command that it is sent, kills what is left of it, and exits. It
@@ -21,8 +19,8 @@ import (
 func supervise() {
 	// The command's death signal is tied to the thread that started it.
 	runtime.LockOSThread()
-	status := os.NewFile(statusFD, "status")
-	said, err := superviseCommand(os.NewFile(commandFD, "command"), status)
+	status := child.Inherited(statusFD, "status")
+	said, err := superviseCommand(child.Inherited(commandFD, "command"), status)
 	if err != nil {
 		said.Error = err.Error()
 	}
@@ -33,14 +31,12 @@ func supervise() {
 }
 
 func superviseCommand(leash, status *os.File) (report, error) {
-	syscall.CloseOnExec(commandFD)
-	syscall.CloseOnExec(statusFD)
 	var c launched
 	if err := json.NewDecoder(leash).Decode(&c); err != nil {
 		return report{}, fmt.Errorf("read the command: %w", err)
 	}
 	own := c.OwnSpaces
-	kill := sync.OnceFunc(func() { go killAll() })
+	kill := child.KeepKilling
 	if own {
 		kill = func() { syscall.Exit(0) } // the first process of a namespace takes all others with it
 		var err error
@@ -63,9 +59,8 @@ func superviseCommand(leash, status *os.File) (report, error) {
 	if own || err != nil {
 		return said, err
 	}
-	kill()
-	_, err = reap(everything)
-	return said, err
+	child.EndOrphans()
+	return said, nil
 }
 
 // startBecoming starts the process that becomes the command.
@@ -96,9 +91,6 @@ func startBecoming(c launched, status *os.File) (pid int, err error) {
 	return pid, nil
 }
 
-// everything is no process's number: reap waits until no child is left.
-const everything = 0
-
 // reap waits for children until the one with the number has ended, and returns how.
 func reap(number int) (report, error) {
 	for {
@@ -106,8 +98,6 @@ func reap(number int) (report, error) {
 		pid, err := syscall.Wait4(-1, &ws, 0, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case errors.Is(err, syscall.ECHILD) && number == everything:
-			return report{}, nil
 		case err != nil:
 			return report{}, fmt.Errorf("wait for the command: %w", err)
 		case pid == number:
@@ -121,54 +111,4 @@ func ended(ws syscall.WaitStatus) report {
 		return report{Exit: 128 + int(ws.Signal()), Signal: unix.SignalName(ws.Signal())}
 	}
 	return report{Exit: ws.ExitStatus()}
-}
-
-// killAll kills the descendants of this process, again and again: while it looks,
-// there may come more.
-func killAll() {
-	for {
-		for _, pid := range descendants(os.Getpid()) {
-			// One that has ended meanwhile is what is wanted.
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
-// descendants lists the processes below pid, as far as /proc shows them.
-func descendants(pid int) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil // the caller looks again
-	}
-	children := map[int][]int{}
-	for _, e := range entries {
-		if child, err := strconv.Atoi(e.Name()); err == nil {
-			parent := parentOf(child)
-			children[parent] = append(children[parent], child)
-		}
-	}
-	found := children[pid]
-	for i := 0; i < len(found); i++ {
-		found = append(found, children[found[i]]...)
-	}
-	return found
-}
-
-// parentOf returns 0 for a process that is not there any more.
-func parentOf(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	// The name before the last parenthesis may have blanks and parentheses in it.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return 0
-	}
-	return parent
 }

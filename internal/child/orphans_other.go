@@ -1,12 +1,12 @@
 //go:build !linux
 
-package mcp
+package child
 
 import "os/exec"
 
-// adoptOrphans does nothing where a process cannot become the parent of others'
+// AdoptOrphans does nothing where a process cannot become the parent of others'
 // children: what leaves the group stays.
-func adoptOrphans(*exec.Cmd) error { return nil }
+func AdoptOrphans(*exec.Cmd) error { return nil }
 
 // reap waits for a command, and calls ended when it has ended. Its number is free by
 // then, and for an instant could be another's.
@@ -16,4 +16,5 @@ func reap(cmd *exec.Cmd, ended func()) error {
 	return err
 }
 
-func killOrphans() {}
+// EndOrphans does nothing: there are none of others.
+func EndOrphans() {}

@@ -1,4 +1,4 @@
-package mcp
+package child
 
 import (
 	"errors"
@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// needsGuard says that a child does not outlive its parent here: a job ends with the
+// OutlivesParent says that a child does not outlive its parent here: a job ends with the
 // last handle to it, however the program that holds it ends.
-const needsGuard = false
+const OutlivesParent = false
 
-func inheritLifeline() *os.File { return nil }
+// Inherited returns nil: no files are passed on here.
+func Inherited(uintptr, string) *os.File { return nil }
 
 func ownGroup(*exec.Cmd) {}
 
@@ -50,8 +51,11 @@ func leashTo(p *os.Process) (leash, error) {
 // Nothing here asks a process to end that has no window.
 func (l leash) terminate() {}
 
+// killedStatus is the exit status of what is killed.
+const killedStatus = 125
+
 // A job that cannot be ended has no process left.
-func (l leash) kill() { _ = windows.TerminateJobObject(l.job, statusUnknown) }
+func (l leash) kill() { _ = windows.TerminateJobObject(l.job, killedStatus) }
 
 // The handle is open until here.
 func (l leash) release() { _ = windows.CloseHandle(l.job) }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package mcp
+package child
 
 import (
 	"os"
@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// needsGuard says that a child outlives its parent here.
-const needsGuard = true
+// OutlivesParent says that a child outlives its parent here.
+const OutlivesParent = true
 
-// inheritLifeline takes the lifeline that the parent passed on, and keeps it from
-// the command.
-func inheritLifeline() *os.File {
-	syscall.CloseOnExec(lifelineFD)
-	return os.NewFile(lifelineFD, "lifeline")
+// Inherited takes a file that the parent passed on, and keeps it from this process's
+// children.
+func Inherited(fd uintptr, name string) *os.File {
+	syscall.CloseOnExec(int(fd))
+	return os.NewFile(fd, name)
 }
 
 func ownGroup(cmd *exec.Cmd) {

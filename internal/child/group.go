@@ -1,0 +1,76 @@
+// Package child runs programs in groups of their own, and ends what they leave behind.
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+// Group is a command that runs in a process group of its own. It is safe for concurrent
+// use.
+type Group struct {
+	cmd   *exec.Cmd
+	leash leash
+
+	mu   sync.Mutex
+	over bool // the command has ended, and its number may soon be another's
+}
+
+// Start starts a command.
+func Start(cmd *exec.Cmd) (*Group, error) {
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	l, err := leashTo(cmd.Process)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("keep hold of %s: %w", cmd.Path, err), killed(cmd))
+	}
+	return &Group{cmd: cmd, leash: l}, nil
+}
+
+// killed ends a command that was started for nothing.
+func killed(cmd *exec.Cmd) error {
+	err := cmd.Process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	var exit *exec.ExitError // which is how it is to end
+	if waited := cmd.Wait(); waited != nil && !errors.As(waited, &exit) {
+		err = errors.Join(err, waited)
+	}
+	if err != nil {
+		return fmt.Errorf("end %s: %w", cmd.Path, err)
+	}
+	return nil
+}
+
+// Wait waits until the command has ended, and kills what it left behind in its group. It
+// returns what exec.Cmd.Wait does.
+func (g *Group) Wait() error {
+	err := reap(g.cmd, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.over = true
+		g.leash.kill()
+	})
+	g.leash.release()
+	return err
+}
+
+// Kill kills the group.
+func (g *Group) Kill() { g.do(leash.kill) }
+
+// Terminate asks the group to end.
+func (g *Group) Terminate() { g.do(leash.terminate) }
+
+func (g *Group) do(what func(leash)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.over {
+		what(g.leash)
+	}
+}
