@@ -8,9 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/mcp"
@@ -40,44 +39,64 @@ func wantedServers(config *configs.Config) []wanted {
 
 // fault says where a server stands that is at fault.
 func (w wanted) fault(config *configs.Config, err error) error {
-	if place := config.ServerPlace(w.agent, w.server.Name); place != "" {
-		return fmt.Errorf("%s: %w", place, err)
+	return placed(config.ServerPlace(w.agent, w.server.Name), err)
+}
+
+// placed is an error with the place in the config that it is about, if that is known.
+func placed(place string, err error) error {
+	if place == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%s: %w", place, err)
 }
 
 // slowStart is how long servers start without a word about it.
 const slowStart = 2 * time.Second
 
-// startServers starts all servers of a config at once. Of those that start, it returns
-// the clients also when others do not.
-func (b *Toolbox) startServers(ctx context.Context, list []wanted) ([]*mcp.Client, error) {
+// openServers starts all servers of a config at once. Those that start are opened also when
+// others do not.
+func (b *Toolbox) openServers(ctx context.Context) error {
 	launcher, err := mcp.Launcher()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	list := wantedServers(b.Config)
 	waiting := time.AfterFunc(slowStart, func() {
 		if b.Waiting != nil {
 			b.Waiting(namesOf(list))
 		}
 	})
 	defer waiting.Stop()
-	clients, errs := make([]*mcp.Client, len(list)), make([]error, len(list))
-	var group errgroup.Group
+	servers := make([]*toolServer, len(list))
 	for i, w := range list {
-		group.Go(func() error {
-			client, err := mcp.Start(ctx, mcpServer(w.server, b.Config.Orchestrator.ToolTimeout), mcp.Options{
-				Launcher: launcher, Log: b.logServer,
-			})
-			if err != nil {
-				errs[i] = w.fault(b.Config, err)
-				return nil // all that is wrong is told
-			}
-			clients[i] = client
-			return nil
-		})
+		servers[i] = &toolServer{wanted: w}
 	}
-	return clients, errors.Join(append(errs, group.Wait())...)
+	errs := atOnce(servers, func(s *toolServer) (err error) {
+		s.client, err = mcp.Start(ctx, mcpServer(s.server, b.Config.Orchestrator.ToolTimeout), mcp.Options{Launcher: launcher, Log: b.logServer})
+		if err != nil {
+			return s.fault(b.Config, err)
+		}
+		s.told = definitions(s.client)
+		return nil
+	})
+	for i, s := range servers {
+		if errs[i] == nil {
+			b.opened = append(b.opened, s.client)
+			b.servers = append(b.servers, s)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// atOnce does something to all of a list, each in a goroutine, and returns their errors.
+func atOnce[T any](list []T, do func(T) error) []error {
+	errs := make([]error, len(list))
+	var group sync.WaitGroup
+	for i, one := range list {
+		group.Go(func() { errs[i] = do(one) })
+	}
+	group.Wait()
+	return errs
 }
 
 func mcpServer(s configs.MCPServer, limit time.Duration) mcp.Server {

@@ -30,8 +30,8 @@ type Toolbox struct {
 	servers   []*toolServer
 	opened    []io.Closer
 
-	listing sync.Mutex // held by who lists the tools
-	clashes map[string]bool
+	listing sync.Mutex      // held by who lists the tools
+	clashes map[string]bool // notices of names that two of an agent's tools have
 }
 
 // Settings say for whom a Toolbox is opened.
@@ -57,7 +57,7 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 	n := len(s.Config.Agents)
 	b := &Toolbox{
 		Settings: s, own: make([][]agents.Tool, n), keep: make([]func(string, string) (string, error), n),
-		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n),
+		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n), clashes: map[string]bool{},
 	}
 	if s.Given != nil {
 		for i := range b.own {
@@ -78,18 +78,6 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 	return b, nil
 }
 
-func (b *Toolbox) openServers(ctx context.Context) error {
-	servers := wantedServers(b.Config)
-	clients, err := b.startServers(ctx, servers)
-	for i, c := range clients {
-		if c != nil {
-			b.opened = append(b.opened, c)
-			b.servers = append(b.servers, &toolServer{wanted: servers[i], client: c, told: definitions(c)})
-		}
-	}
-	return err
-}
-
 // AddTo gives the agents of a panel their tools, and what belongs to them: where long
 // results are kept, and snapshots.
 func (b *Toolbox) AddTo(opts *coordinator.Options) {
@@ -102,12 +90,7 @@ func (b *Toolbox) AddTo(opts *coordinator.Options) {
 
 // Close closes what was opened, all at once: a server may take its time to end.
 func (b *Toolbox) Close() error {
-	errs := make([]error, len(b.opened))
-	var group sync.WaitGroup
-	for i, c := range b.opened {
-		group.Go(func() { errs[i] = c.Close() })
-	}
-	group.Wait()
+	errs := atOnce(b.opened, io.Closer.Close)
 	b.opened = nil
 	return errors.Join(errs...)
 }
@@ -197,11 +180,7 @@ func commandLimit(call time.Duration) time.Duration { return call - min(call/10,
 
 // toolFault says where the key stands that is at fault.
 func toolFault(config *configs.Config, agent int, key string, err error) error {
-	err = fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err)
-	if place := config.BackendPlace(agent, key); place != "" {
-		return fmt.Errorf("%s: %w", place, err)
-	}
-	return err
+	return placed(config.BackendPlace(agent, key), fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err))
 }
 
 // Unfenced says why commands are asked about on this system, if agents have any.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -100,7 +99,11 @@ func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
 	for i, l := range b.lists() {
 		tools = append(tools, l.tools)
 		for _, name := range l.clashes {
-			notices = append(notices, b.clash(b.Config.Agents[i].ID, name)...)
+			notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", b.Config.Agents[i].ID, name)
+			if !b.clashes[notice] {
+				b.clashes[notice] = true
+				notices = append(notices, notice)
+			}
 		}
 	}
 	for _, notice := range notices {
@@ -117,31 +120,13 @@ func (b *Toolbox) version() (sum uint64) {
 	return sum
 }
 
-// clash tells of a name that two of an agent's tools have, once.
-func (b *Toolbox) clash(agent, name string) []string {
-	notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", agent, name)
-	if b.clashes[notice] {
-		return nil
-	}
-	if b.clashes == nil {
-		b.clashes = map[string]bool{}
-	}
-	b.clashes[notice] = true
-	return []string{notice}
-}
-
 // refresh has the servers list what has changed, all at once, and says what that is. A
 // server that does not answer keeps the tools that it had. When ctx has ended nothing is
 // said, and what has changed is said the next time.
 func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
 	limited, cancel := context.WithTimeout(ctx, refreshLimit)
 	defer cancel()
-	errs := make([]error, len(b.servers))
-	var group sync.WaitGroup
-	for i, s := range b.servers {
-		group.Go(func() { errs[i] = s.client.Refresh(limited) })
-	}
-	group.Wait()
+	errs := atOnce(b.servers, func(s *toolServer) error { return s.client.Refresh(limited) })
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -113,7 +113,7 @@ var confined = map[string][]string{
 	"golang.org/x/term":                      {"cmd/massgen/app"},
 	"github.com/muesli/cancelreader":         {"cmd/massgen/app"},
 	"golang.org/x/sys":                       {"tests/linear", "internal/child", "internal/workspace/confine", "cmd/massgen/app"},
-	"golang.org/x/sync":                      {"coordinator", "backends/backendtest", "internal/toolbox"},
+	"golang.org/x/sync":                      {"coordinator", "backends/backendtest"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/workspace/confine"},
 	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
