@@ -3,8 +3,6 @@ package mcp
 import (
 	"fmt"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 )
 
 // A server that ends is started anew at most MaxRestarts times in RestartWindow.
@@ -23,7 +21,6 @@ const (
 // restarts decides when a server may be started anew. The zero restarts is ready.
 type restarts struct {
 	started []time.Time // the restarts in the window, the oldest first
-	waits   *backoff.ExponentialBackOff
 	wait    time.Duration // from the last restart to the next
 }
 
@@ -34,11 +31,6 @@ func (r *restarts) next(now time.Time) (time.Duration, error) {
 		r.started = r.started[1:]
 	}
 	if len(r.started) == 0 {
-		r.waits = &backoff.ExponentialBackOff{
-			InitialInterval: firstRestartWait, MaxInterval: longestRestartWait,
-			Multiplier: 2, RandomizationFactor: 0,
-		}
-		r.waits.Reset()
 		r.wait = 0
 	}
 	if len(r.started) == MaxRestarts {
@@ -50,7 +42,7 @@ func (r *restarts) next(now time.Time) (time.Duration, error) {
 	if n := len(r.started); n > 0 {
 		wait = max(0, r.wait-now.Sub(r.started[n-1]))
 	}
-	r.wait = r.waits.NextBackOff()
+	r.wait = min(max(2*r.wait, firstRestartWait), longestRestartWait)
 	r.started = append(r.started, now.Add(wait))
 	return wait, nil
 }

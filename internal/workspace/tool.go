@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
@@ -23,7 +22,6 @@ type tool[A any] struct {
 	definition backends.Tool
 	required   []string
 	run        func(*view, context.Context, A) (any, error)
-	idempotent bool
 }
 
 // newTool joins a definition of tools.json with the function that runs it. The
@@ -74,19 +72,16 @@ func (t *tool[A]) Call(ctx context.Context, arguments string) (string, error) {
 // fallible is implemented by results of tools that may have run in vain.
 type fallible interface{ failed() bool }
 
-// Idempotent says that the tool only looks.
-func (t *tool[A]) Idempotent() bool { return t.idempotent }
-
-// looking marks a tool that changes nothing.
-func (t *tool[A]) looking() *tool[A] {
-	t.idempotent = true
-	return t
-}
-
-// changer is implemented by arguments of tools that may change what is not the
+// changer is implemented by arguments of tools that change something, which may not be the
 // workspace's own.
 type changer interface {
 	changesWorld(w *Workspace) bool
+}
+
+// Idempotent says that the tool only looks.
+func (t *tool[A]) Idempotent() bool {
+	_, changes := any(*new(A)).(changer)
+	return !changes
 }
 
 // ChangesWorld says that a call with these arguments changes more than the agent's own
@@ -114,9 +109,6 @@ func (t *tool[A]) decode(arguments string) (args A, err error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&args); err != nil {
 		return args, fmt.Errorf("the arguments of %s are not as its schema has them: %w", t.definition.Name, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return args, fmt.Errorf("after the arguments of %s there is more", t.definition.Name)
 	}
 	return args, nil
 }

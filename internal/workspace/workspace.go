@@ -216,11 +216,11 @@ func (w *Workspace) Check() error {
 
 // Tools are the tools of the workspace, in a fixed order.
 func (w *Workspace) Tools() []agents.Tool {
-	list := newTool(w, "list_files", (*view).listFiles).looking()
+	list := newTool(w, "list_files", (*view).listFiles)
 	list.definition.Description += w.trees()
 	tools := []agents.Tool{
-		newTool(w, "read_file", (*view).readFile).looking(), newTool(w, "write_file", (*view).writeFile),
-		newTool(w, "edit_file", (*view).editFile), list, newTool(w, "search_files", (*view).searchFiles).looking(),
+		newTool(w, "read_file", (*view).readFile), newTool(w, "write_file", (*view).writeFile),
+		newTool(w, "edit_file", (*view).editFile), list, newTool(w, "search_files", (*view).searchFiles),
 		newTool(w, "move_file", (*view).moveFile), newTool(w, "delete_file", (*view).deleteFile),
 	}
 	if w.command != nil {

@@ -105,7 +105,7 @@ var confined = map[string][]string{
 	"go.temporal.io/sdk":                     {"temporal/engine"},
 	"go.temporal.io/api":                     {"temporal/engine"},
 	"github.com/tiktoken-go/tokenizer":       {"internal/tokens"},
-	"github.com/cenkalti/backoff/v5":         {"internal/retry", "internal/mcp", "sessions"},
+	"github.com/cenkalti/backoff/v5":         {"internal/retry", "sessions"},
 	"github.com/sony/gobreaker/v2":           {"internal/retry"},
 	"golang.org/x/time":                      {"internal/retry"},
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
