@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -13,22 +14,28 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// httpTransport returns the SDK's transport to the server's URL, and what ends its
-// requests and closes its connections.
+// httpTransport returns the SDK's transport to the server's URL, and what closes its
+// connections, and with them ends its requests.
 func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 	life, end := context.WithCancel(context.Background())
 	base := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
 		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(life, network, address)
+			if err == nil {
+				context.AfterFunc(life, func() { conn.Close() })
+			}
+			return conn, err
+		},
 	}
+	listening := base.Clone()
+	listening.ResponseHeaderTimeout = listenLimit
 	client := &http.Client{
-		Transport:     carefulTripper{base: base, headers: server.Headers, life: life},
+		Transport:     carefulTripper{base: base, listening: listening, headers: server.Headers},
 		CheckRedirect: stayThere,
 	}
-	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, func() {
-		end()
-		base.CloseIdleConnections()
-	}
+	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, end
 }
 
 // stayThere refuses redirects to another host, which would be sent the headers.
@@ -46,9 +53,9 @@ func stayThere(req *http.Request, via []*http.Request) error {
 // carefulTripper adds the server's headers, and takes from a server only what has an
 // end: it bounds what the SDK reads whole or waits for.
 type carefulTripper struct {
-	base    http.RoundTripper
-	headers map[string]string
-	life    context.Context // the connection's
+	base      http.RoundTripper
+	listening http.RoundTripper // for a stream of what the server has to say unasked
+	headers   map[string]string
 }
 
 // RoundTrip is safe for concurrent use.
@@ -90,30 +97,17 @@ func noteRefusal(ctx context.Context) {
 	}
 }
 
-// answer sends a request that ends with the life of the connection, and answers for the
-// server if it lets a GET wait: the SDK would wait for either without end.
+// answer sends a request, and answers for the server if it lets a GET wait: the SDK would
+// wait for that without end.
 func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(req.Context())
-	stop := context.AfterFunc(t.life, func() { cancel(context.Canceled) })
-	free := func() { stop(); cancel(nil) }
-	if req.Method == http.MethodGet {
-		limit := time.AfterFunc(listenLimit, func() { cancel(errSilent) })
-		defer limit.Stop()
+	if req.Method != http.MethodGet {
+		return t.base.RoundTrip(req)
 	}
-	resp, err := t.base.RoundTrip(req.WithContext(ctx))
-	switch {
-	case errors.Is(context.Cause(ctx), errSilent):
-		if err == nil {
-			resp.Body.Close()
-		}
-		free()
+	resp, err := t.listening.RoundTrip(req)
+	if silent, ok := errors.AsType[net.Error](err); ok && silent.Timeout() && req.Context().Err() == nil {
 		return noStream(req), nil
-	case err != nil:
-		free()
-		return nil, err
 	}
-	resp.Body = &cancellingBody{resp.Body, free}
-	return resp, nil
+	return resp, err
 }
 
 // noStream is what a server answers that has nothing to say unasked (MCP, transports,
@@ -124,19 +118,6 @@ func noStream(req *http.Request) *http.Response {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: http.NoBody, Request: req,
 	}
-}
-
-var errSilent = errors.New("no answer")
-
-// cancellingBody frees a request's context when it is closed.
-type cancellingBody struct {
-	io.ReadCloser
-	free func()
-}
-
-func (b *cancellingBody) Close() error {
-	b.free()
-	return b.ReadCloser.Close()
 }
 
 // boundedBody is a body that fails when it is too long.

@@ -20,7 +20,7 @@ const (
 
 // restarts decides when a server may be started anew. The zero restarts is ready.
 type restarts struct {
-	started []time.Time // the restarts in the window, the oldest first
+	started []time.Time   // the restarts in the window, the oldest first
 	wait    time.Duration // from the last restart to the next
 }
 
