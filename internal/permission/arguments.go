@@ -73,20 +73,19 @@ func read(arguments string) (map[string]argument, error) {
 	if first, err := d.Token(); err != nil || first != json.Delim('{') {
 		return nil, errors.New("are no JSON object")
 	}
-	for d.More() {
-		name, raw, err := member(d)
-		if err != nil {
-			return nil, err
+	err := eachMember(d, func(name string) (err error) {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return noObject(err)
 		}
 		if _, twice := args[fold(name)]; twice {
-			return nil, fmt.Errorf("have %q twice", name)
+			return fmt.Errorf("have %q twice", name)
 		}
-		if args[fold(name)], err = newArgument(raw); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, fmt.Errorf("are no JSON object: %w", err)
+		args[fold(name)], err = newArgument(raw)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("have more after them")
@@ -105,17 +104,25 @@ func fold(name string) string {
 	}, name)
 }
 
-func member(d *json.Decoder) (name string, value json.RawMessage, err error) {
-	token, err := d.Token()
-	if err != nil {
-		return "", nil, fmt.Errorf("are no JSON object: %w", err)
+// eachMember reads the names of an object to its end, and has read take their values.
+func eachMember(d *json.Decoder, read func(name string) error) error {
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return noObject(err)
+		}
+		name, _ := token.(string) // the decoder takes nothing else there
+		if err := read(name); err != nil {
+			return err
+		}
 	}
-	name, _ = token.(string) // the decoder takes nothing else there
-	if err := d.Decode(&value); err != nil {
-		return "", nil, fmt.Errorf("are no JSON object: %w", err)
+	if _, err := d.Token(); err != nil { // the brace
+		return noObject(err)
 	}
-	return name, value, nil
+	return nil
 }
+
+func noObject(err error) error { return fmt.Errorf("are no JSON object: %w", err) }
 
 func newArgument(raw json.RawMessage) (argument, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -136,11 +143,11 @@ func newArgument(raw json.RawMessage) (argument, error) {
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
-		return argument{}, fmt.Errorf("are no JSON object: %w", err)
+		return argument{}, noObject(err)
 	}
 	sorted, err := plain.JSON(value)
 	if err != nil {
-		return argument{}, fmt.Errorf("are no JSON object: %w", err)
+		return argument{}, noObject(err)
 	}
 	return argument{ways: []string{compact.String(), string(sorted)}, texts: texts}, nil
 }
@@ -154,7 +161,7 @@ func isNoText(value any) bool {
 func decode(d *json.Decoder) (value any, texts []string, err error) {
 	token, err := d.Token()
 	if err != nil {
-		return nil, nil, fmt.Errorf("are no JSON object: %w", err)
+		return nil, nil, noObject(err)
 	}
 	switch t := token.(type) {
 	case string:
@@ -193,21 +200,13 @@ func decodeList(d *json.Decoder) (value any, texts []string, err error) {
 
 func decodeObject(d *json.Decoder) (value any, texts []string, err error) {
 	object := map[string]any{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, nil, fmt.Errorf("are no JSON object: %w", err)
-		}
-		name, _ := token.(string) // the decoder takes nothing else there
+	err = eachMember(d, func(name string) error {
 		if _, twice := object[name]; twice {
-			return nil, nil, fmt.Errorf("have %q twice in one object", name)
+			return fmt.Errorf("have %q twice in one object", name)
 		}
 		item, within, err := decode(d)
-		if err != nil {
-			return nil, nil, err
-		}
 		object[name], texts = item, append(texts, within...)
-	}
-	_, err = d.Token() // the brace
+		return err
+	})
 	return object, texts, err
 }
