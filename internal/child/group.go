@@ -4,7 +4,6 @@ package child
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"sync"
 )
@@ -27,25 +26,11 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	}
 	l, err := leashTo(cmd.Process)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("keep hold of %s: %w", cmd.Path, err), killed(cmd))
+		err = errors.Join(fmt.Errorf("keep hold of %s: %w", cmd.Path, err), cmd.Process.Kill())
+		_ = cmd.Wait() // it ends as it was killed
+		return nil, err
 	}
 	return &Group{cmd: cmd, leash: l}, nil
-}
-
-// killed ends a command that was started for nothing.
-func killed(cmd *exec.Cmd) error {
-	err := cmd.Process.Kill()
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	var exit *exec.ExitError // which is how it is to end
-	if waited := cmd.Wait(); waited != nil && !errors.As(waited, &exit) {
-		err = errors.Join(err, waited)
-	}
-	if err != nil {
-		return fmt.Errorf("end %s: %w", cmd.Path, err)
-	}
-	return nil
 }
 
 // Wait waits until the command has ended, and kills what it left behind in its group. It

@@ -248,7 +248,11 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 	answer, isAnswer := answered(err)
 	switch {
 	case errors.Is(context.Cause(ctx), errStartLimit):
-		return s.withLastWords(fmt.Errorf("it did not answer within %s", s.server.StartTimeout))
+		err = fmt.Errorf("it did not answer within %s", s.server.StartTimeout)
+		if s.process == nil || s.process.words.telling() == "" {
+			return err
+		}
+		return fmt.Errorf("%w; it printed last: %s", err, s.process.words.telling())
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &transport):
@@ -270,15 +274,6 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 		return fmt.Errorf("it ended the connection during the %s", what)
 	}
 	return fmt.Errorf("%s: %s", what, plainError(err))
-}
-
-func (s *session) withLastWords(err error) error {
-	if s.process != nil {
-		if last := s.process.words.telling(); last != "" {
-			return fmt.Errorf("%w; it printed last: %s", err, last)
-		}
-	}
-	return err
 }
 
 func (l *lifetime) isOver() bool { return l.over.Err() != nil }

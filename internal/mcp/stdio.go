@@ -89,7 +89,7 @@ func (c *stdioConn) readAll() {
 				continue
 			}
 			// The SDK would close it too, but not before all that it has to write is written.
-			c.stop()
+			_ = c.Close()
 		case <-c.closed:
 		}
 		// The process is being ended, and the pipe with it.
@@ -219,13 +219,9 @@ func (c *stdioConn) writeAll() {
 // Close begins to end the process. The SDK calls it under a lock, so it waits for
 // nothing.
 func (c *stdioConn) Close() error {
-	c.stop()
-	return nil
-}
-
-func (c *stdioConn) stop() {
 	c.closing.Do(func() {
 		close(c.closed)
 		c.process.stop()
 	})
+	return nil
 }

@@ -174,7 +174,7 @@ type runCommandResult struct {
 func (r runCommandResult) failed() bool { return !r.Success }
 
 func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
-	p, err := v.find(orAll(a.Dir))
+	p, err := v.find(cmp.Or(a.Dir, "."))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ type listFilesResult struct {
 }
 
 func (v *view) listFiles(ctx context.Context, a listFilesArgs) (any, error) {
-	p, err := v.find(orAll(a.Path))
+	p, err := v.find(cmp.Or(a.Path, "."))
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +70,6 @@ func (v *view) entryOf(p place, info fs.FileInfo) entry {
 		e.Type = "link"
 	}
 	return e
-}
-
-// orAll stands for all of the workspace where a path was left out.
-func orAll(name string) string {
-	if name == "" {
-		return "."
-	}
-	return name
 }
 
 // walk visits what is below a folder, in the order of names, and for the workspace
@@ -194,7 +187,7 @@ type searchFilesResult struct {
 }
 
 func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) {
-	p, err := v.find(orAll(a.Path))
+	p, err := v.find(cmp.Or(a.Path, "."))
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +200,7 @@ func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) 
 	}
 	result := searchFilesResult{done: done{true, p.name}, Matches: []match{}}
 	err = v.walk(ctx, p, maxDepth, func(at place, info fs.FileInfo) error {
-		if !info.Mode().IsRegular() || !named(a.Files, at.name) {
+		if !info.Mode().IsRegular() || a.Files != "" && !matches([]string{a.Files}, path.Base(at.name)) {
 			return nil
 		}
 		text, err := at.readAll(mostSearch)
@@ -222,14 +215,6 @@ func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) 
 
 // maxDepth is deeper than any path can be.
 const maxDepth = longestPath
-
-func named(pattern, name string) bool {
-	if pattern == "" {
-		return true
-	}
-	ok, err := path.Match(pattern, path.Base(name))
-	return ok && err == nil
-}
 
 func (r *searchFilesResult) search(name string, text []byte, pattern *regexp.Regexp) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
