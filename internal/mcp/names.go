@@ -3,13 +3,12 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // mostName is how long providers let the name of a tool be.
 const mostName = 64
-
-var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
 // visibleNames returns what models call a server's tools: mcp__SERVER__TOOL, as
 // MassGen does, with what providers refuse in a name replaced by "_". Names that
@@ -37,7 +36,7 @@ func visibleNames(server string, tools []string) []string {
 func Prefix(server string) string { return "mcp__" + server + "__" }
 
 func plainName(prefix, tool string) string {
-	return prefix + notInName.ReplaceAllLiteralString(tool, "_")
+	return prefix + plain.Name(tool)
 }
 
 func hashedName(name, tool string) string {

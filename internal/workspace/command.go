@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -257,8 +258,7 @@ func (c *command) resolve(argv []string) (string, error) {
 // as well: they may be for a shell, or for one of the many programs that start others.
 func (c *command) denied(argv []string) string {
 	for _, arg := range argv {
-		words := strings.FieldsFunc(arg, func(r rune) bool { return !nameLetter(r) })
-		for _, word := range append(words, programName(arg)) {
+		for _, word := range append(wordPattern.FindAllString(arg, -1), programName(arg)) {
 			if matches(c.Deny, word) {
 				return word
 			}
@@ -267,9 +267,8 @@ func (c *command) denied(argv []string) string {
 	return ""
 }
 
-func nameLetter(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.+-", r)
-}
+// wordPattern is what may be a program's name.
+var wordPattern = regexp.MustCompile(`[a-zA-Z0-9_.+-]+`)
 
 // fence is the command's fence in this call, which lets it read the answers too, nil
 // where there is none. The links to the answers are made if they are not there.

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
-	"unicode"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Results that were too long for the model are kept in a folder of this name in one
@@ -23,9 +22,11 @@ func (w *Workspace) KeepResult(tool, result string) (where string, err error) {
 	w.changing.Lock()
 	defer w.changing.Unlock()
 	v := w.viewOf(agents.CallInfo{})
+	name := plain.Name(tool)
+	name = name[:min(len(name), longestTool)]
 	for {
 		w.kept++
-		p, err := v.change(fmt.Sprintf("%s/%s/%s-%03d.txt", programFolder, ResultsFolder, plainName(tool), w.kept))
+		p, err := v.change(fmt.Sprintf("%s/%s/%s-%03d.txt", programFolder, ResultsFolder, name, w.kept))
 		if err != nil {
 			return "", fmt.Errorf("keep a result: %w", err)
 		}
@@ -44,14 +45,3 @@ func (w *Workspace) KeepResult(tool, result string) (where string, err error) {
 
 // longestTool is how much of a tool's name stands in the name of a file.
 const longestTool = 64
-
-// plainName is a tool's name as every system takes it for a file.
-func plainName(tool string) string {
-	name := strings.Map(func(r rune) rune {
-		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, tool)
-	return name[:min(len(name), longestTool)]
-}

@@ -11,7 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // The most that a snapshot of an answer has, unless its Options say otherwise.
@@ -111,12 +112,7 @@ const longestName = 64
 // fileName is an id as every system takes it for the name of a folder. Ids that differ have
 // names that do, also where case is ignored.
 func fileName(id string) string {
-	name := strings.Map(func(r rune) rune {
-		if r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '-' || r == '_' {
-			return unicode.ToLower(r)
-		}
-		return '_'
-	}, id)
+	name := strings.ToLower(plain.Name(id))
 	if name == id && id != "" && len(id) <= longestName && filepath.IsLocal(id) {
 		return id
 	}
