@@ -24,7 +24,7 @@ func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(life, network, address)
 			if err == nil {
-				context.AfterFunc(life, func() { conn.Close() })
+				context.AfterFunc(life, func() { _ = conn.Close() }) // it may have been closed before
 			}
 			return conn, err
 		},
