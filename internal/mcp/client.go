@@ -220,10 +220,8 @@ func (c *Client) awaitRestart(ctx context.Context) error {
 		return err
 	}
 	c.note("it is started anew")
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -56,12 +56,11 @@ func RunGuard(args []string) (status int, handled bool) {
 	lifeline := child.Inherited(lifelineFD, "lifeline")
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	var group *child.Group
 	err := child.AdoptOrphans(cmd)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "massgen:", err)
-		return statusCannotStart, true
+	if err == nil {
+		group, err = child.Start(cmd)
 	}
-	group, err := child.Start(cmd)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "massgen: error: %v\n", err)
 		return statusCannotStart, true
@@ -75,11 +74,10 @@ func RunGuard(args []string) (status int, handled bool) {
 }
 
 func exitStatus(err error) int {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
 		return exit.ExitCode()
 	}
 	return statusUnknown

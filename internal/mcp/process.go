@@ -159,12 +159,8 @@ func (p *process) await(wait func() error, stderr *os.File, log func(line string
 
 // ending says how a process ended.
 func ending(err error) string {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
+	if err == nil {
 		return "exit status 0"
-	case errors.As(err, &exit):
-		return exit.String()
 	}
 	return err.Error()
 }
@@ -190,12 +186,10 @@ func (p *process) end() {
 }
 
 func (p *process) endsWithin(d time.Duration) bool {
-	patience := time.NewTimer(d)
-	defer patience.Stop()
 	select {
 	case <-p.ended:
 		return true
-	case <-patience.C:
+	case <-time.After(d):
 		return false
 	}
 }

@@ -292,12 +292,9 @@ func (p place) failure(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not there: list_files shows what is", p.name)
 	}
-	var at *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &at):
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
-	case errors.As(err, &link):
+	} else if link, ok := errors.AsType[*os.LinkError](err); ok {
 		err = link.Err
 	}
 	return fmt.Errorf("%s: %w", p.name, err)

@@ -234,8 +234,7 @@ func (c *copying) link(name string) error {
 // unread leaves out what cannot be opened: it may not be read, or is something else by
 // now. What was removed is not missed.
 func (c *copying) unread(name string, err error) {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
