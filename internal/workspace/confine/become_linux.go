@@ -43,12 +43,13 @@ func becomeCommand(in *os.File) error {
 			return fmt.Errorf("limit the number of processes: %w", err)
 		}
 	}
+	if err := os.Chdir(c.Dir); err != nil {
+		return fmt.Errorf("go to the command's folder: %w", err)
+	}
 	if c.Fence != nil {
-		if err := c.Fence.putUp(c.Dir, c.OwnSpaces); err != nil {
+		if err := c.Fence.putUp(c.OwnSpaces); err != nil {
 			return err
 		}
-	} else if err := os.Chdir(c.Dir); err != nil {
-		return fmt.Errorf("go to the command's folder: %w", err)
 	}
 	if err := syscall.Exec(c.Path, c.Argv, c.Env); err != nil {
 		return fmt.Errorf("start %s: %w", c.Argv[0], err)
@@ -56,23 +57,21 @@ func becomeCommand(in *os.File) error {
 	return nil
 }
 
-// putUp fences this thread in, and goes to dir. If the process has no namespaces of its
-// own, with its view of the files (ownView), the filter has to guard more.
-func (f *Fence) putUp(dir string, ownSpaces bool) error {
-	if err := os.Chdir(dir); err != nil {
-		return fmt.Errorf("go to the command's folder: %w", err)
-	}
-	if err := refuseDumps(); err != nil {
-		return fmt.Errorf("refuse dumps of memory: %w", err)
-	}
-	if err := dropCapabilities(); err != nil {
-		return fmt.Errorf("drop capabilities: %w", err)
-	}
-	if err := f.landlock(); err != nil {
-		return fmt.Errorf("put Landlock to use: %w", err)
-	}
-	if err := setFilter(ownSpaces); err != nil {
-		return fmt.Errorf("put the filter of system calls to use: %w", err)
+// putUp fences this thread in. If the process has no namespaces of its own, with its view of
+// the files (ownView), the filter has to guard more.
+func (f *Fence) putUp(ownSpaces bool) error {
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"refuse dumps of memory", refuseDumps},
+		{"drop capabilities", dropCapabilities},
+		{"put Landlock to use", f.landlock},
+		{"put the filter of system calls to use", func() error { return setFilter(ownSpaces) }},
+	} {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func StorageOf(dir, session string) (s Storage, ok bool) {
 	turn := filepath.Dir(dir)
 	of := filepath.Dir(turn)
 	s = Storage{filepath.Dir(of)}
-	return s, filepath.IsAbs(dir) && isSnapshot(filepath.Base(dir)) && isTurn(filepath.Base(turn)) && of == s.session(session)
+	return s, filepath.IsAbs(dir) && snapshotName.MatchString(filepath.Base(dir)) && turnName.MatchString(filepath.Base(turn)) && of == s.session(session)
 }
 
 func (s Storage) session(id string) string { return filepath.Join(s.dir, fileName(id)) }
@@ -72,19 +72,16 @@ var (
 	snapshotName = regexp.MustCompile(`\.(round[0-9]+|final)$|^\.snapshot-`)
 )
 
-func isTurn(name string) bool     { return turnName.MatchString(name) }
-func isSnapshot(name string) bool { return snapshotName.MatchString(name) }
-
 // Remove removes the snapshots of a session, and nothing else that is in its folder.
 func (s Storage) Remove(session string) error {
-	return removeEach(s.session(session), isTurn, func(turn string) error {
-		return removeEach(turn, isSnapshot, Remove)
+	return removeEach(s.session(session), turnName, func(turn string) error {
+		return removeEach(turn, snapshotName, Remove)
 	})
 }
 
 // removeEach removes what has certain names in a folder, and the folder if nothing else is
 // left in it.
-func removeEach(dir string, named func(string) bool, remove func(string) error) error {
+func removeEach(dir string, named *regexp.Regexp, remove func(string) error) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -93,7 +90,7 @@ func removeEach(dir string, named func(string) bool, remove func(string) error) 
 		return fmt.Errorf("remove snapshots: %w", err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !named(e.Name()) {
+		if !e.IsDir() || !named.MatchString(e.Name()) {
 			continue
 		}
 		if err := remove(filepath.Join(dir, e.Name())); err != nil {
