@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -78,7 +77,7 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	// Of an error the SDK reads all, whatever it calls itself.
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || kind != "text/event-stream" || resp.StatusCode < 200 || resp.StatusCode > 299 {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: mostMessage}
+		resp.Body = http.MaxBytesReader(nil, resp.Body, mostMessage)
 	}
 	return resp, nil
 }
@@ -118,19 +117,4 @@ func noStream(req *http.Request) *http.Response {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: http.NoBody, Request: req,
 	}
-}
-
-// boundedBody is a body that fails when it is too long.
-type boundedBody struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errors.New(tooLong)
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
 }

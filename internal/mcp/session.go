@@ -221,10 +221,11 @@ func answered(err error) (answer *jsonrpc.Error, ok bool) {
 }
 
 // tooLong is about an answer of more than mostMessage. The SDK's error of one over HTTP
-// has longEvent.
+// has longEvent or longBody.
 const (
 	tooLong   = "its answer has more than the 8 MiB that are taken: ask it for less"
 	longEvent = "exceeded 8388608 bytes"
+	longBody  = "http: request body too large"
 )
 
 // What the SDK's errors have beside what is to be told: how they begin, and the
@@ -266,7 +267,7 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 		return fmt.Errorf("its answer to the %s has not the form that the protocol gives it", what)
 	case errors.Is(err, sdk.ErrSessionMissing):
 		return fmt.Errorf("it forgot the session during the %s", what)
-	case strings.Contains(err.Error(), longEvent):
+	case strings.Contains(err.Error(), longEvent), strings.Contains(err.Error(), longBody):
 		return errors.New(tooLong)
 	case errors.Is(err, io.EOF) && s.process != nil:
 		return fmt.Errorf("it ended during the %s (%s)", what, s.process.epitaph())
