@@ -3,6 +3,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,10 +81,7 @@ func Decide(rules Rules, tool, arguments string) Decision {
 			}
 		}
 	}
-	otherwise := rules.Otherwise
-	if otherwise == "" {
-		otherwise = Allow
-	}
+	otherwise := cmp.Or(rules.Otherwise, Allow)
 	return Decision{otherwise, fmt.Sprintf("no permission rule is about it: %s", otherwise)}
 }
 

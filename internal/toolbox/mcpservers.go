@@ -62,17 +62,24 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 	}
 	list := wantedServers(b.Config)
 	waiting := time.AfterFunc(slowStart, func() {
+		var names []string
+		for _, w := range list {
+			names = append(names, w.server.Name)
+		}
 		if b.Waiting != nil {
-			b.Waiting(namesOf(list))
+			b.Waiting(names)
 		}
 	})
 	defer waiting.Stop()
+	options := mcp.Options{Launcher: launcher, Log: func(server, line string) {
+		b.Log.Debug("an MCP server says", "server", server, "line", line)
+	}}
 	servers := make([]*toolServer, len(list))
 	for i, w := range list {
 		servers[i] = &toolServer{wanted: w}
 	}
 	errs := atOnce(servers, func(s *toolServer) (err error) {
-		s.client, err = mcp.Start(ctx, mcpServer(s.server, b.Config.Orchestrator.ToolTimeout), mcp.Options{Launcher: launcher, Log: b.logServer})
+		s.client, err = mcp.Start(ctx, mcpServer(s.server, b.Config.Orchestrator.ToolTimeout), options)
 		if err != nil {
 			return s.fault(b.Config, err)
 		}
@@ -104,18 +111,6 @@ func mcpServer(s configs.MCPServer, limit time.Duration) mcp.Server {
 		Name: s.Name, Command: s.Command, Args: s.Args, Dir: s.CWD, Env: s.Env, URL: s.URL, Headers: s.Headers,
 		AllowedTools: s.AllowedTools, ExcludeTools: s.ExcludeTools, CallTimeout: limit,
 	}
-}
-
-func namesOf(servers []wanted) []string {
-	names := make([]string, len(servers))
-	for i, w := range servers {
-		names[i] = w.server.Name
-	}
-	return names
-}
-
-func (b *Toolbox) logServer(server, line string) {
-	b.Log.Debug("an MCP server says", "server", server, "line", line)
 }
 
 // findProgram says, without running it, whether the program of a server is there. A

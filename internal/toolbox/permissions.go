@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -43,9 +44,7 @@ func askForCommands() permission.Rule {
 // permit decides about a call by rules. Unless it asks, unattended takes the place of
 // asking; empty is no.
 func permit(rules permission.Rules, unattended permission.Action, asks bool) func(tool, arguments string) (machine.Permission, string) {
-	if unattended == "" {
-		unattended = permission.Deny
-	}
+	unattended = cmp.Or(unattended, permission.Deny)
 	return func(tool, arguments string) (machine.Permission, string) {
 		d := permission.Decide(rules, tool, arguments)
 		if !asks {
