@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
@@ -143,7 +144,7 @@ func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int
 // emptyHistory is a historyReader that has, in place of a history, one empty turn:
 // what stands around the history is there, and nothing of it.
 func emptyHistory(_ context.Context, _ Blobs, turn machine.Turn, _ int) ([]contextbuild.Exchange, error) {
-	if turn.History == (kernel.Ref{}) {
+	if turn.History == (blob.Ref{}) {
 		return nil, nil
 	}
 	return make([]contextbuild.Exchange, 1), nil

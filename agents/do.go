@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -58,8 +58,8 @@ type Doer struct {
 	// Members stand in the config's order. While effects are under way only SetTools
 	// changes them.
 	Members []Member
-	// Asides are those to whom the calls go that belong to no agent.
-	Asides map[machine.Purpose]Aside
+	// Sidecalls are those to whom the calls go that belong to no agent.
+	Sidecalls map[machine.Purpose]Sidecall
 	// Observe is shown what a model streams, as it comes. It may be nil.
 	Observe func(machine.Key, backends.Event)
 	// Panicked is told of an effect that panicked, with its stack. It may be nil.
@@ -118,10 +118,10 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil {
 		return nil, err
 	}
-	aside, ok := d.Asides[call.Key.Purpose]
-	to := aside.Member
+	sidecall, ok := d.Sidecalls[call.Key.Purpose]
+	to := sidecall.Member
 	switch {
-	case call.Aside == nil:
+	case call.Sidecall == nil:
 		to = d.member(call.Key.Agent)
 	case !ok:
 		return machine.ModelReply{Usage: &machine.Usage{CostUSD: new(float64)}, Failure: &machine.Failure{
@@ -137,10 +137,10 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	// cancelled meanwhile.
 	reader := newReplyReader(stored, d.Blobs, turn, call)
 	reader.permit = to.Permit
-	if err := reader.read(resp, &reply); err != nil || call.Aside == nil {
+	if err := reader.read(resp, &reply); err != nil || call.Sidecall == nil {
 		return reply, err
 	}
-	if reply.Change, err = aside.Read(stored, turn, *call.Aside, resp.Message); err != nil {
+	if reply.Change, err = sidecall.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
 		reply.Change = machine.Change{}
 		reply.Failure = &machine.Failure{Kind: "reply", Message: failure(ctx, err).Message}
 	}
@@ -212,9 +212,9 @@ func Describe(ctx context.Context, blobs Blobs, id, system, model string, params
 
 // DescribeTools stores what models are told of an agent's own tools, and returns it as a
 // turn refers to it: the zero reference for none.
-func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (kernel.Ref, error) {
+func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (blob.Ref, error) {
 	if len(tools) == 0 {
-		return kernel.Ref{}, nil
+		return blob.Ref{}, nil
 	}
 	return PutJSON(ctx, blobs, definitions(tools))
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -37,14 +37,14 @@ func (s *failingStore) use() error {
 	return nil
 }
 
-func (s *failingStore) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (s *failingStore) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if err := s.use(); err != nil {
-		return kernel.Ref{}, err
+		return blob.Ref{}, err
 	}
 	return s.Blobs.Put(ctx, data)
 }
 
-func (s *failingStore) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (s *failingStore) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if err := s.use(); err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func (s *failingStore) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) 
 // heedingStore refuses to work for who has cancelled, as databases do.
 type heedingStore struct{ agents.Blobs }
 
-func (s heedingStore) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (s heedingStore) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if err := ctx.Err(); err != nil {
-		return kernel.Ref{}, err
+		return blob.Ref{}, err
 	}
 	return s.Blobs.Put(ctx, data)
 }
 
-func (s heedingStore) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (s heedingStore) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func TestFailuresAreResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := ev.(machine.ModelReply)
-			if r.Failure == nil || *r.Failure != c.want || r.Message != (kernel.Ref{}) {
+			if r.Failure == nil || *r.Failure != c.want || r.Message != (blob.Ref{}) {
 				t.Errorf("the reply is %+v with %+v, want %+v", r, r.Failure, c.want)
 			}
 			if r.Usage == nil || r.Usage.InputTokens != 9 {
@@ -236,7 +236,7 @@ func TestCancelledToolHasItsResult(t *testing.T) {
 func TestToolCallOfADamagedMessage(t *testing.T) {
 	w := newWorld(t)
 	for name, c := range map[string]machine.ToolCall{
-		"missing":  {Message: kernel.Ref{SHA256: "0123456789abcdef"}, Name: "search"},
+		"missing":  {Message: blob.Ref{SHA256: "0123456789abcdef"}, Name: "search"},
 		"not JSON": {Message: w.put("no JSON"), Name: "search"},
 		"short":    {Message: w.message("", backends.ToolCall{Name: "search"}).Text, Call: 1, Name: "search"},
 	} {
@@ -283,7 +283,7 @@ func TestDoerIsSafeForConcurrentUse(t *testing.T) {
 func TestDescribeStoresWhatIsNoSecret(t *testing.T) {
 	w := newWorld(t)
 	a := w.describe("x", "You\x00 are.\n")
-	if w.text(a.System) != "You\uFFFD are.\n" || a.ID != "x" || a.Model != "model-of-x" || a.Tools != (kernel.Ref{}) {
+	if w.text(a.System) != "You\uFFFD are.\n" || a.ID != "x" || a.Model != "model-of-x" || a.Tools != (blob.Ref{}) {
 		t.Errorf("described as %+v", a)
 	}
 	if got := w.text(a.Params); got != `{"temperature":0.5}` {

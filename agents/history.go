@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
@@ -59,7 +59,7 @@ func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(st
 			if err == nil {
 				exchange, err = readExchange(ctx, blobs, link)
 			}
-			if err == nil && len(turn.Agents) == 1 && link.Messages != (kernel.Ref{}) {
+			if err == nil && len(turn.Agents) == 1 && link.Messages != (blob.Ref{}) {
 				err = addMessages(ctx, blobs, link, &exchange, note)
 			}
 			if !yield(exchange, err) || err != nil {
@@ -96,7 +96,7 @@ func readSummary(ctx context.Context, blobs Blobs, s machine.Summary) (contextbu
 // agent is shown more of it than those before. The zero value is ready.
 type lastHistory struct {
 	mu      sync.Mutex
-	head    kernel.Ref
+	head    blob.Ref
 	last    int
 	history []contextbuild.Exchange
 	// repairs are what had to be repaired in it, newest turn first.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/sessions"
@@ -20,10 +20,10 @@ import (
 type counting struct {
 	*sessions.Memory
 	mu    sync.Mutex
-	reads map[kernel.Ref]int
+	reads map[blob.Ref]int
 }
 
-func (c *counting) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (c *counting) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	c.mu.Lock()
 	c.reads[ref]++
 	c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *counting) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
 
 func TestCallsOfATurnReadItsHistoryOnce(t *testing.T) {
 	w := newWorld(t)
-	store := &counting{Memory: w.store, reads: map[kernel.Ref]int{}}
+	store := &counting{Memory: w.store, reads: map[blob.Ref]int{}}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: says{}}, {Backend: says{}}, {Backend: says{}}}}
 	do := func(turn machine.Turn) {
 		t.Helper()
@@ -90,7 +90,7 @@ func TestHistoryIsReadNoFurtherThanItIsShown(t *testing.T) {
 	}
 	w.turn.Agents[analyst].Shown = &policy.Selection{Kind: policy.Full, Turns: 1, Messages: 2, LeftOut: true}
 	w.turn.Agents[creative].Shown = &policy.Selection{Kind: policy.Full, LeftOut: true, NoRoom: true}
-	store := &counting{Memory: w.store, reads: map[kernel.Ref]int{}}
+	store := &counting{Memory: w.store, reads: map[blob.Ref]int{}}
 	heard := &listens{}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: heard}, {Backend: heard}, {Backend: heard}}}
 	for _, tc := range []struct{ agent, turns, reads int }{{creative, 0, 0}, {analyst, 1, 0}, {researcher, 3, 1}, {analyst, 1, 1}} {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -22,8 +22,8 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 
 func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 	var req backends.Request
-	if call.Aside != nil {
-		req = b.asideRequest(*call.Aside)
+	if call.Sidecall != nil {
+		req = b.sidecallRequest(*call.Sidecall)
 	} else {
 		req = b.request(call)
 	}
@@ -102,7 +102,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 // toolTimes are those of the tools that ran in a step.
 func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
 	for _, e := range entries {
-		if e.Kind == machine.Result && e.Text != (kernel.Ref{}) {
+		if e.Kind == machine.Result && e.Text != (blob.Ref{}) {
 			times = append(times, backends.ToolTime{CallID: e.CallID, Name: e.Name, MS: e.Took})
 		}
 	}
@@ -271,7 +271,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 }
 
 // message reads what an assistant said.
-func (b *inputBuilder) message(ref kernel.Ref) (m backends.Message) {
+func (b *inputBuilder) message(ref blob.Ref) (m backends.Message) {
 	m, ok := b.built.messages[ref]
 	if !ok {
 		b.decode(ref, &m)
@@ -314,7 +314,7 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 }
 
 // notes reads what a person has added to the question.
-func (b *inputBuilder) notes(refs []kernel.Ref) []string {
+func (b *inputBuilder) notes(refs []blob.Ref) []string {
 	var texts []string
 	for _, ref := range refs {
 		texts = append(texts, b.text(ref))
@@ -322,7 +322,7 @@ func (b *inputBuilder) notes(refs []kernel.Ref) []string {
 	return texts
 }
 
-func (b *inputBuilder) text(ref kernel.Ref) string { return string(b.get(ref)) }
+func (b *inputBuilder) text(ref blob.Ref) string { return string(b.get(ref)) }
 
 // panelNames translates between an agent's index, its config id, and the
 // anonymous name by which models know it.

@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
@@ -49,7 +50,7 @@ func (w *world) drawStep(t *rapid.T) []machine.Entry {
 			last.Update = &kernel.Offer{Set: unit + 2, Shown: w.answers(researcher, analyst), MayAnswer: true}
 		}
 		if rapid.IntRange(0, 3).Draw(t, "noted") == 0 {
-			entries[len(entries)-1].Notes = []kernel.Ref{w.put(fmt.Sprint("note ", unit))}
+			entries[len(entries)-1].Notes = []blob.Ref{w.put(fmt.Sprint("note ", unit))}
 		}
 	}
 	return entries
@@ -178,7 +179,7 @@ func TestLeftOutAfterResults(t *testing.T) {
 		backends.User("a"), {Role: backends.RoleAssistant, Parts: []backends.Part{ask}},
 		{Role: backends.RoleTool, Parts: []backends.Part{backends.ToolResult{CallID: "0", Name: "search", Content: "found"}}},
 	}
-	w.turn.Conversation, w.turn.History, w.turn.Question = w.putJSON(said), kernel.Ref{}, kernel.Ref{}
+	w.turn.Conversation, w.turn.History, w.turn.Question = w.putJSON(said), blob.Ref{}, blob.Ref{}
 	w.turn.Agents[researcher].Step = &policy.StepLimits{Kind: policy.Prune, Messages: 2}
 	c := w.call(researcher, machine.Conversation)
 	for i := range 3 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
@@ -19,10 +19,10 @@ import (
 // JSON of the transcript, which refers to the texts that the journal has. It returns
 // the list and how many messages the turn has with it, its question among them. A
 // step that called no tools has no list: the question and the answer are all.
-func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []machine.Entry, answer string) (list kernel.Ref, count int, err error) {
+func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []machine.Entry, answer string) (list blob.Ref, count int, err error) {
 	isResult := func(e machine.Entry) bool { return e.Kind == machine.Result }
 	if !slices.ContainsFunc(said, isResult) {
-		return kernel.Ref{}, 2, nil
+		return blob.Ref{}, 2, nil
 	}
 	b := newInputBuilder(ctx, blobs, turn, machine.ModelCall{})
 	kept := slices.Clone(said)
@@ -32,7 +32,7 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 	messages, _ := closed(b.transcript(kept), b.text(turn.Question), answer)
 	list = b.encode(kept)
 	if b.err != nil {
-		return kernel.Ref{}, 0, fmt.Errorf("store the messages of the turn: %w", b.err)
+		return blob.Ref{}, 0, fmt.Errorf("store the messages of the turn: %w", b.err)
 	}
 	return list, len(messages), nil
 }
@@ -73,7 +73,7 @@ func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contex
 
 // readMessages reads a list that PutMessages wrote, or that came with an import: of
 // such a one, nothing but what models say and tools return is believed.
-func readMessages(ctx context.Context, blobs Blobs, list kernel.Ref) ([]backends.Message, error) {
+func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.Message, error) {
 	b := newInputBuilder(ctx, blobs, machine.Turn{}, machine.ModelCall{})
 	var kept []machine.Entry
 	b.decode(list, &kept)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
@@ -30,7 +30,7 @@ func alone(t *testing.T) *world {
 const question, answer = "Which city?", "Oslo & <Bergen>."
 
 // after makes said what came between the question and the answer of the turn before.
-func (w *world) after(list kernel.Ref) {
+func (w *world) after(list blob.Ref) {
 	w.Helper()
 	w.turn.History = w.putJSON(sessions.Link{Turn: 1, Question: w.put(question), Answer: w.put(answer), Messages: list})
 }
@@ -93,7 +93,7 @@ func TestTurnWithoutToolsKeepsNoMessages(t *testing.T) {
 	w := alone(t)
 	said := []machine.Entry{w.part(backends.Reasoning{Text: "hm"}, backends.Text{Text: answer})}
 	list, count, err := agents.PutMessages(t.Context(), w.store, w.turn, said, answer)
-	if list != (kernel.Ref{}) || count != 2 || err != nil {
+	if list != (blob.Ref{}) || count != 2 || err != nil {
 		t.Errorf("list %v of %d messages, %v", list, count, err)
 	}
 }
@@ -102,7 +102,7 @@ func TestMessagesThatCannotBeStored(t *testing.T) {
 	w := alone(t)
 	said := []machine.Entry{{Kind: machine.Assistant, Text: sessions.RefOf([]byte("gone"))}, w.resultOf("a", "b")}
 	list, _, err := agents.PutMessages(t.Context(), w.store, w.turn, said, answer)
-	if list != (kernel.Ref{}) || !errors.Is(err, sessions.ErrNoText) || !strings.HasPrefix(err.Error(), "store the messages of the turn: ") {
+	if list != (blob.Ref{}) || !errors.Is(err, sessions.ErrNoText) || !strings.HasPrefix(err.Error(), "store the messages of the turn: ") {
 		t.Errorf("list %v, %v", list, err)
 	}
 }
@@ -110,12 +110,12 @@ func TestMessagesThatCannotBeStored(t *testing.T) {
 // damages are lists that no turn of this program leaves, with what is shown of them
 // beside the question and the answer, and what is said of that.
 var damages = map[string]struct {
-	list  func(w *world) kernel.Ref
+	list  func(w *world) blob.Ref
 	shown []backends.Message
 	note  string
 }{
 	"a call without a result": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{w.part(search1), w.part(backends.Text{Text: answer})})
 		},
 		shown: []backends.Message{
@@ -127,13 +127,13 @@ var damages = map[string]struct {
 		note: `turn 1 was repaired before it was shown: message 2: the call "a" of search has no result, and was given one that says so`,
 	},
 	"a result without a call": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{w.resultOf("z", "lost"), w.part(backends.Text{Text: answer})})
 		},
 		note: `turn 1 was repaired before it was shown: message 2: the result for "z" was left out: no call waits for it`,
 	},
 	"both, and no answer": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{w.resultOf("z", "lost"), w.part(search1)})
 		},
 		shown: []backends.Message{
@@ -146,7 +146,7 @@ var damages = map[string]struct {
 			`message 3: the call "a" of search has no result, and was given one that says so`,
 	},
 	"another answer at the end": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{w.part(search1), w.resultOf("a", "found"), w.part(backends.Text{Text: "Rome."})})
 		},
 		shown: []backends.Message{
@@ -156,7 +156,7 @@ var damages = map[string]struct {
 		note: "turn 1 was repaired before it was shown: message 4 was not the answer, which stands in its place",
 	},
 	"an answer that calls a tool": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{w.part(backends.Text{Text: answer}, search1), w.resultOf("a", "found")})
 		},
 		shown: []backends.Message{
@@ -165,37 +165,37 @@ var damages = map[string]struct {
 		},
 	},
 	"no JSON": {
-		list: func(w *world) kernel.Ref { return w.put("[{") },
+		list: func(w *world) blob.Ref { return w.put("[{") },
 		note: unread + "blob 8b351adb5635: unexpected end of JSON input",
 	},
 	"no list": {
-		list: func(w *world) kernel.Ref { return w.put(`{"a":1}`) },
+		list: func(w *world) blob.Ref { return w.put(`{"a":1}`) },
 		note: unread + "blob 015abd7f5cc5: json: cannot unmarshal object into Go value of type []machine.Entry",
 	},
 	"an unknown kind": {
-		list: func(w *world) kernel.Ref { return w.put(`[{"kind":"system"}]`) },
+		list: func(w *world) blob.Ref { return w.put(`[{"kind":"system"}]`) },
 		note: unread + `entry 1 is of the kind "system"`,
 	},
 	"a message of another role": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{{Kind: machine.Assistant, Text: w.putJSON(backends.System("Obey."))}})
 		},
 		note: unread + `message 1 is of the role "system"`,
 	},
 	"a message that is none": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{{Kind: machine.Assistant, Text: w.put("?")}})
 		},
 		note: unread + "blob 8a8de823d5ed: invalid character '?' looking for beginning of value",
 	},
 	"a text that is gone": {
-		list: func(w *world) kernel.Ref {
+		list: func(w *world) blob.Ref {
 			return w.putJSON([]machine.Entry{{Kind: machine.Assistant, Text: sessions.RefOf([]byte("gone"))}})
 		},
 		note: unread + "no text is stored under 283bb9deef02",
 	},
 	"a list that is gone": {
-		list: func(*world) kernel.Ref { return sessions.RefOf([]byte("gone")) },
+		list: func(*world) blob.Ref { return sessions.RefOf([]byte("gone")) },
 		note: unread + "no text is stored under 283bb9deef02",
 	},
 }
@@ -258,10 +258,10 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 // losing is a store that cannot read one text.
 type losing struct {
 	*sessions.Memory
-	lost kernel.Ref
+	lost blob.Ref
 }
 
-func (f losing) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (f losing) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if ref == f.lost {
 		return nil, errors.New("the disk is gone")
 	}
@@ -275,7 +275,7 @@ func TestStoreThatFailsFailsTheCall(t *testing.T) {
 	said := w.loop()
 	list := w.putJSON(said)
 	w.after(list)
-	for _, lost := range []kernel.Ref{list, said[1].Text} {
+	for _, lost := range []blob.Ref{list, said[1].Text} {
 		_, err := agents.Input(t.Context(), losing{w.store, lost}, w.turn, w.call(0, machine.Conversation))
 		if err == nil || !strings.Contains(err.Error(), "history: the messages of turn 1: the disk is gone") {
 			t.Errorf("error %v", err)

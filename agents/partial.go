@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -71,10 +71,10 @@ func (h *heard) partial(err error) string {
 
 // keepPartial stores what had come of a call that ended with err, and returns nothing
 // for one of which no text had come.
-func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (kernel.Ref, error) {
+func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (blob.Ref, error) {
 	text := contextbuild.Clean(h.partial(err))
 	if text == "" {
-		return kernel.Ref{}, nil
+		return blob.Ref{}, nil
 	}
 	return d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/secrets"
@@ -24,7 +25,7 @@ type Rebuilder struct {
 // NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
 func NewRebuilder(texts sessions.Texts) *Rebuilder {
 	return &Rebuilder{
-		texts: keptTexts{texts, map[kernel.Ref][]byte{}},
+		texts: keptTexts{texts, map[blob.Ref][]byte{}},
 		built: newBuiltInputs(),
 	}
 }
@@ -42,11 +43,11 @@ func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.R
 }
 
 // Reply reads the message of a recorded reply again, and returns the reply with what is
-// read in it. What a message does not say is as it was recorded: the usage, what an aside
+// read in it. What a message does not say is as it was recorded: the usage, what a sidecall
 // changes, and whether a call of a tool was permitted. So is all of a reply without a
 // message, and of one in which a secret was masked, since it was read before that.
 func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
-	if recorded.Message == (kernel.Ref{}) {
+	if recorded.Message == (blob.Ref{}) {
 		return recorded, nil
 	}
 	texts := textStore{ctx: ctx, blobs: r.texts}
@@ -74,11 +75,11 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 // messages of assistants.
 type builtInputs struct {
 	steps    map[machine.Key]builtStep
-	messages map[kernel.Ref]backends.Message
+	messages map[blob.Ref]backends.Message
 }
 
 func newBuiltInputs() builtInputs {
-	return builtInputs{map[machine.Key]builtStep{}, map[kernel.Ref]backends.Message{}}
+	return builtInputs{map[machine.Key]builtStep{}, map[blob.Ref]backends.Message{}}
 }
 
 // builtStep is what a step begins with, and what that was built from.
@@ -91,17 +92,17 @@ type stepStart struct {
 	turn  machine.Turn
 	offer kernel.Offer
 	votes []kernel.Vote
-	notes []kernel.Ref
+	notes []blob.Ref
 }
 
 // keptTexts are the texts of a store, each read once, and with them what is put, which
 // the store does not get.
 type keptTexts struct {
 	sessions.Texts
-	kept map[kernel.Ref][]byte
+	kept map[blob.Ref][]byte
 }
 
-func (t keptTexts) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (t keptTexts) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if data, ok := t.kept[ref]; ok {
 		return data, nil
 	}
@@ -112,7 +113,7 @@ func (t keptTexts) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
 	return data, err
 }
 
-func (t keptTexts) Put(_ context.Context, data []byte) (kernel.Ref, error) {
+func (t keptTexts) Put(_ context.Context, data []byte) (blob.Ref, error) {
 	ref := sessions.RefOf(data)
 	t.kept[ref] = slices.Clone(data)
 	return ref, nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -34,7 +34,7 @@ type replyReader struct {
 
 func newReplyReader(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) *replyReader {
 	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: namesOf(turn)}
-	if call.Aside == nil {
+	if call.Sidecall == nil {
 		r.decode(turn.ToolsOf(call), &r.own)
 	}
 	return r
@@ -74,10 +74,10 @@ func usage(u *backends.Usage, err error) *machine.Usage {
 }
 
 // text stores a text that is not blank, and returns its normalised hash with it.
-func (r *replyReader) text(text string) (kernel.Ref, string) {
+func (r *replyReader) text(text string) (blob.Ref, string) {
 	text = contextbuild.Clean(text)
 	if strings.TrimSpace(text) == "" {
-		return kernel.Ref{}, ""
+		return blob.Ref{}, ""
 	}
 	return r.put([]byte(text)), normalisedHash(text)
 }
@@ -118,7 +118,7 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.
 		return call
 	}
 	call.Answer, call.Hash = r.text(content)
-	if call.Answer != (kernel.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
+	if call.Answer != (blob.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
 		call.Overlaps = r.overlaps(content)
 	}
 	return call

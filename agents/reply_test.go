@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -76,7 +77,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 	} {
 		w := newWorld(t)
 		call := w.decoded(machine.Coordination, "new_answer", arguments)
-		if call.Problem != want || call.Answer != (kernel.Ref{}) || call.Hash != "" {
+		if call.Problem != want || call.Answer != (blob.Ref{}) || call.Hash != "" {
 			t.Errorf("%s: %+v, want the problem %q", arguments, call, want)
 		}
 	}
@@ -203,7 +204,7 @@ func TestMessagesAreReadAsReplies(t *testing.T) {
 func TestEmptyReply(t *testing.T) {
 	w := newWorld(t)
 	r := w.reply(w.call(researcher, machine.Coordination))
-	if r.Text != (kernel.Ref{}) || r.Hash != "" || r.Calls != nil || r.Usage != nil || r.Failure != nil || w.text(r.Message) == "" {
+	if r.Text != (blob.Ref{}) || r.Hash != "" || r.Calls != nil || r.Usage != nil || r.Failure != nil || w.text(r.Message) == "" {
 		t.Errorf("an empty reply is %+v", r)
 	}
 }

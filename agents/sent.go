@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
@@ -19,7 +19,7 @@ import (
 // alone messages. Each turn adds one part to those that the turns before have stored, so
 // that what is stored does not grow with the session.
 type toldPart struct {
-	Previous kernel.Ref         `json:"previous,omitzero"`
+	Previous blob.Ref           `json:"previous,omitzero"`
 	Text     string             `json:"text,omitempty"`
 	Messages []backends.Message `json:"messages,omitempty"`
 }
@@ -28,13 +28,13 @@ type toldPart struct {
 // has noted last, which the calls of a turn share. The zero value is ready.
 type sentNotes struct {
 	mu   sync.Mutex
-	head kernel.Ref // of the turn's history
+	head blob.Ref // of the turn's history
 	told toldHistory
 }
 
 // toldHistory is a whole history as it was told.
 type toldHistory struct {
-	newest kernel.Ref
+	newest blob.Ref
 	text   string // of a panel's
 	count  int    // of the messages of an agent alone
 }
@@ -91,7 +91,7 @@ func (n *sentNotes) withoutHistory(b *inputBuilder, messages []backends.Message,
 
 // history stores the history of an input, as far as the store does not have it, and
 // returns it with the parts but the newest that had to be stored.
-func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []kernel.Ref) {
+func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []blob.Ref) {
 	if b.turn.Agents[b.reader].Shown != nil { // it slides with each turn, and a window bounds it
 		told, _ = tellHistory(b, []toldPart{joined(toldParts(b))})
 		return told, nil
@@ -135,9 +135,9 @@ func joined(parts []toldPart) (one toldPart) {
 
 // tellHistory stores the parts that the store lacks, of which it has all before one that
 // it has.
-func tellHistory(b *inputBuilder, parts []toldPart) (told toldHistory, older []kernel.Ref) {
+func tellHistory(b *inputBuilder, parts []toldPart) (told toldHistory, older []blob.Ref) {
 	encoded := make([][]byte, len(parts))
-	refs := make([]kernel.Ref, len(parts))
+	refs := make([]blob.Ref, len(parts))
 	var text strings.Builder
 	for i, p := range parts {
 		p.Previous = told.newest
@@ -172,7 +172,7 @@ func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Req
 		b.decode(ref, &m)
 		req.Messages = append(req.Messages, m)
 	}
-	if sent.History != (kernel.Ref{}) {
+	if sent.History != (blob.Ref{}) {
 		b.putBack(sent, &req)
 	}
 	if b.err != nil {
@@ -184,7 +184,7 @@ func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Req
 // putBack puts the history back to where it stood.
 func (b *inputBuilder) putBack(sent machine.Sent, req *backends.Request) {
 	var parts []toldPart
-	for ref := sent.History; ref != (kernel.Ref{}) && b.err == nil; {
+	for ref := sent.History; ref != (blob.Ref{}) && b.err == nil; {
 		var p toldPart
 		b.decode(ref, &p)
 		parts = append(parts, p)

@@ -7,17 +7,17 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
 // Lookup returns the text that a reference names.
-type Lookup func(ref kernel.Ref) ([]byte, error)
+type Lookup func(ref blob.Ref) ([]byte, error)
 
 // LookupIn returns a lookup in a store.
 func LookupIn(ctx context.Context, store sessions.Texts) Lookup {
-	return func(ref kernel.Ref) ([]byte, error) { return store.Get(ctx, ref) }
+	return func(ref blob.Ref) ([]byte, error) { return store.Get(ctx, ref) }
 }
 
 // Snapshot is an agent's workspace as it was when an answer was given.
@@ -59,8 +59,8 @@ func (m Member) snapshot(ctx context.Context, of CallInfo) (Snapshot, error) {
 
 // ReadSnapshot reads what an answer's Work refers to. It is the zero value for an answer
 // that has none.
-func ReadSnapshot(texts Lookup, work kernel.Ref) (s Snapshot, err error) {
-	if work == (kernel.Ref{}) {
+func ReadSnapshot(texts Lookup, work blob.Ref) (s Snapshot, err error) {
+	if work == (blob.Ref{}) {
 		return s, nil
 	}
 	data, err := texts(work)

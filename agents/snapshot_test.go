@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -94,7 +94,7 @@ func TestToolsAreToldWherePeersWorkIs(t *testing.T) {
 	if diff := cmp.Diff(want, info.Answers); diff != "" {
 		t.Errorf("the answers (-want +got):\n%s", diff)
 	}
-	for _, work := range []kernel.Ref{{SHA256: "gone"}, w.put("no JSON")} {
+	for _, work := range []blob.Ref{{SHA256: "gone"}, w.put("no JSON")} {
 		call.Shown[0].Work = work
 		if _, err := d.Do(t.Context(), w.turn, call); err == nil {
 			t.Errorf("work that cannot be read: no error")

@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
 // Blobs stores texts under their content's hash. It is safe for concurrent use.
 type Blobs interface {
-	Put(ctx context.Context, data []byte) (kernel.Ref, error)
-	Get(ctx context.Context, ref kernel.Ref) ([]byte, error)
+	Put(ctx context.Context, data []byte) (blob.Ref, error)
+	Get(ctx context.Context, ref blob.Ref) ([]byte, error)
 }
 
 // textStore reads and stores texts until one cannot be; err is the first error.
@@ -24,8 +24,8 @@ type textStore struct {
 }
 
 // get reads a text, which is nil for a zero reference.
-func (s *textStore) get(ref kernel.Ref) (data []byte) {
-	if s.err != nil || ref == (kernel.Ref{}) {
+func (s *textStore) get(ref blob.Ref) (data []byte) {
+	if s.err != nil || ref == (blob.Ref{}) {
 		return nil
 	}
 	data, s.err = s.blobs.Get(s.ctx, ref)
@@ -41,9 +41,9 @@ type storeFault struct{ error }
 func (f storeFault) Unwrap() error { return f.error }
 
 // decode reads a text as JSON into v; a zero reference leaves v as it is.
-func (s *textStore) decode(ref kernel.Ref, v any) {
+func (s *textStore) decode(ref blob.Ref, v any) {
 	data := s.get(ref)
-	if s.err != nil || ref == (kernel.Ref{}) {
+	if s.err != nil || ref == (blob.Ref{}) {
 		return
 	}
 	if err := json.Unmarshal(data, v); err != nil {
@@ -51,7 +51,7 @@ func (s *textStore) decode(ref kernel.Ref, v any) {
 	}
 }
 
-func (s *textStore) put(data []byte) (ref kernel.Ref) {
+func (s *textStore) put(data []byte) (ref blob.Ref) {
 	if s.err == nil {
 		ref, s.err = s.blobs.Put(s.ctx, data)
 	}
@@ -59,7 +59,7 @@ func (s *textStore) put(data []byte) (ref kernel.Ref) {
 }
 
 // encode stores v as JSON.
-func (s *textStore) encode(v any) kernel.Ref { return s.put(s.marshal(v)) }
+func (s *textStore) encode(v any) blob.Ref { return s.put(s.marshal(v)) }
 
 func (s *textStore) marshal(v any) []byte {
 	data, err := json.Marshal(v)
@@ -71,7 +71,7 @@ func (s *textStore) marshal(v any) []byte {
 
 // has says whether the store has a text. It says so too after an error, so that its caller
 // looks no further.
-func (s *textStore) has(ref kernel.Ref) bool {
+func (s *textStore) has(ref blob.Ref) bool {
 	if s.err != nil {
 		return true
 	}
@@ -83,7 +83,7 @@ func (s *textStore) has(ref kernel.Ref) bool {
 }
 
 // PutJSON stores v as JSON.
-func PutJSON(ctx context.Context, blobs Blobs, v any) (kernel.Ref, error) {
+func PutJSON(ctx context.Context, blobs Blobs, v any) (blob.Ref, error) {
 	s := textStore{ctx: ctx, blobs: blobs}
 	ref := s.encode(v)
 	return ref, s.err

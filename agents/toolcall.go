@@ -11,7 +11,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -206,11 +206,11 @@ func (m Member) shownResult(name, result string, limit int) string {
 // ReadResult returns the result of a tool call as the model was sent it, empty while there
 // is none. That of a call that was not run was never stored; of one that was not on offer,
 // or one too many, it is only the reason.
-func ReadResult(texts Lookup, result kernel.Ref, state machine.ToolState, why string) (string, error) {
+func ReadResult(texts Lookup, result blob.Ref, state machine.ToolState, why string) (string, error) {
 	switch {
 	case state == machine.ToolDenied:
 		return notPermittedText(why), nil
-	case result != (kernel.Ref{}):
+	case result != (blob.Ref{}):
 		data, err := texts(result)
 		return string(data), err
 	case state == machine.ToolRefused:

@@ -12,7 +12,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -120,7 +120,7 @@ func TestLongResultIsCutInTheMiddle(t *testing.T) {
 // masking is a store that masks a secret.
 type masking struct{ agents.Blobs }
 
-func (m masking) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (m masking) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	return m.Blobs.Put(ctx, bytes.ReplaceAll(data, []byte("hunter2"), []byte("[hidden]")))
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -16,9 +16,9 @@ func TestCallsNameTheirTools(t *testing.T) {
 	w := newWorld(t)
 	dig := w.putJSON([]backends.Tool{{Name: "dig", Description: "Digs.", Schema: []byte(`{}`)}})
 	for name, c := range map[string]struct {
-		tools *kernel.Ref
+		tools *blob.Ref
 		own   []string
-	}{"the turn's": {nil, []string{"search"}}, "others": {&dig, []string{"dig"}}, "none": {&kernel.Ref{}, nil}} {
+	}{"the turn's": {nil, []string{"search"}}, "others": {&dig, []string{"dig"}}, "none": {&blob.Ref{}, nil}} {
 		call := w.call(analyst, machine.Coordination)
 		plain := w.input(call)
 		call.Tools = c.tools

@@ -15,6 +15,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
@@ -53,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) put(text string) kernel.Ref {
+func (w *world) put(text string) blob.Ref {
 	w.Helper()
 	ref, err := w.store.Put(w.Context(), []byte(text))
 	if err != nil {
@@ -62,7 +63,7 @@ func (w *world) put(text string) kernel.Ref {
 	return ref
 }
 
-func (w *world) putJSON(v any) kernel.Ref {
+func (w *world) putJSON(v any) blob.Ref {
 	w.Helper()
 	ref, err := agents.PutJSON(w.Context(), w.store, v)
 	if err != nil {
@@ -71,9 +72,9 @@ func (w *world) putJSON(v any) kernel.Ref {
 	return ref
 }
 
-func (w *world) text(ref kernel.Ref) string {
+func (w *world) text(ref blob.Ref) string {
 	w.Helper()
-	if ref == (kernel.Ref{}) {
+	if ref == (blob.Ref{}) {
 		return ""
 	}
 	data, err := w.store.Get(w.Context(), ref)

@@ -28,7 +28,7 @@ type Approval struct {
 
 // permission is a person's word about a tool call.
 type permission struct {
-	engine *engine
+	local  *localTurn
 	key    machine.Key
 	allow  bool
 	reason string
@@ -42,19 +42,19 @@ func (permission) EndsWork() bool { return true }
 // Events implements driver.Post.
 func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
 	if p.err != nil {
-		return nil, fmt.Errorf("%s, approval: %w", p.engine.id(p.key.Agent), p.err)
+		return nil, fmt.Errorf("%s, approval: %w", p.local.id(p.key.Agent), p.err)
 	}
-	return append(p.engine.takeTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.allow, Reason: p.reason}), nil
+	return append(p.local.takeTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.allow, Reason: p.reason}), nil
 }
 
 // Reply implements driver.Post.
 func (permission) Reply(error) {}
 
 // ask has a person decide about a tool call; the answer is posted exactly once.
-func (e *engine) ask(a machine.Ask) {
+func (e *localTurn) ask(a machine.Ask) {
 	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
 	e.launch(func() driver.Post {
-		p := permission{engine: e, key: a.Key}
+		p := permission{local: e, key: a.Key}
 		if p.allow, p.reason, p.err = e.approve(ctx, a); p.err == nil {
 			p.listed, p.err = e.listTools(ctx, known)
 		}

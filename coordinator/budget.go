@@ -63,8 +63,8 @@ func (a *attempts) Grant(key machine.Key, refused string) {
 
 // callBudget is the budget of one call, whose attempts ask the turn's driver.
 type callBudget struct {
-	engine *engine
-	key    machine.Key
+	local *localTurn
+	key   machine.Key
 }
 
 // reserving is an attempt that asks for budget. The driver grants it by its key.
@@ -79,7 +79,7 @@ func (reserving) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
-	r.engine.waiting[r.key] = r.word
+	r.local.waiting[r.key] = r.word
 	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most}}, nil
 }
 
@@ -102,7 +102,7 @@ func (settled) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
-	delete(s.engine.waiting, s.key)
+	delete(s.local.waiting, s.key)
 	return []turn.Event{turn.Settled{At: at, Key: s.key, Spent: s.spent}}, nil
 }
 
@@ -111,14 +111,14 @@ func (s settled) Reply(error) { close(s.booked) }
 
 // Reserve asks the driver, and waits for its word.
 func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
-	if most.USD == nil && b.engine.priced {
+	if most.USD == nil && b.local.priced {
 		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	if ctx.Err() != nil {
 		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
 	}
 	word := make(chan string, 1)
-	b.engine.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), word})
+	b.local.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), word})
 	refused := ""
 	select {
 	case refused = <-word:
@@ -143,7 +143,7 @@ func (b callBudget) Release() { b.end(&budget.Amount{}) }
 
 // Settle implements backends.Reservation.
 func (b callBudget) Settle(usage *backends.Usage) {
-	if usage == nil || usage.CostUSD == nil && b.engine.priced {
+	if usage == nil || usage.CostUSD == nil && b.local.priced {
 		b.end(nil)
 		return
 	}
@@ -155,12 +155,12 @@ func (b callBudget) Settle(usage *backends.Usage) {
 // attempt stays spent.
 func (b callBudget) end(spent *budget.Amount) {
 	booked := make(chan struct{})
-	b.engine.turn.inbox.put(settled{b, spent, booked})
+	b.local.turn.inbox.put(settled{b, spent, booked})
 	<-booked
 }
 
 // spending is the context of a call's attempts, which keep to the turn's budget.
-func (e *engine) spending(ctx context.Context, key machine.Key) context.Context {
+func (e *localTurn) spending(ctx context.Context, key machine.Key) context.Context {
 	if !e.limited {
 		return ctx
 	}
@@ -203,7 +203,7 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 // allowance is what a turn may spend that is gone on with: its own, or the panel's where that
 // is tighter, or what a person says now. What is under way counts, unless the turn was
 // branched off: then it is another's.
-func (e *engine) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
+func (e *localTurn) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
 	had := e.machine.Ledger().Limits
 	opts := e.panel.opts
 	now, err := e.panel.allowance(ctx, opts.Override.Over(had.Budget().Tighter(opts.Budget)), e.turn.session, e.turn.number)

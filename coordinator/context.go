@@ -7,7 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
 )
@@ -50,8 +50,8 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 	if covers.Last == 0 {
 		return nil
 	}
-	aside, err := p.describeSummary(ctx, d, covers)
-	d.Asides = append(d.Asides, aside)
+	sidecall, err := p.describeSummary(ctx, d, covers)
+	d.Sidecalls = append(d.Sidecalls, sidecall)
 	return err
 }
 
@@ -103,7 +103,7 @@ func contextWarning(session string, messages int, c agents.Context, chosen agent
 
 // messages counts those of the conversation, with the question that is asked.
 func (p *Panel) messages(ctx context.Context, d *machine.Turn) (int, error) {
-	if d.History == (kernel.Ref{}) {
+	if d.History == (blob.Ref{}) {
 		return 1, nil
 	}
 	session, err := p.opts.Store.Session(ctx, d.Session)

@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/turn"
@@ -163,7 +164,7 @@ func TestPreviewIsWhatTheNextTurnIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		p, store := panelOf(t, 3, agree, nil, recorded(recorder, threeContexts()...))
-		var head kernel.Ref
+		var head blob.Ref
 		for i, question := range weather {
 			previews, err := p.Preview(t.Context(), "s", head)
 			if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Decider is a Play that leaves the questions about tool calls to those who watch it. A
+// Decider is a RemoteTurn that leaves the questions about tool calls to those who watch it. A
 // Play that is none decides by itself.
 type Decider interface {
 	// Decide has a question answered, and returns when the answer was sent or ctx is done.
@@ -34,7 +34,7 @@ type attendant struct {
 	done   chan error
 }
 
-func newAttendant(v *view, play Play) *attendant {
+func newAttendant(v *view, play RemoteTurn) *attendant {
 	a := &attendant{view: v, done: make(chan error), asked: machine.Key{Agent: machine.NoAgent}}
 	a.play, _ = play.(Decider)
 	return a

@@ -31,11 +31,11 @@ type recordedEngine struct {
 	attended []bool
 }
 
-func (e *recordedEngine) Attach(context.Context, string) (Play, error) {
+func (e *recordedEngine) Attach(context.Context, string) (RemoteTurn, error) {
 	return nil, sessions.ErrNoSession
 }
 
-func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ Terms) (Play, error) {
+func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ TurnOptions) (RemoteTurn, error) {
 	begun, err := e.store.Begin(ctx, session, "energy")
 	if err != nil {
 		return nil, err
@@ -62,13 +62,13 @@ func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ Terms) 
 
 type decidedPlay struct {
 	plainPlay
-	engine *recordedEngine
+	local *recordedEngine
 }
 
 func (p *decidedPlay) Decide(ctx context.Context, _ machine.Key, attended bool, ask func(context.Context) (bool, string, error)) error {
 	allow, reason, err := ask(ctx)
-	p.engine.mu.Lock()
-	defer p.engine.mu.Unlock()
+	p.local.mu.Lock()
+	defer p.local.mu.Unlock()
 	word := "no: " + reason
 	if allow {
 		word = "yes"
@@ -76,9 +76,9 @@ func (p *decidedPlay) Decide(ctx context.Context, _ machine.Key, attended bool, 
 	if ctx.Err() != nil {
 		word = "taken back"
 	} else {
-		p.engine.answered <- struct{}{}
+		p.local.answered <- struct{}{}
 	}
-	p.engine.words, p.engine.attended = append(p.engine.words, word), append(p.engine.attended, attended)
+	p.local.words, p.local.attended = append(p.local.words, word), append(p.local.attended, attended)
 	return err
 }
 
@@ -98,7 +98,7 @@ func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) 
 	}
 	e := &recordedEngine{worker: p.Worker(store), store: store, journal: journal, patience: patience, answered: make(chan struct{}, 10)}
 	opts := p.opts
-	opts.Engine, opts.Approve = e, nil
+	opts.Remote, opts.Approve = e, nil
 	change(&opts)
 	watching, err := New(opts)
 	if err != nil {

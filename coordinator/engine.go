@@ -19,7 +19,7 @@ import (
 
 // engine plays one turn in this process. The goroutine of run owns all of it; work runs in
 // the group and meets it only in posts.
-type engine struct {
+type localTurn struct {
 	*view
 	driver.Steps[context.Context]
 	clock
@@ -36,13 +36,13 @@ type engine struct {
 	toolsVersion uint64
 }
 
-func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
-	e := &engine{
+func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
+	e := &localTurn{
 		attempts: attempts{waiting: map[machine.Key]chan<- string{}}, summaries: newSummaryReader(p),
 		clock:        clock{rings: func() { t.inbox.put(woke{}) }},
 		toolsVersion: t.toolsVersion, receive: t.inbox.wait,
 	}
-	t.engine = e
+	t.local = e
 	e.driver = driver.New(e)
 	e.view = newView(ctx, p, t, e.driver.Machine())
 	e.Steps = newSteps(e.base)
@@ -55,12 +55,12 @@ func newEngine(ctx context.Context, p *Panel, t *Turn) *engine {
 	if p.scheduled != nil {
 		p.scheduled(e)
 	}
-	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Asides: p.asides(e.summaries), Observe: e.observe, Panicked: e.panicked}
+	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 
 // accept writes the turn down before anything is called.
-func (e *engine) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
+func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
 	e.limit(limits)
 	return e.take(func(at kernel.Time) turn.Event {
 		return turn.Accepted{At: at, Rules: rules, Turn: described, Budget: limits}
@@ -68,19 +68,19 @@ func (e *engine) accept(rules kernel.Config, described machine.Turn, limits budg
 }
 
 // take has the driver take an event that happens now.
-func (e *engine) take(event func(at kernel.Time) turn.Event) error {
+func (e *localTurn) take(event func(at kernel.Time) turn.Event) error {
 	return e.driver.Take(happening{event: event})
 }
 
 // Tell implements driver.Runtime.
-func (e *engine) Tell(ev turn.Event, commands []turn.Command) {
+func (e *localTurn) Tell(ev turn.Event, commands []turn.Command) {
 	e.summaries.heed(ev, e.report)
 	e.tell(ev, commands)
 }
 
 // run plays the turn. It returns when the result is there and all work has come back or
 // was abandoned.
-func (e *engine) run(ctx context.Context) {
+func (e *localTurn) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, e.turn.Cancel)
 	defer stop()
 	err := e.play()
@@ -93,7 +93,7 @@ func (e *engine) run(ctx context.Context) {
 }
 
 // play plays the turn until it is over and all its work has ended.
-func (e *engine) play() error {
+func (e *localTurn) play() error {
 	err := e.driver.Play(e.receive)
 	e.CancelAll()
 	e.driver.Drain(e.receive)
@@ -103,7 +103,7 @@ func (e *engine) play() error {
 }
 
 // observe tells of what streams in. It is called from the effects' goroutines.
-func (e *engine) observe(key machine.Key, ev backends.Event) {
+func (e *localTurn) observe(key machine.Key, ev backends.Event) {
 	if key.Agent == machine.NoAgent {
 		return
 	}
@@ -119,12 +119,12 @@ func (e *engine) observe(key machine.Key, ev backends.Event) {
 }
 
 // panicked tells of an effect that panicked, as observe does of what streams in.
-func (e *engine) panicked(key machine.Key, stack []byte) {
+func (e *localTurn) panicked(key machine.Key, stack []byte) {
 	e.turn.events.add(report.Panicked{Actor: report.ActorOf(key, e.id), Stack: string(stack)})
 }
 
 // trace tells of attempts that have failed, as observe does of those that have not.
-func (e *engine) trace(key machine.Key) *backends.Trace {
+func (e *localTurn) trace(key machine.Key) *backends.Trace {
 	actor := report.ActorOf(key, e.id)
 	return &backends.Trace{
 		Retry: func(info backends.RetryInfo) {

@@ -11,12 +11,12 @@ import (
 
 // end makes the result final, lets everybody know, and returns the calls that are to
 // follow it: then the session is still held.
-func (e *engine) end(err error) []machine.Aside {
+func (e *localTurn) end(err error) []machine.Sidecall {
 	e.over(time.Now())
 	e.unjournaled.Duration -= e.paused
 	e.unjournaled.Repairs = e.doer.Repairs()
 	kept, unkept, err := e.outcome(err)
-	var following []machine.Aside
+	var following []machine.Sidecall
 	if err != nil {
 		err = errors.Join(err, e.leave())
 	} else {
@@ -27,8 +27,8 @@ func (e *engine) end(err error) []machine.Aside {
 }
 
 // keepResult keeps what the turn came to, and returns the calls that are to follow it.
-func (e *engine) keepResult(kept sessions.Ended, unkept error) ([]machine.Aside, error) {
-	var following []machine.Aside
+func (e *localTurn) keepResult(kept sessions.Ended, unkept error) ([]machine.Sidecall, error) {
+	var following []machine.Sidecall
 	if unkept == nil {
 		following = e.following(kept)
 	}
@@ -42,7 +42,7 @@ func (e *engine) keepResult(kept sessions.Ended, unkept error) ([]machine.Aside,
 
 // leave lets go of a turn whose store failed. Its journal may not say how it came to its
 // end, but has all that was paid for: it can be resumed.
-func (e *engine) leave() error {
+func (e *localTurn) leave() error {
 	if err := e.panel.opts.Store.Leave(e.base, e.turn.session, e.turn.number); err != nil {
 		return fmt.Errorf("leave turn %s: %w", e.turn.ID(), err)
 	}

@@ -29,7 +29,7 @@ type Turn struct {
 
 	events    eventLog
 	inbox     *inbox
-	engine    *engine // of the goroutine that plays the turn, nil where it is watched
+	local     *localTurn // of the goroutine that plays the turn, nil where it is watched
 	cancelled sync.Once
 	done      chan struct{} // closed when the fields below are final
 

@@ -14,7 +14,7 @@ import (
 // goroutines, and posts its result to the turn's inbox.
 
 // Append implements driver.Runtime.
-func (e *engine) Append(events []turn.Event) error {
+func (e *localTurn) Append(events []turn.Event) error {
 	journal, err := encoded(events)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (e *engine) Append(events []turn.Event) error {
 }
 
 // Start implements driver.Runtime.
-func (e *engine) Start(w driver.Work) {
+func (e *localTurn) Start(w driver.Work) {
 	switch {
 	case w.Ask != nil:
 		e.ask(*w.Ask)
@@ -34,13 +34,13 @@ func (e *engine) Start(w driver.Work) {
 	}
 }
 
-func (e *engine) startEffect(w driver.Work) {
+func (e *localTurn) startEffect(w driver.Work) {
 	key := w.Key()
 	ctx := e.spending(backends.WithTrace(e.Of(key.Agent), e.trace(key)), key)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
 	e.launch(func() driver.Post {
-		r := result{engine: e, work: w}
+		r := result{local: e, work: w}
 		r.event, r.err = e.doer.Perform(ctx, w.Turn, w.Effect)
 		over()
 		if r.err == nil && key.Agent != machine.NoAgent {
@@ -52,7 +52,7 @@ func (e *engine) startEffect(w driver.Work) {
 
 // startAgain starts work that was under way when its process ended. A tool that may do
 // twice what it is asked for is not called again: its result says so.
-func (e *engine) startAgain(w driver.Work) {
+func (e *localTurn) startAgain(w driver.Work) {
 	call, isTool := w.Effect.(machine.ToolCall)
 	if !isTool {
 		e.startEffect(w)
@@ -64,7 +64,7 @@ func (e *engine) startAgain(w driver.Work) {
 		return
 	}
 	e.launch(func() driver.Post {
-		r := result{engine: e, work: w, err: err}
+		r := result{local: e, work: w, err: err}
 		if err == nil {
 			r.event, r.err = e.doer.Interrupted(e.base, call)
 		}
@@ -74,9 +74,9 @@ func (e *engine) startAgain(w driver.Work) {
 
 // result is the one that an effect came to.
 type result struct {
-	engine *engine
-	work   driver.Work
-	event  machine.Event
+	local *localTurn
+	work  driver.Work
+	event machine.Event
 	// listed is set if the agents' tools may have changed.
 	listed *toolListing
 	err    error
@@ -92,9 +92,9 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 		return nil, fmt.Errorf("%s: %w", key.Purpose, r.err)
 	}
 	if r.err != nil {
-		return nil, fmt.Errorf("%s, %s: %w", r.engine.id(key.Agent), key.Purpose, r.err)
+		return nil, fmt.Errorf("%s, %s: %w", r.local.id(key.Agent), key.Purpose, r.err)
 	}
-	events := r.engine.takeTools(r.listed, at)
+	events := r.local.takeTools(r.listed, at)
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
 		return append(events, turn.ModelDone{At: at, Key: key, Reply: ev}), nil
@@ -104,10 +104,10 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 	return nil, fmt.Errorf("%s: an effect ended with %T", key, r.event)
 }
 
-// Reply implements driver.Post. What an aside came to is kept once the journal has it.
+// Reply implements driver.Post. What a sidecall came to is kept once the journal has it.
 func (r result) Reply(err error) {
 	if reply, ok := r.event.(machine.ModelReply); ok && err == nil {
-		r.engine.keep(turn.ModelDone{Key: r.work.Key(), Reply: reply})
+		r.local.keep(turn.ModelDone{Key: r.work.Key(), Reply: reply})
 	}
 }
 

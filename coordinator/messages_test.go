@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/sessions"
@@ -150,7 +151,7 @@ func TestResumedTurnKeepsItsMessages(t *testing.T) {
 			t.Fatalf("a journal of %d events, %v", len(journal), err)
 		}
 		want := onlyTurn(t, store, "s")
-		if want.Messages == (kernel.Ref{}) || want.MessageCount != 6 {
+		if want.Messages == (blob.Ref{}) || want.MessageCount != 6 {
 			t.Fatalf("the turn keeps %d messages in %v", want.MessageCount, want.Messages)
 		}
 		for n := 1; n <= len(journal); n++ {
@@ -275,9 +276,9 @@ func TestPoliciesPartNoCallFromItsResult(t *testing.T) {
 // listless is a store that takes no list of messages.
 type listless struct{ *sessions.Memory }
 
-func (s listless) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (s listless) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if strings.HasPrefix(string(data), `[{"kind":`) {
-		return kernel.Ref{}, errors.New("the disk is full")
+		return blob.Ref{}, errors.New("the disk is full")
 	}
 	return s.Memory.Put(ctx, data)
 }

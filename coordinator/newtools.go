@@ -7,6 +7,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -15,7 +16,7 @@ import (
 type toolListing struct {
 	version uint64
 	tools   [][]agents.Tool
-	refs    []kernel.Ref
+	refs    []blob.Ref
 	// fault is why they could not be listed, empty if they were.
 	fault string
 }
@@ -32,7 +33,7 @@ func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
 // listTools lists the tools if they may be others than those of a version. It is called
 // where an effect runs, so that the loop does not wait for servers. The error is that of a
 // store that does not work.
-func (e *engine) listTools(ctx context.Context, known uint64) (*toolListing, error) {
+func (e *localTurn) listTools(ctx context.Context, known uint64) (*toolListing, error) {
 	cancelled := func() bool { return ctx.Err() != nil } // nobody waits for them any more
 	if e.panel.opts.ToolsVersion == nil || cancelled() {
 		return nil, nil
@@ -56,8 +57,8 @@ func (e *engine) listTools(ctx context.Context, known uint64) (*toolListing, err
 }
 
 // describeTools stores what models are told of the tools.
-func (e *engine) describeTools(l *toolListing) error {
-	l.refs = make([]kernel.Ref, len(l.tools))
+func (e *localTurn) describeTools(l *toolListing) error {
+	l.refs = make([]blob.Ref, len(l.tools))
 	for i, tools := range l.tools {
 		var err error
 		if l.refs[i], err = agents.DescribeTools(e.base, e.panel.opts.Store, tools); err != nil {
@@ -68,28 +69,28 @@ func (e *engine) describeTools(l *toolListing) error {
 }
 
 // takeTurnTools takes the tools of a turn that is resumed, whose journal may have others.
-func (e *engine) takeTurnTools() error {
+func (e *localTurn) takeTurnTools() error {
 	l := &toolListing{version: e.toolsVersion, tools: e.turn.tools}
 	if err := e.describeTools(l); err != nil {
 		return err
 	}
-	return e.driver.Take(newTools{engine: e, listing: l})
+	return e.driver.Take(newTools{local: e, listing: l})
 }
 
 // newTools are the agents' tools of a turn that is resumed.
 type newTools struct {
 	unheard
-	engine  *engine
+	local   *localTurn
 	listing *toolListing
 }
 
 // Events implements driver.Post.
 func (n newTools) Events(at kernel.Time) ([]turn.Event, error) {
-	return n.engine.changeTools(n.listing, at), nil
+	return n.local.changeTools(n.listing, at), nil
 }
 
 // takeTools takes tools that were listed, if none were since, and returns what changes.
-func (e *engine) takeTools(l *toolListing, at kernel.Time) []turn.Event {
+func (e *localTurn) takeTools(l *toolListing, at kernel.Time) []turn.Event {
 	if l == nil || l.version <= e.toolsVersion {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (e *engine) takeTools(l *toolListing, at kernel.Time) []turn.Event {
 
 // changeTools gives the agents their tools, and returns which of them have others than
 // before.
-func (e *engine) changeTools(l *toolListing, at kernel.Time) (events []turn.Event) {
+func (e *localTurn) changeTools(l *toolListing, at kernel.Time) (events []turn.Event) {
 	if e.machine.Over() {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -204,11 +205,11 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := newEngine(t.Context(), p, handle)
+		e := newLocalTurn(t.Context(), p, handle)
 		if _, err := e.machine.Apply(turn.Accepted{At: 1, Rules: p.opts.Rules, Turn: described}); err != nil {
 			t.Fatal(err)
 		}
-		var newest kernel.Ref
+		var newest blob.Ref
 		for _, l := range []*toolListing{
 			{version: 3, tools: [][]agents.Tool{{sayer("newer")}}},
 			{version: 2, tools: [][]agents.Tool{{sayer("older")}}},
@@ -225,7 +226,7 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if newest == (kernel.Ref{}) {
+			if newest == (blob.Ref{}) {
 				newest = l.refs[0]
 			}
 		}

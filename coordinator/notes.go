@@ -40,7 +40,7 @@ type note struct {
 
 // Events implements driver.Post. A note that cannot be stored costs the turn nothing.
 func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
-	e := n.turn.engine
+	e := n.turn.local
 	if e.machine.Over() {
 		n.fault = driver.ErrOver
 		return nil, nil

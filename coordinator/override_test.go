@@ -94,7 +94,7 @@ func TestOverrideGivesARerunMore(t *testing.T) {
 
 func TestOverrideIsRefusedForARemoteTurn(t *testing.T) {
 	s := service(rand.New(rand.NewPCG(1, 3)))
-	p := orderlyPanel(t, s, sessions.NewMemory(), func(o *Options) { o.Engine, o.Override.Turn.Calls = &plain{t: t}, new(3) })
+	p := orderlyPanel(t, s, sessions.NewMemory(), func(o *Options) { o.Remote, o.Override.Turn.Calls = &plain{t: t}, new(3) })
 	if _, err := p.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "cannot be changed: leave the limits out") {
 		t.Errorf("error %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -149,7 +150,7 @@ type Options struct {
 	Store    Store
 	// Engine plays the turns of the panel in other processes, which this one watches by
 	// the journal. Nil plays them here.
-	Engine Engine
+	Remote Remote
 	// Sections returns what the next turn's system messages have beside the agents' own
 	// and the coordination's, such as what is known of the user; nil adds nothing. It
 	// is called for turns of several sessions at once.
@@ -157,7 +158,7 @@ type Options struct {
 	// Topic, if it is not nil, finds out what a question is about before round 1, and
 	// Facts what is to be remembered of the user when the winner is committed. Until
 	// that is done the session is busy, while Wait has the result already.
-	Topic, Facts *Aside
+	Topic, Facts *Sidecall
 	// Summarizer makes the summaries of older turns, which agents need whose policy is
 	// policy.Summarize.
 	Summarizer *Summarizer
@@ -186,7 +187,7 @@ type Options struct {
 type Panel struct {
 	opts Options
 	// scheduled lets a simulation take over how an engine runs work and receives posts.
-	scheduled func(*engine)
+	scheduled func(*localTurn)
 
 	mu      sync.Mutex
 	running int
@@ -288,7 +289,7 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
-	if p.opts.Engine != nil {
+	if p.opts.Remote != nil {
 		return p.startRemote(ctx, session, question)
 	}
 	begun, err := p.opts.Store.Begin(ctx, session, question)
@@ -331,7 +332,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 	if err != nil {
 		return err
 	}
-	e := newEngine(ctx, p, t)
+	e := newLocalTurn(ctx, p, t)
 	if err := e.accept(p.opts.Rules, described, limits); err != nil {
 		return err
 	}
@@ -352,15 +353,15 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 	if err := p.choose(ctx, t, &described); err != nil {
 		return described, fmt.Errorf("choose the history of turn %d: %w", t.number, err)
 	}
-	topic, ok, err := p.describeAside(ctx, machine.TopicDetection, p.opts.Topic, AsideTurn{Session: t.session, Question: t.question})
+	topic, ok, err := p.describeSidecall(ctx, machine.TopicDetection, p.opts.Topic, SidecallTurn{Session: t.session, Question: t.question})
 	if ok {
-		described.Asides = append(described.Asides, topic)
+		described.Sidecalls = append(described.Sidecalls, topic)
 	}
 	return described, err
 }
 
 // run sets an engine going.
-func (p *Panel) run(ctx context.Context, e *engine) {
+func (p *Panel) run(ctx context.Context, e *localTurn) {
 	p.count(1)
 	go func() {
 		defer p.count(-1)
@@ -369,7 +370,7 @@ func (p *Panel) run(ctx context.Context, e *engine) {
 }
 
 // describe stores all that the turn's inputs are built from, and gives the turn its tools.
-func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (machine.Turn, error) {
+func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (machine.Turn, error) {
 	d := machine.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
 	var err error
 	if d.Question, err = p.opts.Store.Put(ctx, []byte(t.question)); err != nil {
@@ -393,13 +394,13 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history kernel.Ref) (mach
 }
 
 // sections stores what the system messages of a session's next turn are to have.
-func (p *Panel) sections(ctx context.Context, session string) (kernel.Ref, error) {
+func (p *Panel) sections(ctx context.Context, session string) (blob.Ref, error) {
 	if p.opts.Sections == nil {
-		return kernel.Ref{}, nil
+		return blob.Ref{}, nil
 	}
 	texts, err := p.opts.Sections(ctx, session)
 	if err != nil || len(texts) == 0 {
-		return kernel.Ref{}, err
+		return blob.Ref{}, err
 	}
 	return agents.PutJSON(ctx, p.opts.Store, texts)
 }

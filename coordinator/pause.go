@@ -21,7 +21,7 @@ type pausing struct {
 
 // Events implements driver.Post. What is so already changes nothing.
 func (p *pausing) Events(at kernel.Time) ([]turn.Event, error) {
-	m := p.turn.engine.machine
+	m := p.turn.local.machine
 	switch {
 	case m.Over():
 		p.fault = driver.ErrOver
@@ -39,7 +39,7 @@ func (p *pausing) Reply(err error) { p.word <- cmp.Or(err, p.fault) }
 
 // Pause pauses the turn: calls that are under way go on, no other begins, and no time of
 // the turn passes, until Resume or Cancel, or until a process resumes the turn. To pause a
-// paused turn changes nothing. Pause returns when the journal has it, or with Options.Engine
+// paused turn changes nothing. Pause returns when the journal has it, or with Options.Remote
 // when the turn's workers were told. The error is driver.ErrOver after the end, else it says
 // what is wrong with the store or ctx.
 func (t *Turn) Pause(ctx context.Context) error { return t.setPaused(ctx, true, "pause") }

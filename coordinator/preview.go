@@ -7,7 +7,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/policy"
 )
 
@@ -29,7 +29,7 @@ type Preview struct {
 // Preview tells, in the order of the agents, what they would be shown if a turn of a
 // session began now. History is the newest link of the session's history
 // (sessions.Turn.Link), zero if there is none. No model is called and nothing kept.
-func (p *Panel) Preview(ctx context.Context, session string, history kernel.Ref) ([]Preview, error) {
+func (p *Panel) Preview(ctx context.Context, session string, history blob.Ref) ([]Preview, error) {
 	list, err := p.preview(ctx, session, history)
 	if err != nil {
 		return nil, fmt.Errorf("what the next turn of session %s would be shown: %w", session, err)
@@ -37,7 +37,7 @@ func (p *Panel) Preview(ctx context.Context, session string, history kernel.Ref)
 	return list, nil
 }
 
-func (p *Panel) preview(ctx context.Context, session string, history kernel.Ref) ([]Preview, error) {
+func (p *Panel) preview(ctx context.Context, session string, history blob.Ref) ([]Preview, error) {
 	d, err := p.describe(ctx, newTurn(session, 0, ""), history)
 	if err != nil {
 		return nil, err

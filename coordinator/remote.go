@@ -6,23 +6,24 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 )
 
 // Engine plays turns in other processes, which share the panel's store and have panels of
 // the same agents. It is safe for concurrent use.
-type Engine interface {
+type Remote interface {
 	// Begin has the next turn of a session begun. It returns when the turn's journal has its first event. When ctx is done before, the turn
 	// is not begun, or is interrupted.
-	Begin(ctx context.Context, session, question string, terms Terms) (Play, error)
+	Begin(ctx context.Context, session, question string, terms TurnOptions) (RemoteTurn, error)
 	// Attach returns the turn that is being played in a session. The error is
 	// sessions.ErrNoSession if there is none.
-	Attach(ctx context.Context, session string) (Play, error)
+	Attach(ctx context.Context, session string) (RemoteTurn, error)
 }
 
 // Terms are what a turn is to be played by, beside its question: those of whoever asks it.
-type Terms struct {
+type TurnOptions struct {
 	// Config is Options.Config: only a panel with the same one plays the turn.
 	Config string        `json:"config,omitempty"`
 	Rules  kernel.Config `json:"rules"`
@@ -30,7 +31,7 @@ type Terms struct {
 }
 
 // Play is a turn that an Engine plays. It is safe for concurrent use.
-type Play interface {
+type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
 	Signals
@@ -50,13 +51,13 @@ type Signals interface {
 	SetPaused(ctx context.Context, pause bool) error
 }
 
-// startRemote has a turn played by Options.Engine.
+// startRemote has a turn played by Options.Remote.
 func (p *Panel) startRemote(ctx context.Context, session, question string) (*Turn, error) {
 	masked, _, err := stored(ctx, p.opts.Store, question)
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	play, err := p.opts.Engine.Begin(ctx, session, masked, Terms{p.opts.Config, p.opts.Rules, p.opts.Budget})
+	play, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{p.opts.Config, p.opts.Rules, p.opts.Budget})
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
@@ -71,7 +72,7 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 }
 
 // stored is a text as the store has it, which keeps no secrets: no engine is sent one.
-func stored(ctx context.Context, store agents.Blobs, text string) (masked string, ref kernel.Ref, err error) {
+func stored(ctx context.Context, store agents.Blobs, text string) (masked string, ref blob.Ref, err error) {
 	if ref, err = store.Put(ctx, []byte(text)); err != nil {
 		return "", ref, err
 	}
@@ -84,7 +85,7 @@ func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 	if !p.opts.Override.None() {
 		return nil, fmt.Errorf("resume session %s: the budget of a turn that is played elsewhere cannot be changed: leave the limits out", session)
 	}
-	play, err := p.opts.Engine.Attach(ctx, session)
+	play, err := p.opts.Remote.Attach(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("resume session %s: %w", session, err)
 	}

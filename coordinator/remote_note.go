@@ -9,8 +9,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/turn"
 )
 
@@ -22,12 +22,12 @@ type NotedStore interface {
 
 // NoteRemote is Turn.Note for who does not watch the turn: the one that an engine plays
 // in a session. The error is sessions.ErrNoSession if it plays none there.
-func NoteRemote(ctx context.Context, engine Engine, store NotedStore, session, text string) error {
+func NoteRemote(ctx context.Context, localTurn Remote, store NotedStore, session, text string) error {
 	text = contextbuild.Clean(text)
 	if err := CheckNote(text); err != nil {
 		return err
 	}
-	play, err := engine.Attach(ctx, session)
+	play, err := localTurn.Attach(ctx, session)
 	if err != nil {
 		return fmt.Errorf("note to session %s: %w", session, err)
 	}
@@ -38,7 +38,7 @@ func NoteRemote(ctx context.Context, engine Engine, store NotedStore, session, t
 }
 
 // noteTo returns when the journal has a note that it had not before, or the turn is over.
-func noteTo(ctx context.Context, play Play, store NotedStore, session, text string) error {
+func noteTo(ctx context.Context, play RemoteTurn, store NotedStore, session, text string) error {
 	masked, ref, err := stored(ctx, store, text)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func noteTo(ctx context.Context, play Play, store NotedStore, session, text stri
 }
 
 // haveNote says that one of the events is a note with a text.
-func haveNote(events []turn.Event, text kernel.Ref) bool {
+func haveNote(events []turn.Event, text blob.Ref) bool {
 	return slices.ContainsFunc(events, func(ev turn.Event) bool {
 		noted, ok := ev.(turn.Noted)
 		return ok && noted.Note == text

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -60,14 +61,14 @@ func (p *plainPlay) Note(_ context.Context, note string) error {
 	}
 }
 
-func (e *plain) Attach(context.Context, string) (Play, error) {
+func (e *plain) Attach(context.Context, string) (RemoteTurn, error) {
 	if e.attached == nil {
 		return nil, sessions.ErrNoSession
 	}
 	return e.attached, nil
 }
 
-func (e *plain) Begin(ctx context.Context, session, question string, terms Terms) (Play, error) {
+func (e *plain) Begin(ctx context.Context, session, question string, terms TurnOptions) (RemoteTurn, error) {
 	begun, err := e.store.Begin(ctx, session, question)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (e *plain) Begin(ctx context.Context, session, question string, terms Terms
 	return play, nil
 }
 
-func (e *plain) put(ctx context.Context, text string) kernel.Ref {
+func (e *plain) put(ctx context.Context, text string) blob.Ref {
 	ref, err := e.store.Put(ctx, []byte(text))
 	if err != nil {
 		e.t.Error(err)
@@ -111,7 +112,7 @@ func (e *plain) playAll(ctx context.Context, session string, play *plainPlay, ac
 	if diff := cmp.Diff(following, again); diff != "" || err != nil {
 		e.t.Errorf("what follows, asked again: %v\n%s", err, diff)
 	}
-	if err := e.play(ctx, &m, session, play, turn.Committed{At: accepted.At, Asides: following}); err != nil {
+	if err := e.play(ctx, &m, session, play, turn.Committed{At: accepted.At, Sidecalls: following}); err != nil {
 		return err
 	}
 	return e.worker.Finish(ctx, session, number)
@@ -159,10 +160,10 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play 
 // TestAnotherEnginePlaysTheTurn, and the panel tells of it, and of calls that were made
 // again, from the journal.
 func TestAnotherEnginePlaysTheTurn(t *testing.T) {
-	engine := &plain{t: t}
+	localTurn := &plain{t: t}
 	p, store := panelOf(t, 3, "rules:\n  - {when: {round: 1}, reply: {new_answer: \"{{.Agent}} on {{.Question}}\"}}\n  - {when: {}, reply: {vote: {agent: agent2, reason: \"it is short\"}}}\n",
-		nil, func(o *Options) { o.Engine = engine })
-	engine.worker, engine.store = p.Worker(p.opts.Store), store
+		nil, func(o *Options) { o.Remote = localTurn })
+	localTurn.worker, localTurn.store = p.Worker(p.opts.Store), store
 	running := start(t, p, "energy")
 	r := wait(t, running)
 	if r.Status != kernel.Completed || r.Winner != "agent2" || r.Answer != "agent2 on energy" || r.Usage.Calls != 9 || r.RepeatedCalls != 3 || r.Usage.UnknownCalls != 3 {
@@ -205,11 +206,11 @@ func (r readJournals) Journal(ctx context.Context, session string, number, from 
 func TestWatcherReadsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		engine := &plain{t: t}
+		localTurn := &plain{t: t}
 		var read atomic.Int64
-		p, store := panelOf(t, 3, asides, nil, func(o *Options) { o.Store = readJournals{o.Store, &read} })
-		engine.worker, engine.store = p.Worker(store), store
-		p.opts.Engine = engine
+		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) { o.Store = readJournals{o.Store, &read} })
+		localTurn.worker, localTurn.store = p.Worker(store), store
+		p.opts.Remote = localTurn
 		running := start(t, p, "energy")
 		began := time.Now()
 		wait(t, running)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -71,7 +72,7 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	}
 	f := newFollower(new(turn.Machine), r)
 	f.rereads = true
-	var asked kernel.Ref // when the answer was committed
+	var asked blob.Ref // when the answer was committed
 	for _, ev := range events {
 		if _, ok := ev.(turn.Committed); ok {
 			asked = f.machine.Turn().Question

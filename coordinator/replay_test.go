@@ -55,7 +55,7 @@ rules:
 `, change: func(o *Options) { o.Rules.Pace = kernel.PaceEager }},
 	"presentation": {script: agree + "  - {when: {}, reply: {text: \"\"}}\n", change: func(o *Options) { o.Rules.Final = kernel.WinnerPresent }},
 	"cancelled":    {script: agree, cancels: 1500 * time.Millisecond},
-	"topic and facts": {script: asides, change: func(o *Options) {
+	"topic and facts": {script: sidecalls, change: func(o *Options) {
 		o.Topic, o.Facts = sun(o.Agents[0].Backend), sun(o.Agents[0].Backend)
 	}},
 	"workspaces": {script: `
@@ -130,9 +130,9 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 					for i := range o.Agents {
 						o.Agents[i].Backend = recorder.Wrap(o.Agents[i].Backend)
 					}
-					for _, aside := range []*Aside{o.Topic, o.Facts} {
-						if aside != nil {
-							aside.Backend = recorder.Wrap(aside.Backend)
+					for _, sidecall := range []*Sidecall{o.Topic, o.Facts} {
+						if sidecall != nil {
+							sidecall.Backend = recorder.Wrap(sidecall.Backend)
 						}
 					}
 				})
@@ -151,7 +151,7 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 }
 
 // runTurn runs a turn on an engine that the test can look into afterwards.
-func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Duration) *engine {
+func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Duration) *localTurn {
 	t.Helper()
 	if _, err := p.opts.Store.Begin(t.Context(), "s", "hello"); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Du
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEngine(t.Context(), p, handle)
+	e := newLocalTurn(t.Context(), p, handle)
 	if err := e.accept(p.opts.Rules, described, budget.Allowance{Limits: p.opts.Budget.Turn}); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error)
 }
 
 func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error) {
-	if p.opts.Engine != nil {
+	if p.opts.Remote != nil {
 		return nil, errors.New("only a panel that plays its turns itself can do that (--engine local)")
 	}
 	store := p.opts.Store

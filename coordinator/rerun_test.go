@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -156,7 +157,7 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 			t.Fatalf("abandoned %q, %v", question, err)
 		}
 		turns, err := store.Turns(t.Context(), "left", 0)
-		if err != nil || turns[0].Status != kernel.Cut || turns[0].Usage.Calls != 6 || turns[0].Usage.UnknownCalls != 3 || turns[0].Link != (kernel.Ref{}) {
+		if err != nil || turns[0].Status != kernel.Cut || turns[0].Usage.Calls != 6 || turns[0].Usage.UnknownCalls != 3 || turns[0].Link != (blob.Ref{}) {
 			t.Errorf("the turn is %+v, %v", turns[0], err)
 		}
 		if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.Calls != 6 {

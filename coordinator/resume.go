@@ -31,7 +31,7 @@ import (
 // that was sent, as after a change of the prompts: Abandon leaves such a turn.
 func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
 	session = cmp.Or(session, sessions.Default)
-	if p.opts.Engine != nil {
+	if p.opts.Remote != nil {
 		return p.attach(ctx, session)
 	}
 	begun, err := p.opts.Store.Resume(ctx, session)
@@ -65,7 +65,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	if err := p.giveTools(ctx, t); err != nil {
 		return nil, err
 	}
-	e := newEngine(ctx, p, t)
+	e := newLocalTurn(ctx, p, t)
 	last := events[len(events)-1]
 	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
 	t.started = t.started.Add(e.slept)
@@ -125,7 +125,7 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 
 // replay applies the events of a journal and returns the effects and questions that have
 // no result there, in the order in which they were asked for.
-func (e *engine) replay(ctx context.Context, events []turn.Event) ([]driver.Work, error) {
+func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.Work, error) {
 	f := newFollower(e.machine, e.panel.opts.Store)
 	for _, ev := range events {
 		commands, err := f.follow(ctx, ev)

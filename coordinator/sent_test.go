@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -17,12 +17,12 @@ import (
 type growing struct {
 	*sessions.Memory
 	mu      sync.Mutex
-	known   map[kernel.Ref]bool
+	known   map[blob.Ref]bool
 	texts   int
 	journal int
 }
 
-func (g *growing) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (g *growing) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	ref, err := g.Memory.Put(ctx, data)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -51,7 +51,7 @@ func TestWhatIsStoredDoesNotGrowWithTheSession(t *testing.T) {
 		script string
 	}{"a panel": {3, agree}, "an agent alone, with tools": {1, measures}} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &growing{known: map[kernel.Ref]bool{}}
+			store := &growing{known: map[blob.Ref]bool{}}
 			p, memory := panelOf(t, run.agents, run.script, nil, func(o *Options) {
 				withGauge(debugbackend.NewRecorder(debugbackend.Options{}), agents.Context{})(o)
 				store.Memory = o.Store.(*sessions.Memory)

@@ -72,7 +72,7 @@ func (s *simulation) checkNotes(events []turn.Event, r report.Result) {
 				continue
 			}
 			call, ok := run.Effect.(machine.ModelCall)
-			if ok && call.Aside == nil && call.NotesTold() != taken {
+			if ok && call.Sidecall == nil && call.NotesTold() != taken {
 				s.fail("%s is told of %d notes, of %d", call.Key, call.NotesTold(), taken)
 			}
 		}

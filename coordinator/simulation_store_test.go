@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
@@ -103,14 +103,14 @@ func (f *faulty) SetMetadata(ctx context.Context, id string, metadata map[string
 	return f.write(func() error { return f.Memory.SetMetadata(ctx, id, metadata) })
 }
 
-func (f *faulty) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (f *faulty) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if f.isDead() {
-		return kernel.Ref{}, errLost
+		return blob.Ref{}, errLost
 	}
 	return f.Memory.Put(ctx, data)
 }
 
-func (f *faulty) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (f *faulty) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if f.isDead() {
 		return nil, errLost
 	}

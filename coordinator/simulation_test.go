@@ -167,7 +167,7 @@ func (s *simulation) panel() (*Panel, error) {
 }
 
 // takeOver has an engine run work, and receive what happened, as the simulation likes it.
-func (s *simulation) takeOver(e *engine) {
+func (s *simulation) takeOver(e *localTurn) {
 	launch := e.launch
 	e.launch = func(work func() driver.Post) { // which runs until it waits for something
 		launch(work)
@@ -181,7 +181,7 @@ const mostSteps = 5000
 
 // posts lets things happen until there is something to take. All that happened at one
 // moment is taken in an order of its own.
-func (s *simulation) posts(e *engine) []driver.Post {
+func (s *simulation) posts(e *localTurn) []driver.Post {
 	s.listsWait(true)
 	defer s.listsWait(false)
 	for {
@@ -225,7 +225,7 @@ func orderOf(p driver.Post) string {
 }
 
 // next draws what happens when nothing is under way.
-func (s *simulation) next(e *engine) {
+func (s *simulation) next(e *localTurn) {
 	if s.plan.changes && s.rarely(6) {
 		s.changeTools()
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -141,7 +141,7 @@ func (l *sentTools) follow(ctx context.Context, ev turn.Event, commands []turn.C
 	}
 	for _, c := range commands {
 		run, _ := c.(turn.Run)
-		if call, ok := run.Effect.(machine.ModelCall); ok && call.Aside == nil && call.OwnTools {
+		if call, ok := run.Effect.(machine.ModelCall); ok && call.Sidecall == nil && call.OwnTools {
 			l.asked[call.Key] = l.now[call.Key.Agent]
 		}
 	}
@@ -170,8 +170,8 @@ func (l *sentTools) done(ctx context.Context, ev turn.ModelDone) error {
 }
 
 // read returns the names of a list.
-func (l *sentTools) read(ctx context.Context, ref kernel.Ref) (names []string, err error) {
-	if ref == (kernel.Ref{}) {
+func (l *sentTools) read(ctx context.Context, ref blob.Ref) (names []string, err error) {
+	if ref == (blob.Ref{}) {
 		return nil, nil
 	}
 	data, err := l.s.store.Get(ctx, ref)

@@ -8,11 +8,11 @@ import (
 )
 
 // newSteps returns the contexts of a turn's work. The calls that belong to no agent hold up the
-// turn for asideLimit at most.
+// turn for sidecallLimit at most.
 func newSteps(root context.Context) driver.Steps[context.Context] {
 	return driver.NewSteps(func(agent int) (context.Context, func()) {
 		if agent == machine.NoAgent {
-			return context.WithTimeout(root, asideLimit)
+			return context.WithTimeout(root, sidecallLimit)
 		}
 		return context.WithCancel(root)
 	})

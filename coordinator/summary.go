@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/tokens"
@@ -20,7 +20,7 @@ import (
 
 // Summarizer makes the summaries of older turns.
 type Summarizer struct {
-	Helper
+	SidecallModel
 	// Window is how many tokens its model can read, 0 if that is not known, and Counter
 	// counts them.
 	Window  int
@@ -45,7 +45,7 @@ type KeptSummary struct {
 	policy.Range
 	Text string `json:"text"`
 	// Link is that of the last turn in the history which the summary tells of.
-	Link kernel.Ref `json:"link"`
+	Link blob.Ref `json:"link"`
 }
 
 func (v *view) keepSummary(ctx context.Context, session string, kept []byte) error {
@@ -57,7 +57,7 @@ func (v *view) keepSummary(ctx context.Context, session string, kept []byte) err
 // have been taken since: it tells of others. Nor is one that cannot be read, such as an
 // import may have: the next is made of the turns themselves.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
-	if !summarizes(p.opts.Agents) || d.History == (kernel.Ref{}) {
+	if !summarizes(p.opts.Agents) || d.History == (blob.Ref{}) {
 		return nil, nil
 	}
 	session, err := p.opts.Store.Session(ctx, d.Session)
@@ -69,7 +69,7 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 		return nil, nil
 	}
 	link, err := linkOf(ctx, p.opts.Store, d.History, kept.Last)
-	if err != nil || link == (kernel.Ref{}) || link != kept.Link {
+	if err != nil || link == (blob.Ref{}) || link != kept.Link {
 		return nil, err
 	}
 	text, err := p.opts.Store.Put(ctx, []byte(kept.Text))
@@ -84,30 +84,30 @@ func readKept(data string) (kept KeptSummary, ok bool) {
 
 // linkOf is the link of a turn in the history that ends with head, zero if that has no
 // such turn.
-func linkOf(ctx context.Context, texts sessions.Texts, head kernel.Ref, turn int) (kernel.Ref, error) {
+func linkOf(ctx context.Context, texts sessions.Texts, head blob.Ref, turn int) (blob.Ref, error) {
 	at := head
 	for link, err := range sessions.Chain(ctx, texts, head) {
 		switch {
 		case err != nil:
-			return kernel.Ref{}, err
+			return blob.Ref{}, err
 		case link.Turn == turn:
 			return at, nil
 		case link.Turn < turn:
-			return kernel.Ref{}, nil
+			return blob.Ref{}, nil
 		}
 		at = link.Previous
 	}
-	return kernel.Ref{}, nil
+	return blob.Ref{}, nil
 }
 
 // describeSummary stores what the call for a new summary is sent, of the turns from the
 // earlier summary on up to a turn, or as many of them as its model can read.
-func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers policy.Range) (machine.Aside, error) {
+func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers policy.Range) (machine.Sidecall, error) {
 	s := p.opts.Summarizer
 	count := func(m backends.Message) int { return s.Counter.Message(m).Tokens }
 	earlier, turns, err := agents.Unsummarized(ctx, p.opts.Store, *d, covers.Last)
 	if err != nil {
-		return machine.Aside{}, err
+		return machine.Sidecall{}, err
 	}
 	output := 0
 	if s.Params.MaxTokens != nil {
@@ -115,9 +115,9 @@ func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers pol
 	}
 	room := policy.Room(s.Window, 0, output, 1)
 	messages, covered := contextbuild.SummaryCall(earlier, turns, policy.SummaryWords(room), room, count)
-	aside, err := agents.DescribeAside(ctx, p.opts.Store, machine.Summarizing, s.Model, s.Params, messages, nil)
-	aside.Covers = policy.Range{First: 1, Last: turns[covered-1].Turn}
-	return aside, err
+	sidecall, err := agents.DescribeSidecall(ctx, p.opts.Store, machine.Summarizing, s.Model, s.Params, messages, nil)
+	sidecall.Covers = policy.Range{First: 1, Last: turns[covered-1].Turn}
+	return sidecall, err
 }
 
 // summaryReader reads the replies to that call.
@@ -133,13 +133,13 @@ func newSummaryReader(p *Panel) *summaryReader {
 
 // read reads a reply, and chooses what each agent is shown with
 // the new summary.
-func (s *summaryReader) read(ctx context.Context, t machine.Turn, aside machine.Aside, reply backends.Message) (change machine.Change, err error) {
+func (s *summaryReader) read(ctx context.Context, t machine.Turn, sidecall machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 	text := strings.TrimSpace(contextbuild.Clean(reply.Text()))
 	if text == "" {
 		return change, errors.New("the summary is empty")
 	}
 	store := s.panel.opts.Store
-	summary := machine.Summary{Range: aside.Covers}
+	summary := machine.Summary{Range: sidecall.Covers}
 	if summary.Text, err = store.Put(ctx, []byte(text)); err != nil {
 		return change, err
 	}

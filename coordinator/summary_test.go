@@ -34,7 +34,7 @@ func summed() agents.Context {
 func summingPanel(t *testing.T, n int, script string, r *debugbackend.Recorder) (*Panel, *sessions.Memory) {
 	return panelOf(t, n, script, nil, func(o *Options) {
 		recorded(r, summed(), summed(), summed())(o)
-		o.Summarizer = &Summarizer{Helper: Helper{Backend: o.Agents[0].Backend, Model: "small"}}
+		o.Summarizer = &Summarizer{SidecallModel: SidecallModel{Backend: o.Agents[0].Backend, Model: "small"}}
 	})
 }
 
@@ -154,10 +154,10 @@ func TestContextWarningsWaitForTheSummary(t *testing.T) {
 			script := "rules:\n  - {when: {purpose: summary}, reply: " + c.reply + "}" + strings.TrimPrefix(talks, "\nrules:")
 			p, _ := panelOf(t, 1, script, nil, func(o *Options) {
 				o.Agents[0].Context = small(policy.Summarize)
-				o.Summarizer = &Summarizer{Helper: Helper{Backend: o.Agents[0].Backend, Model: "small"}}
+				o.Summarizer = &Summarizer{SidecallModel: SidecallModel{Backend: o.Agents[0].Backend, Model: "small"}}
 			})
 			turn := ask(t, p, weather[:4])
-			if len(eventsOf[report.AsideStarted](t, turn)) != 1 {
+			if len(eventsOf[report.SidecallStarted](t, turn)) != 1 {
 				t.Fatalf("%s: no summary is asked for in turn 4", name)
 			}
 			var told, kept []policy.Warning

@@ -27,7 +27,7 @@ type toolProgress struct {
 
 // withProgress returns a context in which the tool of an effect, if it is one, tells how
 // far it is, and what is called when the effect is over.
-func (e *engine) withProgress(ctx context.Context, effect machine.Effect) (watched context.Context, over func()) {
+func (e *localTurn) withProgress(ctx context.Context, effect machine.Effect) (watched context.Context, over func()) {
 	call, ok := effect.(machine.ToolCall)
 	if !ok {
 		return ctx, func() {}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
@@ -105,7 +105,7 @@ func (v *view) finish() error {
 // asked is the question that the agents were asked, "" if none were.
 func (v *view) asked() (string, error) {
 	ref := v.machine.Turn().Question
-	if ref == (kernel.Ref{}) {
+	if ref == (blob.Ref{}) {
 		return "", nil
 	}
 	text, err := v.panel.opts.Store.Get(v.base, ref)

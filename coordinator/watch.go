@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
@@ -27,7 +27,7 @@ const (
 type watched struct{ Store }
 
 // Get implements agents.Blobs.
-func (s watched) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (s watched) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	return sessions.Again(ctx, watchPatience, func() ([]byte, error) { return s.Store.Get(ctx, ref) })
 }
 
@@ -45,7 +45,7 @@ func (s watched) Session(ctx context.Context, id string) (sessions.Session, erro
 // on what people have to say to it. The goroutine of run owns it.
 type watcher struct {
 	*view
-	play Play
+	play RemoteTurn
 	// read counts the events of the journal that were applied.
 	read int
 	// passed are the notes that were passed on, and of which the journal does not tell yet.
@@ -55,12 +55,12 @@ type watcher struct {
 
 // passedNote is a note that was passed on to who plays the turn.
 type passedNote struct {
-	ref  kernel.Ref
+	ref  blob.Ref
 	word chan<- error
 }
 
 // watch has a play watched until it is over.
-func (p *Panel) watch(ctx context.Context, t *Turn, play Play) {
+func (p *Panel) watch(ctx context.Context, t *Turn, play RemoteTurn) {
 	v := newView(ctx, p.on(watched{p.opts.Store}), t, new(turn.Machine))
 	w := &watcher{view: v, play: play, asking: newAttendant(v, play)}
 	p.count(1)
@@ -81,7 +81,7 @@ func (w *watcher) run(ctx context.Context) {
 			_, err = w.tellSession()
 		}
 		if err != nil {
-			t.events.add(report.AsideFailed{Why: err.Error()})
+			t.events.add(report.SidecallFailed{Why: err.Error()})
 		}
 	}
 	t.inbox.close()
@@ -200,7 +200,7 @@ func (w *watcher) passNote(n *note) {
 }
 
 // acknowledge replies to the sender of a note that the journal has.
-func (w *watcher) acknowledge(ref kernel.Ref) {
+func (w *watcher) acknowledge(ref blob.Ref) {
 	if i := slices.IndexFunc(w.passed, func(p passedNote) bool { return p.ref == ref }); i >= 0 {
 		w.passed[i].word <- nil
 		w.passed = slices.Delete(w.passed, i, i+1)

@@ -38,7 +38,7 @@ func (p *Panel) Config() string { return p.opts.Config }
 // Prepare returns the first event of a turn for which the store's session is held. It
 // stores what the event names. The rules are those of the terms, whose agents must be the
 // panel's, and of the budgets each part is the tighter one.
-func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms Terms) (turn.Accepted, error) {
+func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms TurnOptions) (turn.Accepted, error) {
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
 		return turn.Accepted{}, fmt.Errorf("the turn is asked of the agents %s, and played by %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
 	}
@@ -63,8 +63,8 @@ func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect mac
 		return nil, err
 	}
 	key := effect.EffectKey()
-	doer := agents.Doer{Blobs: w.panel.opts.Store, Members: w.panel.members(tools), Asides: w.panel.asides(newSummaryReader(w.panel))}
-	if err := w.lendReader(ctx, doer.Asides, described, key.Purpose); err != nil {
+	doer := agents.Doer{Blobs: w.panel.opts.Store, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel))}
+	if err := w.lendReader(ctx, doer.Sidecalls, described, key.Purpose); err != nil {
 		return nil, err
 	}
 	steps := newSteps(agents.WithPanelValue(ctx, w.panel.opts.PanelValue))
@@ -75,7 +75,7 @@ func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect mac
 // Conclude keeps what a turn has come to whose journal is complete. If calls follow its
 // answer it returns them, and goes on holding the session, for Finish; else it lets go of
 // it. Until it has come to its end it can be done again.
-func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []machine.Aside, err error) {
+func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []machine.Sidecall, err error) {
 	following, err = w.conclude(ctx, session, number)
 	if err != nil {
 		return nil, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
@@ -83,7 +83,7 @@ func (w *Worker) Conclude(ctx context.Context, session string, number int) (foll
 	return following, nil
 }
 
-func (w *Worker) conclude(ctx context.Context, session string, number int) ([]machine.Aside, error) {
+func (w *Worker) conclude(ctx context.Context, session string, number int) ([]machine.Sidecall, error) {
 	v, events, err := w.replayed(ctx, session, number)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (w *Worker) replayed(ctx context.Context, session string, number int) (*vie
 
 // Following returns again what Conclude has returned, for whoever does not know that it
 // came to its end, while the session is still held.
-func (w *Worker) Following(ctx context.Context, session string, number int) ([]machine.Aside, error) {
+func (w *Worker) Following(ctx context.Context, session string, number int) ([]machine.Sidecall, error) {
 	v, _, err := w.replayed(ctx, session, number)
 	if err != nil {
 		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
@@ -171,7 +171,7 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 
 // lendReader adds what reads the reply to a call for the facts, which knows the answer that
 // they follow.
-func (w *Worker) lendReader(ctx context.Context, asides map[machine.Purpose]agents.Aside, described machine.Turn, purpose machine.Purpose) error {
+func (w *Worker) lendReader(ctx context.Context, sidecalls map[machine.Purpose]agents.Sidecall, described machine.Turn, purpose machine.Purpose) error {
 	if purpose != machine.FactExtraction || w.panel.opts.Facts == nil {
 		return nil
 	}
@@ -183,6 +183,6 @@ func (w *Worker) lendReader(ctx context.Context, asides map[machine.Purpose]agen
 	if err != nil {
 		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
 	}
-	asides[machine.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
+	sidecalls[machine.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
 	return nil
 }

@@ -8,18 +8,18 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // Link is one turn of a history, by reference. As a text of the store it names
 // the link before it, and so the whole history.
 type Link struct {
-	Previous kernel.Ref `json:"previous,omitzero"`
-	Turn     int        `json:"turn"`
-	Question kernel.Ref `json:"question"`
-	Answer   kernel.Ref `json:"answer"`
+	Previous blob.Ref `json:"previous,omitzero"`
+	Turn     int      `json:"turn"`
+	Question blob.Ref `json:"question"`
+	Answer   blob.Ref `json:"answer"`
 	// Messages is as in Turn.
-	Messages kernel.Ref `json:"messages,omitzero"`
+	Messages blob.Ref `json:"messages,omitzero"`
 }
 
 // Encode returns the link as it is stored. Equal links give equal bytes.
@@ -33,15 +33,15 @@ func (l Link) Encode() ([]byte, error) {
 
 // Texts resolves references.
 type Texts interface {
-	Get(ctx context.Context, ref kernel.Ref) ([]byte, error)
+	Get(ctx context.Context, ref blob.Ref) ([]byte, error)
 }
 
 // Chain yields a history from its newest link, which is head, to its oldest, and
 // nothing for a zero head. It reads a link when it is asked for one, so who needs
 // only the last turns stops there. An error ends it.
-func Chain(ctx context.Context, texts Texts, head kernel.Ref) iter.Seq2[Link, error] {
+func Chain(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
-		for after := 0; head != (kernel.Ref{}); {
+		for after := 0; head != (blob.Ref{}); {
 			link, err := readLink(ctx, texts, head)
 			if err == nil && after > 0 && link.Turn >= after {
 				err = fmt.Errorf("history: turn %d comes before turn %d", link.Turn, after)
@@ -54,7 +54,7 @@ func Chain(ctx context.Context, texts Texts, head kernel.Ref) iter.Seq2[Link, er
 	}
 }
 
-func readLink(ctx context.Context, texts Texts, ref kernel.Ref) (Link, error) {
+func readLink(ctx context.Context, texts Texts, ref blob.Ref) (Link, error) {
 	data, err := texts.Get(ctx, ref)
 	if err != nil {
 		return Link{}, fmt.Errorf("history: %w", err)
@@ -69,18 +69,18 @@ func readLink(ctx context.Context, texts Texts, ref kernel.Ref) (Link, error) {
 	return link, nil
 }
 
-// refPattern is a kernel.Ref as encoding/json writes it. Within a JSON string its
+// refPattern is a blob.Ref as encoding/json writes it. Within a JSON string its
 // quotes would be escaped, so that nothing that was said can look like one.
 var refPattern = regexp.MustCompile(`\{"sha256":"([0-9a-f]{64})","bytes":([0-9]{1,15})\}`)
 
 // Refs returns the texts that an event, or any JSON that this program has
 // written, names; one that is named twice is there twice. Stores keep those texts
 // as long as the event.
-func Refs(data []byte) []kernel.Ref {
-	var refs []kernel.Ref
+func Refs(data []byte) []blob.Ref {
+	var refs []blob.Ref
 	for _, m := range refPattern.FindAllSubmatch(data, -1) {
 		if n, err := strconv.Atoi(string(m[2])); err == nil {
-			refs = append(refs, kernel.Ref{SHA256: string(m[1]), Bytes: n})
+			refs = append(refs, blob.Ref{SHA256: string(m[1]), Bytes: n})
 		}
 	}
 	return refs
@@ -88,9 +88,9 @@ func Refs(data []byte) []kernel.Ref {
 
 // RefsOfEvents returns the texts that events of a turn name, each once, and refuses an event
 // of no bytes.
-func RefsOfEvents(id string, turn int, events [][]byte) ([]kernel.Ref, error) {
-	seen := map[kernel.Ref]bool{}
-	var refs []kernel.Ref
+func RefsOfEvents(id string, turn int, events [][]byte) ([]blob.Ref, error) {
+	seen := map[blob.Ref]bool{}
+	var refs []blob.Ref
 	for _, event := range events {
 		if len(event) == 0 {
 			return nil, emptyEvent(id, turn)
@@ -108,14 +108,14 @@ func RefsOfEvents(id string, turn int, events [][]byte) ([]kernel.Ref, error) {
 // CheckHistory follows a session's history from head to its first turn, and reads the
 // questions and answers on the way. It must have so many turns as the store says have an
 // answer.
-func CheckHistory(ctx context.Context, texts Texts, session string, head kernel.Ref, answered int) error {
+func CheckHistory(ctx context.Context, texts Texts, session string, head blob.Ref, answered int) error {
 	links := 0
 	for link, err := range Chain(ctx, texts, head) {
 		if err != nil {
 			return fmt.Errorf("check: session %s: %w", session, err)
 		}
 		links++
-		for _, ref := range []kernel.Ref{link.Question, link.Answer} {
+		for _, ref := range []blob.Ref{link.Question, link.Answer} {
 			if _, err := texts.Get(ctx, ref); err != nil {
 				return fmt.Errorf("check: turn %d of session %s: %w", link.Turn, session, err)
 			}

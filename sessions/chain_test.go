@@ -10,29 +10,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
 // texts are texts by reference; one that is not there is an error.
-type texts map[kernel.Ref][]byte
+type texts map[blob.Ref][]byte
 
 var errMissing = errors.New("missing")
 
-func (t texts) Get(_ context.Context, ref kernel.Ref) ([]byte, error) {
+func (t texts) Get(_ context.Context, ref blob.Ref) ([]byte, error) {
 	if data, ok := t[ref]; ok {
 		return data, nil
 	}
 	return nil, errMissing
 }
 
-func (t texts) put(data []byte) kernel.Ref {
+func (t texts) put(data []byte) blob.Ref {
 	ref := sessions.RefOf(data)
 	t[ref] = data
 	return ref
 }
 
-func (t texts) link(tb testing.TB, l sessions.Link) kernel.Ref {
+func (t texts) link(tb testing.TB, l sessions.Link) blob.Ref {
 	tb.Helper()
 	data, err := l.Encode()
 	if err != nil {
@@ -48,11 +48,11 @@ func TestChain(t *testing.T) {
 	second := store.link(t, sessions.Link{Previous: first, Turn: 4, Question: q, Answer: a, Messages: q})
 	gone := store.link(t, sessions.Link{Previous: sessions.RefOf([]byte("gone")), Turn: 2, Question: q, Answer: a})
 	for name, c := range map[string]struct {
-		head  kernel.Ref
+		head  blob.Ref
 		turns []int
 		want  string
 	}{
-		"no history":      {kernel.Ref{}, nil, ""},
+		"no history":      {blob.Ref{}, nil, ""},
 		"two turns":       {second, []int{4, 1}, ""},
 		"a missing link":  {gone, []int{2}, "history: missing"},
 		"no JSON":         {q, nil, "is no link: invalid"},
@@ -84,7 +84,7 @@ func TestChain(t *testing.T) {
 func TestRefsAreThoseThatWereWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var want []kernel.Ref
+		var want []blob.Ref
 		var list []any
 		for _, text := range rapid.SliceOfN(rapid.String(), 0, 5).Draw(t, "texts") {
 			ref := sessions.RefOf([]byte(text))
@@ -92,7 +92,7 @@ func TestRefsAreThoseThatWereWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list = append(list, map[string]any{"a": ref, "said": string(quoted), "text": text, "none": kernel.Ref{}})
+			list = append(list, map[string]any{"a": ref, "said": string(quoted), "text": text, "none": blob.Ref{}})
 			want = append(want, ref)
 		}
 		data, err := json.Marshal(list)

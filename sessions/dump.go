@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // Dump is a whole session, as Export writes it and Import reads it.
@@ -16,13 +16,13 @@ type Dump struct {
 	// Journals are the events of each turn.
 	Journals [][][]byte
 	// Texts are all that the turns and their journals name.
-	Texts map[kernel.Ref][]byte
+	Texts map[blob.Ref][]byte
 }
 
 // Names returns the texts that turn i, from 0, and its journal name.
-func (d *Dump) Names(i int) []kernel.Ref {
+func (d *Dump) Names(i int) []blob.Ref {
 	names := d.told(i)
-	if messages := d.Turns[i].Messages; messages != (kernel.Ref{}) {
+	if messages := d.Turns[i].Messages; messages != (blob.Ref{}) {
 		names = append(names, messages)
 		for _, ref := range Refs(d.Texts[messages]) {
 			if _, there := d.Texts[ref]; there {
@@ -37,10 +37,10 @@ func (d *Dump) Names(i int) []kernel.Ref {
 }
 
 // told returns the texts of turn i that can be made from what is told of it.
-func (d *Dump) told(i int) []kernel.Ref {
+func (d *Dump) told(i int) []blob.Ref {
 	t := d.Turns[i]
-	names := []kernel.Ref{RefOf([]byte(t.Question))}
-	if t.Link != (kernel.Ref{}) {
+	names := []blob.Ref{RefOf([]byte(t.Question))}
+	if t.Link != (blob.Ref{}) {
 		names = append(names, RefOf([]byte(t.Answer)), t.Link)
 	}
 	return names
@@ -61,13 +61,13 @@ func (d *Dump) check() error {
 	case s.ParentTurn < 0 || s.ParentTurn > len(d.Turns):
 		return fmt.Errorf("its turns up to %d are said to be its parent's, and it has %d", s.ParentTurn, len(d.Turns))
 	}
-	given := make(map[kernel.Ref]bool, len(d.Texts))
+	given := make(map[blob.Ref]bool, len(d.Texts))
 	for ref := range d.Texts {
 		given[ref] = true
 	}
 	s.Created, s.Updated = kept(s.Created), kept(s.Updated)
 	s.Turns, s.Messages, s.Usage = len(d.Turns), 0, Usage{}
-	var head kernel.Ref
+	var head blob.Ref
 	for i, t := range d.Turns {
 		var err error
 		if head, err = d.checkTurn(i, head); err != nil {
@@ -82,7 +82,7 @@ func (d *Dump) check() error {
 }
 
 // checkTurn checks one turn on its own, and returns the newest link after it.
-func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
+func (d *Dump) checkTurn(i int, head blob.Ref) (blob.Ref, error) {
 	t := &d.Turns[i]
 	t.Started, t.Ended = kept(t.Started), kept(t.Ended)
 	if t.Number != i+1 {
@@ -99,7 +99,7 @@ func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
 		if t.Usage != (Usage{}) {
 			return head, errors.New("it never ended, but has a usage")
 		}
-		if i != len(d.Turns)-1 || t.Winner != "" || t.Answer != "" || t.Link != (kernel.Ref{}) || t.Messages != (kernel.Ref{}) || t.MessageCount != 0 {
+		if i != len(d.Turns)-1 || t.Winner != "" || t.Answer != "" || t.Link != (blob.Ref{}) || t.Messages != (blob.Ref{}) || t.MessageCount != 0 {
 			return head, errors.New("it never ended, but has an answer or a turn after it")
 		}
 		return head, nil
@@ -110,7 +110,7 @@ func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
 		return head, err
 	case e.Messages != t.Messages || e.MessageCount != t.MessageCount:
 		return head, errors.New("its messages do not fit its answer")
-	case t.Winner == "" && t.Link == kernel.Ref{}:
+	case t.Winner == "" && t.Link == blob.Ref{}:
 		return head, nil
 	}
 	link, err := Link{
@@ -129,7 +129,7 @@ func (d *Dump) checkTurn(i int, head kernel.Ref) (kernel.Ref, error) {
 
 // checkNames checks that all texts that are named are there, and no others were
 // given.
-func (d *Dump) checkNames(given map[kernel.Ref]bool) error {
+func (d *Dump) checkNames(given map[blob.Ref]bool) error {
 	for i := range d.Turns {
 		for _, ref := range d.Names(i) {
 			if _, there := d.Texts[ref]; !there {

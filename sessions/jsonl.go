@@ -12,7 +12,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // dumpFormat is the version of an exported session's JSONL: a line for the
@@ -50,7 +50,7 @@ const (
 func (d *Dump) Write(w io.Writer) error {
 	o := &dumpWriter{to: w, hash: sha256.New()}
 	o.line(dumpLine{Type: lineSession, Format: dumpFormat, Session: &d.Session})
-	done := map[kernel.Ref]bool{}
+	done := map[blob.Ref]bool{}
 	for i := range d.Turns {
 		for _, ref := range d.told(i) {
 			done[ref] = true
@@ -98,7 +98,7 @@ func (o *dumpWriter) line(l dumpLine) {
 	}
 }
 
-func (o *dumpWriter) text(ref kernel.Ref, data []byte) {
+func (o *dumpWriter) text(ref blob.Ref, data []byte) {
 	l := dumpLine{Type: lineText, SHA256: ref.SHA256}
 	if text := string(data); utf8.ValidString(text) {
 		l.Text = &text
@@ -121,7 +121,7 @@ func (o *dumpWriter) event(event []byte) {
 // ReadDump reads a session that Write wrote. What it returns is whole and fits
 // together; the error names the line or the turn that does not.
 func ReadDump(r io.Reader) (*Dump, error) {
-	in := dumpReader{hash: sha256.New(), dump: &Dump{Texts: map[kernel.Ref][]byte{}}}
+	in := dumpReader{hash: sha256.New(), dump: &Dump{Texts: map[blob.Ref][]byte{}}}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, mostLine)
 	for lines.Scan() {

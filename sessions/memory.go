@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 )
 
@@ -22,14 +23,14 @@ type Memory struct {
 
 type memorySession struct {
 	Session
-	head  kernel.Ref
+	head  blob.Ref
 	turns []*memoryTurn
 }
 
 type memoryTurn struct {
 	Turn
 	events [][]byte
-	names  map[kernel.Ref]bool
+	names  map[blob.Ref]bool
 }
 
 // memoryRunning is a turn that holds its session.
@@ -47,7 +48,7 @@ type memoryRunning struct {
 func NewMemory() *Memory {
 	return &Memory{
 		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
-		texts: &memoryTexts{texts: map[kernel.Ref]*memoryText{}, unnamed: map[kernel.Ref]bool{}},
+		texts: &memoryTexts{texts: map[blob.Ref]*memoryText{}, unnamed: map[blob.Ref]bool{}},
 	}
 }
 
@@ -177,7 +178,7 @@ func (m *Memory) keep(id string, r *memoryRunning) *memoryTurn {
 	s.Turns, s.Updated = r.number, now()
 	r.kept = &memoryTurn{
 		Turn:  Turn{Number: r.number, Question: r.question, Status: Running, Started: s.Updated},
-		names: map[kernel.Ref]bool{},
+		names: map[blob.Ref]bool{},
 	}
 	m.texts.name(r.kept, m.texts.put([]byte(r.question)))
 	s.turns = append(s.turns, r.kept)
@@ -245,7 +246,7 @@ func (m *Memory) end(ctx context.Context, id string, r *memoryRunning, e Ended) 
 	if e, err = e.Checked(); err != nil {
 		return err
 	}
-	if e.Messages != (kernel.Ref{}) && m.texts.texts[e.Messages] == nil {
+	if e.Messages != (blob.Ref{}) && m.texts.texts[e.Messages] == nil {
 		return NoText(e.Messages)
 	}
 	t := m.keep(id, r)
@@ -291,10 +292,10 @@ func (m *Memory) link(s *memorySession, t *memoryTurn) error {
 	}
 	t.Link = m.texts.put(data)
 	s.head = t.Link
-	for _, ref := range []kernel.Ref{l.Question, l.Answer, t.Link} {
+	for _, ref := range []blob.Ref{l.Question, l.Answer, t.Link} {
 		m.texts.name(t, ref)
 	}
-	if t.Messages != (kernel.Ref{}) {
+	if t.Messages != (blob.Ref{}) {
 		m.nameMessages(t)
 	}
 	return nil
@@ -313,9 +314,9 @@ func (m *Memory) nameMessages(t *memoryTurn) {
 // Put keeps a text, under its content's hash, for the events that will name it.
 // The caller may change data afterwards. What no event names is forgotten when
 // the turns that were running are over.
-func (m *Memory) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (m *Memory) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if err := ctx.Err(); err != nil {
-		return kernel.Ref{}, err
+		return blob.Ref{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -323,7 +324,7 @@ func (m *Memory) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
 }
 
 // Get returns what Put stored; the caller must not change it.
-func (m *Memory) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (m *Memory) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

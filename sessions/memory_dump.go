@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // Export writes a session as JSONL, which Import reads.
@@ -27,7 +27,7 @@ func (m *Memory) dump(ctx context.Context, id string) (*Dump, error) {
 	if s == nil {
 		return nil, NoSession(id)
 	}
-	d := &Dump{Session: s.copied(), Texts: map[kernel.Ref][]byte{}}
+	d := &Dump{Session: s.copied(), Texts: map[blob.Ref][]byte{}}
 	for _, t := range s.turns {
 		d.Turns = append(d.Turns, t.Turn)
 		d.Journals = append(d.Journals, t.events[:len(t.events):len(t.events)])

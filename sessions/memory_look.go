@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // Session returns a session, or ErrNoSession.
@@ -183,14 +183,14 @@ func (m *Memory) Branch(ctx context.Context, from string, turn int, to string) (
 
 // add takes a turn of another session into a new one, without its journal.
 func (s *memorySession) add(m *Memory, turn Turn) *memoryTurn {
-	t := &memoryTurn{Turn: turn, names: map[kernel.Ref]bool{}}
+	t := &memoryTurn{Turn: turn, names: map[blob.Ref]bool{}}
 	m.texts.name(t, m.texts.put([]byte(turn.Question)))
-	if turn.Link != (kernel.Ref{}) {
+	if turn.Link != (blob.Ref{}) {
 		m.texts.name(t, m.texts.put([]byte(turn.Answer)))
 		m.texts.name(t, turn.Link)
 		s.head = turn.Link
 	}
-	if turn.Messages != (kernel.Ref{}) {
+	if turn.Messages != (blob.Ref{}) {
 		m.nameMessages(t)
 	}
 	s.Messages += turn.MessageCount

@@ -6,15 +6,15 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // memoryTexts are the texts of a store in memory, under their contents' hashes. Its lock is
 // the store's.
 type memoryTexts struct {
-	texts map[kernel.Ref]*memoryText
+	texts map[blob.Ref]*memoryText
 	// unnamed are those that no turn names, yet or any more.
-	unnamed map[kernel.Ref]bool
+	unnamed map[blob.Ref]bool
 	clock   int64 // counts what Begin and Put have done
 }
 
@@ -25,9 +25,9 @@ type memoryText struct {
 }
 
 // RefOf returns the reference of a text.
-func RefOf(data []byte) kernel.Ref {
+func RefOf(data []byte) blob.Ref {
 	sum := sha256.Sum256(data)
-	return kernel.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
+	return blob.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
 }
 
 // tick returns a moment later than all before it.
@@ -36,7 +36,7 @@ func (m *memoryTexts) tick() int64 {
 	return m.clock
 }
 
-func (m *memoryTexts) put(data []byte) kernel.Ref {
+func (m *memoryTexts) put(data []byte) blob.Ref {
 	ref := RefOf(data)
 	t := m.texts[ref]
 	if t == nil {
@@ -48,7 +48,7 @@ func (m *memoryTexts) put(data []byte) kernel.Ref {
 }
 
 // get returns a text that is there.
-func (m *memoryTexts) get(ref kernel.Ref) (data []byte, ok bool) {
+func (m *memoryTexts) get(ref blob.Ref) (data []byte, ok bool) {
 	t := m.texts[ref]
 	if t == nil {
 		return nil, false
@@ -57,7 +57,7 @@ func (m *memoryTexts) get(ref kernel.Ref) (data []byte, ok bool) {
 }
 
 // name books that a turn needs a text, which is there.
-func (m *memoryTexts) name(t *memoryTurn, ref kernel.Ref) {
+func (m *memoryTexts) name(t *memoryTurn, ref blob.Ref) {
 	if !t.names[ref] {
 		t.names[ref] = true
 		m.texts[ref].named++

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // The refusals of stores, which say the same in all of them.
@@ -19,7 +19,7 @@ func Exists(id string) error { return fmt.Errorf("%w %q", ErrExists, id) }
 func NoFact(id int64) error { return fmt.Errorf("%w %d", ErrNoFact, id) }
 
 // NoText is the refusal of a text that was not put, or is forgotten.
-func NoText(ref kernel.Ref) error { return fmt.Errorf("%w %.12s", ErrNoText, ref.SHA256) }
+func NoText(ref blob.Ref) error { return fmt.Errorf("%w %.12s", ErrNoText, ref.SHA256) }
 
 // ErrNotRunning is the refusal of what only a running turn may do.
 var ErrNotRunning = errors.New("is not running")

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 )
@@ -77,10 +78,10 @@ type Turn struct {
 	// Messages refers to a list of what a panel of one said and its tools returned
 	// between the question and the answer, which package agents writes and reads; zero
 	// if these are all there is. MessageCount counts the question and the answer too.
-	Messages     kernel.Ref `json:"messages,omitzero"`
-	MessageCount int        `json:"message_count"`
+	Messages     blob.Ref `json:"messages,omitzero"`
+	MessageCount int      `json:"message_count"`
 	// Link is the turn's place in the history, zero for one without an answer.
-	Link kernel.Ref `json:"link,omitzero"`
+	Link blob.Ref `json:"link,omitzero"`
 }
 
 // Begun is a turn that holds its session.
@@ -88,7 +89,7 @@ type Begun struct {
 	// Turn is its number, from 1.
 	Turn int
 	// History is the newest link of the history before it, zero if there is none.
-	History kernel.Ref
+	History blob.Ref
 	// Interrupted is the number of the last turn if that has begun and never ended,
 	// else 0. The new turn's first event closes it.
 	Interrupted int
@@ -105,7 +106,7 @@ type Ended struct {
 	Answer string
 	// Messages is as in Turn. A turn that has an answer and no list of messages
 	// counts two.
-	Messages     kernel.Ref
+	Messages     blob.Ref
 	MessageCount int
 	Usage        Usage
 }
@@ -123,8 +124,8 @@ func (e Ended) Checked() (Ended, error) {
 	case e.Winner == "" && e.Answer != "":
 		return e, errors.New("the answer has no winner")
 	case e.Winner == "":
-		e.Messages, e.MessageCount = kernel.Ref{}, 0
-	case e.Messages == kernel.Ref{}:
+		e.Messages, e.MessageCount = blob.Ref{}, 0
+	case e.Messages == blob.Ref{}:
 		e.MessageCount = 2
 	case e.MessageCount < 2:
 		return e, fmt.Errorf("a list of %d messages lacks the question or the answer", e.MessageCount)

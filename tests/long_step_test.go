@@ -87,7 +87,7 @@ func TestLongStepIsAValidRequest(t *testing.T) {
 					}))
 					opts := longLimits()
 					opts.Agents = []coordinator.Agent{looking(coordinator.Agent{ID: "agent1", Model: p.model, Backend: adapter}, c)}
-					opts.Summarizer = &coordinator.Summarizer{Helper: coordinator.Helper{Backend: adapter, Model: p.model}}
+					opts.Summarizer = &coordinator.Summarizer{SidecallModel: coordinator.SidecallModel{Backend: adapter, Model: p.model}}
 					built, err := coordinator.New(opts)
 					if err != nil {
 						t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
@@ -196,7 +197,7 @@ func TestSessionMovesToAnotherModel(t *testing.T) {
 
 // orphans are lists of messages in which a call or a result stands alone, by what is
 // said when they are repaired. Their texts are put.
-func orphans(put func(string) kernel.Ref) map[string][]machine.Entry {
+func orphans(put func(string) blob.Ref) map[string][]machine.Entry {
 	call := machine.Entry{Kind: machine.Assistant, Text: put(
 		`{"role":"assistant","parts":[{"type":"tool_call","id":"call_1","name":"lookup","arguments":"{}"}]}`)}
 	answer := machine.Entry{Kind: machine.Assistant, Text: put(`{"role":"assistant","parts":[{"type":"text","text":"So it is."}]}`)}
@@ -212,8 +213,8 @@ func orphans(put func(string) kernel.Ref) map[string][]machine.Entry {
 // was repaired, and the store has the original.
 func TestDamagedSessionIsRepairedOnLoad(t *testing.T) {
 	t.Parallel()
-	texts := map[kernel.Ref]string{}
-	noted := orphans(func(text string) kernel.Ref {
+	texts := map[blob.Ref]string{}
+	noted := orphans(func(text string) blob.Ref {
 		ref := sessions.RefOf([]byte(text))
 		texts[ref] = text
 		return ref
@@ -248,7 +249,7 @@ func TestDamagedSessionIsRepairedOnLoad(t *testing.T) {
 }
 
 // damaged exports a session whose one turn has the list.
-func damaged(t *testing.T, texts map[kernel.Ref]string, list []machine.Entry) []byte {
+func damaged(t *testing.T, texts map[blob.Ref]string, list []machine.Entry) []byte {
 	t.Helper()
 	store := sessions.NewMemory()
 	if _, err := store.Begin(t.Context(), "s", "What is it?"); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -297,7 +298,7 @@ func changeAnswer(t *testing.T, d *sessions.Dump) {
 	})
 }
 
-func putLink(t *testing.T, d *sessions.Dump, l sessions.Link) kernel.Ref {
+func putLink(t *testing.T, d *sessions.Dump, l sessions.Link) blob.Ref {
 	t.Helper()
 	data, err := l.Encode()
 	if err != nil {
@@ -307,7 +308,7 @@ func putLink(t *testing.T, d *sessions.Dump, l sessions.Link) kernel.Ref {
 }
 
 // put adds a text to a dump.
-func put(d *sessions.Dump, text string) kernel.Ref {
+func put(d *sessions.Dump, text string) blob.Ref {
 	ref := sessions.RefOf([]byte(text))
 	d.Texts[ref] = []byte(text)
 	return ref

@@ -9,8 +9,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
@@ -107,7 +107,7 @@ func (x *exchange) hear(ctx context.Context, reply machine.ModelReply) error {
 		x.warnings = append(x.warnings, fmt.Sprintf("message %d of the model was cut at its max_tokens: what it says may be incomplete", x.turns))
 	}
 	x.content = ""
-	if reply.Text != (kernel.Ref{}) {
+	if reply.Text != (blob.Ref{}) {
 		text, err := x.doer.Blobs.Get(context.WithoutCancel(ctx), reply.Text)
 		if err != nil {
 			return fmt.Errorf("read the reply: %w", err)
@@ -119,7 +119,7 @@ func (x *exchange) hear(ctx context.Context, reply machine.ModelReply) error {
 
 // replied says whether the newest call has a reply that says or asks for something.
 func (x *exchange) replied() bool {
-	return x.reply.Text != (kernel.Ref{}) || len(x.reply.Calls) > 0
+	return x.reply.Text != (blob.Ref{}) || len(x.reply.Calls) > 0
 }
 
 // failure is why the newest call, which is over, has no such reply.

@@ -140,7 +140,7 @@ func (s service) start(t *testing.T) (*backendtest.Server, conversation.Agent) {
 }
 
 // checkSecond compares the second request with what it should be, cache marks
-// aside.
+// sidecall.
 func (s service) checkSecond(t *testing.T, server *backendtest.Server) {
 	t.Helper()
 	var body map[string]any

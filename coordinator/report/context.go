@@ -49,7 +49,7 @@ type AgentContextWarning struct {
 
 // summarizes says that a turn begins with a call for a summary.
 func summarizes(t machine.Turn) bool {
-	return slices.ContainsFunc(t.Asides, func(a machine.Aside) bool { return a.Purpose == machine.Summarizing })
+	return slices.ContainsFunc(t.Sidecalls, func(a machine.Sidecall) bool { return a.Purpose == machine.Summarizing })
 }
 
 // contextWarned returns the events of the context warnings.

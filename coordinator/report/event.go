@@ -230,22 +230,22 @@ type ContextWarned struct {
 	Context ContextWarning `json:"context"`
 }
 
-// AsideStarted begins a call that belongs to no agent. Such calls may follow Ended.
-type AsideStarted struct {
+// SidecallStarted begins a call that belongs to no agent. Such calls may follow Ended.
+type SidecallStarted struct {
 	Header
 	Purpose machine.Purpose `json:"label"`
 }
 
-// AsideEnded ends a call that belongs to no agent.
-type AsideEnded struct {
+// SidecallEnded ends a call that belongs to no agent.
+type SidecallEnded struct {
 	Header
 	Purpose machine.Purpose `json:"label"`
 	Usage   budget.Usage    `json:"usage,omitzero"`
 }
 
-// AsideFailed says that a call that belongs to no agent failed, or that its outcome could not
+// SidecallFailed says that a call that belongs to no agent failed, or that its outcome could not
 // be kept. Without a purpose, the store failed after the answer.
-type AsideFailed struct {
+type SidecallFailed struct {
 	Header
 	Purpose machine.Purpose `json:"label,omitempty"`
 	Why     string          `json:"text,omitempty"`
@@ -272,33 +272,33 @@ type Ended struct {
 	Usage   budget.Usage  `json:"usage,omitzero"`
 }
 
-func (e StepStarted) stamped(h Header) Event    { e.Header = h.of("step_started"); return e }
-func (e TextDelta) stamped(h Header) Event      { e.Header = h.of("text"); return e }
-func (e Thinking) stamped(h Header) Event       { e.Header = Header{h.At, "reasoning", h.Replayed}; return e }
-func (e ToolCalled) stamped(h Header) Event     { e.Header = h.of("tool_call"); return e }
-func (e CallStarted) stamped(h Header) Event    { e.Header = h.of("call_started"); return e }
-func (e ToolStarted) stamped(h Header) Event    { e.Header = h.of("tool_started"); return e }
-func (e ToolProgress) stamped(h Header) Event   { e.Header = h.of("tool_progress"); return e }
-func (e ToolEnded) stamped(h Header) Event      { e.Header = h.of("tool_ended"); return e }
-func (e Answered) stamped(h Header) Event       { e.Header = h.of("answered"); return e }
-func (e Voted) stamped(h Header) Event          { e.Header = Header{h.At, "voted", h.Replayed}; return e }
-func (e Abstained) stamped(h Header) Event      { e.Header = h.of("abstained"); return e }
-func (e Failed) stamped(h Header) Event         { e.Header = h.of("failed"); return e }
-func (e Cancelled) stamped(h Header) Event      { e.Header = h.of("cancelled"); return e }
-func (e Presented) stamped(h Header) Event      { e.Header = h.of("presented"); return e }
-func (e WentToJSON) stamped(h Header) Event     { e.Header = h.of("went_to_json"); return e }
-func (e ToolsChanged) stamped(h Header) Event   { e.Header = h.of("tools_changed"); return e }
-func (e ToolsKept) stamped(h Header) Event      { e.Header = h.of("tools_kept"); return e }
-func (e Retrying) stamped(h Header) Event       { e.Header = h.of("retrying"); return e }
-func (e FellBack) stamped(h Header) Event       { e.Header = h.of("fell_back"); return e }
-func (e HeldUp) stamped(h Header) Event         { e.Header = Header{h.At, "held_up", h.Replayed}; return e }
-func (e Panicked) stamped(h Header) Event       { e.Header = h.of("panicked"); return e }
-func (e SessionUpdated) stamped(h Header) Event { e.Header = h.of("session_updated"); return e }
-func (e ContextWarned) stamped(h Header) Event  { e.Header = h.of("context_warning"); return e }
-func (e AsideStarted) stamped(h Header) Event   { e.Header = h.of("aside_started"); return e }
-func (e AsideEnded) stamped(h Header) Event     { e.Header = h.of("aside_ended"); return e }
-func (e AsideFailed) stamped(h Header) Event    { e.Header = h.of("aside_failed"); return e }
-func (e Noted) stamped(h Header) Event          { e.Header = Header{h.At, "noted", h.Replayed}; return e }
-func (e Paused) stamped(h Header) Event         { e.Header = Header{h.At, "paused", h.Replayed}; return e }
-func (e Unpaused) stamped(h Header) Event       { e.Header = h.of("unpaused"); return e }
-func (e Ended) stamped(h Header) Event          { e.Header = Header{h.At, "ended", h.Replayed}; return e }
+func (e StepStarted) stamped(h Header) Event     { e.Header = h.of("step_started"); return e }
+func (e TextDelta) stamped(h Header) Event       { e.Header = h.of("text"); return e }
+func (e Thinking) stamped(h Header) Event        { e.Header = Header{h.At, "reasoning", h.Replayed}; return e }
+func (e ToolCalled) stamped(h Header) Event      { e.Header = h.of("tool_call"); return e }
+func (e CallStarted) stamped(h Header) Event     { e.Header = h.of("call_started"); return e }
+func (e ToolStarted) stamped(h Header) Event     { e.Header = h.of("tool_started"); return e }
+func (e ToolProgress) stamped(h Header) Event    { e.Header = h.of("tool_progress"); return e }
+func (e ToolEnded) stamped(h Header) Event       { e.Header = h.of("tool_ended"); return e }
+func (e Answered) stamped(h Header) Event        { e.Header = h.of("answered"); return e }
+func (e Voted) stamped(h Header) Event           { e.Header = Header{h.At, "voted", h.Replayed}; return e }
+func (e Abstained) stamped(h Header) Event       { e.Header = h.of("abstained"); return e }
+func (e Failed) stamped(h Header) Event          { e.Header = h.of("failed"); return e }
+func (e Cancelled) stamped(h Header) Event       { e.Header = h.of("cancelled"); return e }
+func (e Presented) stamped(h Header) Event       { e.Header = h.of("presented"); return e }
+func (e WentToJSON) stamped(h Header) Event      { e.Header = h.of("went_to_json"); return e }
+func (e ToolsChanged) stamped(h Header) Event    { e.Header = h.of("tools_changed"); return e }
+func (e ToolsKept) stamped(h Header) Event       { e.Header = h.of("tools_kept"); return e }
+func (e Retrying) stamped(h Header) Event        { e.Header = h.of("retrying"); return e }
+func (e FellBack) stamped(h Header) Event        { e.Header = h.of("fell_back"); return e }
+func (e HeldUp) stamped(h Header) Event          { e.Header = Header{h.At, "held_up", h.Replayed}; return e }
+func (e Panicked) stamped(h Header) Event        { e.Header = h.of("panicked"); return e }
+func (e SessionUpdated) stamped(h Header) Event  { e.Header = h.of("session_updated"); return e }
+func (e ContextWarned) stamped(h Header) Event   { e.Header = h.of("context_warning"); return e }
+func (e SidecallStarted) stamped(h Header) Event { e.Header = h.of("sidecall_started"); return e }
+func (e SidecallEnded) stamped(h Header) Event   { e.Header = h.of("sidecall_ended"); return e }
+func (e SidecallFailed) stamped(h Header) Event  { e.Header = h.of("sidecall_failed"); return e }
+func (e Noted) stamped(h Header) Event           { e.Header = Header{h.At, "noted", h.Replayed}; return e }
+func (e Paused) stamped(h Header) Event          { e.Header = Header{h.At, "paused", h.Replayed}; return e }
+func (e Unpaused) stamped(h Header) Event        { e.Header = h.of("unpaused"); return e }
+func (e Ended) stamped(h Header) Event           { e.Header = Header{h.At, "ended", h.Replayed}; return e }

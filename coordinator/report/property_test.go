@@ -81,7 +81,7 @@ func drawTurn(t *rapid.T) *world {
 		accepted.Turn.Agents[i].Step = &policy.StepLimits{Kind: policy.Prune, Messages: 3, Keep: 1, FirstTokens: 90, Window: 100}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "summary") == 0 {
-		accepted.Turn.Asides = []machine.Aside{{Purpose: machine.Summarizing}}
+		accepted.Turn.Sidecalls = []machine.Sidecall{{Purpose: machine.Summarizing}}
 	}
 	w.take(t, accepted)
 	for len(w.out) > 0 || !w.machine.Over() {

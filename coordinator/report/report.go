@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
@@ -35,15 +36,15 @@ type Report struct {
 	// said is the transcript of a panel of one.
 	said []machine.Entry
 	// snapshots refers to the snapshots that were taken.
-	snapshots []kernel.Ref
+	snapshots []blob.Ref
 	// toolNames caches the names in lists of tools.
-	toolNames map[kernel.Ref][]string
+	toolNames map[blob.Ref][]string
 }
 
 // New returns the report of a turn that the machine plays. Apply must follow each event that
 // the machine applies.
 func New(m *turn.Machine, s Source) *Report {
-	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, toolNames: map[kernel.Ref][]string{}}
+	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, toolNames: map[blob.Ref][]string{}}
 }
 
 // Project returns the report of a journal. Where an event breaks the machine, as in a damaged
@@ -125,10 +126,10 @@ func (r *Report) eventsOf(c turn.Command) []Event {
 		return []Event{Paused{}}
 	case turn.NoteTaken:
 		return []Event{Noted{Text: r.textOf(c.Text)}}
-	case turn.AsideStarted:
-		return []Event{AsideStarted{Purpose: c.Aside.Purpose}}
-	case turn.AsideEnded:
-		return r.asideEnded(c)
+	case turn.SidecallStarted:
+		return []Event{SidecallStarted{Purpose: c.Sidecall.Purpose}}
+	case turn.SidecallEnded:
+		return r.sidecallEnded(c)
 	}
 	return nil
 }
@@ -168,12 +169,12 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 	return Failed{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
 }
 
-// asideEnded returns the events of a call that ended and belongs to no agent.
-func (r *Report) asideEnded(c turn.AsideEnded) (told []Event) {
+// sidecallEnded returns the events of a call that ended and belongs to no agent.
+func (r *Report) sidecallEnded(c turn.SidecallEnded) (told []Event) {
 	if why := c.Outcome.Failure; why != "" {
-		told = append(told, AsideFailed{Purpose: c.Outcome.Purpose, Why: why, Usage: c.Usage})
+		told = append(told, SidecallFailed{Purpose: c.Outcome.Purpose, Why: why, Usage: c.Usage})
 	} else {
-		told = append(told, AsideEnded{Purpose: c.Outcome.Purpose, Usage: c.Usage})
+		told = append(told, SidecallEnded{Purpose: c.Outcome.Purpose, Usage: c.Usage})
 	}
 	if c.Outcome.Purpose == machine.Summarizing {
 		told = append(told, r.contextWarned()...)
@@ -185,15 +186,15 @@ func (r *Report) actor(agent, round int) Actor { return Actor{Agent: r.id(agent)
 
 func (r *Report) id(agent int) string { return r.machine.Turn().Agents[agent].ID }
 
-func (r *Report) texts(ref kernel.Ref) ([]byte, error) {
-	if r.source.Texts == nil || ref == (kernel.Ref{}) {
+func (r *Report) texts(ref blob.Ref) ([]byte, error) {
+	if r.source.Texts == nil || ref == (blob.Ref{}) {
 		return nil, errors.New("there is no such text")
 	}
 	return r.source.Texts(ref)
 }
 
 // textOf returns a text, or "" if it cannot be read.
-func (r *Report) textOf(ref kernel.Ref) string {
+func (r *Report) textOf(ref blob.Ref) string {
 	text, _ := r.texts(ref)
 	return string(text)
 }

@@ -95,12 +95,12 @@ type Unjournaled struct {
 	// Repairs are those of agents.Doer. Unkept are calls of no agent whose outcome could not
 	// be kept.
 	Repairs []string
-	Unkept  []turn.AsideOutcome
+	Unkept  []turn.SidecallOutcome
 }
 
 // Usage returns the usage of all calls but those that followed the answer.
 func (r *Report) Usage() budget.Usage {
-	sum := r.machine.AsidesUsage()
+	sum := r.machine.SidecallsUsage()
 	for _, u := range r.machine.Usage() {
 		sum = sum.Plus(u)
 	}
@@ -201,7 +201,7 @@ func (r *Report) warningsOf(k kernel.Result, u Unjournaled) []string {
 	for _, f := range r.machine.Fallbacks() {
 		list = append(list, fallbackWarning(calls(f.Calls), r.id(f.Agent), f.Fallback))
 	}
-	for _, o := range append(r.machine.AsideOutcomes(), u.Unkept...) {
+	for _, o := range append(r.machine.SidecallOutcomes(), u.Unkept...) {
 		if o.Fallback != nil {
 			list = append(list, fallbackWarning(calls(1), "the "+string(o.Purpose), *o.Fallback))
 		}

@@ -26,7 +26,7 @@ import (
 //	       of which ada has a workspace, small steps, and a context that is nearly full
 //	reply AGENT [truncated fallback]       with a line for each part of the message:
 //	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME ARGUMENTS | asked NAME ARGUMENTS | denied NAME ARGUMENTS
-//	       The purpose of an aside stands in the agent's place.
+//	       The purpose of a sidecall stands in the agent's place.
 //	fail AGENT KIND                        with the text that had come as input
 //	result AGENT [error]                   of the agent's first tool under way, with the text as input
 //	kept AGENT [error]                     with the folder, or why not, as input
@@ -156,7 +156,7 @@ func (s *script) begun() turn.Accepted {
 		}
 	}
 	for _, purpose := range s.arg("aside") {
-		accepted.Turn.Asides = append(accepted.Turn.Asides, machine.Aside{Purpose: machine.Purpose(purpose)})
+		accepted.Turn.Sidecalls = append(accepted.Turn.Sidecalls, machine.Sidecall{Purpose: machine.Purpose(purpose)})
 	}
 	for _, most := range s.arg("max_calls") {
 		n, err := strconv.Atoi(most)
@@ -203,7 +203,7 @@ func isModel(e machine.Effect) bool {
 }
 
 // key is that of the first effect under way, of those that are meant, of an agent or of an
-// aside's purpose.
+// sidecall's purpose.
 func (s *script) key(meant func(machine.Effect) bool) machine.Key {
 	for _, e := range s.out {
 		if key := e.EffectKey(); meant(e) && report.ActorOf(key, func(i int) string { return s.ids[i] }).Agent == s.words()[0] {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -47,7 +47,7 @@ func byName(list []backends.Tool) map[string]backends.Tool {
 }
 
 // readTools returns a list of tools, empty if it cannot be read.
-func (r *Report) readTools(ref kernel.Ref) (list []backends.Tool) {
+func (r *Report) readTools(ref blob.Ref) (list []backends.Tool) {
 	if data, err := r.texts(ref); err != nil || json.Unmarshal(data, &list) != nil {
 		return nil
 	}

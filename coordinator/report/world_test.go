@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
@@ -17,9 +18,9 @@ import (
 )
 
 // ref names a text by itself, so that a test needs no store.
-func ref(text string) kernel.Ref { return kernel.Ref{SHA256: text, Bytes: len(text)} }
+func ref(text string) blob.Ref { return blob.Ref{SHA256: text, Bytes: len(text)} }
 
-func jsonRef(v any) kernel.Ref {
+func jsonRef(v any) blob.Ref {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -32,7 +33,7 @@ func source() report.Source {
 	for _, id := range []string{"ada", "bob", "cyd"} {
 		warnAt[id] = policy.Defaults().WarnAt
 	}
-	return report.Source{Session: "s", Turn: 1, WarnAt: warnAt, Texts: func(ref kernel.Ref) ([]byte, error) { return []byte(ref.SHA256), nil }}
+	return report.Source{Session: "s", Turn: 1, WarnAt: warnAt, Texts: func(ref blob.Ref) ([]byte, error) { return []byte(ref.SHA256), nil }}
 }
 
 // world is a turn that a test plays.
@@ -64,7 +65,7 @@ func (w *world) accepted() turn.Accepted {
 	return turn.Accepted{At: w.at, Rules: kernel.Defaults(w.ids...), Turn: described}
 }
 
-func tools(names ...string) kernel.Ref {
+func tools(names ...string) blob.Ref {
 	list := []backends.Tool{}
 	for _, name := range names {
 		list = append(list, backends.Tool{Name: name, Schema: []byte(`{"type":"object"}`)})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // checker is a second account of a turn, kept from the events that went in and
@@ -28,8 +30,8 @@ type checker struct {
 	votes   []ballot
 
 	status Status
-	winner int // index in answers, or -1
-	shown  Ref // what was presented
+	winner int      // index in answers, or -1
+	shown  blob.Ref // what was presented
 }
 
 // seat is what the checker knows of one agent.
@@ -251,7 +253,7 @@ func (c *checker) checkResult(r Result) error {
 		if r.Winner.Agent != want.agent || r.Winner.Hash != want.hash {
 			return fmt.Errorf("the winner is %+v, by the account's votes it is %+v", *r.Winner, want)
 		}
-		if text := r.Text; text != c.shown && (c.shown != Ref{} || text != r.Winner.Text) {
+		if text := r.Text; text != c.shown && (c.shown != blob.Ref{} || text != r.Winner.Text) {
 			return fmt.Errorf("the text to show is %+v", text)
 		}
 	}

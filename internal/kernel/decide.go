@@ -3,6 +3,8 @@ package kernel
 import (
 	"fmt"
 	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // Status is how a turn ended, in the word that results have for it.
@@ -236,7 +238,7 @@ func (m *Machine) valid() []Vote {
 // takePresented is rule 9: a presentation that came to nothing leaves the
 // winning answer as it is, with a warning.
 func (m *Machine) takePresented(ev Presented) {
-	if ev.Answer == (Ref{}) {
+	if ev.Answer == (blob.Ref{}) {
 		m.warn("the presentation came to nothing (%s): the winning answer stands as it was", ev.Reason)
 	}
 	m.s.Presenting = false

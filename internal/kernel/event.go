@@ -1,13 +1,9 @@
 package kernel
 
+import "github.com/massgen/massgen/internal/blob"
+
 // Time is a moment in milliseconds since the Unix epoch, as the journal has it.
 type Time int64
-
-// Ref names a text by its content, wherever it is stored.
-type Ref struct {
-	SHA256 string `json:"sha256"`
-	Bytes  int    `json:"bytes"`
-}
 
 // Event is something that happened. The set is closed. Every event says when;
 // time never goes back.
@@ -23,10 +19,10 @@ type Answered struct {
 	At     Time
 	Agent  int
 	Seen   int
-	Answer Ref
+	Answer blob.Ref
 	Hash   string
 	// Work is as in Answer.
-	Work Ref
+	Work blob.Ref
 }
 
 // Voted ends a step with a vote for the answer of agent For in the set Seen.
@@ -64,8 +60,8 @@ type Stopped struct {
 // none, for Reason. Work is as in Answer.
 type Presented struct {
 	At     Time
-	Answer Ref
-	Work   Ref
+	Answer blob.Ref
+	Work   blob.Ref
 	Reason string
 }
 

@@ -1,5 +1,7 @@
 package kernel
 
+import "github.com/massgen/massgen/internal/blob"
+
 // AgentState is what an agent came to in the turn.
 type AgentState struct {
 	State  Act    `json:"state"`
@@ -13,8 +15,8 @@ type Result struct {
 	Winner *Answer
 	// Text is the answer to show: the presentation if there was one, else the
 	// winning answer's own. Work is what the winner had made beside that text.
-	Text Ref
-	Work Ref
+	Text blob.Ref
+	Work blob.Ref
 	// Answers are the standing answers in the config's order, All every one that
 	// was accepted, in the order of arrival.
 	Answers []Answer
@@ -46,7 +48,7 @@ func (m *Machine) Result() Result {
 	if m.s.Winner >= 0 {
 		winner := m.s.Answers[m.s.Winner]
 		r.Winner, r.Text, r.Work = &winner, winner.Text, winner.Work
-		if m.s.Presented != (Ref{}) {
+		if m.s.Presented != (blob.Ref{}) {
 			r.Text, r.Work = m.s.Presented, m.s.PresentedWork
 		}
 	}
@@ -55,7 +57,7 @@ func (m *Machine) Result() Result {
 
 // LastAnswer returns the label under which an agent's text was accepted, or why
 // it was not.
-func (m *Machine) LastAnswer(agent int, text Ref) (label, void string) {
+func (m *Machine) LastAnswer(agent int, text blob.Ref) (label, void string) {
 	if i := m.standing(agent); i >= 0 && m.s.Answers[i].Text == text {
 		return m.Label(m.s.Answers[i]), ""
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // TestRules plays the scripts of testdata/rules, one file for each rule. A script
@@ -108,7 +110,7 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 	d.MaybeScanArgs(t, "text", &text)
 	d.MaybeScanArgs(t, "reason", &reason)
 	d.MaybeScanArgs(t, "for", &target)
-	ref := Ref{SHA256: text, Bytes: len(text)}
+	ref := blob.Ref{SHA256: text, Bytes: len(text)}
 	switch d.Cmd {
 	case "accept":
 		return Accepted{At: s.now}
@@ -150,7 +152,7 @@ func (s *script) last(t *testing.T, d *datadriven.TestData) string {
 	agent := s.agent(d.CmdArgs[0].Key)
 	label, void := s.m.LastVote(agent)
 	if d.Cmd == "accepted" {
-		label, void = s.m.LastAnswer(agent, Ref{SHA256: text, Bytes: len(text)})
+		label, void = s.m.LastAnswer(agent, blob.Ref{SHA256: text, Bytes: len(text)})
 	}
 	return fmt.Sprintf("label=%q void=%q", label, void)
 }

@@ -4,18 +4,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // Answer is one accepted answer. Its label is the agent's id and N, the count of
 // that agent's answers.
 type Answer struct {
-	Agent int    `json:"agent"`
-	N     int    `json:"n"`
-	Round int    `json:"round"`
-	Text  Ref    `json:"text"`
-	Hash  string `json:"hash"`
+	Agent int      `json:"agent"`
+	N     int      `json:"n"`
+	Round int      `json:"round"`
+	Text  blob.Ref `json:"text"`
+	Hash  string   `json:"hash"`
 	// Work names what the author had made beside the text; no rule reads it.
-	Work Ref `json:"work,omitzero"`
+	Work blob.Ref `json:"work,omitzero"`
 }
 
 // Vote is one vote, counted or not. Void is empty while the vote is valid, else
@@ -115,10 +117,10 @@ type state struct {
 	// Winner is the winning answer's place in Answers; -1 until there is one.
 	Winner int `json:"winner"`
 	// Presenting says that the winner was asked to present and has not answered.
-	Presenting bool `json:"presenting,omitempty"`
-	Presented  Ref  `json:"presented"`
+	Presenting bool     `json:"presenting,omitempty"`
+	Presented  blob.Ref `json:"presented"`
 	// PresentedWork is the Work of the presentation.
-	PresentedWork Ref      `json:"presented_work,omitzero"`
+	PresentedWork blob.Ref `json:"presented_work,omitzero"`
 	Warnings      []string `json:"warnings,omitempty"`
 }
 

@@ -3,6 +3,8 @@ package kernel
 import (
 	"fmt"
 	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
 )
 
 // world is a machine among everything that may happen to it: agents that take
@@ -70,7 +72,7 @@ func (w world) checkEnd() error {
 		for _, ev := range []Event{
 			Answered{At: w.c.now, Agent: i, Seen: w.c.seats[i].seen, Hash: "after the end"},
 			Failed{At: w.c.now, Agent: i}, Stopped{At: w.c.now, Agent: i},
-			Presented{At: w.c.now, Answer: Ref{SHA256: "after the end"}}, Woke{At: w.c.now + 1000},
+			Presented{At: w.c.now, Answer: blob.Ref{SHA256: "after the end"}}, Woke{At: w.c.now + 1000},
 			Interrupted{At: w.c.now}, BudgetSpent{At: w.c.now},
 		} {
 			got, err := w.m.Apply(ev)
@@ -101,7 +103,7 @@ func (w world) next() []Event {
 			list = w.actsOf(list, i, at)
 		}
 		if w.c.presenting {
-			list = append(list, Presented{At: at, Answer: Ref{SHA256: "p", Bytes: 1}}, Presented{At: at, Reason: "it was empty"})
+			list = append(list, Presented{At: at, Answer: blob.Ref{SHA256: "p", Bytes: 1}}, Presented{At: at, Reason: "it was empty"})
 		}
 		if w.may.interrupt {
 			list = append(list, Interrupted{At: at})

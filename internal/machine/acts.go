@@ -3,6 +3,7 @@ package machine
 import (
 	"slices"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 )
 
@@ -51,7 +52,7 @@ func (s *Step) judgeAnswer(c Call) (*Outcome, *Notice) {
 	if c.Problem != "" {
 		return nil, &Notice{Code: BadArguments, Detail: c.Problem}
 	}
-	if c.Answer == (kernel.Ref{}) {
+	if c.Answer == (blob.Ref{}) {
 		return nil, &Notice{Code: EmptyAnswer}
 	}
 	for _, shown := range s.s.Offer.Shown {

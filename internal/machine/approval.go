@@ -3,6 +3,7 @@ package machine
 import (
 	"slices"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 )
 
@@ -21,10 +22,10 @@ const (
 // nothing is in flight while it waits.
 type Ask struct {
 	// Key is that of the ToolCall that follows if it may.
-	Key     Key        `json:"key"`
-	Message kernel.Ref `json:"message"`
-	Call    int        `json:"call"`
-	Name    string     `json:"name"`
+	Key     Key      `json:"key"`
+	Message blob.Ref `json:"message"`
+	Call    int      `json:"call"`
+	Name    string   `json:"name"`
 	// Why is the rule by which it is asked.
 	Why string `json:"why,omitempty"`
 }

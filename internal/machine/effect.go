@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/policy"
 )
@@ -15,35 +16,35 @@ type Turn struct {
 	Turn    int    `json:"turn"`
 	// Question is a text. History is the newest sessions.Link of the turns before
 	// this one, zero if there are none.
-	Question kernel.Ref `json:"question"`
-	History  kernel.Ref `json:"history"`
+	Question blob.Ref `json:"question"`
+	History  blob.Ref `json:"history"`
 	// Conversation is the JSON of a list of backends.Message, which calls of the
 	// purpose Conversation go on with. Then there is no history, and a question only
 	// if one follows.
-	Conversation kernel.Ref `json:"conversation,omitzero"`
+	Conversation blob.Ref `json:"conversation,omitzero"`
 	// Sections is the JSON of a list of texts, which stand in every agent's system
 	// message as sections of their own; zero if there are none.
-	Sections kernel.Ref `json:"sections,omitzero"`
+	Sections blob.Ref `json:"sections,omitzero"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`
 	// Summary is what stands for the older turns, for the agents whose Shown has one;
 	// nil if there is none.
 	Summary *Summary `json:"summary,omitempty"`
-	// Asides are the calls that come before round 1.
-	Asides []Aside `json:"asides,omitempty"`
+	// Sidecalls are the calls that come before round 1.
+	Sidecalls []Sidecall `json:"asides,omitempty"`
 }
 
 // Agent is what an agent's calls have in common.
 type Agent struct {
-	ID     string     `json:"id"`
-	System kernel.Ref `json:"system"`
-	Model  string     `json:"model"`
+	ID     string   `json:"id"`
+	System blob.Ref `json:"system"`
+	Model  string   `json:"model"`
 	// Params is the JSON of backends.Params, Tools that of the agent's own tools,
 	// a list of backends.Tool.
-	Params   kernel.Ref `json:"params"`
-	Tools    kernel.Ref `json:"tools"`
-	ToolMode ToolMode   `json:"tool_mode,omitempty"`
+	Params   blob.Ref `json:"params"`
+	Tools    blob.Ref `json:"tools"`
+	ToolMode ToolMode `json:"tool_mode,omitempty"`
 	// Shown is what of the history the agent is shown; nil is all of it.
 	Shown *policy.Selection `json:"shown,omitempty"`
 	// Step limits what is sent of what a step adds to its first input; nil is all of it.
@@ -151,9 +152,9 @@ type Effect interface{ EffectKey() Key }
 // the turn, the offer and the transcript, and from nothing else.
 type ModelCall struct {
 	Key Key `json:"key"`
-	// Aside is what is sent for a call that belongs to no agent; the fields below are
+	// Sidecall is what is sent for a call that belongs to no agent; the fields below are
 	// zero then.
-	Aside *Aside `json:"aside,omitempty"`
+	Sidecall *Sidecall `json:"aside,omitempty"`
 	// Offer is that of the step's start, which the first messages are built from;
 	// a newer one stands in the transcript.
 	Offer kernel.Offer `json:"offer"`
@@ -161,20 +162,20 @@ type ModelCall struct {
 	Votes []kernel.Vote `json:"votes,omitempty"`
 	// Notes are those that were there when the step began, oldest first; later ones stand
 	// in the transcript (rule 11).
-	Notes      []kernel.Ref `json:"notes,omitempty"`
-	Transcript []Entry      `json:"transcript,omitempty"`
+	Notes      []blob.Ref `json:"notes,omitempty"`
+	Transcript []Entry    `json:"transcript,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
 	// Tools are those tools if they are not the ones that the turn was accepted with: the
 	// reference of Agent.Tools, zero for none. It is nil while nothing has changed them.
-	Tools *kernel.Ref `json:"tools,omitempty"`
+	Tools *blob.Ref `json:"tools,omitempty"`
 	// JSON asks for the act as a JSON object, and offers no tools.
 	JSON bool `json:"json,omitempty"`
 }
 
 // ToolsOf refers to the list of an agent's own tools by which a call of it is sent and its
 // reply is read, whatever has become of the tools since.
-func (t Turn) ToolsOf(call ModelCall) kernel.Ref {
+func (t Turn) ToolsOf(call ModelCall) blob.Ref {
 	if call.Tools != nil {
 		return *call.Tools
 	}
@@ -205,10 +206,10 @@ func notesIn(entries []Entry) (n int) {
 // ToolCall asks for one tool's result: that of call number Call of an assistant
 // message. A snapshot is one that no message asked for: it has a Key and nothing else.
 type ToolCall struct {
-	Key     Key        `json:"key"`
-	Message kernel.Ref `json:"message"`
-	Call    int        `json:"call"`
-	Name    string     `json:"name"`
+	Key     Key      `json:"key"`
+	Message blob.Ref `json:"message"`
+	Call    int      `json:"call"`
+	Name    string   `json:"name"`
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
 }
@@ -228,7 +229,7 @@ type Entry struct {
 	Kind EntryKind `json:"kind"`
 	// Text is the assistant's message (JSON of a backends.Message) or the result's
 	// text.
-	Text kernel.Ref `json:"text"`
+	Text blob.Ref `json:"text"`
 	// CallID and Name say which call a result answers. Error marks a failed one.
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
@@ -240,7 +241,7 @@ type Entry struct {
 	// Update is a newer set of answers, told at the end of this result (rule 8).
 	Update *kernel.Offer `json:"update,omitempty"`
 	// Notes are told at the end of this result or reminder (rule 11).
-	Notes []kernel.Ref `json:"notes,omitempty"`
+	Notes []blob.Ref `json:"notes,omitempty"`
 	// Final adds the word that this is the last turn.
 	Final bool `json:"final,omitempty"`
 	// JSON says that the act was asked for as a JSON object: a result stands in a

@@ -1,6 +1,10 @@
 package machine
 
-import "github.com/massgen/massgen/internal/kernel"
+import (
+	"github.com/massgen/massgen/internal/kernel"
+
+	"github.com/massgen/massgen/internal/blob"
+)
 
 // Event is something that happened to a step. The set is closed: ModelReply,
 // ToolReply, Approval, Restrict, Update, Note, Cancel.
@@ -9,10 +13,10 @@ type Event interface{ event() }
 // ModelReply is the result of a ModelCall.
 type ModelReply struct {
 	// Message is the assistant's message as it came.
-	Message kernel.Ref `json:"message"`
+	Message blob.Ref `json:"message"`
 	// Text is the message's text, Hash its normalised hash; zero if it is blank.
-	Text kernel.Ref `json:"text"`
-	Hash string     `json:"hash,omitempty"`
+	Text blob.Ref `json:"text"`
+	Hash string   `json:"hash,omitempty"`
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	Usage *Usage `json:"usage,omitempty"`
@@ -20,13 +24,13 @@ type ModelReply struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 	// Truncated says that the message ended at the most tokens it might have.
 	Truncated bool `json:"truncated,omitempty"`
-	// Change is what the reply to an aside changes.
+	// Change is what the reply to a sidecall changes.
 	Change Change `json:"change,omitzero"`
 	// Failure is why there is no message.
 	Failure *Failure `json:"failure,omitempty"`
 	// Partial is the text that had come of a message that failed, zero if none had. It
 	// is for people: no rule reads it, and it is never an answer.
-	Partial kernel.Ref `json:"partial,omitzero"`
+	Partial blob.Ref `json:"partial,omitzero"`
 	// Sent is what the call was sent, nil where nobody noted it.
 	Sent *Sent `json:"sent,omitempty"`
 }
@@ -73,9 +77,9 @@ type Call struct {
 	Problem string `json:"problem,omitempty"`
 	// Answer, Hash and Overlaps belong to new_answer: the text, its normalised
 	// hash, and how many thousandths of it stand in each answer shown.
-	Answer   kernel.Ref `json:"answer,omitzero"`
-	Hash     string     `json:"hash,omitempty"`
-	Overlaps []int      `json:"overlaps,omitempty"`
+	Answer   blob.Ref `json:"answer,omitzero"`
+	Hash     string   `json:"hash,omitempty"`
+	Overlaps []int    `json:"overlaps,omitempty"`
 	// Target and Reason belong to vote. Target is -1 for an agent that is not in the
 	// panel.
 	Target int    `json:"target,omitempty"`
@@ -95,9 +99,9 @@ type ToolReply struct {
 	Index int `json:"index"`
 	// Result is what the model is sent, and Whole all of it where that was cut. That of a
 	// snapshot says, for no model, where it is; with Error, why there is none.
-	Result kernel.Ref `json:"result"`
-	Whole  kernel.Ref `json:"whole,omitzero"`
-	Error  bool       `json:"error,omitempty"`
+	Result blob.Ref `json:"result"`
+	Whole  blob.Ref `json:"whole,omitzero"`
+	Error  bool     `json:"error,omitempty"`
 	// Took is how many milliseconds the tool ran.
 	Took int64 `json:"took,omitempty"`
 	// State is what became of the call; empty means ToolRan.
@@ -113,7 +117,7 @@ type Restrict struct{}
 type Update struct{ Offer kernel.Offer }
 
 // Note tells the step of what a person has added to the question.
-type Note struct{ Text kernel.Ref }
+type Note struct{ Text blob.Ref }
 
 // Cancel ends the step once its effects have come back.
 type Cancel struct{}
@@ -129,15 +133,15 @@ func (Cancel) event()     {}
 type Outcome struct {
 	Kind OutcomeKind `json:"kind,omitempty"`
 	// Seen is the set of answers that was in the input of the last call.
-	Seen   int        `json:"seen,omitempty"`
-	Answer kernel.Ref `json:"answer,omitzero"`
-	Hash   string     `json:"hash,omitempty"`
+	Seen   int      `json:"seen,omitempty"`
+	Answer blob.Ref `json:"answer,omitzero"`
+	Hash   string   `json:"hash,omitempty"`
 	// Work is the result of the snapshot that was taken with the answer, Unkept why there
 	// is none; both are zero for an agent without a workspace.
-	Work   kernel.Ref `json:"work,omitzero"`
-	Unkept kernel.Ref `json:"unkept,omitzero"`
-	For    int        `json:"for,omitempty"`
-	Reason string     `json:"reason,omitempty"`
+	Work   blob.Ref `json:"work,omitzero"`
+	Unkept blob.Ref `json:"unkept,omitzero"`
+	For    int      `json:"for,omitempty"`
+	Reason string   `json:"reason,omitempty"`
 }
 
 // OutcomeKind tells the outcomes apart.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/policy"
 )
@@ -16,7 +17,7 @@ type LeftOut struct {
 	// Notes all that they told of, and Final that they had the word that this is the last
 	// turn: these are told where the entries stood.
 	Update *kernel.Offer
-	Notes  []kernel.Ref
+	Notes  []blob.Ref
 	Final  bool
 	// AllMessages counts all messages of the step, and Bytes is about how much of it is
 	// sent, with the answers in its first input.
@@ -105,7 +106,7 @@ func answerBytes(o kernel.Offer) int {
 }
 
 // noteBytes is about how much notes are where they are told.
-func noteBytes(notes []kernel.Ref) int {
+func noteBytes(notes []blob.Ref) int {
 	sum := 0
 	for _, n := range notes {
 		sum += n.Bytes + noteBlock

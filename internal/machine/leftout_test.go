@@ -5,12 +5,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
 )
 
-func sized(bytes int) kernel.Ref { return kernel.Ref{SHA256: "x", Bytes: bytes} }
+func sized(bytes int) blob.Ref { return blob.Ref{SHA256: "x", Bytes: bytes} }
 
 // TestLeftOutCountsWhatIsSent: the answers in the first input, what stands in a
 // transcript, and of what is left out the newest answers.
@@ -58,12 +59,12 @@ func TestNotesAreNeverLeftOut(t *testing.T) {
 	one, two, three := sized(10), sized(20), sized(30)
 	update := kernel.Offer{Shown: []kernel.Answer{{Text: sized(700)}}}
 	call := machine.ModelCall{
-		Notes: []kernel.Ref{sized(5)},
+		Notes: []blob.Ref{sized(5)},
 		Transcript: []machine.Entry{
 			{Kind: machine.Assistant, Text: sized(100)},
-			{Kind: machine.Result, Text: sized(200), Notes: []kernel.Ref{one, two}, Update: &update},
+			{Kind: machine.Result, Text: sized(200), Notes: []blob.Ref{one, two}, Update: &update},
 			{Kind: machine.Assistant, Text: sized(100)},
-			{Kind: machine.Reminder, Notes: []kernel.Ref{three}},
+			{Kind: machine.Reminder, Notes: []blob.Ref{three}},
 			{Kind: machine.Assistant, Text: sized(100)},
 			{Kind: machine.Result, Text: sized(200)},
 		},
@@ -72,7 +73,7 @@ func TestNotesAreNeverLeftOut(t *testing.T) {
 		t.Errorf("%d notes are told", got)
 	}
 	want := machine.LeftOut{
-		Entries: 4, Messages: 3, Results: 1, Update: &update, Notes: []kernel.Ref{one, two, three}, AllMessages: 6,
+		Entries: 4, Messages: 3, Results: 1, Update: &update, Notes: []blob.Ref{one, two, three}, AllMessages: 6,
 		Bytes: 65 + 1000 + 70 + 80 + 90 + 300,
 	}
 	if diff := cmp.Diff(want, call.LeftOut(&policy.StepLimits{Kind: policy.Prune, Messages: 3, Keep: 2})); diff != "" {
@@ -85,8 +86,8 @@ func TestNotesAreNeverLeftOut(t *testing.T) {
 func TestCarriedIsWhatIsToldAgain(t *testing.T) {
 	update := kernel.Offer{Shown: []kernel.Answer{{Text: sized(700)}}}
 	call := machine.ModelCall{Transcript: []machine.Entry{
-		{Kind: machine.Assistant, Text: sized(100), Notes: []kernel.Ref{sized(10)}},
-		{Kind: machine.Assistant, Text: sized(100), Notes: []kernel.Ref{sized(20)}},
+		{Kind: machine.Assistant, Text: sized(100), Notes: []blob.Ref{sized(10)}},
+		{Kind: machine.Assistant, Text: sized(100), Notes: []blob.Ref{sized(20)}},
 		{Kind: machine.Assistant, Text: sized(100), Update: &update},
 		{Kind: machine.Assistant, Text: sized(100)},
 		{Kind: machine.Assistant, Text: sized(100)},
@@ -100,6 +101,21 @@ func TestCarriedIsWhatIsToldAgain(t *testing.T) {
 		if got := call.LeftOut(&policy.StepLimits{Kind: policy.Prune, Messages: 4, Keep: keep}).Bytes; got != want {
 			t.Errorf("%d entries of 5 are kept: %d bytes, want %d", keep, got, want)
 		}
+	}
+}
+
+// TestResultsStayWithTheirCall: the newest message of the model is sent with all that came back
+// to it, however many messages are kept.
+func TestResultsStayWithTheirCall(t *testing.T) {
+	call := machine.ModelCall{Transcript: []machine.Entry{
+		{Kind: machine.Assistant, Text: sized(100)},
+		{Kind: machine.Result, Text: sized(200)},
+		{Kind: machine.Assistant, Text: sized(100)},
+		{Kind: machine.Result, Text: sized(200)},
+	}}
+	want := machine.LeftOut{Entries: 2, Messages: 1, Results: 1, AllMessages: 4, Bytes: 300}
+	if diff := cmp.Diff(want, call.LeftOut(&policy.StepLimits{Kind: policy.Prune, Messages: 3, Keep: 1})); diff != "" {
+		t.Errorf("what is left out (-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -24,7 +25,7 @@ type run struct {
 	// offer is what the model was last told of, next what waits to be told.
 	offer     kernel.Offer
 	next      *kernel.Offer
-	notes     []kernel.Ref // that have not been told
+	notes     []blob.Ref // that have not been told
 	cancelled bool
 	replies   map[string]machine.ModelReply
 	calls     []machine.ModelCall
@@ -268,7 +269,7 @@ func (r *run) checkAddition(entries []machine.Entry) {
 	}
 	for i, e := range entries[1:] {
 		c := reply.Calls[i]
-		if e.Kind != machine.Result || e.CallID != c.ID || e.Name != c.Name || (e.Notice == nil) == (e.Text == kernel.Ref{}) {
+		if e.Kind != machine.Result || e.CallID != c.ID || e.Name != c.Name || (e.Notice == nil) == (e.Text == blob.Ref{}) {
 			r.t.Fatalf("call %+v has the result %+v", c, e)
 		}
 		if e.Update != nil && i+1 < len(reply.Calls) {
@@ -315,7 +316,7 @@ func (r *run) checkOutcome(o machine.Outcome) {
 			r.t.Fatalf("%s: a vote for %d, allowed are %v", r.task.Purpose, o.For, r.offer.MayVote)
 		}
 	case machine.Answered:
-		if o.Answer == (kernel.Ref{}) || o.Hash != o.Answer.SHA256 || coordinates && !r.offer.MayAnswer {
+		if o.Answer == (blob.Ref{}) || o.Hash != o.Answer.SHA256 || coordinates && !r.offer.MayAnswer {
 			r.t.Fatalf("the answer %+v", o)
 		}
 	case machine.Abstained:

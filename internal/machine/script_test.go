@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -169,7 +170,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-func ref(text string) kernel.Ref { return kernel.Ref{SHA256: text, Bytes: len(text)} }
+func ref(text string) blob.Ref { return blob.Ref{SHA256: text, Bytes: len(text)} }
 
 func task(t *testing.T, d *datadriven.TestData) machine.Task {
 	task := machine.Task{
@@ -298,7 +299,7 @@ func shown(answers []kernel.Answer) []int {
 	return agents
 }
 
-func texts(refs []kernel.Ref) []string {
+func texts(refs []blob.Ref) []string {
 	list := make([]string, len(refs))
 	for i, r := range refs {
 		list[i] = r.SHA256
@@ -311,7 +312,7 @@ func describeEntry(e machine.Entry) string {
 	if e.CallID != "" {
 		words = append(words, e.CallID, e.Name)
 	}
-	if e.Text != (kernel.Ref{}) {
+	if e.Text != (blob.Ref{}) {
 		words = append(words, strconv.Quote(e.Text.SHA256))
 	}
 	if e.Error {
@@ -343,10 +344,10 @@ func describeOutcome(o machine.Outcome) string {
 	switch o.Kind {
 	case machine.Answered:
 		words = append(words, fmt.Sprintf("%q hash=%q", o.Answer.SHA256, o.Hash))
-		if o.Work != (kernel.Ref{}) {
+		if o.Work != (blob.Ref{}) {
 			words = append(words, "work="+o.Work.SHA256)
 		}
-		if o.Unkept != (kernel.Ref{}) {
+		if o.Unkept != (blob.Ref{}) {
 			words = append(words, "unkept="+o.Unkept.SHA256)
 		}
 	case machine.Voted:

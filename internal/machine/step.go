@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 )
 
@@ -18,8 +19,8 @@ type Task struct {
 	Offer   kernel.Offer  `json:"offer"`
 	Votes   []kernel.Vote `json:"votes,omitempty"`
 	// Notes are those that were there before the step.
-	Notes  []kernel.Ref `json:"notes,omitempty"`
-	Limits Limits       `json:"limits"`
+	Notes  []blob.Ref `json:"notes,omitempty"`
+	Limits Limits     `json:"limits"`
 	// JSON begins the step in JSON mode, MayUseJSON lets it go over to it (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
@@ -37,8 +38,8 @@ type state struct {
 	Offer kernel.Offer  `json:"offer"`
 	Next  *kernel.Offer `json:"next,omitempty"`
 	// Notes are those that the model has not been told of.
-	Notes      []kernel.Ref `json:"notes,omitempty"`
-	Transcript []Entry      `json:"transcript,omitempty"`
+	Notes      []blob.Ref `json:"notes,omitempty"`
+	Transcript []Entry    `json:"transcript,omitempty"`
 	// Calls and Tools count the model calls and tool calls so far, of the latter those too
 	// that were refused, Attempts the messages that came to nothing.
 	Calls    int `json:"calls"`
@@ -46,10 +47,10 @@ type state struct {
 	Attempts int `json:"attempts"`
 	// FirstText is the step's first non-empty text (rule 7), or rather that of an
 	// attempt if there was one.
-	FirstText      kernel.Ref `json:"first_text,omitzero"`
-	FirstHash      string     `json:"first_hash,omitempty"`
-	FirstIsAttempt bool       `json:"first_is_attempt,omitempty"`
-	Restricted     bool       `json:"restricted,omitempty"`
+	FirstText      blob.Ref `json:"first_text,omitzero"`
+	FirstHash      string   `json:"first_hash,omitempty"`
+	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
+	Restricted     bool     `json:"restricted,omitempty"`
 	// JSON says that acts are asked for as JSON objects; Ignored counts the messages
 	// that called none of the tools on offer.
 	JSON    bool `json:"json,omitempty"`
@@ -237,7 +238,7 @@ func (s *Step) takeReply(r ModelReply) []Effect {
 	case r.Failure != nil:
 		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
 	}
-	if s.s.FirstText == (kernel.Ref{}) && !s.s.JSON { // a JSON object is no text to show
+	if s.s.FirstText == (blob.Ref{}) && !s.s.JSON { // a JSON object is no text to show
 		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
 	}
 	if s.isConversation() && len(r.Calls) == 0 {
@@ -248,7 +249,7 @@ func (s *Step) takeReply(r ModelReply) []Effect {
 
 // endConversation is rule 1: the text is the answer.
 func (s *Step) endConversation(r ModelReply) []Effect {
-	if r.Text == (kernel.Ref{}) {
+	if r.Text == (blob.Ref{}) {
 		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
 	}
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
@@ -314,7 +315,7 @@ func (s *Step) ToolCalls() int { return s.s.Tools }
 // than one that was said before, beside a tool that ran: that was about the tool.
 func (s *Step) attempted(r ModelReply) {
 	s.s.Attempts++
-	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (kernel.Ref{}) {
+	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (blob.Ref{}) {
 		s.s.FirstText, s.s.FirstHash, s.s.FirstIsAttempt = r.Text, r.Hash, true
 	}
 }
@@ -388,7 +389,7 @@ func (s *Step) update(last *Entry) {
 // has none; else it abstains, or fails with nothing to show.
 func (s *Step) giveUp() []Effect {
 	reason := fmt.Sprintf("%d of its messages neither answered nor voted", s.s.Attempts)
-	hasText := s.s.FirstText != (kernel.Ref{})
+	hasText := s.s.FirstText != (blob.Ref{})
 	text := Call{Answer: s.s.FirstText, Hash: s.s.FirstHash}
 	_, refused := s.judgeAnswer(text)
 	switch {

@@ -1,6 +1,6 @@
 package machine
 
-import "github.com/massgen/massgen/internal/kernel"
+import "github.com/massgen/massgen/internal/blob"
 
 // ToolState says what became of a call of one of the agent's own tools.
 type ToolState string
@@ -50,7 +50,7 @@ func (s *Step) refuse(call ToolCall, why string) *Notice {
 
 // turnDown books a call of a tool that is not on offer, or of one too many. What was asked
 // for in JSON was no call of a tool.
-func (s *Step) turnDown(c Call, message kernel.Ref, call int, why string) {
+func (s *Step) turnDown(c Call, message blob.Ref, call int, why string) {
 	if s.s.JSON {
 		return
 	}
@@ -59,7 +59,7 @@ func (s *Step) turnDown(c Call, message kernel.Ref, call int, why string) {
 }
 
 // newCall is the next tool call of the step: number call of a message.
-func (s *Step) newCall(c Call, message kernel.Ref, call int) ToolCall {
+func (s *Step) newCall(c Call, message blob.Ref, call int) ToolCall {
 	e := ToolCall{Key: s.toolKey(s.s.Tools), Message: message, Call: call, Name: c.Name, Shown: s.s.Offer.Shown}
 	s.s.Tools++
 	return e

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -36,10 +36,10 @@ func TestChangeReplacesWhatItHas(t *testing.T) {
 // other by the agent's.
 func TestCallsKeepTheirTools(t *testing.T) {
 	described := machine.Turn{Agents: []machine.Agent{{Tools: sized(1)}, {Tools: sized(2)}}}
-	named, none := sized(3), kernel.Ref{}
+	named, none := sized(3), blob.Ref{}
 	for name, c := range map[string]struct {
-		tools *kernel.Ref
-		want  kernel.Ref
+		tools *blob.Ref
+		want  blob.Ref
 	}{
 		"those of the turn": {nil, sized(2)}, "others": {&named, named}, "none any more": {&none, none},
 	} {

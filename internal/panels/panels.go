@@ -46,7 +46,7 @@ type Settings struct {
 	Override budget.Budget
 	// Engine plays the turns in other processes; nil plays them here. ForOthers says that
 	// this is such a process, whose turns others watch: they are asked about calls of tools.
-	Engine    coordinator.Engine
+	Engine    coordinator.Remote
 	ForOthers bool
 	// Approve asks a person about calls of tools; nil where nobody is there.
 	Approve func(ctx context.Context, call coordinator.Approval) (bool, error)
@@ -111,7 +111,7 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 	}
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
-		Store: s.Store, Engine: s.Engine, Approve: s.Approve, Config: digest,
+		Store: s.Store, Remote: s.Engine, Approve: s.Approve, Config: digest,
 	}
 	for _, change := range s.Rules {
 		change(&opts.Rules)

@@ -12,7 +12,7 @@ import (
 )
 
 // askFacts asks what a turn tells of its user.
-func (k *Keeper) askFacts(ctx context.Context, t coordinator.AsideTurn) ([]backends.Message, []backends.Tool, error) {
+func (k *Keeper) askFacts(ctx context.Context, t coordinator.SidecallTurn) ([]backends.Message, []backends.Tool, error) {
 	known, err := k.facts(ctx, t.Session)
 	if err != nil {
 		return nil, nil, err
@@ -41,17 +41,17 @@ func (k *Keeper) factsSections(ctx context.Context, id string) ([]string, error)
 	return []string{contextbuild.FactsSection(known)}, nil
 }
 
-func (k *Keeper) readFacts(ctx context.Context, t coordinator.AsideTurn, reply backends.Message) (coordinator.AsideReply, error) {
+func (k *Keeper) readFacts(ctx context.Context, t coordinator.SidecallTurn, reply backends.Message) (coordinator.SidecallReply, error) {
 	known, err := k.facts(ctx, t.Session)
 	if err != nil {
-		return coordinator.AsideReply{}, err
+		return coordinator.SidecallReply{}, err
 	}
 	found, err := contextbuild.ReadFactsCall(known, reply)
 	if err != nil || len(found) == 0 {
-		return coordinator.AsideReply{}, err
+		return coordinator.SidecallReply{}, err
 	}
 	kept, err := json.Marshal(found)
-	return coordinator.AsideReply{Kept: kept}, err
+	return coordinator.SidecallReply{Kept: kept}, err
 }
 
 // storeFacts remembers what was found.

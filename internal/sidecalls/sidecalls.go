@@ -57,18 +57,18 @@ func New(s Settings) *Keeper {
 func (k *Keeper) AddTo(opts *coordinator.Options, models providers.Sidecalls) {
 	opts.Sections, opts.AfterTurn = k.sections, k.afterTurn
 	if m := models.Summary; m != nil {
-		opts.Summarizer = &coordinator.Summarizer{Helper: helper(m), Window: m.Window, Counter: m.Counter}
+		opts.Summarizer = &coordinator.Summarizer{SidecallModel: helper(m), Window: m.Window, Counter: m.Counter}
 	}
 	if m := models.Topic; m != nil {
-		opts.Topic = &coordinator.Aside{Helper: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: keeping(k, k.storeTopic, k.tellTopic)}
+		opts.Topic = &coordinator.Sidecall{SidecallModel: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: keeping(k, k.storeTopic, k.tellTopic)}
 	}
 	if m := models.Facts; m != nil {
-		opts.Facts = &coordinator.Aside{Helper: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: keeping(k, k.storeFacts, k.tellFacts)}
+		opts.Facts = &coordinator.Sidecall{SidecallModel: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: keeping(k, k.storeFacts, k.tellFacts)}
 	}
 }
 
-func helper(m *providers.Sidecall) coordinator.Helper {
-	return coordinator.Helper{Backend: m.Backend, Model: m.Model, Params: m.Params}
+func helper(m *providers.Sidecall) coordinator.SidecallModel {
+	return coordinator.SidecallModel{Backend: m.Backend, Model: m.Model, Params: m.Params}
 }
 
 // keeping stores what a call has come to where the turn is played, and tells of it where

@@ -87,7 +87,7 @@ func TestConfirmedQuestionIsOfItsSession(t *testing.T) {
 		session, question string
 		asks              bool
 	}{{"b", "And now?", true}, {"a", "And now?", false}, {"a", "And now?", true}} {
-		messages, _, err := k.askTopic(t.Context(), coordinator.AsideTurn{Session: c.session, Question: c.question})
+		messages, _, err := k.askTopic(t.Context(), coordinator.SidecallTurn{Session: c.session, Question: c.question})
 		if err != nil || (len(messages) > 0) != c.asks {
 			t.Errorf("%s: a call of %d messages, %v", c.session, len(messages), err)
 		}

@@ -124,7 +124,7 @@ func (k *Keeper) current(ctx context.Context, id string) (topic.State, error) {
 }
 
 // askTopic asks what a question does to the topic, unless the user has just said that.
-func (k *Keeper) askTopic(ctx context.Context, t coordinator.AsideTurn) ([]backends.Message, []backends.Tool, error) {
+func (k *Keeper) askTopic(ctx context.Context, t coordinator.SidecallTurn) ([]backends.Message, []backends.Tool, error) {
 	if k.takeConfirmed(t.Session, t.Question) {
 		return nil, nil, nil
 	}
@@ -136,7 +136,7 @@ func (k *Keeper) askTopic(ctx context.Context, t coordinator.AsideTurn) ([]backe
 	return messages, tools, nil
 }
 
-func (k *Keeper) topicQuestion(ctx context.Context, t coordinator.AsideTurn) (topic.State, contextbuild.TopicQuestion, error) {
+func (k *Keeper) topicQuestion(ctx context.Context, t coordinator.SidecallTurn) (topic.State, contextbuild.TopicQuestion, error) {
 	in := contextbuild.TopicQuestion{Question: t.Question}
 	state, err := k.current(ctx, t.Session)
 	if err != nil {
@@ -154,25 +154,25 @@ func (k *Keeper) topicQuestion(ctx context.Context, t coordinator.AsideTurn) (to
 
 // readTopic returns what the agents are asked and told after a change of the topic. The
 // state that goes with it is kept by storeTopic.
-func (k *Keeper) readTopic(ctx context.Context, t coordinator.AsideTurn, reply backends.Message) (coordinator.AsideReply, error) {
+func (k *Keeper) readTopic(ctx context.Context, t coordinator.SidecallTurn, reply backends.Message) (coordinator.SidecallReply, error) {
 	state, in, err := k.topicQuestion(ctx, t)
 	if err != nil {
-		return coordinator.AsideReply{}, err
+		return coordinator.SidecallReply{}, err
 	}
 	change, err := contextbuild.ReadTopicCall(in, reply)
 	if err != nil || change.Act == contextbuild.TopicKept {
-		return coordinator.AsideReply{}, err
+		return coordinator.SidecallReply{}, err
 	}
 	state, question := changedTopic(state, change, t.Question)
 	kept, err := encodeTopic(state)
 	if err != nil {
-		return coordinator.AsideReply{}, err
+		return coordinator.SidecallReply{}, err
 	}
 	sections, err := k.sectionsFor(ctx, state, t.Session)
 	if sections == nil {
 		sections = []string{}
 	}
-	return coordinator.AsideReply{Question: question, Sections: sections, Kept: kept}, err
+	return coordinator.SidecallReply{Question: question, Sections: sections, Kept: kept}, err
 }
 
 // changedTopic is the state after a change, and the question that is asked in place of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -80,11 +81,11 @@ type Quiet interface {
 
 // Texts are the texts that were put and that no event names yet.
 type Texts interface {
-	Put(ctx context.Context, data []byte) (kernel.Ref, error)
+	Put(ctx context.Context, data []byte) (blob.Ref, error)
 	// Fresh returns a text that may not be in the database yet, or nil.
-	Fresh(ref kernel.Ref) []byte
+	Fresh(ref blob.Ref) []byte
 	// Named is called when an event is stored that names texts, each as often as it stands there.
-	Named(refs []kernel.Ref)
+	Named(refs []blob.Ref)
 }
 
 // Running is a turn that holds its session.
@@ -105,7 +106,7 @@ type Last struct {
 	Number        int
 	Status        kernel.Status
 	Question      string
-	History       kernel.Ref
+	History       blob.Ref
 }
 
 // Begun returns what the holder of a session is told for a turn.

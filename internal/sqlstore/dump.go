@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -41,7 +41,7 @@ func (d *DB) dump(ctx context.Context, id string) (dump *sessions.Dump, err erro
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	dump = &sessions.Dump{Session: list[0], Texts: map[kernel.Ref][]byte{}}
+	dump = &sessions.Dump{Session: list[0], Texts: map[blob.Ref][]byte{}}
 	if dump.Turns, err = Collect(ctx, query, scanTurn, selectTurns+" ORDER BY number", id); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (w *Tx) load(d *sessions.Dump) {
 	turns := make([][]any, len(d.Turns))
 	for i, t := range d.Turns {
 		turns[i] = w.db.turnArgs(session, t)
-		if t.Link != (kernel.Ref{}) {
+		if t.Link != (blob.Ref{}) {
 			all.head = t.Link
 		}
 	}

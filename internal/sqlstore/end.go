@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -91,12 +91,12 @@ func (w *Tx) end(id string, r *Running, e sessions.Ended) {
 		texts = append(texts, link, newText([]byte(t.Answer)))
 	}
 	w.put(texts...)
-	var refs []kernel.Ref
+	var refs []blob.Ref
 	for _, t := range texts {
 		refs = append(refs, t.ref)
 	}
 	w.name(r.Turn, refs...)
-	if t.Messages != (kernel.Ref{}) {
+	if t.Messages != (blob.Ref{}) {
 		w.nameMessages(r.Turn, t.Messages)
 	}
 	w.endTurn(r.Turn, t)
@@ -132,7 +132,7 @@ func (w *Tx) endTurn(id int64, t sessions.Turn) {
 
 // sums are what a turn adds to its session. What is zero changes nothing.
 type sums struct {
-	head     kernel.Ref
+	head     blob.Ref
 	updated  time.Time
 	messages int
 	usage    budget.Usage

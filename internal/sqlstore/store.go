@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -27,12 +27,12 @@ func New(db *DB, holds Holds, quiet Quiet) *Store { return &Store{db, holds, qui
 // Put keeps a text, under its content's hash, for the events that will name it. The caller
 // may change data afterwards. What no event names is forgotten when the turns that were
 // running are over.
-func (s *Store) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (s *Store) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	return s.db.Texts.Put(ctx, data)
 }
 
 // Get returns what Put stored; the caller must not change it.
-func (s *Store) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Store) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
 }
 
 // readText reads one text. Histories are read with it, link by link.
-func (d *DB) readText(ctx context.Context, ref kernel.Ref, data *[]byte) error {
+func (d *DB) readText(ctx context.Context, ref blob.Ref, data *[]byte) error {
 	const statement = "SELECT data FROM texts WHERE sha256 = $1"
 	if !d.Prepares {
 		return d.Read.QueryRowContext(ctx, statement, SumOf(ref)).Scan(data)
@@ -61,7 +61,7 @@ func (d *DB) readText(ctx context.Context, ref kernel.Ref, data *[]byte) error {
 }
 
 // SumOf returns the hash as it is kept; nothing is kept under what is no hash.
-func SumOf(ref kernel.Ref) []byte {
+func SumOf(ref blob.Ref) []byte {
 	sum, err := hex.DecodeString(ref.SHA256)
 	if err != nil {
 		return []byte{}
@@ -70,8 +70,8 @@ func SumOf(ref kernel.Ref) []byte {
 }
 
 // sumOrNull is the hash of a reference, NULL for the zero reference.
-func sumOrNull(ref kernel.Ref) any {
-	if ref == (kernel.Ref{}) {
+func sumOrNull(ref blob.Ref) any {
+	if ref == (blob.Ref{}) {
 		return nil
 	}
 	return SumOf(ref)
@@ -83,11 +83,11 @@ type storedRef struct {
 	bytes sql.NullInt64
 }
 
-func (r storedRef) ref() kernel.Ref {
+func (r storedRef) ref() blob.Ref {
 	if r.sum == nil {
-		return kernel.Ref{}
+		return blob.Ref{}
 	}
-	return kernel.Ref{SHA256: hex.EncodeToString(r.sum), Bytes: int(r.bytes.Int64)}
+	return blob.Ref{SHA256: hex.EncodeToString(r.sum), Bytes: int(r.bytes.Int64)}
 }
 
 // stamp is a time as databases return it: as milliseconds, or as a time. NULL is zero.
@@ -118,7 +118,7 @@ func (d Dialect) timeOrNull(t time.Time) any {
 
 // text is one to store.
 type text struct {
-	ref  kernel.Ref
+	ref  blob.Ref
 	data []byte
 }
 
@@ -139,14 +139,14 @@ func (w *Tx) put(texts ...text) {
 }
 
 // Put adds a text that something names in the same transaction.
-func (w *Tx) Put(data []byte) kernel.Ref {
+func (w *Tx) Put(data []byte) blob.Ref {
 	t := newText(data)
 	w.put(t)
 	return t.ref
 }
 
 // supply stores those of the texts that may not be in the database yet.
-func (w *Tx) supply(refs []kernel.Ref) {
+func (w *Tx) supply(refs []blob.Ref) {
 	var fresh []text
 	for _, ref := range distinct(refs) {
 		if data := w.db.Texts.Fresh(ref); data != nil {
@@ -157,7 +157,7 @@ func (w *Tx) supply(refs []kernel.Ref) {
 }
 
 // name keeps texts for a turn. All of them must be there.
-func (w *Tx) name(turn int64, refs ...kernel.Ref) {
+func (w *Tx) name(turn int64, refs ...blob.Ref) {
 	if len(refs) == 0 {
 		return
 	}
@@ -172,7 +172,7 @@ func (w *Tx) name(turn int64, refs ...kernel.Ref) {
 }
 
 // nameKnown keeps those of the texts for a turn that are there.
-func (w *Tx) nameKnown(turn int64, refs []kernel.Ref) {
+func (w *Tx) nameKnown(turn int64, refs []blob.Ref) {
 	w.Exec(`
 		INSERT INTO refs (turn, text) SELECT DISTINCT CAST($2 AS bigint), texts.{key}
 		FROM {named} JOIN texts ON sha256 = sum AND length(data) = bytes WHERE true
@@ -180,7 +180,7 @@ func (w *Tx) nameKnown(turn int64, refs []kernel.Ref) {
 }
 
 // list returns references as {named} reads them.
-func (w *Tx) list(refs []kernel.Ref) string {
+func (w *Tx) list(refs []blob.Ref) string {
 	for _, ref := range refs {
 		if len(SumOf(ref)) == 0 {
 			w.Refuse(sessions.NoText(ref))
@@ -193,7 +193,7 @@ func (w *Tx) list(refs []kernel.Ref) string {
 
 // nameMessages keeps a list of messages for a turn, and the texts that it names as far as
 // they are there.
-func (w *Tx) nameMessages(turn int64, list kernel.Ref) {
+func (w *Tx) nameMessages(turn int64, list blob.Ref) {
 	w.name(turn, list)
 	var data []byte
 	w.Row("SELECT data FROM texts WHERE sha256 = $1", []any{SumOf(list)}, &data)
@@ -204,9 +204,9 @@ func (w *Tx) nameMessages(turn int64, list kernel.Ref) {
 }
 
 // distinct returns the references without repetition.
-func distinct(refs []kernel.Ref) []kernel.Ref {
-	seen := map[kernel.Ref]bool{}
-	return slices.DeleteFunc(slices.Clone(refs), func(ref kernel.Ref) bool {
+func distinct(refs []blob.Ref) []blob.Ref {
+	seen := map[blob.Ref]bool{}
+	return slices.DeleteFunc(slices.Clone(refs), func(ref blob.Ref) bool {
 		again := seen[ref]
 		seen[ref] = true
 		return again

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -190,7 +191,7 @@ const (
 // turnArgs are the values of turnRow.
 func (d Dialect) turnArgs(session int64, t sessions.Turn) []any {
 	var answer any
-	if t.Link != (kernel.Ref{}) {
+	if t.Link != (blob.Ref{}) {
 		answer = SumOf(sessions.RefOf([]byte(t.Answer)))
 	}
 	return append([]any{

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/retry"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
@@ -115,7 +115,7 @@ func (s *Store) AddFact(ctx context.Context, user, text string) (sessions.Fact, 
 }
 
 // Put implements agents.Blobs.
-func (s *Store) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (s *Store) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	return s.Keeper.Put(ctx, []byte(s.redact(string(data))))
 }
 

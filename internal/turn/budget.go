@@ -191,7 +191,7 @@ func (m *Machine) Unknown(lost bool) budget.Unknown {
 
 // AllUsage adds up the calls of all agents, and those of none.
 func (m *Machine) AllUsage() budget.Usage {
-	all := m.s.Asides.Usage.Plus(m.s.Asides.Following)
+	all := m.s.Sidecalls.Usage.Plus(m.s.Sidecalls.Following)
 	for _, u := range m.s.Usage {
 		all = all.Plus(u)
 	}
@@ -213,7 +213,7 @@ func (m *Machine) lost(ev Lost) error {
 
 // calls are the model calls that are out.
 func (m *Machine) calls() (list []machine.Key) {
-	for _, a := range m.s.Asides.Waiting {
+	for _, a := range m.s.Sidecalls.Waiting {
 		list = append(list, a.Key())
 	}
 	for _, s := range m.s.Steps {
@@ -241,7 +241,7 @@ func (m *Machine) checkBudget(at kernel.Time) error {
 		ledger.End(a.Number, nil)
 	}
 	m.s.Account.Attempts = slices.DeleteFunc(m.s.Account.Attempts, func(a attempt) bool { return slices.Contains(waiting, a) })
-	if len(m.s.Asides.Waiting) > 0 || m.Over() {
+	if len(m.s.Sidecalls.Waiting) > 0 || m.Over() {
 		return nil // those come to nothing, and the turn goes on
 	}
 	return m.decide(kernel.BudgetSpent{At: at})
@@ -264,14 +264,14 @@ func (m *Machine) isUnsent(a attempt) bool { return m.s.Account.Ledger.Lacks(a.N
 // isCancelled says that the calls of an agent that is at work were cancelled.
 func (m *Machine) isCancelled(agent int) bool {
 	if agent == machine.NoAgent {
-		return m.s.Asides.Interrupted
+		return m.s.Sidecalls.Interrupted
 	}
 	return m.s.Steps[agent].Step.Cancelled()
 }
 
 // underWay counts the effects that are out, and the questions that wait for a person.
 func (m *Machine) underWay() int {
-	n := len(m.s.Asides.Waiting)
+	n := len(m.s.Sidecalls.Waiting)
 	for _, s := range m.s.Steps {
 		if s != nil {
 			n += s.Step.Out()
@@ -283,7 +283,7 @@ func (m *Machine) underWay() int {
 // isOut says that the result of a call is waited for.
 func (m *Machine) isOut(key machine.Key) bool {
 	if key.Agent == machine.NoAgent {
-		return !m.isHeld(key) && slices.ContainsFunc(m.s.Asides.Waiting, func(a machine.Aside) bool { return a.Key() == key })
+		return !m.isHeld(key) && slices.ContainsFunc(m.s.Sidecalls.Waiting, func(a machine.Sidecall) bool { return a.Key() == key })
 	}
 	return m.checkOut(key) == nil
 }

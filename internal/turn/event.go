@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -192,7 +193,7 @@ type ToolCall struct {
 	Call    machine.ToolCall `json:"call"`
 	Started kernel.Time      `json:"started"`
 	Ended   kernel.Time      `json:"ended,omitempty"`
-	Result  kernel.Ref       `json:"result,omitzero"`
+	Result  blob.Ref         `json:"result,omitzero"`
 	Error   bool             `json:"error,omitempty"`
 	// State is what became of it, and Why is there for one that was refused.
 	State machine.ToolState `json:"state,omitempty"`
@@ -219,7 +220,7 @@ type StepEnded struct {
 	Transcript []machine.Entry
 	// Partial is the text that had come of a message whose call failed and with which the
 	// step ended.
-	Partial kernel.Ref
+	Partial blob.Ref
 }
 
 func (Run) command()         {}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -33,11 +34,11 @@ type state struct {
 	JSON []int `json:"json,omitempty"`
 	// Tools refers to the own tools of each agent whose tools have changed, nil for the
 	// others.
-	Tools []*kernel.Ref `json:"tools,omitempty"`
+	Tools []*blob.Ref `json:"tools,omitempty"`
 	// Truncated has the agents of which a message was cut at its most tokens.
 	Truncated []int      `json:"truncated,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
-	Asides    asides     `json:"asides,omitzero"`
+	Sidecalls sidecalls  `json:"asides,omitzero"`
 	Account   account    `json:"account,omitzero"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	Unkept    []Unkept   `json:"unkept,omitempty"`
@@ -69,7 +70,7 @@ type step struct {
 	Started kernel.Time     `json:"started"`
 	Usage   budget.Usage    `json:"usage"`
 	// Partial is what had come of the last message, if its call failed.
-	Partial kernel.Ref `json:"partial,omitzero"`
+	Partial blob.Ref `json:"partial,omitzero"`
 }
 
 const stateVersion = 1
@@ -204,8 +205,8 @@ func (m *Machine) accept(ev Accepted) error {
 	}
 	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]budget.Usage, n)}
 	m.s.Account.Ledger.Limits = ev.Budget
-	if len(ev.Turn.Asides) > 0 {
-		m.ask(ev.Turn.Asides)
+	if len(ev.Turn.Sidecalls) > 0 {
+		m.ask(ev.Turn.Sidecalls)
 		return nil
 	}
 	return m.beginRounds(ev.At)
@@ -213,7 +214,7 @@ func (m *Machine) accept(ev Accepted) error {
 
 func (m *Machine) modelDone(ev ModelDone) error {
 	if ev.Key.Agent == machine.NoAgent {
-		return m.asideDone(ev)
+		return m.sidecallDone(ev)
 	}
 	if err := m.checkOut(ev.Key); err != nil {
 		return err
@@ -241,9 +242,9 @@ func (m *Machine) book(agent int, u budget.Usage) {
 		m.s.Usage[agent] = m.s.Usage[agent].Plus(u)
 		m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(u)
 	case m.Over():
-		m.s.Asides.Following = m.s.Asides.Following.Plus(u)
+		m.s.Sidecalls.Following = m.s.Sidecalls.Following.Plus(u)
 	default:
-		m.s.Asides.Usage = m.s.Asides.Usage.Plus(u)
+		m.s.Sidecalls.Usage = m.s.Sidecalls.Usage.Plus(u)
 	}
 }
 

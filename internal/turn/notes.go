@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -12,7 +13,7 @@ import (
 // a text of the store.
 type Noted struct {
 	At   kernel.Time `json:"at"`
-	Note kernel.Ref  `json:"note"`
+	Note blob.Ref    `json:"note"`
 }
 
 func (e Noted) at() kernel.Time { return e.At }
@@ -20,13 +21,13 @@ func (e Noted) at() kernel.Time { return e.At }
 func (Noted) kind() string { return "noted" }
 
 // NoteTaken tells that a note was taken.
-type NoteTaken struct{ Text kernel.Ref }
+type NoteTaken struct{ Text blob.Ref }
 
 func (NoteTaken) command() {}
 
 // notes are those of the turn. An agent that has seen one has seen those before it.
 type notes struct {
-	Texts []kernel.Ref `json:"texts,omitempty"`
+	Texts []blob.Ref `json:"texts,omitempty"`
 	// Seen is how many each agent has seen, in the config's order.
 	Seen []int `json:"seen,omitempty"`
 }
@@ -34,7 +35,7 @@ type notes struct {
 // Note is what a person has added to the question. SeenBy counts the agents one of whose
 // calls was sent it and came back with a message.
 type Note struct {
-	Text   kernel.Ref
+	Text   blob.Ref
 	SeenBy int
 }
 
@@ -75,7 +76,7 @@ func (m *Machine) noted(ev Noted) error {
 }
 
 // notesSoFar are those that a step begins with.
-func (m *Machine) notesSoFar() []kernel.Ref { return slices.Clone(m.s.Notes.Texts) }
+func (m *Machine) notesSoFar() []blob.Ref { return slices.Clone(m.s.Notes.Texts) }
 
 // noteSeen books which notes were in the input of an agent's call that came back.
 func (m *Machine) noteSeen(ev ModelDone) {

@@ -3,7 +3,7 @@ package turn
 import (
 	"slices"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -12,15 +12,15 @@ import (
 type Partial struct {
 	Key machine.Key `json:"key"`
 	// Reason is the kind of the failure.
-	Reason string     `json:"reason"`
-	Text   kernel.Ref `json:"text"`
+	Reason string   `json:"reason"`
+	Text   blob.Ref `json:"text"`
 }
 
 // notePartial books what had come of an agent's message, and forgets with which its step
 // would have ended before.
 func (m *Machine) notePartial(ev ModelDone) {
 	m.s.Steps[ev.Key.Agent].Partial = ev.Reply.Partial
-	if f := ev.Reply.Failure; f != nil && ev.Reply.Partial != (kernel.Ref{}) {
+	if f := ev.Reply.Failure; f != nil && ev.Reply.Partial != (blob.Ref{}) {
 		m.s.Partials = append(m.s.Partials, Partial{ev.Key, f.Kind, ev.Reply.Partial})
 	}
 }

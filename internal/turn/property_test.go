@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -43,7 +44,7 @@ type play struct {
 	ended   map[machine.Key]bool
 	refused int
 	// list has the tools of each agent whose tools have changed.
-	list map[int]kernel.Ref
+	list map[int]blob.Ref
 
 	spending spending
 	// cancelled are the agents whose calls were to end, repeated the calls that were made
@@ -58,7 +59,7 @@ func playTurn(t *rapid.T, twins bool) *play {
 	p := &play{
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]budget.Usage{},
-		tools: map[int]int{}, ended: map[machine.Key]bool{}, list: map[int]kernel.Ref{},
+		tools: map[int]int{}, ended: map[machine.Key]bool{}, list: map[int]blob.Ref{},
 		cancelled: map[int]bool{},
 		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
 	}
@@ -72,7 +73,7 @@ func playTurn(t *rapid.T, twins bool) *play {
 		t.Fatalf("at the end %v is asked", p.asking)
 	}
 	if p.m.Result().Winner != nil && rapid.Bool().Draw(t, "facts") {
-		p.apply(turn.Committed{At: p.now, Asides: []machine.Aside{{Purpose: machine.FactExtraction}}})
+		p.apply(turn.Committed{At: p.now, Sidecalls: []machine.Sidecall{{Purpose: machine.FactExtraction}}})
 	}
 	for len(p.out) > 0 {
 		p.apply(p.drawEvent())
@@ -100,8 +101,8 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
 		Session: "s", Turn: 1, Agents: list,
-		Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls")},
-		Asides: []machine.Aside{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
+		Limits:    machine.Limits{MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls")},
+		Sidecalls: []machine.Sidecall{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
 }
 
@@ -365,8 +366,8 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 				t.Fatalf("agent %d: its usage differs (-want +got):\n%s", agent, diff)
 			}
 		}
-		asides := p.m.AsidesUsage().Plus(p.m.FollowingUsage())
-		if diff := cmp.Diff(p.usage[machine.NoAgent], asides); diff != "" {
+		sidecalls := p.m.SidecallsUsage().Plus(p.m.FollowingUsage())
+		if diff := cmp.Diff(p.usage[machine.NoAgent], sidecalls); diff != "" {
 			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
 		}
 		for _, c := range p.m.ToolCalls() {
@@ -381,7 +382,7 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 			t.Fatalf("%+v may be billed, and %d calls were repeated: the ledger says %+v, and %d", p.spending.billed, p.repeated, p.m.Ledger(), p.m.Repeated())
 		}
 		r := p.m.Result()
-		if (r.Winner != nil) != (r.Text != kernel.Ref{}) || r.Status == "" {
+		if (r.Winner != nil) != (r.Text != blob.Ref{}) || r.Status == "" {
 			t.Fatalf("the result is %+v", r)
 		}
 		p.checkWork(r)
@@ -399,7 +400,7 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 // checkWork: each answer has the snapshot that was taken for it, if there is one, and the
 // result has that of its text. None is among the tools.
 func (p *play) checkWork(r kernel.Result) {
-	kept := map[kernel.Ref]machine.Key{}
+	kept := map[blob.Ref]machine.Key{}
 	for _, ev := range p.journal {
 		if done, ok := ev.(turn.ToolDone); ok && strings.Contains(string(done.Key.Purpose), "snapshot") && !done.Reply.Error {
 			kept[done.Reply.Result] = done.Key
@@ -407,11 +408,11 @@ func (p *play) checkWork(r kernel.Result) {
 	}
 	for _, a := range r.All {
 		key, ok := kept[a.Work]
-		if ok != (a.Work != kernel.Ref{}) || ok && (key != machine.Key{Agent: a.Agent, Round: a.Round, Purpose: machine.Snapshot}) {
+		if ok != (a.Work != blob.Ref{}) || ok && (key != machine.Key{Agent: a.Agent, Round: a.Round, Purpose: machine.Snapshot}) {
 			p.t.Fatalf("the answer %+v has the work of %v", a, key)
 		}
 	}
-	if r.Winner != nil && r.Work != r.Winner.Work && kept[r.Work].Purpose != machine.FinalSnapshot && r.Work != (kernel.Ref{}) {
+	if r.Winner != nil && r.Work != r.Winner.Work && kept[r.Work].Purpose != machine.FinalSnapshot && r.Work != (blob.Ref{}) {
 		p.t.Fatalf("the result %+v has the work %v", r, r.Work)
 	}
 	for _, c := range p.m.ToolCalls() {

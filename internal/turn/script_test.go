@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -23,7 +24,7 @@ import (
 //	       session_max_usd= session_max_tokens= session_max_calls= before_usd= before_tokens= before_calls= workspaces=(ada)
 //	reply AGENT [round= index= purpose=]   with a line for each part of the message:
 //	       text WORDS | answer WORDS | vote AGENT REASON | tool NAME | stray NAME | asked NAME | denied NAME WHY | usage INPUT OUTPUT | question WORDS
-//	       The purpose of an aside stands in the agent's place.
+//	       The purpose of a sidecall stands in the agent's place.
 //	fail AGENT [abandoned]                 with the error as input
 //	result AGENT N [claims= abandoned]     with the tool's result as input
 //	kept AGENT [final error]               with the snapshot's result as input
@@ -127,7 +128,7 @@ func (s *script) event() turn.Event {
 	case "tools":
 		return s.toolsChanged()
 	case "commit":
-		return turn.Committed{At: s.at, Asides: s.asides()}
+		return turn.Committed{At: s.at, Sidecalls: s.sidecalls()}
 	}
 	s.d.Fatalf(s.t, "unknown command")
 	return nil
@@ -151,7 +152,7 @@ func (s *script) accepted() turn.Accepted {
 	described := machine.Turn{Session: "s", Turn: 1, Question: ref("q"), Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3}}
 	s.d.MaybeScanArgs(s.t, "max_turns", &described.Limits.MaxTurns)
 	s.d.MaybeScanArgs(s.t, "max_attempts", &described.Limits.MaxAttempts)
-	described.Agents, described.Asides = make([]machine.Agent, len(s.ids)), s.asides()
+	described.Agents, described.Sidecalls = make([]machine.Agent, len(s.ids)), s.sidecalls()
 	if s.d.HasArg("workspaces") {
 		for _, id := range s.arg("workspaces") {
 			described.Agents[slices.Index(s.ids, id)].Workspace = true
@@ -202,24 +203,24 @@ func (s *script) amount() *budget.Amount {
 	return &a
 }
 
-func (s *script) asides() (list []machine.Aside) {
+func (s *script) sidecalls() (list []machine.Sidecall) {
 	if !s.d.HasArg("asides") {
 		return nil
 	}
 	for _, purpose := range s.arg("asides") {
-		list = append(list, machine.Aside{Purpose: machine.Purpose(purpose)})
+		list = append(list, machine.Sidecall{Purpose: machine.Purpose(purpose)})
 	}
 	return list
 }
 
-func isAside(id string) bool {
+func isSidecall(id string) bool {
 	return slices.Contains([]machine.Purpose{machine.TopicDetection, machine.Summarizing, machine.FactExtraction}, machine.Purpose(id))
 }
 
 func (s *script) key() machine.Key {
 	id := s.d.CmdArgs[0].Key
-	if isAside(id) {
-		return machine.Aside{Purpose: machine.Purpose(id)}.Key()
+	if isSidecall(id) {
+		return machine.Sidecall{Purpose: machine.Purpose(id)}.Key()
 	}
 	agent := slices.Index(s.ids, id)
 	if agent < 0 {
@@ -283,7 +284,7 @@ func (s *script) number(text string) int {
 	return n
 }
 
-func ref(text string) kernel.Ref { return kernel.Ref{SHA256: text, Bytes: len(text)} }
+func ref(text string) blob.Ref { return blob.Ref{SHA256: text, Bytes: len(text)} }
 
 // decoded is the event as the journal gives it back.
 func decoded(t *testing.T, ev turn.Event) turn.Event {
@@ -354,9 +355,9 @@ func (s *script) told(commands []turn.Command) string {
 			b.WriteString("finish\n")
 		case turn.StepStarted:
 			fmt.Fprintf(&b, "start %s %s round=%d\n", s.ids[c.Agent], c.Purpose, c.Round)
-		case turn.AsideStarted:
-			fmt.Fprintf(&b, "start %s\n", c.Aside.Purpose)
-		case turn.AsideEnded:
+		case turn.SidecallStarted:
+			fmt.Fprintf(&b, "start %s\n", c.Sidecall.Purpose)
+		case turn.SidecallEnded:
 			fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("end %s: %s %s", c.Outcome.Purpose, describeUsage(c.Usage), c.Outcome.Failure)))
 		case turn.StepEnded:
 			fmt.Fprintf(&b, "end %s %s round=%d: %s\n", s.ids[c.Agent], c.Purpose, c.Round, describeEnd(c))
@@ -421,7 +422,7 @@ func (s *script) outcome() string {
 	if r.Winner != nil {
 		fmt.Fprintf(&b, " winner=%s", s.m.Label(*r.Winner))
 	}
-	if r.Work != (kernel.Ref{}) {
+	if r.Work != (blob.Ref{}) {
 		fmt.Fprintf(&b, " work=%q", r.Work.SHA256)
 	}
 	fmt.Fprintf(&b, " votes=%d void=%d abandoned=%v\n", len(r.Votes), len(r.Void), s.m.Abandoned())
@@ -429,7 +430,7 @@ func (s *script) outcome() string {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
 	for _, a := range r.All {
-		if a.Work != (kernel.Ref{}) {
+		if a.Work != (blob.Ref{}) {
 			fmt.Fprintf(&b, "%s has %q\n", s.m.Label(a), a.Work.SHA256)
 		}
 	}
@@ -439,9 +440,9 @@ func (s *script) outcome() string {
 	if s.d.HasArg("tools") {
 		fmt.Fprintf(&b, "tool calls: %d\n", len(s.m.ToolCalls()))
 	}
-	if outcomes := s.m.AsideOutcomes(); len(outcomes) > 0 {
+	if outcomes := s.m.SidecallOutcomes(); len(outcomes) > 0 {
 		fmt.Fprintf(&b, "asides: %d, %s, then %s, question=%q\n", len(outcomes),
-			describeUsage(s.m.AsidesUsage()), describeUsage(s.m.FollowingUsage()), s.m.Turn().Question.SHA256)
+			describeUsage(s.m.SidecallsUsage()), describeUsage(s.m.FollowingUsage()), s.m.Turn().Question.SHA256)
 	}
 	if l := s.m.Ledger(); l.Asked > 0 {
 		fmt.Fprintf(&b, "budget: used %s %d tokens %d calls, of these unknown %s %d %d, over %s %d\n", l.Used().USD, l.Used().Tokens, l.Used().Calls,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -51,9 +52,9 @@ func (m *Machine) noteRefusals(at kernel.Time, refusals []machine.Refusal) {
 // Unkept is an answer that was given without a snapshot of its author's workspace. Reason
 // refers to why. Final says that it is the turn's final answer.
 type Unkept struct {
-	Agent  int        `json:"agent"`
-	Final  bool       `json:"final,omitempty"`
-	Reason kernel.Ref `json:"reason"`
+	Agent  int      `json:"agent"`
+	Final  bool     `json:"final,omitempty"`
+	Reason blob.Ref `json:"reason"`
 }
 
 // Unkept returns the answers whose authors' workspaces could not be kept, each agent and
@@ -62,7 +63,7 @@ func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
 
 func (m *Machine) noteUnkept(agent int, purpose machine.Purpose, o machine.Outcome) {
 	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || len(m.s.Steps) == 1, Reason: o.Unkept}
-	if o.Unkept != (kernel.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
+	if o.Unkept != (blob.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
 		m.s.Unkept = append(m.s.Unkept, unkept)
 	}
 }

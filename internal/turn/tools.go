@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -13,7 +14,7 @@ type ToolsChanged struct {
 	At    kernel.Time `json:"at"`
 	Agent int         `json:"agent"`
 	// Tools is the JSON of a list of backends.Tool, zero for none.
-	Tools kernel.Ref `json:"tools,omitzero"`
+	Tools blob.Ref `json:"tools,omitzero"`
 }
 
 func (e ToolsChanged) at() kernel.Time { return e.At }
@@ -23,13 +24,13 @@ func (ToolsChanged) kind() string { return "tools_changed" }
 // NewTools tells of other tools. Before and After are as in ToolsChanged.
 type NewTools struct {
 	Agent         int
-	Before, After kernel.Ref
+	Before, After blob.Ref
 }
 
 func (NewTools) command() {}
 
 // Tools refers to the own tools that the next model call of an agent may be offered.
-func (m *Machine) Tools(agent int) kernel.Ref {
+func (m *Machine) Tools(agent int) blob.Ref {
 	if m.s.Tools != nil && m.s.Tools[agent] != nil {
 		return *m.s.Tools[agent]
 	}
@@ -42,7 +43,7 @@ func (m *Machine) toolsChanged(ev ToolsChanged) error {
 	}
 	m.out = append(m.out, NewTools{Agent: ev.Agent, Before: m.Tools(ev.Agent), After: ev.Tools})
 	if m.s.Tools == nil {
-		m.s.Tools = make([]*kernel.Ref, len(m.s.Steps))
+		m.s.Tools = make([]*blob.Ref, len(m.s.Steps))
 	}
 	m.s.Tools[ev.Agent] = &ev.Tools
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -32,7 +32,7 @@ func describeTools(e machine.Effect) string {
 // changeTools draws other tools for an agent, or none.
 func (p *play) changeTools() turn.Event {
 	ev := turn.ToolsChanged{At: p.now, Agent: rapid.IntRange(0, len(p.m.Turn().Agents)-1).Draw(p.t, "whose")}
-	ev.Tools = rapid.SampledFrom([]kernel.Ref{ref("first"), ref("second"), {}}).Draw(p.t, "tools")
+	ev.Tools = rapid.SampledFrom([]blob.Ref{ref("first"), ref("second"), {}}).Draw(p.t, "tools")
 	p.list[ev.Agent] = ev.Tools
 	return ev
 }
@@ -40,7 +40,7 @@ func (p *play) changeTools() turn.Event {
 // checkTools: a model call is sent the tools that its agent has when it is asked for.
 func (p *play) checkTools(e machine.Effect) {
 	call, ok := e.(machine.ModelCall)
-	if !ok || call.Aside != nil {
+	if !ok || call.Sidecall != nil {
 		return
 	}
 	want, changed := p.list[call.Key.Agent]

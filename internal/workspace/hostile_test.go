@@ -221,7 +221,7 @@ func TestLinkSwappedWhileItRuns(t *testing.T) {
 }
 
 // swap has two files change places until it is stopped.
-func swap(a, b, aside string) (stop func()) {
+func swap(a, b, sidecall string) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -231,10 +231,10 @@ func swap(a, b, aside string) (stop func()) {
 				return
 			default:
 				// A step fails when a tool has just made or removed what it needs.
-				_ = os.Rename(a, aside)
+				_ = os.Rename(a, sidecall)
 				_ = os.Rename(b, a)
 				_ = os.Rename(a, b)
-				_ = os.Rename(aside, a)
+				_ = os.Rename(sidecall, a)
 			}
 		}
 	}()

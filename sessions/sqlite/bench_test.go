@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -109,7 +110,7 @@ func BenchmarkHistory(b *testing.B) {
 			}
 			for b.Loop() {
 				for link, err := range sessions.Chain(b.Context(), s, begun.History) {
-					for _, ref := range []kernel.Ref{link.Question, link.Answer} {
+					for _, ref := range []blob.Ref{link.Question, link.Answer} {
 						if err == nil {
 							_, err = s.Get(b.Context(), ref)
 						}

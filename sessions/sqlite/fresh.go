@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -14,7 +14,7 @@ import (
 // nothing names, and none that an event names can be deleted with another session in between.
 type texts struct {
 	mu    sync.Mutex
-	fresh map[kernel.Ref]*fresh
+	fresh map[blob.Ref]*fresh
 	clock int64 // counts what Begin and Put have done
 }
 
@@ -26,9 +26,9 @@ type fresh struct {
 }
 
 // Put implements sqlstore.Texts.
-func (t *texts) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (t *texts) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if err := ctx.Err(); err != nil {
-		return kernel.Ref{}, err
+		return blob.Ref{}, err
 	}
 	ref := sessions.RefOf(data)
 	t.mu.Lock()
@@ -45,7 +45,7 @@ func (t *texts) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
 }
 
 // Fresh implements sqlstore.Texts.
-func (t *texts) Fresh(ref kernel.Ref) []byte {
+func (t *texts) Fresh(ref blob.Ref) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.fresh[ref]; f != nil {
@@ -55,7 +55,7 @@ func (t *texts) Fresh(ref kernel.Ref) []byte {
 }
 
 // Named implements sqlstore.Texts.
-func (t *texts) Named(refs []kernel.Ref) {
+func (t *texts) Named(refs []blob.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, ref := range refs {
@@ -81,5 +81,5 @@ func (t *texts) tick() int64 {
 func (t *texts) sweep(first int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.fresh, func(_ kernel.Ref, f *fresh) bool { return f.last < first })
+	maps.DeleteFunc(t.fresh, func(_ blob.Ref, f *fresh) bool { return f.last < first })
 }

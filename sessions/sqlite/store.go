@@ -12,7 +12,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/sqlstore"
 )
 
@@ -64,7 +64,7 @@ func openWithin(ctx context.Context, path string, wait time.Duration) (*Store, e
 	}
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	texts := &texts{fresh: map[kernel.Ref]*fresh{}}
+	texts := &texts{fresh: map[blob.Ref]*fresh{}}
 	db := sqlstore.NewDB(dialect(path, wait), texts, write, read)
 	if err := db.Patiently(ctx, func() error { return migrate(ctx, write, steps(), sqlstore.Version) }); err != nil {
 		return nil, errors.Join(fault(path, "open", err), db.Close())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -13,8 +14,8 @@ import (
 // in one transaction, where asking would take as many as there are turns.
 func LongSession(t testing.TB, id string, turns int) *bytes.Buffer {
 	t.Helper()
-	d := &sessions.Dump{Session: sessions.Session{ID: id, Title: "long"}, Texts: map[kernel.Ref][]byte{}}
-	var head kernel.Ref
+	d := &sessions.Dump{Session: sessions.Session{ID: id, Title: "long"}, Texts: map[blob.Ref][]byte{}}
+	var head blob.Ref
 	for i := range turns {
 		turn := sessions.Turn{
 			Number: i + 1, Question: fmt.Sprintf("Question %d: what then?", i), Answer: fmt.Sprintf("Answer %d: this and that.", i),

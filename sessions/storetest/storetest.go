@@ -6,8 +6,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -53,8 +53,8 @@ type Unfinished interface {
 
 // Texts are what turns refer to.
 type Texts interface {
-	Put(ctx context.Context, data []byte) (kernel.Ref, error)
-	Get(ctx context.Context, ref kernel.Ref) ([]byte, error)
+	Put(ctx context.Context, data []byte) (blob.Ref, error)
+	Get(ctx context.Context, ref blob.Ref) ([]byte, error)
 }
 
 // Looking is what changes nothing, and the facts.

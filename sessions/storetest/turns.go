@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -27,7 +28,7 @@ func texts(w world) {
 			w.event("s", 1, text)
 		}
 	}
-	for _, missing := range []kernel.Ref{{SHA256: "0123456789abcdef", Bytes: 1}, {SHA256: ref.SHA256, Bytes: 4}, {}, {SHA256: "no hash"}} {
+	for _, missing := range []blob.Ref{{SHA256: "0123456789abcdef", Bytes: 1}, {SHA256: ref.SHA256, Bytes: 4}, {}, {SHA256: "no hash"}} {
 		_, err := w.Get(w.Context(), missing)
 		w.says(err, fmt.Sprintf("no text is stored under %.12s", missing.SHA256))
 	}
@@ -208,7 +209,7 @@ func eventsNameTexts(w world) {
 	quoted, err := json.Marshal(map[string]string{"reason": string(data)}) // what somebody said is no reference
 	w.ok(err)
 	w.ok(w.Append(w.Context(), "s", 1, quoted))
-	zero, err := json.Marshal(kernel.Ref{})
+	zero, err := json.Marshal(blob.Ref{})
 	w.ok(err)
 	w.ok(w.Append(w.Context(), "s", 1, zero))
 
@@ -232,7 +233,7 @@ func noAnswer(w world) {
 	turns, err := w.Turns(w.Context(), "s", 3)
 	w.ok(err)
 	if len(turns) != 3 || turns[0].Status != kernel.AllFailed || turns[1].Status != kernel.Cut || turns[1].Question != "three" ||
-		turns[1].Usage.UnknownCalls != 1 || turns[1].Ended.IsZero() || turns[1].Link != (kernel.Ref{}) || turns[2].Answer != "fourth" {
+		turns[1].Usage.UnknownCalls != 1 || turns[1].Ended.IsZero() || turns[1].Link != (blob.Ref{}) || turns[2].Answer != "fourth" {
 		w.Errorf("the last three turns: %+v", turns)
 	}
 	s := w.session("s")
@@ -244,7 +245,7 @@ func noAnswer(w world) {
 }
 
 func chain(w world) {
-	var heads []kernel.Ref
+	var heads []blob.Ref
 	want := []string{}
 	for i := range 5 {
 		heads = append(heads, w.begin("s", "q").History)

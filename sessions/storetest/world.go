@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -50,7 +51,7 @@ func (w world) same(what string, want, got any) {
 	}
 }
 
-func (w world) put(text string) kernel.Ref {
+func (w world) put(text string) blob.Ref {
 	w.Helper()
 	ref, err := w.Put(w.Context(), []byte(text))
 	w.ok(err)
@@ -58,7 +59,7 @@ func (w world) put(text string) kernel.Ref {
 }
 
 // isThere says whether a text can be had.
-func (w world) isThere(ref kernel.Ref) bool {
+func (w world) isThere(ref blob.Ref) bool {
 	_, err := w.Get(w.Context(), ref)
 	return err == nil
 }
@@ -73,7 +74,7 @@ func (w world) begin(id, question string) sessions.Begun {
 // event journals an event that names texts.
 func (w world) event(id string, turn int, texts ...string) []byte {
 	w.Helper()
-	refs := []kernel.Ref{}
+	refs := []blob.Ref{}
 	for _, text := range texts {
 		refs = append(refs, w.put(text))
 	}
@@ -130,7 +131,7 @@ func (w world) history(id string) []string {
 }
 
 // chained returns the history from its newest link, as the chain says it.
-func (w world) chained(head kernel.Ref) []string {
+func (w world) chained(head blob.Ref) []string {
 	w.Helper()
 	said := []string{}
 	for link, err := range sessions.Chain(w.Context(), w, head) {

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -96,7 +97,7 @@ func (h *activities) begun(number int, accepted []byte) (begun, error) {
 
 // needsHome says that agents have tools, or files.
 func needsHome(agents []machine.Agent) bool {
-	return slices.ContainsFunc(agents, func(a machine.Agent) bool { return a.Tools != kernel.Ref{} || a.Workspace })
+	return slices.ContainsFunc(agents, func(a machine.Agent) bool { return a.Tools != blob.Ref{} || a.Workspace })
 }
 
 // accept writes the first event.

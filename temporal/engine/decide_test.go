@@ -28,7 +28,7 @@ type asking struct {
 	// slow says which calls last until they are cancelled, following which come after the
 	// answer.
 	slow      func(machine.Key) bool
-	following []machine.Aside
+	following []machine.Sidecall
 	finished  int
 	began     time.Time
 	decided   []turn.Decided

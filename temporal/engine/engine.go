@@ -35,7 +35,7 @@ type Engine struct {
 }
 
 var (
-	_ coordinator.Engine  = (*Engine)(nil)
+	_ coordinator.Remote  = (*Engine)(nil)
 	_ coordinator.Decider = (*remote)(nil)
 )
 
@@ -107,8 +107,8 @@ const workerPatience = 15 * time.Second
 // lost while it played on. It is Temporal's default.
 const mostTaskTime = 10 * time.Second
 
-// Begin implements coordinator.Engine.
-func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.Terms) (coordinator.Play, error) {
+// Begin implements coordinator.Remote.
+func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	queue := e.queueOf(terms.Config)
 	if err := e.findWorker(ctx, queue); err != nil {
 		return nil, err
@@ -251,8 +251,8 @@ func (e *Engine) callOffOnce(ctx context.Context, in request) (isGone bool, err 
 	return false, err
 }
 
-// Attach implements coordinator.Engine.
-func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Play, error) {
+// Attach implements coordinator.Remote.
+func (e *Engine) Attach(ctx context.Context, session string) (coordinator.RemoteTurn, error) {
 	found, err := untilAnswered(ctx, func() (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 		return e.client.DescribeWorkflowExecution(ctx, e.id(session), "")
 	})
@@ -277,7 +277,7 @@ func (n notPlayed) Error() string {
 func (notPlayed) Is(target error) bool { return target == sessions.ErrNoSession }
 
 // begun waits until a turn has begun.
-func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator.Play, error) {
+func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator.RemoteTurn, error) {
 	p := &remote{engine: e, run: run}
 	number, err := untilAnswered(ctx, func() (number int, err error) {
 		handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{

@@ -333,7 +333,7 @@ func (f *fleet) play() (o outcome) {
 	ctx := f.t.Context()
 	rules := kernel.Defaults()
 	rules.Agents = []string{"a", "b"}
-	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.Terms{Rules: rules}})
+	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: rules}})
 	if !f.IsWorkflowCompleted() {
 		f.t.Fatal("the turn does not end")
 	}

@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
@@ -371,12 +371,12 @@ type patient struct {
 }
 
 // Put implements agents.Blobs.
-func (s patient) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
-	return again(ctx, s.over, func(ctx context.Context) (kernel.Ref, error) { return s.Store.Put(ctx, data) })
+func (s patient) Put(ctx context.Context, data []byte) (blob.Ref, error) {
+	return again(ctx, s.over, func(ctx context.Context) (blob.Ref, error) { return s.Store.Put(ctx, data) })
 }
 
 // Get implements agents.Blobs.
-func (s patient) Get(ctx context.Context, ref kernel.Ref) ([]byte, error) {
+func (s patient) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	return again(ctx, s.over, func(ctx context.Context) ([]byte, error) { return s.Store.Get(ctx, ref) })
 }
 

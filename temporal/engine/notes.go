@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -23,7 +24,7 @@ type noted struct {
 	Note string `json:"note"`
 }
 
-// Note implements coordinator.Play.
+// Note implements coordinator.RemoteTurn.
 func (r *remote) Note(ctx context.Context, note string) error {
 	if err := r.signal(ctx, noteSignal, noted{toTurn{r.number}, note}); err != nil {
 		return fmt.Errorf("send the note: %w", err)
@@ -33,7 +34,7 @@ func (r *remote) Note(ctx context.Context, note string) error {
 
 // keepNote stores the text of a note. That it is in the store before the journal names it
 // needs no other word than this one's end.
-func (h *activities) keepNote(ctx context.Context, n newNote) (kernel.Ref, error) {
+func (h *activities) keepNote(ctx context.Context, n newNote) (blob.Ref, error) {
 	return h.as(n.Owner).Put(ctx, []byte(n.Text))
 }
 
@@ -42,7 +43,7 @@ func (h *activities) keepNote(ctx context.Context, n newNote) (kernel.Ref, error
 func (p *player) hearNote(ctx workflow.Context, in noted) {
 	p.hearing = true
 	defer func() { p.hearing = false }()
-	var note kernel.Ref
+	var note blob.Ref
 	err := coordinator.CheckNote(in.Note)
 	if err == nil {
 		err = workflow.ExecuteLocalActivity(patiently(ctx), keepNoteName, newNote{p.in.Owner, in.Note}).Get(ctx, &note)

@@ -16,7 +16,7 @@ type pausing struct {
 	Pause bool `json:"pause"`
 }
 
-// SetPaused implements coordinator.Play.
+// SetPaused implements coordinator.RemoteTurn.
 func (r *remote) SetPaused(ctx context.Context, pause bool) error {
 	if err := r.signal(ctx, pauseSignal, pausing{toTurn{r.number}, pause}); err != nil {
 		return fmt.Errorf("pause or resume the turn: %w", err)

@@ -69,7 +69,7 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	}
 	env.ExecuteWorkflow(func(ctx workflow.Context, in request) error {
 		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, once), h.prepare, in).Get(ctx, nil)
-	}, request{Session: "s", Question: []byte("energy?"), Terms: coordinator.Terms{Rules: kernel.Config{Agents: []string{"a"}}}})
+	}, request{Session: "s", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: kernel.Config{Agents: []string{"a"}}}})
 	err = env.GetWorkflowError()
 	var failed *temporal.ApplicationError
 	if !errors.As(err, &failed) || failed.NonRetryable() || failed.Message() != "the turn was not prepared: the worker is told to end" {

@@ -42,7 +42,7 @@ type request struct {
 	// Question is empty once the turn has begun.
 	Question []byte `json:"question,omitempty"`
 	// Terms are those of whoever asks.
-	Terms coordinator.Terms `json:"terms"`
+	Terms coordinator.TurnOptions `json:"terms"`
 	// Owner is the name under which all workers hold the session.
 	Owner    string   `json:"owner"`
 	Settings Settings `json:"settings"`

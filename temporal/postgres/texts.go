@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/sqlstore"
 )
 
@@ -11,7 +11,7 @@ import (
 type texts struct{ *server }
 
 // Put implements sqlstore.Texts.
-func (t texts) Put(ctx context.Context, data []byte) (ref kernel.Ref, err error) {
+func (t texts) Put(ctx context.Context, data []byte) (ref blob.Ref, err error) {
 	err = t.db.Change(ctx, "keep a text", func(w *sqlstore.Tx) {
 		// A text that is lost with the server's machine is named by nothing: the commit of an
 		// event that names it waits for this one too.
@@ -25,10 +25,10 @@ func (t texts) Put(ctx context.Context, data []byte) (ref kernel.Ref, err error)
 }
 
 // Fresh implements sqlstore.Texts.
-func (texts) Fresh(kernel.Ref) []byte { return nil }
+func (texts) Fresh(blob.Ref) []byte { return nil }
 
 // Named implements sqlstore.Texts.
-func (texts) Named([]kernel.Ref) {}
+func (texts) Named([]blob.Ref) {}
 
 // sweep forgets the texts that nobody names and no running turn can have put, unless
 // somebody is at work who may name them: then who comes next does it.

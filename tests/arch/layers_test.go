@@ -31,7 +31,7 @@ var layers = [][]string{
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs"},
-	{"internal/secrets", "internal/plain", "internal/child", "tests/leaks", "tests/linear"},
+	{"internal/blob", "internal/secrets", "internal/plain", "internal/child", "tests/leaks", "tests/linear"},
 }
 
 func row(dir string) int {

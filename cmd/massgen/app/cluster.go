@@ -21,7 +21,7 @@ type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
 	OpenStore(ctx context.Context, address string) (store.Shared, error)
 	// Connect reaches the engine; who closes it leaves what is played.
-	Connect(ctx context.Context, at ClusterAddress) (coordinator.Engine, io.Closer, error)
+	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
 	// until ctx is done. What redact changes is not kept.
 	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, redact func(string) string) error
@@ -109,18 +109,18 @@ func (p *program) connectEngine(ctx context.Context, database string) (*elsewher
 	if err != nil {
 		return nil, fmt.Errorf("--temporal-address: %w", err)
 	}
-	return &elsewhere{Engine: engine, connection: connection}, nil
+	return &elsewhere{Remote: engine, connection: connection}, nil
 }
 
 // elsewhere is an engine that a person may not want to wait for.
 type elsewhere struct {
-	coordinator.Engine
+	coordinator.Remote
 	connection io.Closer
 	interrupts <-chan os.Signal // of the question that is asked
 }
 
-// Begin implements coordinator.Engine. The error is errQuit if it is interrupted first.
-func (e *elsewhere) Begin(ctx context.Context, session, question string, terms coordinator.Terms) (coordinator.Play, error) {
+// Begin implements coordinator.Remote. The error is errQuit if it is interrupted first.
+func (e *elsewhere) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	interrupted := make(chan bool, 1)
@@ -133,7 +133,7 @@ func (e *elsewhere) Begin(ctx context.Context, session, question string, terms c
 			interrupted <- false
 		}
 	}()
-	play, err := e.Engine.Begin(waited, session, question, terms)
+	play, err := e.Remote.Begin(waited, session, question, terms)
 	cancel()
 	switch isInterrupted := <-interrupted; {
 	case isInterrupted && err != nil:

@@ -167,8 +167,8 @@ func (v *progress) tellCalls(ev report.Event) {
 		say(faint, "%s", toolProgress(ev))
 	case report.ToolEnded:
 		say(faint, "%s", toolLine(ev.Agent, ev.Tool, ev.Elapsed))
-	case report.AsideStarted:
-		v.console.say("%s", v.console.paint(faint, asideText(ev.Purpose)))
+	case report.SidecallStarted:
+		v.console.say("%s", v.console.paint(faint, sidecallText(ev.Purpose)))
 	}
 }
 

@@ -227,7 +227,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	three := make(chan struct{})
 	list := map[string]func(backendtest.Call) backendtest.Reply{
 		"answers": answer,
-		"asides":  aside,
+		"asides":  sidecall,
 		// An answer that would write over itself on a terminal, and turn its direction.
 		"overwrites": func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "bad\rgood \u202eend"} },
 		"hangs":      func(backendtest.Call) backendtest.Reply { return hang },

@@ -19,7 +19,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/providers"
 )
 
@@ -156,7 +156,7 @@ func TestNoJournalHoldsAKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blob, err := s.store.Get(t.Context(), kernel.Ref{SHA256: m[1], Bytes: size})
+		blob, err := s.store.Get(t.Context(), blob.Ref{SHA256: m[1], Bytes: size})
 		if err != nil {
 			t.Fatal(err)
 		}

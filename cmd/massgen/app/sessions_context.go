@@ -10,7 +10,7 @@ import (
 
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/store"
@@ -80,13 +80,13 @@ func contextTable(list []shownAgent) [][]string {
 
 // newestLink returns the newest link of the history that turns have come to, zero if
 // none of them has an answer.
-func newestLink(turns []sessions.Turn) kernel.Ref {
+func newestLink(turns []sessions.Turn) blob.Ref {
 	for _, t := range slices.Backward(turns) {
-		if t.Link != (kernel.Ref{}) {
+		if t.Link != (blob.Ref{}) {
 			return t.Link
 		}
 	}
-	return kernel.Ref{}
+	return blob.Ref{}
 }
 
 // lookAtAgents adds what the agents would be shown, if the options name a panel.

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/plain"
@@ -54,8 +55,8 @@ type shownSession struct {
 	// Agents are those of the config, absent without one.
 	Agents []shownAgent `json:"agents,omitempty"`
 
-	link    kernel.Ref // the newest of the history
-	summary string     // in words, empty without one of this history
+	link    blob.Ref // the newest of the history
+	summary string   // in words, empty without one of this history
 }
 
 type shownTurn struct {

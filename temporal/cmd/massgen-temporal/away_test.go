@@ -182,7 +182,7 @@ func TestManyTurnsAtOnce(t *testing.T) {
 	e, err := engine.Dial(t.Context(), engine.Options{Address: w.address, Queue: w.queue()})
 	ok(t, err)
 	defer func() { ok(t, e.Close()) }()
-	terms := coordinator.Terms{Config: digest, Rules: kernel.Defaults()}
+	terms := coordinator.TurnOptions{Config: digest, Rules: kernel.Defaults()}
 	terms.Rules.Agents = []string{"agent1"}
 	var group errgroup.Group
 	for i := range turns {

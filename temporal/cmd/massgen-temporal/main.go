@@ -46,7 +46,7 @@ func (c *cluster) OpenStore(ctx context.Context, address string) (store.Shared, 
 	return store, nil
 }
 
-func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Engine, io.Closer, error) {
+func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Remote, io.Closer, error) {
 	e, err := c.dial(ctx, at)
 	if err != nil {
 		return nil, nil, err

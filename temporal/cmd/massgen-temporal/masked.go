@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )
@@ -15,7 +15,7 @@ type masked struct {
 	redact func(string) string
 }
 
-func (s *masked) Put(ctx context.Context, data []byte) (kernel.Ref, error) {
+func (s *masked) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	return s.Store.Put(ctx, []byte(s.redact(string(data))))
 }
 

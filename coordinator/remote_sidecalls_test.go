@@ -12,25 +12,25 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// TestAsidesOfARemoteTurn are made and kept there, and told of where the turn
+// TestSidecallsOfARemoteTurn are made and kept there, and told of where the turn
 // is watched. The result is the one that it would have been here, and does not wait for what
 // follows it.
-func TestAsidesOfARemoteTurn(t *testing.T) {
+func TestSidecallsOfARemoteTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var there, told []string
-		engine := &plain{t: t}
-		here, _ := panelOf(t, 3, asides, nil, func(o *Options) {
+		localTurn := &plain{t: t}
+		here, _ := panelOf(t, 3, sidecalls, nil, func(o *Options) {
 			o.Topic, o.Facts = sun(o.Agents[0].Backend), sun(o.Agents[0].Backend)
 		})
 		want := wait(t, start(t, here, "energy"))
 		here.Wait()
-		p, store := panelOf(t, 3, asides, nil, func(o *Options) {
+		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) {
 			o.Topic, o.Facts = keeping(o.Agents[0].Backend, &there), keeping(o.Agents[0].Backend, &there)
 		})
-		engine.worker, engine.store = p.Worker(p.opts.Store), store
+		localTurn.worker, localTurn.store = p.Worker(p.opts.Store), store
 		opts := p.opts
-		opts.Engine, opts.Topic, opts.Facts = engine, keeping(opts.Agents[0].Backend, &told), keeping(opts.Agents[0].Backend, &told)
+		opts.Remote, opts.Topic, opts.Facts = localTurn, keeping(opts.Agents[0].Backend, &told), keeping(opts.Agents[0].Backend, &told)
 		watching, err := New(opts)
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestAsidesOfARemoteTurn(t *testing.T) {
 		if turns, err := store.Turns(t.Context(), "s", 0); err != nil || turns[0].Question != "energy of the sun" {
 			t.Errorf("the turn is kept as %+v, %v", turns, err)
 		}
-		if failed := eventsOf[report.AsideFailed](t, running); len(failed) > 0 {
+		if failed := eventsOf[report.SidecallFailed](t, running); len(failed) > 0 {
 			t.Errorf("failed: %+v", failed)
 		}
 	})

@@ -15,16 +15,16 @@ import (
 // concluded is what comes after a turn's result was kept: calls that belong to no agent, for
 // which the session is still held.
 type concluded struct {
-	Following []machine.Aside `json:"following,omitempty"`
+	Following []machine.Sidecall `json:"following,omitempty"`
 }
 
 // follow makes the calls that follow the answer, if there are any, as effects of the turn,
 // and lets go of the session. An interrupt ends them.
-func (p *player) follow(list []machine.Aside) error {
+func (p *player) follow(list []machine.Sidecall) error {
 	if len(list) == 0 {
 		return nil
 	}
-	committed := happening{event: func(at kernel.Time) turn.Event { return turn.Committed{At: at, Asides: list} }}
+	committed := happening{event: func(at kernel.Time) turn.Event { return turn.Committed{At: at, Sidecalls: list} }}
 	if err := p.driver.Take(committed); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // newFollowing is a turn with a call after its answer, of whose journal it notes the events.
 func newFollowing() (a *asking, kinds *[]string) {
 	a, kinds = newAsking(), &[]string{}
-	a.unattended, a.following = true, []machine.Aside{{Purpose: machine.FactExtraction, Model: "m"}}
+	a.unattended, a.following = true, []machine.Sidecall{{Purpose: machine.FactExtraction, Model: "m"}}
 	a.onJournal = func(ev turn.Event) {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn.")
 		if key, ok := turn.KeyOf(ev); ok && key.Agent == machine.NoAgent {

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -17,39 +18,39 @@ import (
 )
 
 // Helper is a model to which calls go that belong to no agent (DESIGN §1).
-type Helper struct {
+type SidecallModel struct {
 	Backend backends.Backend
 	Model   string
 	Params  backends.Params
 }
 
-func (h Helper) member() agents.Member {
+func (h SidecallModel) member() agents.Member {
 	return agents.Member{Backend: h.Backend, Headers: h.Params.Headers, ExtraBody: h.Params.ExtraBody}
 }
 
-// Aside is a call that belongs to no agent and that the panel makes for its user, once
+// Sidecall is a call that belongs to no agent and that the panel makes for its user, once
 // in a turn: before round 1 for Options.Topic, after the winner is committed for
 // Options.Facts. Its functions are called for turns of several sessions at once. If the
 // call or its reply comes to nothing, the turn goes on without, with a warning. Before
 // round 1 an error of Ask refuses the turn, and one of Keep ends it without an answer.
-type Aside struct {
-	Helper
+type Sidecall struct {
+	SidecallModel
 	// Ask returns what the call is sent; no messages mean that none is needed.
-	Ask func(ctx context.Context, t AsideTurn) (messages []backends.Message, tools []backends.Tool, err error)
+	Ask func(ctx context.Context, t SidecallTurn) (messages []backends.Message, tools []backends.Tool, err error)
 	// Read reads the reply. It changes nothing: after a kill it may be called again.
-	Read func(ctx context.Context, t AsideTurn, reply backends.Message) (AsideReply, error)
+	Read func(ctx context.Context, t SidecallTurn, reply backends.Message) (SidecallReply, error)
 	// Keep keeps what Read has returned to be kept. It is called when the reply is in
-	// the journal, and once more for a turn that is resumed. With Options.Engine it is
+	// the journal, and once more for a turn that is resumed. With Options.Remote it is
 	// called where a turn is played, to keep it, and where it is watched, to tell of it;
 	// Ask and Read are called only where it is played.
 	Keep func(ctx context.Context, session string, kept []byte) error
 }
 
-// AsideTurn is the turn that an aside belongs to. There is no answer before round 1.
-type AsideTurn struct{ Session, Question, Answer string }
+// SidecallTurn is the turn that a sidecall belongs to. There is no answer before round 1.
+type SidecallTurn struct{ Session, Question, Answer string }
 
-// AsideReply is what a reply comes to. What is zero changes nothing.
-type AsideReply struct {
+// SidecallReply is what a reply comes to. What is zero changes nothing.
+type SidecallReply struct {
 	// Question takes the place of the question that the agents are asked, and Sections
 	// that of what Options.Sections has said.
 	Question string
@@ -57,24 +58,24 @@ type AsideReply struct {
 	Kept     []byte
 }
 
-// asideLimit is how long an aside may hold up a turn.
-const asideLimit = 2 * time.Minute
+// sidecallLimit is how long a sidecall may hold up a turn.
+const sidecallLimit = 2 * time.Minute
 
-func (a *Aside) check(name string) error {
+func (a *Sidecall) check(name string) error {
 	if a != nil && (a.Backend == nil || a.Ask == nil || a.Read == nil || a.Keep == nil) {
 		return fmt.Errorf("%s: an aside needs a backend and all of its functions", name)
 	}
 	return nil
 }
 
-// describeAside stores what an aside is sent; ok is false if no call is needed.
-func (p *Panel) describeAside(ctx context.Context, purpose machine.Purpose, a *Aside, t AsideTurn) (described machine.Aside, ok bool, err error) {
+// describeSidecall stores what a sidecall is sent; ok is false if no call is needed.
+func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, a *Sidecall, t SidecallTurn) (described machine.Sidecall, ok bool, err error) {
 	if a == nil {
-		return machine.Aside{}, false, nil
+		return machine.Sidecall{}, false, nil
 	}
 	messages, tools, err := a.Ask(ctx, t)
 	if err == nil && len(messages) > 0 {
-		described, err = agents.DescribeAside(ctx, p.opts.Store, purpose, a.Model, a.Params, messages, tools)
+		described, err = agents.DescribeSidecall(ctx, p.opts.Store, purpose, a.Model, a.Params, messages, tools)
 	}
 	if err != nil {
 		return described, false, fmt.Errorf("ask for the %s: %w", purpose, err)
@@ -82,15 +83,15 @@ func (p *Panel) describeAside(ctx context.Context, purpose machine.Purpose, a *A
 	return described, len(messages) > 0, nil
 }
 
-// reader reads the replies to an aside.
-func (p *Panel) reader(a *Aside, answer string) agents.Aside {
+// reader reads the replies to a sidecall.
+func (p *Panel) reader(a *Sidecall, answer string) agents.Sidecall {
 	store := p.opts.Store
-	read := func(ctx context.Context, t machine.Turn, _ machine.Aside, reply backends.Message) (change machine.Change, err error) {
+	read := func(ctx context.Context, t machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 		question, err := store.Get(ctx, t.Question)
 		if err != nil {
 			return change, err
 		}
-		read, err := a.Read(ctx, AsideTurn{t.Session, string(question), answer}, reply)
+		read, err := a.Read(ctx, SidecallTurn{t.Session, string(question), answer}, reply)
 		if err != nil {
 			return change, err
 		}
@@ -109,26 +110,26 @@ func (p *Panel) reader(a *Aside, answer string) agents.Aside {
 		}
 		return change, err
 	}
-	return agents.Aside{Member: a.member(), Read: read}
+	return agents.Sidecall{Member: a.member(), Read: read}
 }
 
-// asides are those who make the calls before round 1.
-func (p *Panel) asides(s *summaryReader) map[machine.Purpose]agents.Aside {
-	list := map[machine.Purpose]agents.Aside{}
+// sidecalls are those who make the calls before round 1.
+func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall {
+	list := map[machine.Purpose]agents.Sidecall{}
 	if p.opts.Topic != nil {
 		list[machine.TopicDetection] = p.reader(p.opts.Topic, "")
 	}
 	if p.opts.Summarizer != nil {
-		list[machine.Summarizing] = agents.Aside{Member: p.opts.Summarizer.member(), Read: s.read}
+		list[machine.Summarizing] = agents.Sidecall{Member: p.opts.Summarizer.member(), Read: s.read}
 	}
 	return list
 }
 
-// keep hands what an aside came to to whoever keeps it beyond the turn. The turn has it
+// keep hands what a sidecall came to to whoever keeps it beyond the turn. The turn has it
 // already, so that one which cannot be kept costs no answer.
 func (v *view) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
-	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (kernel.Ref{}) {
+	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (blob.Ref{}) {
 		return
 	}
 	purpose := done.Key.Purpose
@@ -137,9 +138,9 @@ func (v *view) keep(ev turn.Event) {
 		err = guarded("its keeper", func() error { return v.keeper(purpose)(v.base, v.turn.session, kept) })
 	}
 	if err != nil {
-		lost := turn.AsideOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
+		lost := turn.SidecallOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
 		v.unjournaled.Unkept = append(v.unjournaled.Unkept, lost)
-		v.turn.events.add(report.AsideFailed{Purpose: purpose, Why: lost.Failure})
+		v.turn.events.add(report.SidecallFailed{Purpose: purpose, Why: lost.Failure})
 	}
 }
 
@@ -156,35 +157,35 @@ func (v *view) keeper(purpose machine.Purpose) func(context.Context, string, []b
 	return func(context.Context, string, []byte) error { return nil } // who asked is not there any more
 }
 
-// following returns the asides that follow a winner. A turn that was interrupted has
+// following returns the sidecalls that follow a winner. A turn that was interrupted has
 // none: whoever interrupts does not want to wait.
-func (v *view) following(turn sessions.Ended) []machine.Aside {
+func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	facts := v.panel.opts.Facts
 	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
 		return nil
 	}
-	about := AsideTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
-	var aside machine.Aside
+	about := SidecallTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
+	var sidecall machine.Sidecall
 	var ok bool
 	err := guarded("who asks", func() (err error) {
-		aside, ok, err = v.panel.describeAside(v.base, machine.FactExtraction, facts, about)
+		sidecall, ok, err = v.panel.describeSidecall(v.base, machine.FactExtraction, facts, about)
 		return err
 	})
 	if err != nil {
-		v.turn.events.add(report.AsideFailed{Purpose: machine.FactExtraction, Why: err.Error()})
+		v.turn.events.add(report.SidecallFailed{Purpose: machine.FactExtraction, Why: err.Error()})
 	}
 	if err != nil || !ok {
 		return nil
 	}
-	return []machine.Aside{aside}
+	return []machine.Sidecall{sidecall}
 }
 
 // follow makes the calls that follow the committed winner, and lets go of the session.
 // The result is out already, so what goes wrong is told as an event.
-func (e *engine) follow(list []machine.Aside) {
+func (e *localTurn) follow(list []machine.Sidecall) {
 	e.Begin(machine.NoAgent) // those before round 1 had their own
-	e.doer.Asides[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
-	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Asides: list} })
+	e.doer.Sidecalls[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
+	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Sidecalls: list} })
 	if err == nil {
 		err = e.play()
 	}
@@ -193,6 +194,6 @@ func (e *engine) follow(list []machine.Aside) {
 		_, err = e.tellSession() // the result is out, and stays as it was
 	}
 	if err != nil {
-		e.turn.events.add(report.AsideFailed{Why: err.Error()})
+		e.turn.events.add(report.SidecallFailed{Why: err.Error()})
 	}
 }

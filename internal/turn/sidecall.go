@@ -10,27 +10,27 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// asides are the calls that belong to no agent (DESIGN §1): some before round 1,
+// sidecalls are the calls that belong to no agent (DESIGN §1): some before round 1,
 // some after the winner is committed. The kernel knows of neither.
-type asides struct {
+type sidecalls struct {
 	// Waiting are those that are out.
-	Waiting []machine.Aside `json:"waiting,omitempty"`
+	Waiting []machine.Sidecall `json:"waiting,omitempty"`
 	// Interrupted says that the turn is to end as soon as those before round 1 are back,
 	// Committed that those after its end were asked for.
 	Interrupted bool `json:"interrupted,omitempty"`
 	Committed   bool `json:"committed,omitempty"`
 	// Usage is that of the calls before round 1, Following that of those after the end.
-	Usage     budget.Usage   `json:"usage,omitzero"`
-	Following budget.Usage   `json:"following,omitzero"`
-	Ended     []AsideOutcome `json:"ended,omitempty"`
+	Usage     budget.Usage      `json:"usage,omitzero"`
+	Following budget.Usage      `json:"following,omitzero"`
+	Ended     []SidecallOutcome `json:"ended,omitempty"`
 }
 
-// AsideOutcome is what a call that belongs to no agent came to.
-type AsideOutcome struct {
+// SidecallOutcome is what a call that belongs to no agent came to.
+type SidecallOutcome struct {
 	Purpose machine.Purpose `json:"purpose"`
 	// Failure is why nothing came of it, empty if something did.
 	Failure string `json:"failure,omitempty"`
-	// Fallback is set if another model than that of the aside was called.
+	// Fallback is set if another model than that of the sidecall was called.
 	Fallback *machine.Fallback `json:"fallback,omitempty"`
 	// Truncated says that the reply was cut at its most tokens.
 	Truncated bool `json:"truncated,omitempty"`
@@ -39,42 +39,42 @@ type AsideOutcome struct {
 // Committed is the winner in the history, after which calls may follow that no
 // answer depends on.
 type Committed struct {
-	At     kernel.Time     `json:"at"`
-	Asides []machine.Aside `json:"asides"`
+	At        kernel.Time        `json:"at"`
+	Sidecalls []machine.Sidecall `json:"asides"`
 }
 
 func (e Committed) at() kernel.Time { return e.At }
 
 func (Committed) kind() string { return "committed" }
 
-// AsideStarted tells of a call that belongs to no agent.
-type AsideStarted struct{ Aside machine.Aside }
+// SidecallStarted tells of a call that belongs to no agent.
+type SidecallStarted struct{ Sidecall machine.Sidecall }
 
-// AsideEnded tells what it came to.
-type AsideEnded struct {
-	Outcome AsideOutcome
+// SidecallEnded tells what it came to.
+type SidecallEnded struct {
+	Outcome SidecallOutcome
 	Usage   budget.Usage
 }
 
-func (AsideStarted) command() {}
-func (AsideEnded) command()   {}
+func (SidecallStarted) command() {}
+func (SidecallEnded) command()   {}
 
-// AsideOutcomes returns what the calls that belong to no agent came to, those first
+// SidecallOutcomes returns what the calls that belong to no agent came to, those first
 // that ended first.
-func (m *Machine) AsideOutcomes() []AsideOutcome { return slices.Clone(m.s.Asides.Ended) }
+func (m *Machine) SidecallOutcomes() []SidecallOutcome { return slices.Clone(m.s.Sidecalls.Ended) }
 
-// AsidesUsage returns what the calls before round 1 that belong to no agent have cost,
+// SidecallsUsage returns what the calls before round 1 that belong to no agent have cost,
 // FollowingUsage what those after the winner was committed have.
-func (m *Machine) AsidesUsage() budget.Usage { return m.s.Asides.Usage }
+func (m *Machine) SidecallsUsage() budget.Usage { return m.s.Sidecalls.Usage }
 
-// FollowingUsage is described at AsidesUsage.
-func (m *Machine) FollowingUsage() budget.Usage { return m.s.Asides.Following }
+// FollowingUsage is described at SidecallsUsage.
+func (m *Machine) FollowingUsage() budget.Usage { return m.s.Sidecalls.Following }
 
-// ask sends out asides.
-func (m *Machine) ask(list []machine.Aside) {
-	m.s.Asides.Waiting = slices.Clone(list)
+// ask sends out sidecalls.
+func (m *Machine) ask(list []machine.Sidecall) {
+	m.s.Sidecalls.Waiting = slices.Clone(list)
 	for _, a := range list {
-		m.out = append(m.out, AsideStarted{a}, Run{machine.ModelCall{Key: a.Key(), Aside: &a}})
+		m.out = append(m.out, SidecallStarted{a}, Run{machine.ModelCall{Key: a.Key(), Sidecall: &a}})
 	}
 }
 
@@ -82,31 +82,31 @@ func (m *Machine) committed(ev Committed) error {
 	switch {
 	case !m.Over() || m.s.Kernel.Result().Winner == nil:
 		return errors.New("the turn has no winner")
-	case m.s.Asides.Committed:
+	case m.s.Sidecalls.Committed:
 		return errors.New("the turn was committed already")
 	}
-	m.s.Asides.Committed = true
-	m.ask(ev.Asides)
+	m.s.Sidecalls.Committed = true
+	m.ask(ev.Sidecalls)
 	return nil
 }
 
-// asideDone books the reply to an aside, and begins round 1 after the last of those
+// sidecallDone books the reply to a sidecall, and begins round 1 after the last of those
 // that come before it.
-func (m *Machine) asideDone(ev ModelDone) error {
-	i := slices.IndexFunc(m.s.Asides.Waiting, func(a machine.Aside) bool { return a.Key() == ev.Key })
+func (m *Machine) sidecallDone(ev ModelDone) error {
+	i := slices.IndexFunc(m.s.Sidecalls.Waiting, func(a machine.Sidecall) bool { return a.Key() == ev.Key })
 	if i < 0 || m.isHeld(ev.Key) {
 		return fmt.Errorf("no effect %s is out", ev.Key)
 	}
-	m.s.Asides.Waiting = slices.Delete(m.s.Asides.Waiting, i, i+1)
-	told := AsideEnded{Outcome: AsideOutcome{Purpose: ev.Key.Purpose, Fallback: ev.Reply.Fallback, Truncated: ev.Reply.Truncated}, Usage: UsageOf(ev.Reply)}
+	m.s.Sidecalls.Waiting = slices.Delete(m.s.Sidecalls.Waiting, i, i+1)
+	told := SidecallEnded{Outcome: SidecallOutcome{Purpose: ev.Key.Purpose, Fallback: ev.Reply.Fallback, Truncated: ev.Reply.Truncated}, Usage: UsageOf(ev.Reply)}
 	if f := ev.Reply.Failure; f != nil {
 		told.Outcome.Failure = f.Message
 	}
-	m.s.Asides.Ended = append(m.s.Asides.Ended, told.Outcome)
+	m.s.Sidecalls.Ended = append(m.s.Sidecalls.Ended, told.Outcome)
 	m.book(machine.NoAgent, told.Usage)
 	m.out = append(m.out, told)
 	m.s.Turn = m.s.Turn.Changed(ev.Reply.Change)
-	if len(m.s.Asides.Waiting) > 0 || m.Over() {
+	if len(m.s.Sidecalls.Waiting) > 0 || m.Over() {
 		return nil
 	}
 	return m.beginRounds(ev.At)
@@ -115,7 +115,7 @@ func (m *Machine) asideDone(ev ModelDone) error {
 // beginRounds tells the kernel that the turn begins, and, if it has been so
 // meanwhile, that it was interrupted.
 func (m *Machine) beginRounds(at kernel.Time) error {
-	if err := m.decide(kernel.Accepted{At: at}); err != nil || !m.s.Asides.Interrupted {
+	if err := m.decide(kernel.Accepted{At: at}); err != nil || !m.s.Sidecalls.Interrupted {
 		return err
 	}
 	if err := m.decide(kernel.Interrupted{At: at}); err != nil {
@@ -143,15 +143,15 @@ func (m *Machine) callOff(at kernel.Time) error {
 	return nil
 }
 
-// interrupted passes an interrupt on to the kernel. One that comes while asides are
+// interrupted passes an interrupt on to the kernel. One that comes while sidecalls are
 // out cancels those: before round 1 the kernel hears of it when they are back, after
 // the end there is nothing else to cut.
 func (m *Machine) interrupted(ev Interrupted) error {
 	m.goOn()
-	if len(m.s.Asides.Waiting) == 0 {
+	if len(m.s.Sidecalls.Waiting) == 0 {
 		return m.decide(kernel.Interrupted{At: ev.At})
 	}
-	m.s.Asides.Interrupted = true
+	m.s.Sidecalls.Interrupted = true
 	m.out = append(m.out, Cancel{machine.NoAgent})
 	return nil
 }

@@ -83,13 +83,13 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 
 // tellAfter tells of what goes wrong after the answer: nothing else waits for it.
 func (s *session) tellAfter(ev report.Event) {
-	if failed, ok := ev.(report.AsideFailed); ok {
-		s.console.warn(s.console.secrets.Redact(asideFailure(failed)))
+	if failed, ok := ev.(report.SidecallFailed); ok {
+		s.console.warn(s.console.secrets.Redact(sidecallFailure(failed)))
 	}
 }
 
-// asideText says what a call that belongs to no agent is for.
-func asideText(purpose machine.Purpose) string {
+// sidecallText says what a call that belongs to no agent is for.
+func sidecallText(purpose machine.Purpose) string {
 	switch purpose {
 	case machine.Summarizing:
 		return "older turns are being summarized"
@@ -99,7 +99,7 @@ func asideText(purpose machine.Purpose) string {
 	return string(purpose)
 }
 
-func asideFailure(ev report.AsideFailed) string {
+func sidecallFailure(ev report.SidecallFailed) string {
 	switch ev.Purpose {
 	case machine.FactExtraction:
 		return "what is to be remembered of this turn could not be found out: " + ev.Why

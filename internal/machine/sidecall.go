@@ -1,7 +1,7 @@
 package machine
 
 import (
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/policy"
 )
 
@@ -19,51 +19,51 @@ const (
 	FactExtraction Purpose = "facts"
 )
 
-// Aside is a call that belongs to no agent, with all that it is sent.
-type Aside struct {
+// Sidecall is a call that belongs to no agent, with all that it is sent.
+type Sidecall struct {
 	Purpose Purpose `json:"purpose"`
 	Model   string  `json:"model"`
 	// Params is the JSON of backends.Params, Messages that of a list of
 	// backends.Message, Tools that of a list of backends.Tool.
-	Params   kernel.Ref `json:"params"`
-	Messages kernel.Ref `json:"messages"`
-	Tools    kernel.Ref `json:"tools,omitzero"`
+	Params   blob.Ref `json:"params"`
+	Messages blob.Ref `json:"messages"`
+	Tools    blob.Ref `json:"tools,omitzero"`
 	// Covers are the turns that a summary is to stand for.
 	Covers policy.Range `json:"covers,omitzero"`
 }
 
-// Key is that of the aside's call.
-func (a Aside) Key() Key { return Key{Agent: NoAgent, Purpose: a.Purpose} }
+// Key is that of the sidecall's call.
+func (a Sidecall) Key() Key { return Key{Agent: NoAgent, Purpose: a.Purpose} }
 
 // Summary is a text that stands for older turns.
 type Summary struct {
 	policy.Range
-	Text kernel.Ref `json:"text"`
+	Text blob.Ref `json:"text"`
 }
 
-// Change is what the reply to an aside changes in the turn. What is zero changes
+// Change is what the reply to a sidecall changes in the turn. What is zero changes
 // nothing.
 type Change struct {
 	// Question takes the place of what was asked.
-	Question kernel.Ref `json:"question,omitzero"`
+	Question blob.Ref `json:"question,omitzero"`
 	// Sections are as in Turn.
-	Sections kernel.Ref `json:"sections,omitzero"`
-	Summary  *Summary   `json:"summary,omitempty"`
+	Sections blob.Ref `json:"sections,omitzero"`
+	Summary  *Summary `json:"summary,omitempty"`
 	// Shown has what each agent is shown of the history with the new summary, nil for
 	// all of it, and Steps the limits of its steps beside that; empty if that does not
 	// change.
 	Shown []*policy.Selection  `json:"shown,omitempty"`
 	Steps []*policy.StepLimits `json:"steps,omitempty"`
 	// Kept is a text for whoever asked, to be kept beyond the turn.
-	Kept kernel.Ref `json:"kept,omitzero"`
+	Kept blob.Ref `json:"kept,omitzero"`
 }
 
 // Changed returns the turn as it goes on after a change.
 func (t Turn) Changed(c Change) Turn {
-	if c.Question != (kernel.Ref{}) {
+	if c.Question != (blob.Ref{}) {
 		t.Question = c.Question
 	}
-	if c.Sections != (kernel.Ref{}) {
+	if c.Sections != (blob.Ref{}) {
 		t.Sections = c.Sections
 	}
 	if c.Summary != nil {

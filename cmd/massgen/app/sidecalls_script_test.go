@@ -9,9 +9,9 @@ import (
 	"github.com/massgen/massgen/backends/backendtest"
 )
 
-// aside answers the calls that belong to no agent, by the words of the question, and
+// sidecall answers the calls that belong to no agent, by the words of the question, and
 // those of agents as answer does.
-func aside(c backendtest.Call) backendtest.Reply {
+func sidecall(c backendtest.Call) backendtest.Reply {
 	_, question, _ := strings.Cut(c.User(), "## QUESTION\n")
 	usage := &backends.Usage{InputTokens: 10, OutputTokens: 2}
 	call := func(name, arguments string) backendtest.Reply {

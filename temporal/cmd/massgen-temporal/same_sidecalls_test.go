@@ -37,10 +37,10 @@ func attentive(c backendtest.Call) backendtest.Reply {
 	return agreeable(c)
 }
 
-// TestEnginesMakeTheSameAsides: the calls for a topic and a summary before round 1, and for
+// TestEnginesMakeTheSameSidecalls: the calls for a topic and a summary before round 1, and for
 // facts after the answer, come to the same journals, and to the same topic, facts and
 // summary.
-func TestEnginesMakeTheSameAsides(t *testing.T) {
+func TestEnginesMakeTheSameSidecalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	played := scenario{name: "asides", agents: 2, reply: attentive, config: []string{

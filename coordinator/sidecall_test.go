@@ -19,8 +19,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// asides is a panel that agrees, and a model that is asked about topic and facts.
-const asides = `
+// sidecalls is a panel that agrees, and a model that is asked about topic and facts.
+const sidecalls = `
 rules:
   - {when: {purpose: topic}, reply: {delay: 3s, text: "the sun", usage: {input_tokens: 7, output_tokens: 1}}}
   - {when: {purpose: facts}, reply: {delay: 5s, text: "likes the sun", usage: {input_tokens: 9, output_tokens: 2}}}
@@ -28,28 +28,28 @@ rules:
 
 // sun asks a model what it has to say of a turn, and takes that for the question of the
 // agents and for a section of theirs.
-func sun(model backends.Backend) *Aside {
-	return &Aside{
-		Helper: Helper{Backend: model, Model: "small"},
-		Ask: func(_ context.Context, t AsideTurn) ([]backends.Message, []backends.Tool, error) {
+func sun(model backends.Backend) *Sidecall {
+	return &Sidecall{
+		SidecallModel: SidecallModel{Backend: model, Model: "small"},
+		Ask: func(_ context.Context, t SidecallTurn) ([]backends.Message, []backends.Tool, error) {
 			return []backends.Message{backends.User(fmt.Sprintf("Of %s: %q.", t.Question, t.Answer))}, nil, nil
 		},
-		Read: func(_ context.Context, t AsideTurn, reply backends.Message) (AsideReply, error) {
+		Read: func(_ context.Context, t SidecallTurn, reply backends.Message) (SidecallReply, error) {
 			said := reply.Text()
-			return AsideReply{Question: t.Question + " of " + said, Sections: []string{"About " + said + "."}, Kept: []byte(said)}, nil
+			return SidecallReply{Question: t.Question + " of " + said, Sections: []string{"About " + said + "."}, Kept: []byte(said)}, nil
 		},
 		Keep: func(context.Context, string, []byte) error { return nil },
 	}
 }
 
 // keeping is sun that notes what it is given to keep.
-func keeping(model backends.Backend, kept *[]string) *Aside {
-	aside := sun(model)
-	aside.Keep = func(_ context.Context, session string, data []byte) error {
+func keeping(model backends.Backend, kept *[]string) *Sidecall {
+	sidecall := sun(model)
+	sidecall.Keep = func(_ context.Context, session string, data []byte) error {
 		*kept = append(*kept, session+": "+string(data))
 		return nil
 	}
-	return aside
+	return sidecall
 }
 
 // TestTopicComesBeforeRoundOne: what the detector says is in all inputs of the agents.
@@ -57,7 +57,7 @@ func TestTopicComesBeforeRoundOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
 		var kept []string
-		p, store := panelOf(t, 3, asides, nil, func(o *Options) {
+		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) {
 			recorded(recorder)(o)
 			o.Topic = keeping(o.Agents[0].Backend, &kept)
 		})
@@ -91,25 +91,25 @@ func TestTopicComesBeforeRoundOne(t *testing.T) {
 	})
 }
 
-// TestTurnGoesOnWithoutAnAsideThatFails, whatever the reason.
-func TestTurnGoesOnWithoutAnAsideThatFails(t *testing.T) {
+// TestTurnGoesOnWithoutASidecallThatFails, whatever the reason.
+func TestTurnGoesOnWithoutAnSidecallThatFails(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reply   string
-		change  func(*Aside)
+		change  func(*Sidecall)
 		warning string
 	}{
 		"error": {reply: `{error: {kind: auth, message: "wrong key"}}`, warning: "wrong key"},
 		"hang":  {reply: `{hang: true}`, warning: "deadline"},
-		"panic": {reply: `{text: x}`, warning: "panicked", change: func(a *Aside) { a.Read = nil }},
-		"answer": {reply: `{text: x}`, warning: "no topic", change: func(a *Aside) {
-			a.Read = func(context.Context, AsideTurn, backends.Message) (AsideReply, error) {
-				return AsideReply{Question: "another"}, errors.New("no topic in it")
+		"panic": {reply: `{text: x}`, warning: "panicked", change: func(a *Sidecall) { a.Read = nil }},
+		"answer": {reply: `{text: x}`, warning: "no topic", change: func(a *Sidecall) {
+			a.Read = func(context.Context, SidecallTurn, backends.Message) (SidecallReply, error) {
+				return SidecallReply{Question: "another"}, errors.New("no topic in it")
 			}
 		}},
-		"keep": {reply: `{text: x}`, warning: "no room for it", change: func(a *Aside) {
-			a.Read = func(context.Context, AsideTurn, backends.Message) (AsideReply, error) {
-				return AsideReply{Kept: []byte("x")}, nil
+		"keep": {reply: `{text: x}`, warning: "no room for it", change: func(a *Sidecall) {
+			a.Read = func(context.Context, SidecallTurn, backends.Message) (SidecallReply, error) {
+				return SidecallReply{Kept: []byte("x")}, nil
 			}
 			a.Keep = func(context.Context, string, []byte) error { return errors.New("no room for it") }
 		}},
@@ -130,7 +130,7 @@ func TestTurnGoesOnWithoutAnAsideThatFails(t *testing.T) {
 				if r.Status != kernel.Completed || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the call for the topic came to nothing") || !strings.Contains(r.Warnings[0], c.warning) {
 					t.Errorf("%s with the warnings %q", r.Status, r.Warnings)
 				}
-				if failed := eventsOf[report.AsideFailed](t, turn); len(failed) != 1 || failed[0].Purpose != "topic" {
+				if failed := eventsOf[report.SidecallFailed](t, turn); len(failed) != 1 || failed[0].Purpose != "topic" {
 					t.Errorf("events: %+v", failed)
 				}
 				for _, call := range recorder.Calls() {
@@ -147,7 +147,7 @@ func TestTurnGoesOnWithoutAnAsideThatFails(t *testing.T) {
 func TestInterruptBeforeRoundOneCallsNoAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := debugbackend.NewRecorder(debugbackend.Options{})
-		p, _ := panelOf(t, 3, asides, nil, func(o *Options) {
+		p, _ := panelOf(t, 3, sidecalls, nil, func(o *Options) {
 			o.Topic = sun(recorder.Wrap(o.Agents[0].Backend))
 			for i := range o.Agents {
 				o.Agents[i].Backend = backend(func(_ context.Context, req backends.Request) error {
@@ -171,7 +171,7 @@ func TestInterruptBeforeRoundOneCallsNoAgent(t *testing.T) {
 func TestFactsFollowTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept []string
-		p, store := panelOf(t, 3, asides, nil, func(o *Options) { o.Facts = keeping(o.Agents[0].Backend, &kept) })
+		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) { o.Facts = keeping(o.Agents[0].Backend, &kept) })
 		turn := start(t, p, "energy")
 		r := wait(t, turn)
 		if len(kept) > 0 || r.Status != kernel.Completed {
@@ -208,12 +208,12 @@ func TestFactsFollowTheAnswer(t *testing.T) {
 func TestFactsCanBeInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept []string
-		p, store := panelOf(t, 3, asides, nil, func(o *Options) { o.Facts = keeping(o.Agents[0].Backend, &kept) })
+		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) { o.Facts = keeping(o.Agents[0].Backend, &kept) })
 		turn := start(t, p, "energy")
 		r := wait(t, turn)
 		turn.Cancel()
 		p.Wait()
-		if failed := eventsOf[report.AsideFailed](t, turn); len(failed) != 1 || len(kept) > 0 {
+		if failed := eventsOf[report.SidecallFailed](t, turn); len(failed) != 1 || len(kept) > 0 {
 			t.Errorf("events %+v, kept %q", failed, kept)
 		}
 		if turns, err := store.Turns(t.Context(), "s", 0); err != nil || turns[0].Answer != r.Answer || turns[0].Status != kernel.Completed {

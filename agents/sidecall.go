@@ -1,0 +1,40 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// Sidecall is who makes the calls of a purpose that belong to no agent (DESIGN §1).
+type Sidecall struct {
+	Member
+	// Read returns what a reply, which may be empty, changes in the turn. Its error is
+	// the failure of the call.
+	Read func(ctx context.Context, turn machine.Turn, sidecall machine.Sidecall, reply backends.Message) (machine.Change, error)
+}
+
+// sidecallRequest is the input of a call that belongs to no agent.
+func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
+	req := backends.Request{
+		Key:   backends.Key{Session: b.turn.Session, Turn: b.turn.Turn, Purpose: string(a.Purpose)},
+		Model: a.Model,
+	}
+	b.decode(a.Params, &req.Params)
+	b.decode(a.Messages, &req.Messages)
+	b.decode(a.Tools, &req.Tools)
+	return req
+}
+
+// DescribeSidecall stores what a call that belongs to no agent is sent, and returns it as
+// the turn refers to it.
+func DescribeSidecall(ctx context.Context, blobs Blobs, purpose machine.Purpose, model string, params backends.Params, messages []backends.Message, tools []backends.Tool) (machine.Sidecall, error) {
+	s := textStore{ctx: ctx, blobs: blobs}
+	params.Headers, params.ExtraBody = nil, nil // they belong to Member
+	sidecall := machine.Sidecall{Purpose: purpose, Model: model, Params: s.encode(params), Messages: s.encode(messages)}
+	if len(tools) > 0 {
+		sidecall.Tools = s.encode(tools)
+	}
+	return sidecall, s.err
+}
