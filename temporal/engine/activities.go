@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
+	"sync/atomic"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -82,45 +81,6 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 	return h.begun(b.Turn, accepted)
 }
 
-// begun is a turn whose agents have their tools on this worker, if they have any.
-func (h *activities) begun(number int, accepted []byte) (begun, error) {
-	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
-	ev, err := turn.Decode(accepted)
-	if err != nil {
-		return b, err
-	}
-	if first, ok := ev.(turn.Accepted); ok && needsHome(first.Turn.Agents) {
-		b.Home = h.home
-	}
-	return b, nil
-}
-
-// needsHome says that agents have tools, or files.
-func needsHome(agents []machine.Agent) bool {
-	return slices.ContainsFunc(agents, func(a machine.Agent) bool { return a.Tools != blob.Ref{} || a.Workspace })
-}
-
-// accept writes the first event.
-func (h *activities) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
-	accepted, err := h.panel.Worker(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
-	if err != nil {
-		return nil, err
-	}
-	accepted.At = in.At
-	data, err := turn.Encode(accepted)
-	if err != nil {
-		return nil, err
-	}
-	if err := store.AppendAt(ctx, in.Session, b.Turn, 0, data); err != nil {
-		return nil, err
-	}
-	journal, err := store.Journal(ctx, in.Session, b.Turn, 0) // another worker may have been sooner
-	if err != nil {
-		return nil, err
-	}
-	return journal[0], nil
-}
-
 // journal writes events that the workflow's history has.
 func (h *activities) journal(ctx context.Context, e entry) error {
 	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Events...)
@@ -130,38 +90,149 @@ func (h *activities) journal(ctx context.Context, e entry) error {
 	return err
 }
 
-// atWork tells the server that the worker is alive, and so learns of a cancellation, until
-// stop is called. The context that it returns also ends when the worker does: Temporal's
-// client would end it only when it waits no longer for the server to hear of that.
-func atWork(ctx context.Context) (working context.Context, stop func()) {
-	working, cut := context.WithCancelCause(ctx)
-	ticker := time.NewTicker(min(mostCancelDelay, activity.GetInfo(ctx).HeartbeatTimeout/4))
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		told := activity.GetWorkerStopChannel(ctx)
-		var graceOver <-chan time.Time
-		for {
-			select {
-			case <-done:
-				return
-			case <-working.Done():
-				return
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
-			case <-told:
-				told, graceOver = nil, time.After(endGrace)
-			case <-graceOver:
-				cut(errEnds)
-			}
-		}
-	}()
-	return working, func() {
-		ticker.Stop()
-		close(done)
-		<-ended
-		cut(nil)
+// perform does one effect, or waits for it if it is under way here, or returns what it came
+// to before. With Joins it begins nothing.
+func (h *activities) perform(ctx context.Context, w work) (result, error) {
+	e, err := w.Effect.effect()
+	if err != nil {
+		return result{}, err
 	}
+	store, key := patient{h.as(w.Owner), h.inFlight.over()}, e.EffectKey().String()
+	if w.Lost || w.Effect.Tool != nil && w.Try > 0 && !w.Joins { // a tool's call is never made again
+		r, isKept, err := keptResult(ctx, store, w, key)
+		if err == nil && !isKept {
+			r, err = interrupted(ctx, store, w)
+		}
+		return r, unsent(err)
+	}
+	name := fmt.Sprintf("%s/%s/%d/%s", w.Owner, w.Session, w.Turn.Turn, key)
+	var begin func(context.Context) (result, error)
+	if !w.Joins {
+		over, _ := ctx.Deadline() // every activity has one
+		begin = func(ctx context.Context) (result, error) {
+			ctx, cancel := context.WithDeadline(ctx, over)
+			defer cancel()
+			return h.begin(ctx, store, w, e)
+		}
+	}
+	under, err := h.inFlight.join(context.WithoutCancel(ctx), name, begin)
+	if err != nil {
+		return result{}, unsent(err)
+	}
+	if under != nil {
+		return h.wait(ctx, under)
+	}
+	r, isKept, err := keptResult(ctx, store, w, key)
+	if err == nil && !isKept {
+		err = errors.New("this worker has not begun it")
+	}
+	return r, unsent(err)
+}
+
+// begin does an effect, unless its result is kept, and keeps that.
+func (h *activities) begin(ctx context.Context, store patient, w work, e machine.Effect) (result, error) {
+	key := e.EffectKey()
+	if r, isKept, err := keptResult(ctx, store, w, key.String()); isKept || err != nil {
+		return r, unsent(err)
+	}
+	switch _, isHeld, err := store.Held(ctx, w.Session); {
+	case err != nil:
+		return result{}, unsent(fmt.Errorf("find out whether session %s is held: %w", w.Session, err))
+	case !isHeld:
+		return result{}, refusal(refusedKind, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session))
+	}
+	defer store.AtWork(w.Session)()
+	called := ctx
+	var isLost atomic.Bool
+	if w.Limited {
+		info := activity.GetInfo(ctx).WorkflowExecution
+		called = backends.WithBudget(ctx, grants{h.server, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
+	}
+	ev, err := h.panel.Worker(store).Perform(called, w.Turn, e)
+	if err == nil && isLost.Load() {
+		err = errors.New(lostWord)
+	}
+	if err != nil {
+		return result{}, err
+	}
+	r, err := told(ctx, ev)
+	if err != nil {
+		return result{}, err
+	}
+	return keepResult(ctx, store, w, key.String(), r)
+}
+
+// keepNote stores the text of a note. That it is in the store before the journal names it
+// needs no other word than this one's end.
+func (h *activities) keepNote(ctx context.Context, n newNote) (blob.Ref, error) {
+	return h.as(n.Owner).Put(ctx, []byte(n.Text))
+}
+
+// keep keeps a session until it is cancelled.
+func (h *activities) keep(ctx context.Context, t held) error {
+	ctx, stop := atWork(ctx)
+	defer stop()
+	store := h.as(t.Owner)
+	if b, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld || b.Turn != t.Number {
+		return err
+	}
+	defer store.AtWork(t.Session)()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// concluded is what comes after a turn's result was kept: calls that belong to no agent, for
+// which the session is still held.
+type concluded struct {
+	Following []machine.Sidecall `json:"following,omitempty"`
+}
+
+// conclude keeps what the turn has come to.
+func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
+	ctx, stop := atWork(ctx)
+	defer stop()
+	store := h.as(t.Owner)
+	worker := h.panel.Worker(store)
+	var c concluded
+	isDone, err := wasDone(ctx, store, t)
+	switch {
+	case err != nil:
+		return c, err
+	case !isDone:
+		if c.Following, err = worker.Conclude(ctx, t.Session, t.Number); err == nil {
+			activity.GetLogger(ctx).Info("a turn is over", "session", t.Session, "turn", t.Number)
+		}
+		return c, err
+	}
+	b, isHeld, err := store.Held(ctx, t.Session)
+	if err == nil && isHeld && b.Turn == t.Number { // calls follow
+		c.Following, err = worker.Following(ctx, t.Session, t.Number)
+	}
+	return c, err
+}
+
+// wasDone says that an earlier try has kept the turn, of which nobody has heard.
+func wasDone(ctx context.Context, store Store, t held) (bool, error) {
+	if activity.GetInfo(ctx).Attempt == 1 {
+		return false, nil
+	}
+	last, err := store.Turns(ctx, t.Session, 1)
+	if err != nil || len(last) == 0 {
+		return false, err
+	}
+	return last[0].Number > t.Number || last[0].Number == t.Number && last[0].Status != sessions.Running, nil
+}
+
+// finish keeps what the calls have come to that followed the answer.
+func (h *activities) finish(ctx context.Context, t held) error {
+	ctx, stop := atWork(ctx)
+	defer stop()
+	store := h.as(t.Owner)
+	b, isHeld, err := store.Held(ctx, t.Session)
+	if err != nil || !isHeld || b.Turn != t.Number { // an earlier try has done it, and nobody heard of it
+		return err
+	}
+	return h.panel.Worker(store).Finish(ctx, t.Session, t.Number)
 }
 
 // leave lets go of a turn that cannot go on.

@@ -98,19 +98,6 @@ func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
 	return cancel
 }
 
-// keep keeps a session until it is cancelled.
-func (h *activities) keep(ctx context.Context, t held) error {
-	ctx, stop := atWork(ctx)
-	defer stop()
-	store := h.as(t.Owner)
-	if b, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld || b.Turn != t.Number {
-		return err
-	}
-	defer store.AtWork(t.Session)()
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // wordTo returns the word to a question: none if it is taken back, and that of nobody if no
 // client that asks a person is heard of for as long as the settings say.
 func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {

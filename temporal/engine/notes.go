@@ -32,12 +32,6 @@ func (r *remote) Note(ctx context.Context, note string) error {
 	return nil
 }
 
-// keepNote stores the text of a note. That it is in the store before the journal names it
-// needs no other word than this one's end.
-func (h *activities) keepNote(ctx context.Context, n newNote) (blob.Ref, error) {
-	return h.as(n.Owner).Put(ctx, []byte(n.Text))
-}
-
 // hearNote stores a note and passes it on. Who sent it sees by the journal whether it was
 // taken.
 func (p *player) hearNote(ctx workflow.Context, in noted) {

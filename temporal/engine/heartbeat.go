@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// atWork tells the server that the worker is alive, and so learns of a cancellation, until
+// stop is called. The context that it returns also ends when the worker does: Temporal's
+// client would end it only when it waits no longer for the server to hear of that.
+func atWork(ctx context.Context) (working context.Context, stop func()) {
+	working, cut := context.WithCancelCause(ctx)
+	ticker := time.NewTicker(min(mostCancelDelay, activity.GetInfo(ctx).HeartbeatTimeout/4))
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		told := activity.GetWorkerStopChannel(ctx)
+		var graceOver <-chan time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case <-working.Done():
+				return
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
+			case <-told:
+				told, graceOver = nil, time.After(endGrace)
+			case <-graceOver:
+				cut(errEnds)
+			}
+		}
+	}()
+	return working, func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+		cut(nil)
+	}
+}
+
+// wait waits for a call, and tells the server meanwhile that its worker lives, and which one
+// it is. The call is cut if the server says so, and if the worker is told to end. While the
+// server cannot be reached, and when it has forgotten the activity, the call goes on.
+func (h *activities) wait(ctx context.Context, under *call) (result, error) {
+	info := activity.GetInfo(ctx)
+	every := min(mostCancelDelay, info.HeartbeatTimeout/4)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	ending := activity.GetWorkerStopChannel(ctx)
+	var graceOver <-chan time.Time
+	for isTold := true; ; {
+		if isTold {
+			if err := h.beat(ctx, under, info, every); err != nil {
+				return result{}, err
+			}
+		}
+		isTold = false
+		select {
+		case <-under.done:
+			return under.result, under.err
+		case <-ticker.C:
+			isTold = true
+		case <-ctx.Done(): // the effect's time is over, or the server has cancelled it in another way
+			under.cancel(context.Cause(ctx))
+			<-under.done
+			return under.result, under.err
+		case <-ending:
+			ending, graceOver = nil, time.After(endGrace)
+		case <-graceOver:
+			under.cancel(errEnds)
+		}
+	}
+}
+
+// beat tells the server once that the worker lives. The error says that the server has
+// forgotten the activity; the call is cut if nobody wants its result any more.
+func (h *activities) beat(ctx context.Context, under *call, info activity.Info, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	defer cancel()
+	err := h.server.Heartbeat(ctx, info.TaskToken, h.home)
+	var cancelled *temporal.CanceledError
+	var gone *serviceerror.NotFound
+	switch {
+	case errors.As(err, &cancelled):
+		under.cancel(err)
+	case errors.As(err, &gone):
+		if h.server.IsOver(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID) {
+			under.cancel(errors.New("the workflow is over"))
+		}
+		return fmt.Errorf("the server has forgotten the activity: %w", err)
+	}
+	return nil
+}
+
+// server is what a worker asks of the Temporal server beside its tasks.
+type server interface {
+	// Heartbeat tells that an activity is under way, and where. The error is a
+	// *temporal.CanceledError if it is not wanted any more, and a *serviceerror.NotFound if
+	// the server does not know it.
+	Heartbeat(ctx context.Context, token []byte, queue string) error
+	// IsOver says that a workflow is known to be over.
+	IsOver(ctx context.Context, workflow, run string) bool
+	// Update asks a workflow, once for each id.
+	Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error
+}
+
+// temporalServer is a server as a client reaches it.
+type temporalServer struct{ client client.Client }
+
+// Heartbeat implements server.
+func (s temporalServer) Heartbeat(ctx context.Context, token []byte, queue string) error {
+	return s.client.RecordActivityHeartbeat(ctx, token, queue)
+}
+
+// IsOver implements server.
+func (s temporalServer) IsOver(ctx context.Context, workflow, run string) bool {
+	found, err := s.client.DescribeWorkflowExecution(ctx, workflow, run)
+	return err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+}
+
+// Update implements server.
+func (s temporalServer) Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error {
+	handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflow, RunID: run, UpdateID: id, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, answer)
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/sessions"
+)
+
+// begun is a turn whose agents have their tools on this worker, if they have any.
+func (h *activities) begun(number int, accepted []byte) (begun, error) {
+	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
+	ev, err := turn.Decode(accepted)
+	if err != nil {
+		return b, err
+	}
+	if first, ok := ev.(turn.Accepted); ok && needsHome(first.Turn.Agents) {
+		b.Home = h.home
+	}
+	return b, nil
+}
+
+// needsHome says that agents have tools, or files.
+func needsHome(agents []machine.Agent) bool {
+	return slices.ContainsFunc(agents, func(a machine.Agent) bool { return a.Tools != blob.Ref{} || a.Workspace })
+}
+
+// accept writes the first event.
+func (h *activities) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
+	accepted, err := h.panel.Worker(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
+	if err != nil {
+		return nil, err
+	}
+	accepted.At = in.At
+	data, err := turn.Encode(accepted)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.AppendAt(ctx, in.Session, b.Turn, 0, data); err != nil {
+		return nil, err
+	}
+	journal, err := store.Journal(ctx, in.Session, b.Turn, 0) // another worker may have been sooner
+	if err != nil {
+		return nil, err
+	}
+	return journal[0], nil
+}

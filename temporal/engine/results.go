@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// keptResult returns the result that an effect has in the store, if there is one.
+func keptResult(ctx context.Context, store patient, w work, key string) (r result, isKept bool, err error) {
+	data, err := store.Result(ctx, w.Session, w.Turn.Turn, key)
+	if err != nil || data == nil {
+		return r, false, err
+	}
+	return r, true, json.Unmarshal(data, &r)
+}
+
+// keepResult stores an effect's result, and returns the one that counts: the first.
+// One that cannot be kept counts all the same: to do the effect again would cost more.
+func keepResult(ctx context.Context, store patient, w work, key string, r result) (result, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return r, err
+	}
+	stands, err := store.KeepResult(context.WithoutCancel(ctx), w.Session, w.Turn.Turn, key, data)
+	if err != nil {
+		activity.GetLogger(ctx).Warn("a result was not kept", "call", key, "error", err)
+		return r, nil
+	}
+	r = result{}
+	return r, json.Unmarshal(stands, &r)
+}
+
+// mostReply is how many bytes an effect's result may have, without its texts: the server
+// takes no more than 2 MB at once, and the transcripts of calls name what is in it again.
+const mostReply = 256 << 10
+
+// told returns an effect's result. One that was cut off has none: it is done again.
+func told(ctx context.Context, ev machine.Event) (result, error) {
+	if isCutOff(ctx, ev) {
+		err := fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
+		if errors.Is(err, errEnds) {
+			err = temporal.NewApplicationErrorWithCause(err.Error(), endedKind, err)
+		}
+		return result{}, err
+	}
+	switch ev := ev.(type) {
+	case machine.ModelReply:
+		return result{Model: bounded(ev)}, nil
+	case machine.ToolReply:
+		return result{Tool: &ev}, nil
+	}
+	return result{}, fmt.Errorf("an effect ended with %T", ev)
+}
+
+// isCut says that a context has ended although nobody has cancelled it.
+func isCut(ctx context.Context) bool {
+	var cancelled *temporal.CanceledError
+	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &cancelled)
+}
+
+// isCutOff says that an effect was cut before it had a result. It is done again.
+func isCutOff(ctx context.Context, ev machine.Event) bool {
+	if !isCut(ctx) {
+		return false
+	}
+	switch ev := ev.(type) {
+	case machine.ModelReply:
+		return ev.Failure != nil && ev.Failure.Kind == string(backends.KindCancelled)
+	case machine.ToolReply:
+		return ev.State == machine.ToolCancelled
+	}
+	return false
+}
+
+// bounded is a reply that Temporal takes. Only a message with thousands of tool calls has
+// more.
+func bounded(reply machine.ModelReply) *machine.ModelReply {
+	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
+		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))
+		reply = machine.ModelReply{Usage: reply.Usage, Failure: &machine.Failure{Kind: string(backends.KindBadRequest), Message: message}}
+	}
+	return &reply
+}
+
+// unsent marks the error of an effect that was not begun.
+func unsent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return temporal.NewApplicationErrorWithCause(err.Error(), unsentKind, err)
+}
+
+// interrupted is the result of a tool's call that was begun and cut off, or whose worker is
+// lost, with the tools and files of its agent.
+func interrupted(ctx context.Context, store Store, w work) (result, error) {
+	key := w.Effect.Tool.Key
+	text, advice := "this call was cut off, and what it has done is not known", "."
+	if w.Lost {
+		text, advice = fmt.Sprintf("the worker on which the tools and files of %s were is lost", w.Turn.Agents[key.Agent].ID), ". Go on without them."
+		if w.Try > 0 {
+			text += ", and what this call has done is not known"
+		}
+	}
+	if !w.Effect.Tool.IsSnapshot() { // else no model is told
+		text = "Error: " + text + advice
+	}
+	ref, err := store.Put(ctx, []byte(text))
+	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
+}
