@@ -17,29 +17,6 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// How long is waited for a server. The first two are for a Server that sets none.
-const (
-	// DefaultStartTimeout is for the start and the list of tools.
-	DefaultStartTimeout = time.Minute
-	// DefaultCallTimeout is for one call.
-	DefaultCallTimeout = time.Minute
-	// pingLimit is for a sign of life of a server that let a call run out of time.
-	pingLimit = 5 * time.Second
-	// listenLimit is for the answer to the request for a stream of what a server has to say
-	// unasked (HTTP). One that does not answer has no such stream.
-	listenLimit = 5 * time.Second
-	// closeGrace is for a process to end after its input was closed, terminateGrace after it
-	// was asked to end, and killGrace after it was killed (MCP, lifecycle, shutdown of stdio).
-	closeGrace     = 2 * time.Second
-	terminateGrace = 2 * time.Second
-	killGrace      = 2 * time.Second
-	// drainGrace is for reading what a process wrote after it has ended. Only a process that
-	// somebody else holds the output of needs it.
-	drainGrace = time.Second
-	// closeLimit is for all of Close, with what does not end when it is killed.
-	closeLimit = closeGrace + terminateGrace + 2*killGrace + drainGrace
-)
-
 // The protocol versions that a session is opened in: first the last one with an
 // initialization, which every server has today, then, if the server answers that
 // with an error, the SDK's newest.

@@ -36,7 +36,7 @@ type Server struct {
 	ExcludeTools []string
 
 	// StartTimeout is how long the server may take to start and to list its tools,
-	// and CallTimeout how long it may take for one call. 0 means the default.
+	// and CallTimeout how long it may take for one call. 0 means a minute.
 	StartTimeout time.Duration
 	CallTimeout  time.Duration
 }
@@ -68,8 +68,8 @@ func (s Server) check() error {
 }
 
 func (s Server) withDefaults() Server {
-	s.StartTimeout = cmp.Or(s.StartTimeout, DefaultStartTimeout)
-	s.CallTimeout = cmp.Or(s.CallTimeout, DefaultCallTimeout)
+	s.StartTimeout = cmp.Or(s.StartTimeout, defaultStartTimeout)
+	s.CallTimeout = cmp.Or(s.CallTimeout, defaultCallTimeout)
 	return s
 }
 

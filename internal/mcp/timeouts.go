@@ -1,0 +1,27 @@
+package mcp
+
+import "time"
+
+// How long is waited for a server. A call may take as long as Server.CallTimeout says, which
+// is tool_timeout_seconds in a config.
+const (
+	// defaultStartTimeout is for the start and the list of tools, and defaultCallTimeout for
+	// one call, of a Server that does not say.
+	defaultStartTimeout = time.Minute
+	defaultCallTimeout  = time.Minute
+	// pingLimit is for a sign of life of a server that let a call run out of time.
+	pingLimit = 5 * time.Second
+	// listenLimit is for the answer to the request for a stream of what a server has to say
+	// unasked (HTTP). One that does not answer has no such stream.
+	listenLimit = 5 * time.Second
+	// closeGrace is for a process to end after its input was closed, terminateGrace after it
+	// was asked to end, and killGrace after it was killed (MCP, lifecycle, shutdown of stdio).
+	closeGrace     = 2 * time.Second
+	terminateGrace = 2 * time.Second
+	killGrace      = 2 * time.Second
+	// drainGrace is for reading what a process wrote after it has ended. Only a process that
+	// somebody else holds the output of needs it.
+	drainGrace = time.Second
+	// closeLimit is for all of Close, with what does not end when it is killed.
+	closeLimit = closeGrace + terminateGrace + 2*killGrace + drainGrace
+)
