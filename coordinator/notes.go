@@ -56,7 +56,10 @@ func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post.
 func (n *note) Reply(err error) { n.word <- cmp.Or(err, n.fault) }
 
-// Note adds to what was asked while the turn runs (DESIGN §4 rule 11). An agent at work is
+// Note adds to what was asked while the turn runs (DESIGN §4 rule 11). It goes from here into
+// the inbox of the turn's driver, which journals it as turn.Noted; the machine keeps it
+// (internal/turn/notes.go), and contextbuild writes it into the inputs (notes.go there).
+// With workers it goes to them first (remote_note.go). An agent at work is
 // told of it before its next call, every later step from its beginning; what has been
 // answered and voted stands, and nobody acts again for it. It returns when the note is in
 // the journal. The error is driver.ErrOver after the end, else it says what is wrong with the
