@@ -37,9 +37,13 @@ func leashTo(p *os.Process) (leash, error) {
 		l.release()
 		return leash{}, fmt.Errorf("have a job end with the program: %w", err)
 	}
-	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE|windows.SYNCHRONIZE, false, uint32(p.Pid))
 	if err == nil {
-		err = errors.Join(windows.AssignProcessToJobObject(job, process), windows.CloseHandle(process))
+		err = windows.AssignProcessToJobObject(job, process)
+		if ended, _ := windows.WaitForSingleObject(process, 0); ended == windows.WAIT_OBJECT_0 {
+			err = nil // there is nothing to hold
+		}
+		err = errors.Join(err, windows.CloseHandle(process))
 	}
 	if err != nil {
 		l.release()

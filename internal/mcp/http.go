@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -22,19 +23,26 @@ func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
 		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(life, network, address)
-			if err == nil {
-				context.AfterFunc(life, func() { _ = conn.Close() }) // it may have been closed before
+			if err != nil {
+				return nil, err
 			}
-			return conn, err
+			return severable{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil // it may have been closed before
 		},
 	}
-	listening := base.Clone()
-	listening.ResponseHeaderTimeout = listenLimit
-	client := &http.Client{
-		Transport:     carefulTripper{base: base, listening: listening, headers: server.Headers},
-		CheckRedirect: stayThere,
-	}
+	client := &http.Client{Transport: carefulTripper{base: base, headers: server.Headers}, CheckRedirect: stayThere}
 	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, end
+}
+
+// severable is a connection that a function closes, unless it is closed before.
+type severable struct {
+	net.Conn
+	forget func() bool // the function
+}
+
+// Close implements net.Conn.
+func (c severable) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }
 
 // stayThere refuses redirects to another host, which would be sent the headers.
@@ -52,9 +60,8 @@ func stayThere(req *http.Request, via []*http.Request) error {
 // carefulTripper adds the server's headers, and takes from a server only what has an
 // end: it bounds what the SDK reads whole or waits for.
 type carefulTripper struct {
-	base      http.RoundTripper
-	listening http.RoundTripper // for a stream of what the server has to say unasked
-	headers   map[string]string
+	base    http.RoundTripper
+	headers map[string]string
 }
 
 // RoundTrip is safe for concurrent use.
@@ -96,17 +103,42 @@ func noteRefusal(ctx context.Context) {
 	}
 }
 
-// answer sends a request, and answers for the server if it lets a GET wait: the SDK would
-// wait for that without end.
+// answer sends a request, and answers for the server if it lets a GET wait, for a connection
+// too: the SDK would wait for that without end.
 func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return t.base.RoundTrip(req)
 	}
-	resp, err := t.listening.RoundTrip(req)
-	if silent, ok := errors.AsType[net.Error](err); ok && silent.Timeout() && req.Context().Err() == nil {
-		return noStream(req), nil
+	ctx, cancel := context.WithCancel(req.Context())
+	timer := time.AfterFunc(listenLimit, cancel)
+	resp, err := t.base.RoundTrip(req.WithContext(ctx))
+	isSilent := !timer.Stop() && req.Context().Err() == nil
+	if err != nil || isSilent {
+		cancel()
 	}
-	return resp, err
+	switch {
+	case isSilent && err == nil:
+		resp.Body.Close()
+		return noStream(req), nil
+	case isSilent:
+		return noStream(req), nil
+	case err != nil:
+		return nil, err
+	}
+	resp.Body = endingBody{resp.Body, cancel}
+	return resp, nil
+}
+
+// endingBody ends the context of its request when it is closed.
+type endingBody struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close implements io.Closer.
+func (b endingBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
 }
 
 // noStream is what a server answers that has nothing to say unasked (MCP, transports,

@@ -30,6 +30,9 @@ func Available() (ok bool, reason string) {
 // run kills the command's process group, which is all that is known of what it
 // started.
 func run(ctx context.Context, c Command, out io.Writer) (report, error) {
+	if err := ctx.Err(); err != nil {
+		return report{}, err
+	}
 	cmd := exec.Command(c.Path)
 	cmd.Args, cmd.Dir, cmd.Env = c.Argv, c.Dir, c.Env
 	cmd.Stdout, cmd.Stderr = out, out
