@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -23,34 +24,35 @@ const (
 // tally is the count of the valid votes: per candidate, which is the first agent
 // in the config's order among those whose standing answers are the same text.
 func (m *Machine) tally() []int {
-	counts := make([]int, len(m.s.Members))
-	candidates := m.candidates()
-	for _, v := range m.s.Votes {
-		if v.Void == "" {
-			counts[candidates[v.For]]++
+	ix := m.ix()
+	if ix.tally == nil {
+		ix.tally = make([]int, len(m.s.Members))
+		for _, v := range m.s.Votes[ix.voided:] {
+			if v.Void == "" {
+				ix.tally[m.candidates()[v.For]]++
+			}
 		}
 	}
-	return counts
+	return ix.tally
 }
 
 // candidates is rule 4: equal texts are one candidate, and the first in the
 // config's order stands for it. It says who stands for each agent's answer, -1
 // where there is none.
 func (m *Machine) candidates() []int {
-	list := make([]int, len(m.s.Members))
-	first := map[string]int{}
-	for agent, i := range m.standings() {
-		list[agent] = -1
-		if i < 0 {
-			continue
-		}
-		hash := m.s.Answers[i].Hash
-		if _, ok := first[hash]; !ok {
-			first[hash] = agent
-		}
-		list[agent] = first[hash]
+	ix := m.ix()
+	if ix.candidates != nil {
+		return ix.candidates
 	}
-	return list
+	ix.candidates = slices.Repeat([]int{-1}, len(m.s.Members))
+	first := map[string]int{}
+	for _, a := range m.current() {
+		if _, ok := first[a.Hash]; !ok {
+			first[a.Hash] = a.Agent
+		}
+		ix.candidates[a.Agent] = first[a.Hash]
+	}
+	return ix.candidates
 }
 
 // leader is rule 4: the candidate with the most votes; a tie goes to the order of
@@ -105,13 +107,13 @@ func (m *Machine) earlyMajority() bool {
 	if m.cfg.Decision != Majority {
 		return false
 	}
-	members := m.agents(func(x member) bool { return x.InRound })
+	members := m.ix().members
 	if m.cfg.Pace == PaceEager {
-		members = m.live()
+		members = m.ix().live
 	}
 	counts := m.tally()
 	first := leader(counts)
-	if first < 0 || 2*counts[first] <= len(members) {
+	if first < 0 || 2*counts[first] <= members {
 		return false
 	}
 	m.decide(Completed, m.standing(first))
@@ -128,8 +130,8 @@ func (m *Machine) decideByVotes() {
 		return
 	}
 	status := Completed
-	candidates := slices.DeleteFunc(counts, func(n int) bool { return n == 0 })
-	if m.cfg.Decision == Unanimous && len(candidates) > 1 {
+	voted := slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n == 0 })
+	if m.cfg.Decision == Unanimous && len(voted) > 1 {
 		status = NoConsensus
 	}
 	m.decide(status, m.standing(first))
@@ -137,17 +139,20 @@ func (m *Machine) decideByVotes() {
 
 // loneSurvivor is rule 5: one live agent is left and only its own answer stands.
 func (m *Machine) loneSurvivor() bool {
-	live, shown := m.live(), m.current()
-	if len(live) != 1 || len(shown) != 1 || shown[0].Agent != live[0] {
+	if m.ix().live != 1 {
 		return false
 	}
-	m.decide(Completed, m.standing(live[0]))
+	live, shown := m.live()[0], m.current()
+	if len(shown) != 1 || shown[0].Agent != live {
+		return false
+	}
+	m.decide(Completed, m.standing(live))
 	return true
 }
 
 // nobodyLeft is rule 5: with no agent left, what stands is decided upon.
 func (m *Machine) nobodyLeft() bool {
-	if len(m.live()) > 0 {
+	if m.ix().live > 0 {
 		return false
 	}
 	m.decideByVotes()
@@ -193,22 +198,23 @@ func (m *Machine) decide(status Status, winner int) {
 // A reason is for those that others had to do without; a call that could no
 // longer matter, or that a person ended, needs none.
 func (m *Machine) cutOff(agent int, status Status) {
-	x := &m.s.Members[agent]
-	switch x.Phase {
-	case Busy:
-		x.Act = ActCancelled
-		switch status {
-		case Timeout:
-			x.Reason = "its call had not come back when the turn was ended"
-		case Budget:
-			x.Reason = "the budget left too little for its next call"
-		}
+	act, reason := ActCancelled, ""
+	phase := m.s.Members[agent].Phase
+	switch {
+	case phase == Idle:
+		return
+	case phase == Late:
+		act, reason = ActLate, "its call had not come back when the turn was decided"
+	case phase == Stopping:
+		reason = "it did not act within the round's time limit"
+	case status == Timeout:
+		reason = "its call had not come back when the turn was ended"
+	case status == Budget:
+		reason = "the budget left too little for its next call"
+	}
+	m.change(agent, func(x *member) { x.Act, x.Reason = act, cmp.Or(reason, x.Reason) })
+	if phase != Stopping {
 		m.cancel(agent)
-	case Late:
-		x.Act, x.Reason = ActLate, "its call had not come back when the turn was decided"
-		m.cancel(agent)
-	case Stopping:
-		x.Act, x.Reason = ActCancelled, "it did not act within the round's time limit"
 	}
 }
 
@@ -216,7 +222,7 @@ func (m *Machine) cutOff(agent int, status Status) {
 // was cancelled, has come back. A winner that is out cannot present.
 func (m *Machine) present() {
 	agent := m.s.Answers[m.s.Winner].Agent
-	x := &m.s.Members[agent]
+	x := m.s.Members[agent]
 	switch {
 	case m.s.Presenting || x.Phase == Stopping:
 	case x.Failed:

@@ -8,17 +8,15 @@ func (m *Machine) stepEager() bool {
 		m.decide(Completed, m.standing(m.current()[0].Agent))
 		return false
 	}
-	for _, agent := range m.live() {
-		x := m.s.Members[agent]
-		if !x.out() && (x.Starts == 0 || x.Seen != m.set()) {
+	for agent, x := range m.s.Members {
+		if !x.Failed && !x.out() && (x.Starts == 0 || x.Seen != m.set()) {
 			m.start(agent, x.Starts+1)
 			m.s.Round = max(m.s.Round, m.s.Members[agent].Starts)
 		}
 	}
-	live := m.live()
-	out := m.agents(func(x member) bool { return !x.Failed && x.out() })
-	if len(out) == 0 || m.graceIsOver(len(live), len(out)) && !m.votesCouldChangeWinner(out) {
-		for _, agent := range out {
+	isOut := func(x member) bool { return !x.Failed && x.out() }
+	if ix := m.ix(); ix.liveOut == 0 || m.graceIsOver(ix.live, ix.liveOut) && !m.votesCouldChangeWinner(m.agents(isOut)) {
+		for _, agent := range m.agents(isOut) {
 			m.leaveBehind(agent)
 		}
 		m.decideByVotes()

@@ -8,19 +8,24 @@ func (m *Machine) after(d time.Duration) Time { return m.s.Now + Time(d.Millisec
 // that may not answer and has nothing it may vote for is not started and
 // abstains.
 func (m *Machine) start(agent, round int) {
-	x := &m.s.Members[agent]
 	offer := m.offer(agent, round)
-	x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
-	x.Act, x.Reason = ActNone, ""
-	if !offer.MayAnswer && len(offer.MayVote) == 0 {
-		x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
+	isStarted := offer.MayAnswer || len(offer.MayVote) > 0
+	m.change(agent, func(x *member) {
+		x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
+		if !isStarted {
+			x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
+			return
+		}
+		x.Act, x.Reason = ActNone, ""
+		x.Phase = Busy
+		x.Starts++
+		if limit := m.stepLimit(round); limit > 0 {
+			x.RestrictAt = m.after(limit)
+			x.CancelAt = m.after(limit + m.cfg.RoundGrace)
+		}
+	})
+	if !isStarted {
 		return
-	}
-	x.Phase = Busy
-	x.Starts++
-	if limit := m.stepLimit(round); limit > 0 {
-		x.RestrictAt = m.after(limit)
-		x.CancelAt = m.after(limit + m.cfg.RoundGrace)
 	}
 	m.emit(Start{Agent: agent, Round: round, Offer: offer})
 }
@@ -32,11 +37,15 @@ func (m *Machine) offer(agent, round int) Offer {
 	may := round < m.cfg.MaxRounds &&
 		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
 		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal)
-	offer := Offer{Set: m.set(), Shown: m.current(), MayAnswer: may, MayVote: []int{}}
-	for _, a := range offer.Shown {
-		if a.Agent != agent || m.cfg.SelfVote {
-			offer.MayVote = append(offer.MayVote, a.Agent)
+	offer := Offer{Set: m.set(), Shown: m.current(), MayAnswer: may, MayVote: m.ix().votable}
+	if !m.cfg.SelfVote {
+		others := make([]int, 0, len(offer.MayVote))
+		for _, a := range offer.MayVote {
+			if a != agent {
+				others = append(others, a)
+			}
 		}
+		offer.MayVote = others
 	}
 	return offer
 }
@@ -60,15 +69,17 @@ func (m *Machine) applyTimeLimits() {
 		m.endEarly(Timeout)
 		return
 	}
-	for agent := range m.s.Members {
-		x := &m.s.Members[agent]
+	if due := m.ix().limits; len(due) == 0 || due[0].at > m.s.Now {
+		return
+	}
+	for agent, x := range m.s.Members {
 		if x.Phase != Busy && x.Phase != Late {
 			continue
 		}
 		if x.CancelAt != 0 && m.s.Now >= x.CancelAt {
 			m.cancel(agent)
 		} else if x.RestrictAt != 0 && m.s.Now >= x.RestrictAt {
-			x.RestrictAt = 0
+			m.change(agent, func(x *member) { x.RestrictAt = 0 })
 			m.emit(Restrict{Agent: agent})
 		}
 	}
@@ -76,18 +87,16 @@ func (m *Machine) applyTimeLimits() {
 
 // cancel asks an agent's call to end. Its step ends when the call has.
 func (m *Machine) cancel(agent int) {
-	x := &m.s.Members[agent]
-	x.Phase, x.RestrictAt, x.CancelAt = Stopping, 0, 0
+	m.change(agent, func(x *member) { x.Phase, x.RestrictAt, x.CancelAt = Stopping, 0, 0 })
 	m.emit(Cancel{Agent: agent})
 }
 
 // takeStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
 func (m *Machine) takeStopped(agent int) {
-	x := &m.s.Members[agent]
 	switch {
 	case m.s.Stage == stagePresenting: // cancelled by the decision, which has said so already
-		x.Phase = Idle
-	case x.Round == 1:
+		m.change(agent, func(x *member) { x.Phase = Idle })
+	case m.s.Members[agent].Round == 1:
 		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")
 	default:
 		m.endStep(agent, ActAbstained, "it did not act within the round's time limit")
@@ -107,10 +116,7 @@ func (m *Machine) wake() {
 	}
 	consider(m.s.TurnAt)
 	consider(m.s.GraceAt)
-	for _, x := range m.s.Members {
-		consider(x.RestrictAt)
-		consider(x.CancelAt)
-	}
+	consider(m.ix().nextLimit(m.s.Now))
 	if next != 0 && next != m.s.WakeAt {
 		m.emit(Wake{At: next})
 	}

@@ -12,6 +12,8 @@ type Machine struct {
 	cfg Config
 	s   state
 	out []Command
+	// index follows from s; nil until it is asked for.
+	index *index
 }
 
 // New returns the machine of a turn that has not been accepted yet. The error is
@@ -125,7 +127,11 @@ func (m *Machine) checkPhase(agent int, phases ...Phase) error {
 }
 
 func (m *Machine) stoodIn(agent, set int) bool {
-	return slices.ContainsFunc(m.s.Answers[:set], func(a Answer) bool { return a.Agent == agent })
+	if agent < 0 || agent >= len(m.s.Members) {
+		return false
+	}
+	newest := m.standing(agent)
+	return newest >= 0 && (newest < set || slices.ContainsFunc(m.s.Answers[:set], func(a Answer) bool { return a.Agent == agent }))
 }
 
 // take books the event, without yet asking what follows from it.
@@ -145,7 +151,7 @@ func (m *Machine) take(ev Event) {
 		m.takeVote(ev)
 	case Abstained:
 		m.endStep(ev.Agent, ActAbstained, ev.Reason)
-		m.s.Members[ev.Agent].Seen = ev.Seen
+		m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	case Failed:
 		m.endStep(ev.Agent, ActFailed, ev.Reason)
 	case Stopped:
@@ -184,11 +190,12 @@ func (m *Machine) step() bool {
 
 // endStep makes an agent idle and remembers how its step ended.
 func (m *Machine) endStep(agent int, act Act, reason string) {
-	x := &m.s.Members[agent]
-	if x.Phase == Late && act != ActFailed {
-		act = ActLate
-	}
-	x.Phase, x.Act, x.Reason = Idle, act, reason
-	x.Failed = act == ActFailed
-	x.RestrictAt, x.CancelAt = 0, 0
+	m.change(agent, func(x *member) {
+		if x.Phase == Late && act != ActFailed {
+			act = ActLate
+		}
+		x.Phase, x.Act, x.Reason = Idle, act, reason
+		x.Failed = act == ActFailed
+		x.RestrictAt, x.CancelAt = 0, 0
+	})
 }

@@ -40,6 +40,9 @@ func TestRandomTurns(t *testing.T) {
 			if err := w.apply(ev); err != nil {
 				t.Fatalf("violation: %v, after %T%+v in\n%s", err, ev, ev, w.m.Describe())
 			}
+			if kept, made := indexed(w.m, w.m.index), indexed(w.m, nil); kept != made {
+				t.Fatalf("after %T%+v the index is\n%s and follows from the state as\n%s", ev, ev, kept, made)
+			}
 		}
 		if err := w.checkEnd(); err != nil {
 			t.Fatal(err)
@@ -96,4 +99,14 @@ func reload(t *rapid.T, m *Machine) {
 	if err := json.Unmarshal(data, m); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// indexed shows what an index says of the state; nil is one that is made of it.
+func indexed(m *Machine, ix *index) string {
+	reader := *m
+	reader.index = ix
+	kept := reader.ix()
+	reader.current()
+	return fmt.Sprintf("live %d (%d out), members %d (%d out), limits %v, standing %v, current %v, votable %v, candidates %v, tally %v",
+		kept.live, kept.liveOut, kept.members, kept.memberOut, kept.limits, kept.standing, kept.current, kept.votable, reader.candidates(), reader.tally())
 }

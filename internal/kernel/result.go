@@ -32,7 +32,7 @@ type Result struct {
 // Result returns the result so far; it is final once Over.
 func (m *Machine) Result() Result {
 	r := Result{
-		Status: m.s.Status, Answers: m.current(), All: append([]Answer(nil), m.s.Answers...),
+		Status: m.s.Status, Answers: append([]Answer{}, m.current()...), All: append([]Answer(nil), m.s.Answers...),
 		Rounds: m.s.Round, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {

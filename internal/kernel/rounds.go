@@ -19,18 +19,18 @@ func (m *Machine) stepRounds() bool {
 // openRound is rule 2's start of a round: its members are the live agents that
 // are idle now. With nobody idle it waits for a late one.
 func (m *Machine) openRound() bool {
-	members := m.agents(func(x member) bool { return !x.Failed && !x.out() })
-	if len(members) == 0 {
+	if ix := m.ix(); ix.live == ix.liveOut {
 		return false
 	}
 	m.s.Round++
 	m.s.RoundOpen, m.s.RoundSet, m.s.GraceAt = true, m.set(), 0
-	for i := range m.s.Members {
-		m.s.Members[i].InRound = false
+	for agent := range m.s.Members {
+		m.change(agent, func(x *member) { x.InRound = !x.Failed && !x.out() })
 	}
-	for _, agent := range members {
-		m.s.Members[agent].InRound = true
-		m.start(agent, m.s.Round)
+	for agent, x := range m.s.Members {
+		if x.InRound {
+			m.start(agent, m.s.Round)
+		}
 	}
 	return true
 }
@@ -38,13 +38,12 @@ func (m *Machine) openRound() bool {
 // roundIsDone is rule 2's end of a round: each member has acted, or the grace
 // for stragglers is over and waiting for them would change nothing but time.
 func (m *Machine) roundIsDone() bool {
-	members := m.agents(func(x member) bool { return x.InRound })
-	out := m.agents(func(x member) bool { return x.InRound && x.out() })
-	if len(out) == 0 {
+	ix := m.ix()
+	if ix.memberOut == 0 {
 		return true
 	}
-	return m.graceIsOver(len(members), len(out)) &&
-		(m.set() > m.s.RoundSet || !m.votesCouldChangeWinner(out))
+	return m.graceIsOver(ix.members, ix.memberOut) && (m.set() > m.s.RoundSet ||
+		!m.votesCouldChangeWinner(m.agents(func(x member) bool { return x.InRound && x.out() })))
 }
 
 // graceIsOver runs the stragglers' clock: it starts when more than half have
@@ -67,13 +66,13 @@ func (m *Machine) closeRound() {
 	m.s.RoundOpen, m.s.GraceAt = false, 0
 	allFailed := true
 	for i := range m.s.Members {
-		x := &m.s.Members[i]
+		x := m.s.Members[i]
 		if !x.InRound {
 			continue
 		}
 		allFailed = allFailed && x.Failed
 		if x.out() {
-			x.InRound = false
+			m.change(i, func(x *member) { x.InRound = false })
 			m.leaveBehind(i)
 		}
 	}
@@ -88,8 +87,8 @@ func (m *Machine) closeRound() {
 // leaveBehind is rule 2: an agent that is still out is late. A call that was
 // cancelled is about to come back anyway.
 func (m *Machine) leaveBehind(agent int) {
-	if x := &m.s.Members[agent]; x.Phase == Busy {
-		x.Phase = Late
+	if m.s.Members[agent].Phase == Busy {
+		m.change(agent, func(x *member) { x.Phase = Late })
 	}
 }
 
@@ -101,8 +100,8 @@ func (m *Machine) firstAnswersAgree() bool {
 	if len(shown) < 2 {
 		return false
 	}
-	for _, agent := range m.live() {
-		if m.standing(agent) < 0 {
+	for agent, x := range m.s.Members {
+		if !x.Failed && m.standing(agent) < 0 {
 			return false
 		}
 	}
@@ -113,28 +112,37 @@ func (m *Machine) firstAnswersAgree() bool {
 // the turn. A late one is accepted when it lands, but for the last round: nobody
 // could vote on it any more, and whoever is late, another answer stands.
 func (m *Machine) takeAnswer(ev Answered) {
-	x := &m.s.Members[ev.Agent]
-	late := x.Phase == Late
-	x.Seen = ev.Seen
+	late := m.s.Members[ev.Agent].Phase == Late
+	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActAnswered, "")
 	if late && m.s.Round >= m.cfg.MaxRounds {
 		m.warn("%s answered after the last round had begun: that answer was not used", m.cfg.Agents[ev.Agent])
 		return
 	}
-	x.Answers++
-	m.s.Answers = append(m.s.Answers, Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Work: ev.Work})
-	for i := range m.s.Votes {
-		if m.s.Votes[i].Void == "" {
-			m.s.Votes[i].Void = voidNewer
+	m.change(ev.Agent, func(x *member) { x.Answers++ })
+	x := m.s.Members[ev.Agent]
+	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Work: ev.Work}
+	m.s.Answers = append(m.s.Answers, answer)
+	m.voidVotes()
+	m.ix().add(answer, m.set()-1)
+	m.sendUpdates()
+}
+
+// voidVotes voids the votes of the turn.
+func (m *Machine) voidVotes() {
+	ix := m.ix()
+	for i := range m.s.Votes[ix.voided:] {
+		if v := &m.s.Votes[ix.voided+i]; v.Void == "" {
+			v.Void = voidNewer
 		}
 	}
-	m.sendUpdates()
+	ix.voided = len(m.s.Votes)
 }
 
 // takeVote is rule 3: a vote is bound to the set that its voter saw. A void vote
 // is recorded as void, and never counted.
 func (m *Machine) takeVote(ev Voted) {
-	x := &m.s.Members[ev.Agent]
+	x := m.s.Members[ev.Agent]
 	vote := Vote{
 		Voter: ev.Agent, For: ev.For, Label: m.Label(m.answerIn(ev.For, ev.Seen)),
 		Set: ev.Seen, Round: x.Round, Reason: ev.Reason,
@@ -145,9 +153,12 @@ func (m *Machine) takeVote(ev Voted) {
 	case ev.Seen != m.set():
 		vote.Void = voidNewer
 	}
-	x.Seen = ev.Seen
+	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActVoted, "")
 	m.s.Votes = append(m.s.Votes, vote)
+	if ix := m.ix(); ix.tally != nil && vote.Void == "" {
+		ix.tally[m.candidates()[vote.For]]++
+	}
 }
 
 // The reasons for which a vote is void.
@@ -158,6 +169,9 @@ const (
 
 // answerIn is the answer of an agent in a set.
 func (m *Machine) answerIn(agent, set int) Answer {
+	if i := m.standing(agent); i >= 0 && i < set {
+		return m.s.Answers[i]
+	}
 	for i := set - 1; i >= 0; i-- {
 		if m.s.Answers[i].Agent == agent {
 			return m.s.Answers[i]

@@ -3,7 +3,6 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/massgen/massgen/internal/blob"
 )
@@ -148,36 +147,12 @@ func (m *Machine) UnmarshalJSON(data []byte) error {
 	if in.Version != stateVersion {
 		return fmt.Errorf("read kernel state: it has version %d, this program reads version %d", in.Version, stateVersion)
 	}
-	m.cfg, m.s = in.Config, in.State
+	m.cfg, m.s, m.index = in.Config, in.State, nil
 	return nil
 }
 
 // set is the current set of answers.
 func (m *Machine) set() int { return len(m.s.Answers) }
-
-// standings returns the index of each agent's current answer, -1 where there is
-// none.
-func (m *Machine) standings() []int {
-	list := slices.Repeat([]int{-1}, len(m.s.Members))
-	for i, a := range m.s.Answers {
-		list[a.Agent] = i
-	}
-	return list
-}
-
-// standing returns the index of an agent's current answer, or -1.
-func (m *Machine) standing(agent int) int { return m.standings()[agent] }
-
-// current returns the standing answers in the config's order.
-func (m *Machine) current() []Answer {
-	shown := []Answer{}
-	for _, i := range m.standings() {
-		if i >= 0 {
-			shown = append(shown, m.s.Answers[i])
-		}
-	}
-	return shown
-}
 
 func (m *Machine) live() []int {
 	return m.agents(func(x member) bool { return !x.Failed })

@@ -39,6 +39,7 @@ func newWorld(cfg Config, may events) (world, error) {
 
 func (w world) clone() world {
 	m := *w.m
+	m.index = nil
 	m.s.Members = slices.Clone(m.s.Members)
 	m.s.Answers = slices.Clone(m.s.Answers)
 	m.s.Votes = slices.Clone(m.s.Votes)

@@ -1,0 +1,121 @@
+package kernel
+
+import "slices"
+
+// index is what the rules ask of the state at each event, kept up to date so that no event
+// looks at all agents. It is not written down: it follows from the state.
+type index struct {
+	// live agents have not failed, and members are in the open round; of both, some have a
+	// call out.
+	live, liveOut      int
+	members, memberOut int
+	// limits are the time limits of steps that are still to come, earliest first.
+	limits []limit
+	// standing is the place of each agent's current answer, -1 where there is none.
+	standing []int
+	// current are the standing answers in the config's order, and votable their agents. Both
+	// are nil until they are asked for, and shared by all offers of the set.
+	current []Answer
+	votable []int
+	// candidates says who stands for each agent's answer; nil until it is asked for.
+	candidates []int
+	// tally has the valid votes of each candidate; nil until it is asked for.
+	tally []int
+	// voided is the number of votes before which all are void.
+	voided int
+}
+
+// limit is a moment at which so many limits of steps stand.
+type limit struct {
+	at    Time
+	steps int
+}
+
+// ix returns the index of the state.
+func (m *Machine) ix() *index {
+	if m.index == nil {
+		m.index = &index{standing: slices.Repeat([]int{-1}, len(m.s.Members))}
+		for _, x := range m.s.Members {
+			m.index.book(x, 1)
+		}
+		for i, a := range m.s.Answers {
+			m.index.standing[a.Agent] = i
+		}
+	}
+	return m.index
+}
+
+// change changes what is known of an agent. Nothing else does.
+func (m *Machine) change(agent int, do func(x *member)) {
+	x := &m.s.Members[agent]
+	ix := m.ix()
+	ix.book(*x, -1)
+	do(x)
+	ix.book(*x, 1)
+}
+
+// book counts a member in, or out with -1.
+func (ix *index) book(x member, by int) {
+	out := 0
+	if x.out() {
+		out = by
+	}
+	if !x.Failed {
+		ix.live += by
+		ix.liveOut += out
+	}
+	if x.InRound {
+		ix.members += by
+		ix.memberOut += out
+	}
+	ix.bookLimit(x.RestrictAt, by)
+	ix.bookLimit(x.CancelAt, by)
+}
+
+func (ix *index) bookLimit(at Time, by int) {
+	if at == 0 {
+		return
+	}
+	i, there := slices.BinarySearchFunc(ix.limits, at, func(l limit, at Time) int { return int(l.at - at) })
+	if !there {
+		ix.limits = slices.Insert(ix.limits, i, limit{at: at})
+	}
+	if ix.limits[i].steps += by; ix.limits[i].steps == 0 {
+		ix.limits = slices.Delete(ix.limits, i, i+1)
+	}
+}
+
+// nextLimit is the first time limit of a step after a moment, 0 if there is none.
+func (ix *index) nextLimit(now Time) Time {
+	for _, l := range ix.limits {
+		if l.at > now {
+			return l.at
+		}
+	}
+	return 0
+}
+
+// add books an answer, which is the newest.
+func (ix *index) add(a Answer, place int) {
+	ix.standing[a.Agent] = place
+	ix.current, ix.votable, ix.candidates, ix.tally = nil, nil, nil, nil
+}
+
+// standing returns the index of an agent's current answer, or -1.
+func (m *Machine) standing(agent int) int { return m.ix().standing[agent] }
+
+// current returns the standing answers in the config's order. Nobody changes the list: all
+// offers of a set have the same.
+func (m *Machine) current() []Answer {
+	ix := m.ix()
+	if ix.current == nil {
+		ix.current, ix.votable = []Answer{}, []int{}
+		for agent, i := range ix.standing {
+			if i >= 0 {
+				ix.current = append(ix.current, m.s.Answers[i])
+				ix.votable = append(ix.votable, agent)
+			}
+		}
+	}
+	return ix.current
+}
