@@ -58,7 +58,11 @@ type Agent struct {
 	// provider's own.
 	BaseURL string
 	// APIKey is "" for the key in the provider's variable.
-	APIKey        string
+	APIKey string
+	// Backend is a model that the program brings along, in place of a service, and has none
+	// of the three above beside it. Calls go to it as to any other: they are repeated, limited,
+	// recorded and journaled.
+	Backend       backends.Backend
 	SystemMessage string
 	// Tools are what the agent can do beside answering and voting; agents.NewTool makes one
 	// of a function.
@@ -121,7 +125,11 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 			if strings.ContainsFunc(a.APIKey, unicode.IsControl) {
 				return fmt.Errorf("agent %s: its APIKey has a control character, such as the end of a line: leave that out", a.ID)
 			}
+			if a.Backend != nil && (a.Provider != "" || a.BaseURL != "" || a.APIKey != "") {
+				return fmt.Errorf("agent %s has a Backend and a Provider, BaseURL or APIKey: leave these out", a.ID)
+			}
 			hide(s.Secrets, a)
+			s.Backends = append(s.Backends, a.Backend)
 			s.Config.Agents = append(s.Config.Agents, configs.Agent{
 				ID: a.ID, SystemMessage: a.SystemMessage, Context: s.Config.Context,
 				Backend: configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
@@ -37,6 +38,9 @@ type Settings struct {
 	// Participants are filled in.
 	Record *debugbackend.Options
 	Log    *slog.Logger
+	// Backends are models that the agents bring along, in the config's order, and nil for those
+	// that the config tells of; it is shorter where all that follow are nil.
+	Backends []backends.Backend
 	// Given returns the tools in Go that an agent has beside those of the config; nil for
 	// none.
 	Given func(agent int) []agents.Tool
@@ -116,7 +120,7 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 	for _, change := range s.Rules {
 		change(&opts.Rules)
 	}
-	models, err := p.connect(ctx, s.Config, &opts)
+	models, err := p.connect(ctx, s, &opts)
 	if err != nil {
 		return err
 	}
@@ -137,10 +141,11 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 }
 
 // connect connects the agents and the calls that belong to none to their models.
-func (p *Panel) connect(ctx context.Context, config *configs.Config, opts *coordinator.Options) (providers.Sidecalls, error) {
+func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Options) (providers.Sidecalls, error) {
 	var failed []report.FailedAgent
+	config := s.Config
 	for i, a := range config.Agents {
-		m, faults := p.resolver.Resolve(ctx, a.Backend)
+		m, faults := p.model(ctx, s, i)
 		for _, err := range faults {
 			failed = append(failed, report.FailedAgent{
 				Agent: a.ID, Error: providers.Placed(func(key string) string { return config.BackendPlace(i, key) }, err),
@@ -163,6 +168,15 @@ func (p *Panel) connect(ctx context.Context, config *configs.Config, opts *coord
 		return models, errors.New(strings.Join(Reasons(failed), "\n"))
 	}
 	return models, nil
+}
+
+// model connects an agent to its model.
+func (p *Panel) model(ctx context.Context, s Settings, agent int) (providers.Model, []error) {
+	b := s.Config.Agents[agent].Backend
+	if agent < len(s.Backends) && s.Backends[agent] != nil {
+		return p.resolver.Own(b.Model, s.Backends[agent]), nil
+	}
+	return p.resolver.Resolve(ctx, b)
 }
 
 func (p *Panel) addSidecalls(s Settings, models providers.Sidecalls, opts *coordinator.Options) {

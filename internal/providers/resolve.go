@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,6 +152,14 @@ func (r *Resolver) Resolve(ctx context.Context, b configs.Backend) (Model, []err
 		m.Backend = fallback.New(m.Provider, m.Backend, others...)
 	}
 	return m, nil
+}
+
+// ownType stands for the type of a model that a program brings along.
+const ownType = "own"
+
+// Own makes the backend of an agent whose model a program brings along.
+func (r *Resolver) Own(model string, b backends.Backend) Model {
+	return Model{Backend: r.wrap(connection{provider: ownType, model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType)}
 }
 
 // smaller is the smaller of two sizes, of which 0 is not known.
