@@ -3,6 +3,7 @@ package massgen_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -299,5 +300,28 @@ func TestWarningsOfAConfig(t *testing.T) {
 	p := load(t, "agent: {id: ada, backend: {type: demo, exclude_tools: [nothing]}}\n", massgen.WithStateDir(t.TempDir()))
 	if w := p.Warnings(); len(w) != 1 || !strings.Contains(w[0], "it has no tool nothing") {
 		t.Errorf("warnings %q", w)
+	}
+}
+
+// canned is a model that always says the same.
+type canned string
+
+// Stream implements backends.Backend.
+func (c canned) Stream(context.Context, backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		if yield(backends.TextDelta{Text: string(c)}, nil) {
+			yield(backends.Finish{Reason: "stop"}, nil)
+		}
+	}
+}
+
+func TestAgentsBringTheirModels(t *testing.T) {
+	p := made(t)(massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Model: "own", Backend: canned("The sun.")}}))
+	if r := ask(t, p, "", "What is cheap?"); r.Answer != "The sun." || r.Status != "completed" {
+		t.Errorf("%s: %s", r.Status, r.Answer)
+	}
+	both := []massgen.Agent{{ID: "ada", Provider: "demo", Backend: canned("The sun.")}}
+	if _, err := massgen.New(t.Context(), both); err == nil || !strings.Contains(err.Error(), "agent ada has a Backend and a Provider") {
+		t.Errorf("a model and a service: %v", err)
 	}
 }

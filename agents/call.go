@@ -80,7 +80,7 @@ func TurnValue[T any](ctx context.Context) (v T, ok bool) {
 // callInfo is what is told to the tool of a call. The error is that of a store that does
 // not work.
 func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCall) (CallInfo, error) {
-	names := namesOf(turn)
+	names := d.panels.of(turn)
 	info := CallInfo{
 		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round,
 		Final: e.Key.Purpose == machine.FinalTool || e.Key.Purpose == machine.FinalSnapshot || len(turn.Agents) == 1,

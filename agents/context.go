@@ -61,7 +61,7 @@ func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Con
 	if len(turn.Agents) == 1 {
 		call.Key.Purpose = machine.Conversation
 	}
-	b := newInputBuilder(ctx, blobs, turn, call)
+	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
 	b.history = emptyHistory
 	first, err := b.build(call)
 	if err != nil {
@@ -133,7 +133,7 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int)
 
 // ShownHistory returns what an agent is shown of the history in a turn, oldest first.
 func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int) ([]contextbuild.Exchange, error) {
-	b := newInputBuilder(ctx, blobs, turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
+	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
 	shown := b.shownHistory()
 	if b.err != nil {
 		return nil, fmt.Errorf("read what %s is shown: %w", turn.Agents[agent].ID, b.err)

@@ -3,19 +3,20 @@ package agents
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/machine"
 )
 
 // coordinationTools returns new_answer and vote, in this order and with the same
-// bytes for every agent and round of a panel of n (DESIGN §5, seed 003). Only a
-// limit takes new_answer away.
-func coordinationTools(n int, mayAnswer bool) []backends.Tool {
+// bytes for every agent and round (DESIGN §5, seed 003). Only a limit takes new_answer
+// away.
+func (p *panel) coordinationTools(mayAnswer bool) []backends.Tool {
 	vote := backends.Tool{
 		Name:        machine.Vote,
 		Description: "Vote for the best of the CURRENT ANSWERS, if it addresses the ORIGINAL MESSAGE.",
-		Schema:      voteSchema(n),
+		Schema:      p.voteSchema(),
 	}
 	if !mayAnswer {
 		return []backends.Tool{vote}
@@ -30,20 +31,12 @@ func coordinationTools(n int, mayAnswer bool) []backends.Tool {
 const newAnswerSchema = `{"type":"object","properties":{"content":{"type":"string",` +
 	`"description":"The whole answer, as it is to be read."}},"required":["content"],"additionalProperties":false}`
 
-func voteSchema(n int) json.RawMessage {
-	names := ""
-	for i := 1; i <= n; i++ {
-		if i > 1 {
-			names += ","
-		}
-		names += fmt.Sprintf("%q", anonymousName(i))
-	}
-	return json.RawMessage(`{"type":"object","properties":{"agent_id":{"type":"string","enum":[` + names +
-		`],"description":"The agent whose answer is the best."},"reason":{"type":"string",` +
+func (p *panel) voteSchema() json.RawMessage {
+	names := strings.ReplaceAll(p.list(), ", ", `","`)
+	return json.RawMessage(`{"type":"object","properties":{"agent_id":{"type":"string","enum":["` + names +
+		`"],"description":"The agent whose answer is the best."},"reason":{"type":"string",` +
 		`"description":"Why, in a sentence."}},"required":["agent_id","reason"],"additionalProperties":false}`)
 }
-
-func anonymousName(i int) string { return fmt.Sprintf("agent%d", i) }
 
 // noticeText is a tool error for the model that the notice is for: what was
 // wrong, and what to do.

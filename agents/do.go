@@ -66,6 +66,7 @@ type Doer struct {
 	Panicked func(key machine.Key, stack []byte)
 
 	history lastHistory
+	panels  lastPanel
 	sent    sentNotes
 	members sync.RWMutex // guards Members
 }
@@ -108,7 +109,7 @@ func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect,
 
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	b := newInputBuilder(stored, d.Blobs, turn, call)
+	b := newInputBuilder(stored, d.Blobs, d.panels.of(turn), turn, call)
 	b.history = d.history.read
 	req, err := b.build(call)
 	if err != nil {
@@ -135,7 +136,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	}
 	// A reply that has come and was paid for is kept, even if the call was
 	// cancelled meanwhile.
-	reader := newReplyReader(stored, d.Blobs, turn, call)
+	reader := newReplyReader(stored, d.Blobs, d.panels.of(turn), turn, call)
 	reader.permit = to.Permit
 	if err := reader.read(resp, &reply); err != nil || call.Sidecall == nil {
 		return reply, err
@@ -169,7 +170,7 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 // Read returns what Do would if the model replied to the call with message.
 func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
-	reader := newReplyReader(context.WithoutCancel(ctx), d.Blobs, turn, call)
+	reader := newReplyReader(context.WithoutCancel(ctx), d.Blobs, d.panels.of(turn), turn, call)
 	reader.permit = d.member(call.Key.Agent).Permit
 	err := reader.read(backends.Response{Message: message}, &reply)
 	return reply, err

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -17,7 +18,7 @@ import (
 // turn and the call name: the same journal and blobs give the same request,
 // whenever it is built.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	return newInputBuilder(ctx, blobs, turn, call).build(call)
+	return newInputBuilder(ctx, blobs, newPanel(turn), turn, call).build(call)
 }
 
 func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
@@ -37,7 +38,7 @@ func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 // is to be kept: without the word that a turn is the last one, which was said for
 // that turn alone.
 func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, turn, call)
+	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
 	entries := slices.Clone(call.Transcript)
 	for i := range entries {
 		entries[i].Final = false
@@ -53,7 +54,7 @@ func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machin
 type inputBuilder struct {
 	textStore
 	turn  machine.Turn
-	names panelNames
+	names *panel
 	// history reads that of the turn, and shown is what of it the input has.
 	history historyReader
 	shown   []contextbuild.Exchange
@@ -65,9 +66,9 @@ type inputBuilder struct {
 	built builtInputs
 }
 
-func newInputBuilder(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) *inputBuilder {
+func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) *inputBuilder {
 	return &inputBuilder{
-		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: namesOf(turn), history: readHistory, built: newBuiltInputs(),
+		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: p, history: readHistory, built: newBuiltInputs(),
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
 	}
 }
@@ -84,18 +85,16 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	}
 	req.History = b.shownForPeople(call)
 	req.ToolTimes = toolTimes(call.Transcript)
-	b.decode(self.Params, &req.Params)
-	switch {
-	case call.JSON:
+	req.Params = b.names.paramsOf(&b.textStore, self.Params)
+	if call.JSON {
 		req.Schema = b.names.actionSchema(call.Current())
-	case b.coordinates:
-		req.Tools = coordinationTools(len(b.turn.Agents), call.Offer.MayAnswer)
 	}
+	offered := toolsOffered{coordinates: b.coordinates && !call.JSON}
+	offered.mayAnswer = offered.coordinates && call.Offer.MayAnswer
 	if call.OwnTools {
-		var own []backends.Tool
-		b.decode(b.turn.ToolsOf(call), &own)
-		req.Tools = append(req.Tools, own...)
+		offered.own = b.turn.ToolsOf(call)
 	}
+	req.Tools = b.names.toolsOf(&b.textStore, offered)
 	return req
 }
 
@@ -144,10 +143,6 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in.History = b.shown
 	b.decode(b.turn.Conversation, &in.Conversation)
 	b.decode(b.turn.Sections, &in.Sections)
-	in.Notes = b.notes(call.Notes)
-	for _, a := range call.Offer.Shown {
-		in.Answers = append(in.Answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
-	}
 	if call.JSON {
 		offer := call.Current()
 		in.Sections = append(in.Sections, contextbuild.JSONMode(offer.MayAnswer, len(offer.MayVote) > 0))
@@ -224,8 +219,10 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 	var built contextbuild.Messages
 	switch call.Key.Purpose {
 	case machine.Conversation:
+		in.Notes = b.notes(call.Notes)
 		return contextbuild.Solo(in)
 	case machine.Presentation, machine.Synthesis:
+		in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
 		votes := make([]contextbuild.Vote, len(call.Votes))
 		for i, v := range call.Votes {
 			votes[i] = contextbuild.Vote{Voter: b.names.ids[v.Voter], For: b.names.ids[v.For], Reason: v.Reason}
@@ -233,7 +230,18 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 		winner := b.names.ids[b.reader]
 		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == machine.Synthesis)
 	default:
-		built = contextbuild.Build(in)
+		built.System = in.System()
+		key := userKey{question: b.turn.Question, answers: len(call.Offer.Shown), turns: len(in.History), notes: len(call.Notes)}
+		if key.answers > 0 {
+			key.shown = &call.Offer.Shown[0]
+		}
+		if key.turns > 0 {
+			key.history = &in.History[0]
+		}
+		built.User = b.names.userOf(&b.textStore, key, func() string {
+			in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
+			return in.User()
+		})
 	}
 	return []backends.Message{backends.System(built.System), backends.User(built.User)}
 }
@@ -295,11 +303,7 @@ func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
 func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 	words := []string{text}
 	if e.Update != nil {
-		var answers []contextbuild.Answer
-		for _, a := range e.Update.Shown {
-			answers = append(answers, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
-		}
-		words = append(words, contextbuild.Update(b.names.ids, answers))
+		words = append(words, contextbuild.Update(b.names.ids, b.answers(e.Update.Shown)))
 	}
 	if len(e.Notes) > 0 {
 		words = append(words, contextbuild.Notes(b.notes(e.Notes)))
@@ -313,6 +317,14 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 	return strings.Join(words, "\n\n")
 }
 
+// answers reads what an agent is shown.
+func (b *inputBuilder) answers(shown []kernel.Answer) (list []contextbuild.Answer) {
+	for _, a := range shown {
+		list = append(list, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
+	}
+	return list
+}
+
 // notes reads what a person has added to the question.
 func (b *inputBuilder) notes(refs []blob.Ref) []string {
 	var texts []string
@@ -323,44 +335,3 @@ func (b *inputBuilder) notes(refs []blob.Ref) []string {
 }
 
 func (b *inputBuilder) text(ref blob.Ref) string { return string(b.get(ref)) }
-
-// panelNames translates between an agent's index, its config id, and the
-// anonymous name by which models know it.
-type panelNames struct {
-	ids   []string
-	names map[string]string
-}
-
-func namesOf(turn machine.Turn) panelNames {
-	p := panelNames{}
-	for _, a := range turn.Agents {
-		p.ids = append(p.ids, a.ID)
-	}
-	p.names = contextbuild.Anonymous(p.ids)
-	return p
-}
-
-func (p panelNames) anonymous(agent int) string {
-	if agent < 0 || agent >= len(p.ids) {
-		return "that agent"
-	}
-	return p.names[p.ids[agent]]
-}
-
-// index returns the agent that models know by name, in any case, or -1.
-func (p panelNames) index(name string) int {
-	for i, id := range p.ids {
-		if strings.EqualFold(p.names[id], name) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (p panelNames) list() string {
-	names := make([]string, len(p.ids))
-	for i := range p.ids {
-		names[i] = anonymousName(i + 1)
-	}
-	return strings.Join(names, ", ")
-}

@@ -15,7 +15,7 @@ import (
 // beside the name. Only what is offered now fits it, so that a service that
 // enforces the schema while the model writes cannot yield a vote for nobody. The
 // choice stands inside of an object, since OpenAI's strict mode wants that.
-func (p panelNames) actionSchema(offer kernel.Offer) json.RawMessage {
+func (p *panel) actionSchema(offer kernel.Offer) json.RawMessage {
 	var forms []string
 	if offer.MayAnswer {
 		forms = append(forms, `{"type":"object","properties":{"name":{"type":"string","enum":["new_answer"]},`+

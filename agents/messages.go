@@ -24,7 +24,7 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 	if !slices.ContainsFunc(said, isResult) {
 		return blob.Ref{}, 2, nil
 	}
-	b := newInputBuilder(ctx, blobs, turn, machine.ModelCall{})
+	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{})
 	kept := slices.Clone(said)
 	for i := range kept {
 		b.settle(&kept[i])
@@ -74,7 +74,7 @@ func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contex
 // readMessages reads a list that PutMessages wrote, or that came with an import: of
 // such a one, nothing but what models say and tools return is believed.
 func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, machine.Turn{}, machine.ModelCall{})
+	b := newInputBuilder(ctx, blobs, newPanel(machine.Turn{}), machine.Turn{}, machine.ModelCall{})
 	var kept []machine.Entry
 	b.decode(list, &kept)
 	for i, e := range kept {

@@ -19,6 +19,7 @@ import (
 type Rebuilder struct {
 	texts   keptTexts
 	history lastHistory
+	panels  lastPanel
 	built   builtInputs
 }
 
@@ -32,7 +33,7 @@ func NewRebuilder(texts sessions.Texts) *Rebuilder {
 
 // Input builds what a call is sent, as Input does.
 func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	b := newInputBuilder(ctx, r.texts, turn, call)
+	b := newInputBuilder(ctx, r.texts, r.panels.of(turn), turn, call)
 	b.history, b.built = r.history.read, r.built
 	return b.build(call)
 }
@@ -60,7 +61,7 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	}
 	again := recorded
 	again.Calls = nil
-	reader := newReplyReader(ctx, r.texts, turn, call)
+	reader := newReplyReader(ctx, r.texts, r.panels.of(turn), turn, call)
 	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
 		return recorded, err
 	}

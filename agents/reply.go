@@ -29,13 +29,13 @@ type replyReader struct {
 	own []backends.Tool
 	// permit is that of the member.
 	permit func(tool, arguments string) (machine.Permission, string)
-	names  panelNames
+	names  *panel
 }
 
-func newReplyReader(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) *replyReader {
-	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: namesOf(turn)}
+func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) *replyReader {
+	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
 	if call.Sidecall == nil {
-		r.decode(turn.ToolsOf(call), &r.own)
+		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call)})
 	}
 	return r
 }

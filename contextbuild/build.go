@@ -72,15 +72,16 @@ type Input struct {
 // Messages is a built step: the texts of its system and its user message.
 type Messages struct{ System, User string }
 
-// Build returns the two messages of a coordination step (DESIGN §5). Equal
-// inputs give equal bytes. An answer of an agent that is no participant is a
-// fault of the caller, and panics.
-func Build(in Input) Messages {
-	return Messages{
-		System: systemMessage(in, coordinationPrompt),
-		User:   joinSections(questionSections(in)...),
-	}
-}
+// System returns the system message of a coordination step (DESIGN §5).
+func (in Input) System() string { return systemMessage(in, coordinationPrompt) }
+
+// User returns the user message of a coordination step. It is the same for all who are shown
+// the same history, question, notes and answers. An answer of an agent that is no participant
+// is a fault of the caller, and panics.
+func (in Input) User() string { return joinSections(questionSections(in)...) }
+
+// Build returns both. Equal inputs give equal bytes.
+func Build(in Input) Messages { return Messages{System: in.System(), User: in.User()} }
 
 // Solo returns the messages of a panel of one, an ordinary conversation without
 // any coordination text (DESIGN §4 rule 1): the agent's own system message with

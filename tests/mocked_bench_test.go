@@ -22,7 +22,7 @@ func (m mock) Stream(_ context.Context, req backends.Request) iter.Seq2[backends
 			var event backends.Event
 			switch part := part.(type) {
 			case backends.Text:
-				event = backends.TextDelta{Text: part.Text}
+				event = backends.TextDelta(part)
 			case backends.ToolCall:
 				event = part
 			}

@@ -31,6 +31,7 @@ func TestAServerThatDoesNotAnswerHasNoStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		resp.Body.Close()
 		if took := time.Since(began); resp.StatusCode != http.StatusMethodNotAllowed || took != listenLimit {
 			t.Errorf("%s after %s", resp.Status, took)
 		}

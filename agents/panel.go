@@ -1,0 +1,152 @@
+package agents
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// panel is what the calls of a turn have in common, made once for all of them: a hundred
+// agents are shown the same answers, and offered the same tools. It translates between an
+// agent's index, its config id, and the anonymous name by which models know it. It is safe
+// for concurrent use.
+type panel struct {
+	ids   []string
+	names map[string]string
+	// byName has the agents by their names.
+	byName map[string]int
+
+	mu     sync.Mutex
+	params map[blob.Ref]backends.Params
+	tools  map[toolsOffered][]backends.Tool
+	// user is the user message that was built last, for all who are shown the same.
+	user    string
+	userKey userKey
+}
+
+// toolsOffered names a list of tools: an agent's own, if it has any in the call, and those
+// of coordination, if it is asked to coordinate.
+type toolsOffered struct {
+	own                    blob.Ref
+	coordinates, mayAnswer bool
+}
+
+// userKey is what the user message of a coordination step is built from. Lists are told by
+// where they are: nobody changes them.
+type userKey struct {
+	question blob.Ref
+	shown    *kernel.Answer
+	answers  int
+	history  *contextbuild.Exchange
+	turns    int
+	notes    int // within a turn there are only ever more
+}
+
+func newPanel(turn machine.Turn) *panel {
+	p := &panel{
+		byName: map[string]int{}, params: map[blob.Ref]backends.Params{}, tools: map[toolsOffered][]backends.Tool{},
+	}
+	for _, a := range turn.Agents {
+		p.ids = append(p.ids, a.ID)
+	}
+	p.names = contextbuild.Anonymous(p.ids)
+	for i, id := range p.ids {
+		p.byName[p.names[id]] = i
+	}
+	return p
+}
+
+// lastPanel keeps the panel of the turn that was asked for last. The zero value is ready.
+type lastPanel struct {
+	mu     sync.Mutex
+	agents *machine.Agent // the first of the turn's
+	panel  *panel
+}
+
+// of returns a turn's panel.
+func (l *lastPanel) of(turn machine.Turn) *panel {
+	if len(turn.Agents) == 0 {
+		return newPanel(turn)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.agents != &turn.Agents[0] {
+		l.agents, l.panel = &turn.Agents[0], newPanel(turn)
+	}
+	return l.panel
+}
+
+func (p *panel) anonymous(agent int) string {
+	if agent < 0 || agent >= len(p.ids) {
+		return "that agent"
+	}
+	return p.names[p.ids[agent]]
+}
+
+// index returns the agent that models know by name, in any case, or -1.
+func (p *panel) index(name string) int {
+	if i, ok := p.byName[strings.ToLower(name)]; ok {
+		return i
+	}
+	return -1
+}
+
+func (p *panel) list() string {
+	names := make([]string, len(p.ids))
+	for i := range p.ids {
+		names[i] = fmt.Sprint("agent", i+1)
+	}
+	return strings.Join(names, ", ")
+}
+
+// paramsOf reads an agent's parameters.
+func (p *panel) paramsOf(s *textStore, ref blob.Ref) backends.Params {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	params, ok := p.params[ref]
+	if !ok {
+		if s.decode(ref, &params); s.err == nil {
+			p.params[ref] = params
+		}
+	}
+	return params
+}
+
+// toolsOf returns the tools of a call.
+func (p *panel) toolsOf(s *textStore, of toolsOffered) []backends.Tool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tools, ok := p.tools[of]
+	if ok {
+		return tools
+	}
+	if of.coordinates {
+		tools = p.coordinationTools(of.mayAnswer)
+	}
+	var own []backends.Tool
+	if s.decode(of.own, &own); s.err == nil {
+		tools = append(tools, own...)
+		p.tools[of] = tools
+	}
+	return tools
+}
+
+// userOf returns the user message of a step, which build builds if it is not the last one.
+func (p *panel) userOf(s *textStore, key userKey, build func() string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.user != "" && p.userKey == key {
+		return p.user
+	}
+	user := build()
+	if s.err == nil {
+		p.user, p.userKey = user, key
+	}
+	return user
+}
