@@ -24,12 +24,37 @@ type toldPart struct {
 	Messages []backends.Message `json:"messages,omitempty"`
 }
 
-// sentNotes notes what calls are sent. It keeps the newest part of the history that it
-// has noted last, which the calls of a turn share. The zero value is ready.
+// sentNotes notes what calls are sent. It keeps what it has noted last, which the calls of a
+// turn share: the newest part of the history, the user's message and the tools. The zero value is ready.
 type sentNotes struct {
 	mu   sync.Mutex
 	head blob.Ref // of the turn's history
 	told toldHistory
+
+	user  lastNoted[string]
+	tools lastNoted[*backends.Tool]
+}
+
+// lastNoted is what was noted last of a kind, and its reference. It is safe for concurrent use.
+type lastNoted[T comparable] struct {
+	mu   sync.Mutex
+	last T
+	ref  blob.Ref
+}
+
+// note returns the reference of what encode stores, if it is not what was noted last. A turn
+// that has put a text may name it again.
+func (l *lastNoted[T]) note(b *inputBuilder, of T, v any) blob.Ref {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ref != (blob.Ref{}) && l.last == of {
+		return l.ref
+	}
+	ref := b.encode(v)
+	if b.err == nil {
+		l.last, l.ref = of, ref
+	}
+	return ref
 }
 
 // toldHistory is a whole history as it was told.
@@ -44,13 +69,13 @@ func (n *sentNotes) note(b *inputBuilder, req backends.Request) (*machine.Sent, 
 	sent := &machine.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
 	for _, m := range n.withoutHistory(b, req.Messages, sent) {
-		sent.Messages = append(sent.Messages, b.encode(m))
+		sent.Messages = append(sent.Messages, n.message(b, m))
 	}
 	params := req.Params
 	params.Headers, params.ExtraBody = nil, nil
 	sent.Params = b.encode(params)
 	if len(req.Tools) > 0 {
-		sent.Tools = b.encode(req.Tools)
+		sent.Tools = n.tools.note(b, &req.Tools[0], req.Tools)
 	}
 	if len(req.Schema) > 0 {
 		sent.Schema = b.put(req.Schema)
@@ -59,6 +84,16 @@ func (n *sentNotes) note(b *inputBuilder, req backends.Request) (*machine.Sent, 
 		return nil, fmt.Errorf("note the input of %s: %w", req.Key, b.err)
 	}
 	return sent, nil
+}
+
+// message stores a message. That of a user is the same for all agents of a round.
+func (n *sentNotes) message(b *inputBuilder, m backends.Message) blob.Ref {
+	if m.Role == backends.RoleUser && len(m.Parts) == 1 {
+		if text, ok := m.Parts[0].(backends.Text); ok {
+			return n.user.note(b, text.Text, m)
+		}
+	}
+	return b.encode(m)
 }
 
 // withoutHistory returns the messages without the history, and notes where that stood.

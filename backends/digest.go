@@ -54,8 +54,11 @@ func (d *digest) count(n int) {
 
 func (d *digest) text(s string) {
 	d.count(len(s))
-	d.buffer = append(d.buffer[:0], s...)
-	d.hash.Write(d.buffer)
+	for len(s) > 0 { // in pieces, since inputs are long
+		d.buffer = append(d.buffer[:0], s[:min(len(s), 4<<10)]...)
+		d.hash.Write(d.buffer)
+		s = s[len(d.buffer):]
+	}
 }
 
 func (d *digest) part(p Part) {
