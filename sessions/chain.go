@@ -1,12 +1,12 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
-	"regexp"
-	"strconv"
+	"slices"
 
 	"github.com/massgen/massgen/internal/blob"
 )
@@ -69,21 +69,51 @@ func readLink(ctx context.Context, texts Texts, ref blob.Ref) (Link, error) {
 	return link, nil
 }
 
-// refPattern is a blob.Ref as encoding/json writes it. Within a JSON string its
-// quotes would be escaped, so that nothing that was said can look like one.
-var refPattern = regexp.MustCompile(`\{"sha256":"([0-9a-f]{64})","bytes":([0-9]{1,15})\}`)
+// A blob.Ref as encoding/json writes it. Within a JSON string its quotes would be escaped, so
+// that nothing that was said can look like one.
+const (
+	refOpen   = `{"sha256":"`
+	refMiddle = `","bytes":`
+	refHex    = 64
+	refDigits = 15 // at most
+)
 
 // Refs returns the texts that an event, or any JSON that this program has
 // written, names; one that is named twice is there twice. Stores keep those texts
 // as long as the event.
-func Refs(data []byte) []blob.Ref {
-	var refs []blob.Ref
-	for _, m := range refPattern.FindAllSubmatch(data, -1) {
-		if n, err := strconv.Atoi(string(m[2])); err == nil {
-			refs = append(refs, blob.Ref{SHA256: string(m[1]), Bytes: n})
+func Refs(data []byte) (refs []blob.Ref) {
+	for {
+		_, rest, found := bytes.Cut(data, []byte(refOpen))
+		if !found {
+			return refs
 		}
+		if ref, ok := parseRef(rest); ok {
+			refs = append(refs, ref)
+		}
+		data = rest
 	}
-	return refs
+}
+
+// parseRef reads what follows refOpen.
+func parseRef(data []byte) (ref blob.Ref, ok bool) {
+	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
+	isOther := func(c byte) bool { return !isHex(c) }
+	if len(data) < refHex || slices.ContainsFunc(data[:refHex], isOther) {
+		return ref, false
+	}
+	rest, ok := bytes.CutPrefix(data[refHex:], []byte(refMiddle))
+	number, _, closed := bytes.Cut(rest[:min(len(rest), refDigits+1)], []byte("}"))
+	if !ok || !closed || len(number) == 0 {
+		return ref, false
+	}
+	for _, c := range number {
+		if c < '0' || c > '9' {
+			return ref, false
+		}
+		ref.Bytes = 10*ref.Bytes + int(c-'0')
+	}
+	ref.SHA256 = string(data[:refHex])
+	return ref, true
 }
 
 // RefsOfEvents returns the texts that events of a turn name, each once, and refuses an event

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -75,16 +74,24 @@ func Thousands(n int) string {
 	return digits
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
-
 // SortKey is an id in a form that sorts byte by byte, but runs of digits by their value:
 // agent2 comes before agent10. Ids that differ only in leading zeros sort as they are.
 func SortKey(id string) string {
-	byValue := digits.ReplaceAllStringFunc(id, func(number string) string {
-		number = strings.TrimLeft(number, "0")
-		return fmt.Sprintf("%09d%s", len(number), number)
-	})
-	return byValue + "\x00" + id
+	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
+	var key strings.Builder
+	for rest := id; rest != ""; {
+		start := strings.IndexFunc(rest, isDigit)
+		if start < 0 {
+			key.WriteString(rest)
+			break
+		}
+		key.WriteString(rest[:start])
+		number := rest[start:]
+		rest = strings.TrimLeftFunc(number, isDigit)
+		number = strings.TrimLeft(number[:len(number)-len(rest)], "0")
+		fmt.Fprintf(&key, "%09d%s", len(number), number)
+	}
+	return key.String() + "\x00" + id
 }
 
 // Cut is a text of at most so many characters, with … where it was cut.

@@ -51,6 +51,9 @@ func (f *Finder) Add(texts ...string) {
 // there. It leaves every other byte as it is. A secret that comes in pieces is not
 // found.
 func (f *Finder) Mask(text string) string {
+	if len(f.words) == 0 {
+		return text
+	}
 	for _, w := range f.words {
 		text = w.mask(text)
 	}

@@ -116,16 +116,25 @@ func (s *Store) AddFact(ctx context.Context, user, text string) (sessions.Fact, 
 
 // Put implements agents.Blobs.
 func (s *Store) Put(ctx context.Context, data []byte) (blob.Ref, error) {
-	return s.Keeper.Put(ctx, []byte(s.redact(string(data))))
+	return s.Keeper.Put(ctx, s.masked(data))
 }
 
 // Append implements coordinator.Journal.
 func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
 	masked := make([][]byte, len(events))
 	for i, event := range events {
-		masked[i] = []byte(s.redact(string(event)))
+		masked[i] = s.masked(event)
 	}
 	return s.Keeper.Append(ctx, id, turn, masked...)
+}
+
+// masked returns data without secrets, which is most often data itself.
+func (s *Store) masked(data []byte) []byte {
+	text := string(data)
+	if masked := s.redact(text); masked != text {
+		return []byte(masked)
+	}
+	return data
 }
 
 // Lasts says whether sessions are kept beyond this process.
