@@ -11,10 +11,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -303,13 +306,21 @@ func TestWarningsOfAConfig(t *testing.T) {
 	}
 }
 
-// canned is a model that always says the same.
+// canned is a model that always says the same, and in a panel votes for the first answer.
 type canned string
 
 // Stream implements backends.Backend.
-func (c canned) Stream(context.Context, backends.Request) iter.Seq2[backends.Event, error] {
+func (c canned) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	var said backends.Event = backends.TextDelta{Text: string(c)}
+	switch {
+	case len(req.Tools) == 0:
+	case req.Key.Round == 1:
+		said = backends.ToolCall{ID: "1", Name: "new_answer", Arguments: `{"content":"` + string(c) + req.Key.Agent + `"}`}
+	default:
+		said = backends.ToolCall{ID: "1", Name: "vote", Arguments: `{"agent_id":"agent1","reason":"It is short."}`}
+	}
 	return func(yield func(backends.Event, error) bool) {
-		if yield(backends.TextDelta{Text: string(c)}, nil) {
+		if yield(said, nil) {
 			yield(backends.Finish{Reason: "stop"}, nil)
 		}
 	}
@@ -323,5 +334,53 @@ func TestAgentsBringTheirModels(t *testing.T) {
 	both := []massgen.Agent{{ID: "ada", Provider: "demo", Backend: canned("The sun.")}}
 	if _, err := massgen.New(t.Context(), both); err == nil || !strings.Contains(err.Error(), "agent ada has a Backend and a Provider") {
 		t.Errorf("a model and a service: %v", err)
+	}
+}
+
+// A panel remembers what it has told models of a session. What it stores is the same as what
+// a panel that has just begun does, also after a branch.
+func TestAPanelThatRemembersStoresTheSame(t *testing.T) {
+	for _, agents := range []int{1, 2} {
+		stored := func(isNew bool) (refs []blob.Ref) {
+			store := sessions.NewMemory()
+			begin := func() *massgen.Panel {
+				var members []massgen.Agent
+				for _, id := range []string{"ada", "bob"}[:agents] {
+					members = append(members, massgen.Agent{ID: id, Model: "own", Backend: canned("The sun.")})
+				}
+				return made(t)(massgen.New(t.Context(), members, massgen.WithStore(store)))
+			}
+			p := begin()
+			turn := func(session, question string) {
+				if isNew {
+					p = begin()
+				}
+				r := ask(t, p, session, question)
+				if r.Status != "completed" {
+					t.Fatalf("%+v", r)
+				}
+				journal, err := store.Journal(t.Context(), session, r.Turn, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, event := range journal {
+					refs = append(refs, sessions.Refs(event)...)
+				}
+			}
+			for _, question := range []string{"one", "two", "three"} {
+				turn("a", question)
+			}
+			if _, err := store.Branch(t.Context(), "a", 2, "b"); err != nil {
+				t.Fatal(err)
+			}
+			turn("b", "other")
+			turn("a", "four")
+			turn("b", "more")
+			slices.SortFunc(refs, func(a, b blob.Ref) int { return strings.Compare(a.SHA256, b.SHA256) })
+			return slices.Compact(refs) // agents answer in any order
+		}
+		if diff := cmp.Diff(stored(true), stored(false)); diff != "" {
+			t.Errorf("%d agents, panels that begin (-) and one that remembers (+):\n%s", agents, diff)
+		}
 	}
 }

@@ -60,6 +60,8 @@ type Doer struct {
 	Members []Member
 	// Sidecalls are those to whom the calls go that belong to no agent.
 	Sidecalls map[machine.Purpose]Sidecall
+	// Histories are those that turns before were shown. It may be nil.
+	Histories *Histories
 	// Observe is shown what a model streams, as it comes. It may be nil.
 	Observe func(machine.Key, backends.Event)
 	// Panicked is told of an effect that panicked, with its stack. It may be nil.
@@ -110,7 +112,10 @@ func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect,
 func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	b := newInputBuilder(stored, d.Blobs, d.panels.of(turn), turn, call)
-	b.history = d.history.read
+	b.histories = d.Histories
+	b.history = func(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
+		return d.history.readWith(ctx, d.Histories, blobs, turn, last)
+	}
 	req, err := b.build(call)
 	if err != nil {
 		return nil, err

@@ -95,28 +95,37 @@ func readSummary(ctx context.Context, blobs Blobs, s machine.Summary) (contextbu
 // that the calls of a turn, which all have the same, read it once; once more if an
 // agent is shown more of it than those before. The zero value is ready.
 type lastHistory struct {
-	mu      sync.Mutex
-	head    blob.Ref
-	last    int
-	history []contextbuild.Exchange
-	// repairs are what had to be repaired in it, newest turn first.
+	mu   sync.Mutex
+	head blob.Ref
+	last int
+	readTurns
+}
+
+// readTurns are the turns of a history, oldest first, as they were read.
+type readTurns struct {
+	turns []contextbuild.Exchange
+	// repairs are what had to be repaired in them, newest turn first.
 	repairs []string
 }
 
 // read holds the lock while it reads: calls that begin together wait for the one
 // reading.
 func (l *lastHistory) read(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
+	return l.readWith(ctx, nil, blobs, turn, last)
+}
+
+// readWith is read, with what was read for turns before.
+func (l *lastHistory) readWith(ctx context.Context, before *Histories, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.head != turn.History || l.last < last {
-		var repairs []string
-		history, err := readNoting(ctx, blobs, turn, last, func(note string) { repairs = append(repairs, note) })
-		if err != nil {
-			return nil, err
-		}
-		l.head, l.last, l.history, l.repairs = turn.History, last, history, repairs
+	if l.head == turn.History && l.last >= last {
+		return l.turns, nil
 	}
-	return l.history, nil
+	read, err := before.read(ctx, blobs, turn, last)
+	if err == nil {
+		l.head, l.last, l.readTurns = turn.History, last, read
+	}
+	return read.turns, err
 }
 
 // Repairs returns what had to be repaired in the history that the doer's calls have

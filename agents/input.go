@@ -57,7 +57,9 @@ type inputBuilder struct {
 	names *panel
 	// history reads that of the turn, and shown is what of it the input has.
 	history historyReader
-	shown   []contextbuild.Exchange
+	// histories are those of turns before, nil for none.
+	histories *Histories
+	shown     []contextbuild.Exchange
 	// reader is the agent that is called, and coordinates says that it is offered
 	// the coordination tools.
 	reader      int

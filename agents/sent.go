@@ -136,9 +136,13 @@ func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []blob.Ref
 	if n.head == b.turn.History {
 		return n.told, nil
 	}
-	told, older = tellHistory(b, toldParts(b))
+	told, isNext := b.histories.tellNext(b)
+	if !isNext {
+		told, older = tellHistory(b, toldParts(b))
+	}
 	if b.err == nil {
 		n.head, n.told = b.turn.History, told
+		b.histories.noteTold(b.turn.History, told)
 	}
 	return told, older
 }
@@ -146,17 +150,23 @@ func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []blob.Ref
 // toldParts are what each turn of the history that an input has adds to it.
 func toldParts(b *inputBuilder) []toldPart {
 	parts := make([]toldPart, len(b.shown))
-	for i, e := range b.shown {
-		if len(b.turn.Agents) == 1 {
-			parts[i].Messages = contextbuild.SoloMessages(e)
-			continue
-		}
-		parts[i].Text = contextbuild.HistoryLines(e)
-		if i > 0 {
-			parts[i].Text = "\n" + parts[i].Text
-		}
+	for i := range parts {
+		parts[i] = newToldPart(b, i)
 	}
 	return parts
+}
+
+// newToldPart is what a turn, by its place, adds to the history that an input has.
+func newToldPart(b *inputBuilder, i int) (part toldPart) {
+	switch {
+	case len(b.turn.Agents) == 1:
+		part.Messages = contextbuild.SoloMessages(b.shown[i])
+	case i > 0:
+		part.Text = "\n" + contextbuild.HistoryLines(b.shown[i])
+	default:
+		part.Text = contextbuild.HistoryLines(b.shown[i])
+	}
+	return part
 }
 
 func joined(parts []toldPart) (one toldPart) {

@@ -189,6 +189,8 @@ type Panel struct {
 	// scheduled lets a simulation take over how an engine runs work and receives posts.
 	scheduled func(*localTurn)
 
+	histories agents.Histories
+
 	mu      sync.Mutex
 	running int
 	idle    *sync.Cond // of mu: running is 0

@@ -1,0 +1,141 @@
+package agents
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Histories keeps the histories that turns were shown whole, of some sessions, so that the
+// next turn of a session reads and notes only what is new. It is for turns of as many agents,
+// and safe for concurrent use. The zero value is ready; nil keeps nothing.
+type Histories struct {
+	mu    sync.Mutex
+	kept  map[blob.Ref]wholeHistory // by their newest links
+	order []blob.Ref                // oldest first
+}
+
+// wholeHistory is a history with what models were told of it, if that is known.
+type wholeHistory struct {
+	readTurns
+	previous blob.Ref // the link before the newest
+	told     toldHistory
+}
+
+// Of a session so many bytes are kept at most, and so many sessions.
+const (
+	mostHistories    = 16
+	mostHistoryBytes = 4 << 20
+)
+
+// read returns the last turns of the history of a turn.
+func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, last int) (readTurns, error) {
+	var read readTurns
+	note := func(text string) { read.repairs = append(read.repairs, text) }
+	if h == nil || last != allTurns || turn.History == (blob.Ref{}) {
+		var err error
+		read.turns, err = readNoting(ctx, blobs, turn, last, note)
+		return read, err
+	}
+	if whole, ok := h.get(turn.History); ok {
+		return whole.readTurns, nil
+	}
+	var previous blob.Ref
+	for link, err := range sessions.Chain(ctx, blobs, turn.History) {
+		if err != nil {
+			return read, err
+		}
+		previous = link.Previous
+		break
+	}
+	before, ok := h.get(previous)
+	newest := allTurns
+	if ok {
+		newest = 1
+	}
+	turns, err := readNoting(ctx, blobs, turn, newest, note)
+	if err != nil {
+		return readTurns{}, err
+	}
+	read.turns = append(slices.Clip(before.turns), turns...)
+	read.repairs = append(read.repairs, before.repairs...)
+	h.keep(turn.History, wholeHistory{readTurns: read, previous: previous})
+	return read, nil
+}
+
+func (h *Histories) get(head blob.Ref) (wholeHistory, bool) {
+	if h == nil {
+		return wholeHistory{}, false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	whole, ok := h.kept[head]
+	return whole, ok
+}
+
+// keep keeps a history in place of the one that it goes on from.
+func (h *Histories) keep(head blob.Ref, whole wholeHistory) {
+	size := len(whole.told.text)
+	for _, e := range whole.turns {
+		size += bytesOf(e)
+	}
+	if size > mostHistoryBytes {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kept == nil {
+		h.kept = map[blob.Ref]wholeHistory{}
+	}
+	if _, again := h.kept[head]; !again {
+		h.order = append(h.order, head)
+	}
+	h.kept[head] = whole
+	for len(h.order) > mostHistories {
+		delete(h.kept, h.order[0])
+		h.order = h.order[1:]
+	}
+}
+
+// tellNext stores what the newest turn adds to a history of which the part before it was
+// noted, and is still stored.
+func (h *Histories) tellNext(b *inputBuilder) (told toldHistory, ok bool) {
+	whole, _ := h.get(b.turn.History)
+	before, ok := h.get(whole.previous)
+	if !ok || before.told.newest == (blob.Ref{}) || !b.has(before.told.newest) {
+		return told, false
+	}
+	part := newToldPart(b, len(b.shown)-1)
+	part.Previous = before.told.newest
+	return toldHistory{
+		newest: b.encode(part), text: before.told.text + part.Text, count: before.told.count + len(part.Messages),
+	}, true
+}
+
+// noteTold keeps what models were told of a history.
+func (h *Histories) noteTold(head blob.Ref, told toldHistory) {
+	if whole, ok := h.get(head); ok {
+		whole.told = told
+		h.keep(head, whole)
+	}
+}
+
+// bytesOf is about how much memory an exchange takes.
+func bytesOf(e contextbuild.Exchange) int {
+	size := len(e.Question) + len(e.Answer)
+	for _, m := range e.Messages {
+		size += len(m.Text())
+		for _, p := range m.Parts {
+			if r, ok := p.(backends.ToolResult); ok {
+				size += len(r.Content)
+			}
+		}
+	}
+	return size
+}
