@@ -47,23 +47,26 @@ func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, la
 		return whole.readTurns, nil
 	}
 	var previous blob.Ref
+	var before wholeHistory
 	for link, err := range sessions.Chain(ctx, blobs, turn.History) {
 		if err != nil {
-			return read, err
+			return readTurns{}, err
 		}
-		previous = link.Previous
-		break
+		exchange, err := readExchange(ctx, blobs, turn, link, note)
+		if err != nil {
+			return readTurns{}, err
+		}
+		if len(read.turns) == 0 {
+			previous = link.Previous
+		}
+		read.turns = append(read.turns, exchange)
+		var ok bool
+		if before, ok = h.get(link.Previous); ok {
+			break
+		}
 	}
-	before, ok := h.get(previous)
-	newest := allTurns
-	if ok {
-		newest = 1
-	}
-	turns, err := readNoting(ctx, blobs, turn, newest, note)
-	if err != nil {
-		return readTurns{}, err
-	}
-	read.turns = append(slices.Clip(before.turns), turns...)
+	slices.Reverse(read.turns)
+	read.turns = append(slices.Clip(before.turns), read.turns...)
 	read.repairs = append(read.repairs, before.repairs...)
 	h.keep(turn.History, wholeHistory{readTurns: read, previous: previous})
 	return read, nil

@@ -55,12 +55,9 @@ func noteNothing(string) {}
 func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
 	return func(yield func(contextbuild.Exchange, error) bool) {
 		for link, err := range sessions.Chain(ctx, blobs, turn.History) {
-			exchange := contextbuild.Exchange{Turn: link.Turn}
+			var exchange contextbuild.Exchange
 			if err == nil {
-				exchange, err = readExchange(ctx, blobs, link)
-			}
-			if err == nil && len(turn.Agents) == 1 && link.Messages != (blob.Ref{}) {
-				err = addMessages(ctx, blobs, link, &exchange, note)
+				exchange, err = readExchange(ctx, blobs, turn, link, note)
 			}
 			if !yield(exchange, err) || err != nil {
 				return
@@ -69,7 +66,8 @@ func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(st
 	}
 }
 
-func readExchange(ctx context.Context, blobs Blobs, link sessions.Link) (contextbuild.Exchange, error) {
+// readExchange reads one turn of the history of a turn.
+func readExchange(ctx context.Context, blobs Blobs, turn machine.Turn, link sessions.Link, note func(string)) (contextbuild.Exchange, error) {
 	exchange := contextbuild.Exchange{Turn: link.Turn}
 	question, err := blobs.Get(ctx, link.Question)
 	if err != nil {
@@ -80,7 +78,10 @@ func readExchange(ctx context.Context, blobs Blobs, link sessions.Link) (context
 		return exchange, fmt.Errorf("history: the answer of turn %d: %w", link.Turn, err)
 	}
 	exchange.Question, exchange.Answer = string(question), string(answer)
-	return exchange, nil
+	if len(turn.Agents) == 1 && link.Messages != (blob.Ref{}) {
+		err = addMessages(ctx, blobs, link, &exchange, note)
+	}
+	return exchange, err
 }
 
 func readSummary(ctx context.Context, blobs Blobs, s machine.Summary) (contextbuild.Exchange, error) {
