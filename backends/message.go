@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -117,23 +118,31 @@ func (m Message) ToolCalls() []ToolCall {
 // MarshalJSON writes {"role", "parts": [{"type", …}]}, the form in which
 // messages are stored and dumped.
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := struct {
-		Role  Role              `json:"role"`
-		Parts []json.RawMessage `json:"parts"`
-	}{Role: m.Role, Parts: []json.RawMessage{}}
+	role, err := plain.JSON(m.Role)
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte(`{"role":`), role...)
+	out = append(out, `,"parts":[`...)
 	for i, p := range m.Parts {
 		body, err := plain.JSON(p)
 		if err != nil {
 			return nil, fmt.Errorf("part %d of a %s message: %w", i, m.Role, err)
 		}
-		head := fmt.Sprintf(`{"type":%q`, p.part())
-		if string(body) != "{}" {
-			head += ","
+		if i > 0 {
+			out = append(out, ',')
 		}
-		out.Parts = append(out.Parts, json.RawMessage(head+string(body[1:])))
+		out = append(append(append(out, typeOpen...), p.part()...), '"')
+		if string(body) != "{}" {
+			out = append(out, ',')
+		}
+		out = append(out, body[1:]...)
 	}
-	return plain.JSON(out)
+	return append(out, "]}"...), nil
 }
+
+// typeOpen begins each part.
+const typeOpen = `{"type":"`
 
 // UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
 // error that names it.
@@ -157,13 +166,11 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 }
 
 func unmarshalPart(raw json.RawMessage) (Part, error) {
-	var head struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(raw, &head); err != nil {
+	kind, err := typeOf(raw)
+	if err != nil {
 		return nil, err
 	}
-	switch head.Type {
+	switch kind {
 	case "text":
 		return decode[Text](raw)
 	case "reasoning":
@@ -177,7 +184,21 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 	case "opaque":
 		return decode[Opaque](raw)
 	}
-	return nil, fmt.Errorf("unknown type %q", head.Type)
+	return nil, fmt.Errorf("unknown type %q", kind)
+}
+
+// typeOf returns the type of a part. It cuts what MarshalJSON wrote, and parses any other
+// spelling.
+func typeOf(raw json.RawMessage) (string, error) {
+	rest, isOurs := bytes.CutPrefix(raw, []byte(typeOpen))
+	if kind, _, ok := bytes.Cut(rest, []byte(`"`)); isOurs && ok && !bytes.Contains(kind, []byte(`\`)) {
+		return string(kind), nil
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	err := json.Unmarshal(raw, &head)
+	return head.Type, err
 }
 
 func decode[P Part](raw json.RawMessage) (Part, error) {

@@ -138,8 +138,9 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 	if result.Status == "" { // the store failed before there was a result
 		result.Status = kernel.AllFailed
 	}
+	usage := r.machine.Usage()
 	for i, a := range k.Agents {
-		agent := r.resultAgent(i, a)
+		agent := r.resultAgent(i, a, usage[i])
 		if agent.Error != "" {
 			result.Failed = append(result.Failed, FailedAgent{Agent: agent.ID, Error: agent.Error})
 		}
@@ -157,8 +158,8 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 
 // resultAgent says what became of an agent. One whose call was cancelled, and did not even
 // come back for that, is lost, which is more than cancelled.
-func (r *Report) resultAgent(i int, a kernel.AgentState) ResultAgent {
-	agent := ResultAgent{ID: r.id(i), State: a.State, Usage: Rounded(r.machine.Usage()[i])}
+func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultAgent {
+	agent := ResultAgent{ID: r.id(i), State: a.State, Usage: Rounded(u)}
 	if a.State != kernel.ActFailed && a.State != kernel.ActLate && a.State != kernel.ActCancelled {
 		return agent
 	}
