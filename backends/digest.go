@@ -28,9 +28,9 @@ func (r Request) Digest() (string, error) {
 	for _, t := range r.Tools {
 		d.text(t.Name)
 		d.text(t.Description)
-		d.text(string(t.Schema))
+		d.data(t.Schema)
 	}
-	d.text(string(r.Schema))
+	d.data(r.Schema)
 	params := r.Params
 	params.Headers, params.ExtraBody = nil, nil
 	d.json(params)
@@ -55,10 +55,15 @@ func (d *digest) count(n int) {
 func (d *digest) text(s string) {
 	d.count(len(s))
 	for len(s) > 0 { // in pieces, since inputs are long
-		d.buffer = append(d.buffer[:0], s[:min(len(s), 4<<10)]...)
+		d.buffer = append(d.buffer[:0], s[:min(len(s), 1<<10)]...)
 		d.hash.Write(d.buffer)
 		s = s[len(d.buffer):]
 	}
+}
+
+func (d *digest) data(data []byte) {
+	d.count(len(data))
+	d.hash.Write(data)
 }
 
 func (d *digest) part(p Part) {
@@ -81,5 +86,5 @@ func (d *digest) json(v any) {
 	if err != nil && d.err == nil {
 		d.err = err
 	}
-	d.text(string(data))
+	d.data(data)
 }
