@@ -21,6 +21,7 @@ import (
 type encoder struct {
 	provider, model string
 	dialect         Dialect
+	tools           *wire.ToolList
 }
 
 // encode turns a request into the fields of its body, of which nil ones are not sent.
@@ -47,7 +48,7 @@ func (e encoder) encode(req backends.Request) (map[string]any, error) {
 		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
 			return nil, err
 		}
-		tools, err := encodeTools(req.Tools)
+		tools, err := e.tools.Encode(req.Tools, encodeTools)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ type tool struct {
 	Function goopenai.FunctionDefinition `json:"function"`
 }
 
-func encodeTools(tools []backends.Tool) ([]tool, error) {
+func encodeTools(tools []backends.Tool) (any, error) {
 	var out []tool
 	for _, t := range tools {
 		schema, err := wire.ToolSchema(t)
