@@ -95,6 +95,10 @@ func Assistant(text string) Message { return Message{RoleAssistant, []Part{Text{
 
 // Text returns the message's text parts, joined without a separator.
 func (m Message) Text() string {
+	if len(m.Parts) == 1 {
+		text, _ := m.Parts[0].(Text)
+		return text.Text
+	}
 	var b strings.Builder
 	for _, p := range m.Parts {
 		if t, ok := p.(Text); ok {

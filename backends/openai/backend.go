@@ -31,7 +31,7 @@ type Backend struct {
 	// unstreamed has a callKind for all calls that the service says it cannot stream,
 	// and uncounted the models whose streams it says cannot have a usage.
 	unstreamed, uncounted sync.Map
-	tools                 wire.ToolList
+	last                  lastSent
 }
 
 // callKind tells calls apart of which a service may stream some and not the others.
@@ -94,7 +94,7 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 // for a whole answer.
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	req.Model = cmp.Or(req.Model, b.service.Model)
-	fields, err := encoder{b.service.Provider, req.Model, b.dialect, &b.tools}.encode(req)
+	fields, err := encoder{b.service.Provider, req.Model, b.dialect, &b.last}.encode(req)
 	if err != nil {
 		return b.localError(err)
 	}

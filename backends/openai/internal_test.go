@@ -73,7 +73,7 @@ func TestExtraBody(t *testing.T) {
 		{"tools keep their choice", map[string]any{"tools": []int{1}, "tool_choice": "auto", "messages": nil},
 			`{"model":"m","stream":true,"stream_options":{"include_usage":true},"tool_choice":"auto","tools":[1]}`},
 	} {
-		fields, err := encoder{model: "m"}.encode(backends.Request{Params: backends.Params{ExtraBody: c.extra}})
+		fields, err := encoder{model: "m", last: &lastSent{}}.encode(backends.Request{Params: backends.Params{ExtraBody: c.extra}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/wire"
 )
 
@@ -21,7 +22,19 @@ import (
 type encoder struct {
 	provider, model string
 	dialect         Dialect
-	tools           *wire.ToolList
+	last            *lastSent
+}
+
+// lastSent is what was encoded last: the tools, and the message of a user.
+type lastSent struct {
+	tools wire.Last[toolList]
+	user  wire.Last[string]
+}
+
+// toolList is a list of tools by its place: nobody changes it.
+type toolList struct {
+	first *backends.Tool
+	tools int
 }
 
 // encode turns a request into the fields of its body, of which nil ones are not sent.
@@ -35,24 +48,20 @@ func (e encoder) encode(req backends.Request) (map[string]any, error) {
 	if err := e.dialect.Check(e.model, req.Params); err != nil {
 		return nil, err
 	}
-	messages := []message{}
-	for _, m := range backends.Repair(req.Messages) {
-		more, err := e.encodeMessage(m)
-		if err != nil {
-			return nil, err
-		}
-		messages = append(messages, more...)
+	messages, err := e.encodeMessages(backends.Repair(req.Messages))
+	if err != nil {
+		return nil, err
 	}
 	fields["messages"] = messages
 	if len(req.Tools) > 0 {
 		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
 			return nil, err
 		}
-		tools, err := e.tools.Encode(req.Tools, encodeTools)
+		tools, err := e.last.tools.Encode(toolList{&req.Tools[0], len(req.Tools)}, func() (any, error) { return encodeTools(req.Tools) })
 		if err != nil {
 			return nil, err
 		}
-		fields["tools"] = tools
+		fields["tools"] = wire.Encoded{tools}
 	}
 	if len(req.Schema) > 0 {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {
@@ -82,7 +91,7 @@ type tool struct {
 	Function goopenai.FunctionDefinition `json:"function"`
 }
 
-func encodeTools(tools []backends.Tool) (any, error) {
+func encodeTools(tools []backends.Tool) ([]tool, error) {
 	var out []tool
 	for _, t := range tools {
 		schema, err := wire.ToolSchema(t)
@@ -153,6 +162,43 @@ func (e encoder) maxTokensField() string {
 		return "max_completion_tokens"
 	}
 	return "max_tokens"
+}
+
+func (e encoder) encodeMessages(list []backends.Message) (wire.Encoded, error) {
+	out := wire.Encoded{[]byte("[")}
+	for _, m := range list {
+		encoded, err := e.encodeMessageJSON(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range encoded {
+			if len(out) > 1 {
+				out = append(out, []byte(","))
+			}
+			out = append(out, one)
+		}
+	}
+	return append(out, []byte("]")), nil
+}
+
+// encodeMessageJSON encodes the wire messages of one message.
+func (e encoder) encodeMessageJSON(m backends.Message) ([][]byte, error) {
+	if m.Role == backends.RoleUser && len(m.Parts) == 1 && !wire.IsImage(m.Parts[0]) {
+		text := m.Text()
+		encoded, err := e.last.user.Encode(text, func() (any, error) { return message{Role: m.Role, Content: text}, nil })
+		return [][]byte{encoded}, err
+	}
+	messages, err := e.encodeMessage(m)
+	if err != nil {
+		return nil, err
+	}
+	encoded := make([][]byte, len(messages))
+	for i, one := range messages {
+		if encoded[i], err = plain.JSON(one); err != nil {
+			return nil, fmt.Errorf("encode a message: %w", err)
+		}
+	}
+	return encoded, nil
 }
 
 // encodeMessage makes the wire messages of one message: one for each result of a

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -29,9 +28,8 @@ func Merge(body []byte, fields map[string]any) ([]byte, error) {
 // Object encodes fields as a JSON object, in which <, > and & are readable. A field that
 // is nil is left out. The same input gives the same bytes: the fields are sorted.
 func Object(fields map[string]any) ([]byte, error) {
-	names := slices.Sorted(maps.Keys(fields))
-	pieces := [][]byte{}
-	for _, name := range names {
+	var pieces [][]byte
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if fields[name] == nil {
 			continue
 		}
@@ -43,49 +41,51 @@ func Object(fields map[string]any) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", name, err)
 		}
-		pieces = append(pieces, slices.Concat(key, []byte(":")), value, []byte(","))
+		pieces = append(pieces, []byte(","), key, []byte(":"))
+		pieces = append(pieces, value...)
 	}
 	if len(pieces) > 0 {
-		pieces = pieces[:len(pieces)-1]
+		pieces = pieces[1:] // no comma before the first
 	}
-	return slices.Concat([]byte("{"), slices.Concat(pieces...), []byte("}")), nil
+	return slices.Concat(append(append([][]byte{[]byte("{")}, pieces...), []byte("}"))...), nil
 }
 
-// Encoded is the value of a field as Object encodes it.
-type Encoded []byte
+// Encoded is the value of a field as Object encodes it, in pieces.
+type Encoded [][]byte
 
-func encode(value any) ([]byte, error) {
+func encode(value any) (Encoded, error) {
 	if encoded, ok := value.(Encoded); ok {
 		return encoded, nil
 	}
-	return plain.JSON(value)
+	encoded, err := plain.JSON(value)
+	return Encoded{encoded}, err
 }
 
-// ToolList keeps the encoding of the list of tools that was sent last: all agents of a round
-// are offered the same. It is safe for concurrent use, and the zero value is ready.
-type ToolList struct {
+// Last keeps the encoding of what was sent last, by a key: all agents of a round are shown the
+// same answers, and offered the same tools. It is safe for concurrent use, and the zero value
+// is ready.
+type Last[K comparable] struct {
 	mu      sync.Mutex
-	tools   []backends.Tool
-	encoded Encoded
+	key     K
+	encoded []byte // nil before the first
 }
 
-// Encode returns the encoding of what form makes of a list of tools.
-func (l *ToolList) Encode(tools []backends.Tool, form func([]backends.Tool) (any, error)) (Encoded, error) {
+// Encode returns the JSON of what form makes, unless the key is the last one's.
+func (l *Last[K]) Encode(key K, form func() (any, error)) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(tools) == len(l.tools) && &tools[0] == &l.tools[0] {
+	if l.encoded != nil && l.key == key {
 		return l.encoded, nil
 	}
-	value, err := form(tools)
+	value, err := form()
 	if err != nil {
 		return nil, err
 	}
 	encoded, err := plain.JSON(value)
-	if err != nil {
-		return nil, fmt.Errorf("encode the tools: %w", err)
+	if err == nil {
+		l.key, l.encoded = key, encoded
 	}
-	l.tools, l.encoded = tools, Encoded(encoded)
-	return l.encoded, nil
+	return encoded, err
 }
 
 // unescapeHTML undoes what encoding/json does to <, > and & where a library uses it.
