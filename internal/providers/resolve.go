@@ -46,7 +46,9 @@ type Resolver struct {
 	gates        map[account]*retry.Gate
 	open         map[connection]backends.Backend
 	adapters     []backends.Backend
-	auto         *choice // made once, when the first agent asks for it
+	// meant are the providers that were found, which agents often have in common.
+	meant map[meant]provider
+	auto  *choice // made once, when the first agent asks for it
 }
 
 // New returns a Resolver for the agents of a config. The error is for prices that are
@@ -55,7 +57,7 @@ func New(s Settings) (*Resolver, error) {
 	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
 		Settings: s, prices: table, vocabularies: tokens.New(),
-		gates: map[account]*retry.Gate{}, open: map[connection]backends.Backend{},
+		gates: map[account]*retry.Gate{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{},
 	}, err
 }
 
@@ -179,29 +181,44 @@ func orVariable(name string) string {
 
 // provider says whose backend is meant, and fills in what auto found.
 func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
-	if b.Type != "" && b.Type != autoType {
-		p, ok := findProvider(b.Type)
-		if !ok {
-			return p, unknownType(b.Type)
-		}
+	said := meant{b.Type, b.BaseURL, b.Model}
+	if p, ok := r.meant[said]; ok {
 		return p, nil
 	}
-	if b.BaseURL != "" {
-		// A port of this machine may be anybody's. Only a service that has to be asked
-		// for its models is taken for the one whose port it is.
-		if p, ok := providerOfURL(b.BaseURL); ok && (!p.local || b.Model == "") {
-			return p, nil
-		}
-		p, _ := findProvider(anyType)
-		return p, nil
+	p, ok, err := said.provider()
+	if err != nil {
+		return p, err
 	}
-	if p, ok := providerOfModel(b.Model); ok {
+	if ok {
+		r.meant[said] = p
 		return p, nil
 	}
 	if b.Type == "" && b.Model != "" {
 		return r.localWith(ctx, b)
 	}
 	return r.chosen(ctx, b), nil
+}
+
+// meant is what a config says of whose backend is meant.
+type meant struct{ kind, baseURL, model string }
+
+// provider is the one that the type, the address or the model names; ok is false if none does.
+func (m meant) provider() (p provider, ok bool, err error) {
+	switch {
+	case m.kind != "" && m.kind != autoType:
+		if p, ok = findProvider(m.kind); !ok {
+			err = unknownType(m.kind)
+		}
+	case m.baseURL != "":
+		// A port of this machine may be anybody's. Only a service that has to be asked
+		// for its models is taken for the one whose port it is.
+		if p, ok = providerOfURL(m.baseURL); !ok || p.local && m.model != "" {
+			p, ok = findProvider(anyType)
+		}
+	default:
+		p, ok = providerOfModel(m.model)
+	}
+	return p, ok, err
 }
 
 // chosen is type auto's choice, with the model that b names, if it names one.
