@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// suite runs the parts of the benchmarks.
+type suite struct {
+	self    string // the path of this program
+	root    string // the project's folder
+	dir     string // the run's own folder, on the disk of the project
+	program string // the path of the real program
+	mock    *mock
+	quick   bool
+	log     io.Writer
+}
+
+// part is a part of the suite. It puts what it measured into the results.
+type part struct {
+	name string
+	run  func(*suite, context.Context, *results) error
+}
+
+func parts() []part {
+	return []part{
+		{"wall", (*suite).runWalls},
+	}
+}
+
+// page is where a full run writes what it has measured.
+const page = "docs/benchmarks.md"
+
+func playSuite(ctx context.Context, args []string, out io.Writer) error {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	quick := flags.Bool("quick", false, "measure fewer sizes, less often, in under two minutes")
+	only := flags.String("only", "", "run one `part`: "+strings.Join(names, ", "))
+	write := flags.Bool("write", false, "write "+page+", as a full run does")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("read the flags: %w", err)
+	}
+	if *only != "" && !slices.Contains(names, *only) {
+		return fmt.Errorf("-only %s: the parts are %s", *only, strings.Join(names, ", "))
+	}
+	s := &suite{quick: *quick, log: os.Stderr}
+	r, err := s.run(ctx, *only)
+	if err != nil {
+		return err
+	}
+	text := r.page()
+	if *write || *only == "" && !*quick {
+		if err := os.WriteFile(filepath.Join(s.root, page), []byte(text), 0o644); err != nil {
+			return fmt.Errorf("write the page: %w", err)
+		}
+	}
+	_, err = io.WriteString(out, text)
+	return err
+}
+
+// run runs one part, or all if only is empty.
+func (s *suite) run(ctx context.Context, only string) (r *results, err error) {
+	remove, err := s.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	r = &results{Quick: s.quick}
+	if r.Machine, err = describeMachine(ctx, s.root); err != nil {
+		return nil, err
+	}
+	if s.mock, err = startMock(ctx, s.self); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.mock.close()) }()
+	for _, p := range parts() {
+		if only != "" && p.name != only {
+			continue
+		}
+		if err := p.run(s, ctx, r); err != nil {
+			return nil, fmt.Errorf("part %s: %w", p.name, err)
+		}
+	}
+	return r, nil
+}
+
+// prepare finds the project, makes a folder for the run and builds the program there.
+func (s *suite) prepare(ctx context.Context) (remove func() error, err error) {
+	if s.self, err = os.Executable(); err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	mod, err := output(ctx, "", "go", "env", "GOMOD")
+	if err != nil {
+		return nil, err
+	}
+	s.root = filepath.Dir(strings.TrimSpace(mod))
+	cache := filepath.Join(s.root, ".cache")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return nil, fmt.Errorf("make the cache: %w", err)
+	}
+	if s.dir, err = os.MkdirTemp(cache, "bench-"); err != nil {
+		return nil, fmt.Errorf("make a folder for the run: %w", err)
+	}
+	remove = func() error { return os.RemoveAll(s.dir) }
+	s.program = filepath.Join(s.dir, "massgen")
+	s.say("building the program")
+	build := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", s.program, "./cmd/massgen"}
+	if _, err := output(ctx, s.root, "go", build...); err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	return remove, nil
+}
+
+// say tells how far the run is. Nothing depends on its being read.
+func (s *suite) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.log, format+"\n", args...) // a lost line of progress is no fault of the run
+}
