@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench dump judges mcp postgres temporal real-model live ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges mcp postgres temporal real-model live ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -37,8 +37,11 @@ kill9: ## kill -9 before and after each write of the store, in several turns
 mutants: ## do the tests of the pure packages find planted faults?
 	bash scripts/mutants.sh
 
-bench: ## times of whole turns against their critical path, and of the pure parts
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## measure the program as a process, and write docs/benchmarks.md; FLAGS=-quick, or "-only wall" for a part
+	go run ./tests/bench $(FLAGS)
+
+profile: ## profiles of mocked turns in .cache/profiles; FLAGS="-only memory/panel=100" for one of them
+	go run ./tests/bench profile $(FLAGS)
 
 dump: ## run the demo panel and show what each model call was sent
 	rm -rf .cache/dump

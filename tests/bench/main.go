@@ -2,8 +2,8 @@
 // beside a bare client that sends the same bodies, its start, long sessions, and the
 // benchmarks of go test. A full run writes docs/benchmarks.md.
 //
-//	go run ./tests/bench [-quick] [-only PART] [-write]
-//	go run ./tests/bench profile
+//	go run ./tests/bench [-quick] [-only PART] [-agents N] [-write]
+//	go run ./tests/bench profile [-only TURN]
 //
 // It starts itself in other roles: server, bare and measure. Each of them ends when its
 // standard input does, so that none outlives the run.
@@ -11,7 +11,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +39,7 @@ func play(ctx context.Context, args []string) error {
 	case "suite":
 		return playSuite(ctx, args, os.Stdout)
 	case "profile":
-		return errors.New("later")
+		return playProfile(ctx, args, os.Stdout)
 	case "server":
 		return playServer(whileRead(ctx, os.Stdin), os.Stdout)
 	case "bare":

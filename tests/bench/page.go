@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,16 +10,51 @@ import (
 
 // results are what a run has measured.
 type results struct {
-	Machine machine
-	Quick   bool
-	Walls   []wallResult
+	Machine    machine
+	Quick      bool
+	Start      startResult
+	Walls      []wallResult
+	Continued  []time.Duration
+	Benchmarks []benchmark
+	Growth     growthResult
 }
 
-// page returns the results as Markdown.
+// page returns the results as Markdown. It leaves out the sections of parts that did not run.
 func (r *results) page() string {
 	var b strings.Builder
+	b.WriteString(intro)
+	if r.Quick {
+		b.WriteString("This was a quick run: fewer sizes, fewer repetitions.\n\n")
+	}
+	r.writeMachine(&b)
+	r.writeLimits(&b)
 	r.writeWalls(&b)
-	return b.String()
+	r.writeStart(&b)
+	r.writeContinued(&b)
+	r.writeBenchmarks(&b)
+	r.writeGrowth(&b)
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+const intro = `# Benchmarks
+
+` + "`make bench`" + ` measures the program and writes this page. Do not edit it. Times depend on the machine and on what else
+runs there; ratios within one run depend on it less.
+
+`
+
+func (r *results) writeMachine(b *strings.Builder) {
+	m := r.Machine
+	writeTable(b, []string{"this run", ""}, [][]string{
+		{"date", m.Date.Format("2006-01-02 15:04 MST")},
+		{"commit", m.Commit},
+		{"Go", m.Go},
+		{"system", m.System},
+		{"processor", cmp.Or(m.CPU, "unknown")},
+		{"processors", fmt.Sprint(m.Cores)},
+		{"memory", cmp.Or(m.Memory, "unknown")},
+		{"load before the run (1 minute)", cmp.Or(m.Load, "unknown")},
+	})
 }
 
 // writeTable writes rows below a heading of columns. The first column has names, the others
@@ -31,65 +67,50 @@ func writeTable(b *strings.Builder, columns []string, rows [][]string) {
 	b.WriteByte('\n')
 }
 
-func (r *results) writeWalls(b *strings.Builder) {
-	var rows [][]string
-	for _, w := range r.Walls {
-		low, middle, high := w.ratios()
-		rows = append(rows, []string{
-			fmt.Sprint(w.Agents), w.Latency.String(), fmt.Sprint(w.Runs), seconds(w.Critical), seconds(median(wallsOf(w.Program))), seconds(median(wallsOf(w.Bare))),
-			fmt.Sprintf("%.3f (%.3f to %.3f)", middle, low, high), fmt.Sprintf("%.3f", w.overCritical()),
-			seconds(median(cpuOf(w.Program))), seconds(median(cpuOf(w.Bare))), megabytes(peakAmong(w.Program)), megabytes(peakAmong(w.Bare)),
-			fmt.Sprint(w.Calls), megabytes(w.Bytes),
-		})
+// number is what a median can be taken of.
+type number interface{ ~int64 | ~float64 }
+
+// median returns the middle one of some numbers, or the mean of the middle two.
+func median[T number](of []T) T {
+	sorted := slices.Sorted(slices.Values(of))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half]
 	}
-	writeTable(b, []string{
-		"agents", "latency", "runs", "critical path, s", "program, s", "bare, s", "program / bare", "program / critical path",
-		"program CPU, s", "bare CPU, s", "program peak, MB", "bare peak, MB", "calls", "inputs, MB",
-	}, rows)
+	return (sorted[half-1] + sorted[half]) / 2
 }
 
-// ratios returns the program's time over the bare client's, pair by pair.
-func (w wallResult) ratios() (low, middle, high float64) {
-	var all []float64
-	for i := range w.Program {
-		all = append(all, float64(w.Program[i].Wall)/float64(w.Bare[i].Wall))
-	}
-	return slices.Min(all), median(all), slices.Max(all)
-}
+func wallOf(m measurement) time.Duration { return m.Wall }
 
-func (w wallResult) overCritical() float64 {
-	return float64(median(wallsOf(w.Program))) / float64(w.Critical)
-}
+func cpuOf(m measurement) time.Duration { return m.CPU }
 
-func wallsOf(all []measurement) (walls []time.Duration) {
+func peakOfRun(m measurement) int64 { return m.Peak }
+
+// valuesOf returns one value of each measurement.
+func valuesOf[T any](all []measurement, value func(measurement) T) []T {
+	var values []T
 	for _, m := range all {
-		walls = append(walls, m.Wall)
+		values = append(values, value(m))
 	}
-	return walls
+	return values
 }
 
-func cpuOf(all []measurement) (times []time.Duration) {
-	for _, m := range all {
-		times = append(times, m.CPU)
-	}
-	return times
+func medianOf[T number](all []measurement, value func(measurement) T) T {
+	return median(valuesOf(all, value))
 }
 
-func peakAmong(all []measurement) (peak int64) {
-	for _, m := range all {
-		peak = max(peak, m.Peak)
-	}
-	return peak
-}
+func highestPeak(all []measurement) int64 { return slices.Max(valuesOf(all, peakOfRun)) }
 
-// median returns the middle one of some numbers, the upper one of two.
-func median[T int64 | float64 | time.Duration](of []T) T {
-	return slices.Sorted(slices.Values(of))[len(of)/2]
+// spread returns a row with the median of some values, the lowest and the highest.
+func spread[T number](name string, values []T, text func(T) string) []string {
+	return []string{name, text(median(values)), text(slices.Min(values)), text(slices.Max(values))}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-// megabytes returns bytes in millions, and a dash for none.
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1000) }
+
+// megabytes returns bytes in millions, and a dash where they are unknown.
 func megabytes(bytes int64) string {
 	if bytes == 0 {
 		return "–"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -44,14 +43,19 @@ func start(ctx context.Context, cmd *exec.Cmd) (wait func() error, err error) {
 	}, nil
 }
 
-// output runs a command in a folder, without cgo, and returns its standard output.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
+// output runs a program in a folder and returns its standard output.
+func output(ctx context.Context, dir, program string, args ...string) (string, error) {
+	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return outputOf(ctx, cmd)
+}
+
+// outputOf runs a command and returns its standard output.
+func outputOf(ctx context.Context, cmd *exec.Cmd) (string, error) {
+	name := filepath.Base(cmd.Path)
 	// The roles of this program end with their standard input. Wait closes this one.
 	if _, err := cmd.StdinPipe(); err != nil {
-		return "", fmt.Errorf("start %s: %w", filepath.Base(name), err)
+		return "", fmt.Errorf("start %s: %w", name, err)
 	}
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
@@ -60,7 +64,7 @@ func output(ctx context.Context, dir, name string, args ...string) (string, erro
 		return "", err
 	}
 	if err := wait(); err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, lastOf(complaints.String()+out.String(), 2000))
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(cmd.Args[1:], " "), err, lastOf(complaints.String()+out.String(), 2000))
 	}
 	return out.String(), nil
 }

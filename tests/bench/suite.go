@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type suite struct {
 	program string // the path of the real program
 	mock    *mock
 	quick   bool
+	agents  int // the size of the only panel to time, 0 for those of the run
 	log     io.Writer
 }
 
@@ -31,7 +33,11 @@ type part struct {
 
 func parts() []part {
 	return []part{
+		{"start", (*suite).runStarts},
 		{"wall", (*suite).runWalls},
+		{"continue", (*suite).runContinued},
+		{"go", (*suite).runBenchmarks},
+		{"growth", (*suite).runGrowth},
 	}
 }
 
@@ -46,6 +52,7 @@ func playSuite(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "measure fewer sizes, less often, in under two minutes")
 	only := flags.String("only", "", "run one `part`: "+strings.Join(names, ", "))
+	agents := flags.Int("agents", 0, "time whole turns of `N` agents alone, calls of 500 ms")
 	write := flags.Bool("write", false, "write "+page+", as a full run does")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -55,7 +62,10 @@ func playSuite(ctx context.Context, args []string, out io.Writer) error {
 	if *only != "" && !slices.Contains(names, *only) {
 		return fmt.Errorf("-only %s: the parts are %s", *only, strings.Join(names, ", "))
 	}
-	s := &suite{quick: *quick, log: os.Stderr}
+	if *agents != 0 && (*agents < 1 || *only != "wall") {
+		return errors.New("-agents: give a number above 0, with -only wall")
+	}
+	s := &suite{quick: *quick, agents: *agents, log: os.Stderr}
 	r, err := s.run(ctx, *only)
 	if err != nil {
 		return err
@@ -116,8 +126,9 @@ func (s *suite) prepare(ctx context.Context) (remove func() error, err error) {
 	remove = func() error { return os.RemoveAll(s.dir) }
 	s.program = filepath.Join(s.dir, "massgen")
 	s.say("building the program")
-	build := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", s.program, "./cmd/massgen"}
-	if _, err := output(ctx, s.root, "go", build...); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.program, "./cmd/massgen")
+	build.Dir, build.Env = s.root, append(os.Environ(), "CGO_ENABLED=0")
+	if _, err := outputOf(ctx, build); err != nil {
 		return nil, errors.Join(err, remove())
 	}
 	return remove, nil

@@ -54,7 +54,11 @@ func runsOf(agents int) int {
 }
 
 func (s *suite) runWalls(ctx context.Context, r *results) error {
-	for _, c := range wallCases(s.quick) {
+	cases := wallCases(s.quick)
+	if s.agents > 0 {
+		cases = []wallCase{{s.agents, latency{Median: 500 * time.Millisecond}, runsOf(s.agents)}}
+	}
+	for _, c := range cases {
 		s.say("%d agents, calls of %s, %d runs", c.Agents, c.Latency, c.Runs)
 		w, err := s.wall(ctx, c)
 		if err != nil {
