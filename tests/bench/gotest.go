@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -42,7 +44,10 @@ func (s *suite) runBenchmarks(ctx context.Context, r *results) error {
 		if err != nil {
 			return err
 		}
-		out, err := output(ctx, filepath.Join(s.root, p[0]), program, benchmarkFlags(p[1], benchTime)...)
+		cmd := exec.Command(program, benchmarkFlags(p[1], benchTime)...)
+		cmd.Dir = filepath.Join(s.root, p[0])
+		cmd.Env = append(os.Environ(), "TMPDIR="+s.dir) // stores on the disk of the run
+		out, err := outputOf(ctx, cmd)
 		if err != nil {
 			return err
 		}

@@ -15,24 +15,28 @@ type limit struct {
 
 const limitText = `## Limits
 
-What the project promises itself, and whether this run keeps it. A missed limit fails no test: times depend on the
-machine. Peers are not measured here.
+These are the project's own limits. A missed limit fails no test, since times depend on the machine. This program does not
+measure peers (MassGen, eino, adk-go, LangGraph).
 
 `
 
 func (r *results) writeLimits(b *strings.Builder) {
 	var rows [][]string
+	missed, measured := 0, 0
 	for _, l := range limits() {
 		row := []string{l.name, fmt.Sprint(l.most), "–", "not measured"}
 		if value, ok := l.value(r); ok {
+			measured++
 			row[2], row[3] = fmt.Sprintf("%.3f", value), "kept"
 			if value > l.most {
+				missed++
 				row[3] = "**missed**"
 			}
 		}
 		rows = append(rows, row)
 	}
 	b.WriteString(limitText)
+	fmt.Fprintf(b, "This run measured %d limits and missed %d of them.\n\n", measured, missed)
 	writeTable(b, []string{"", "at most", "measured", ""}, rows)
 }
 

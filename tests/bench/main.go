@@ -2,7 +2,7 @@
 // beside a bare client that sends the same bodies, its start, long sessions, and the
 // benchmarks of go test. A full run writes docs/benchmarks.md.
 //
-//	go run ./tests/bench [-quick] [-only PART] [-agents N] [-write]
+//	go run ./tests/bench [-quick] [-only PART] [-agents N -latency TIME] [-write]
 //	go run ./tests/bench profile [-only TURN]
 //
 // It starts itself in other roles: server, bare and measure. Each of them ends when its

@@ -24,7 +24,7 @@ func (r *results) page() string {
 	var b strings.Builder
 	b.WriteString(intro)
 	if r.Quick {
-		b.WriteString("This was a quick run: fewer sizes, fewer repetitions.\n\n")
+		b.WriteString("This was a quick run, with fewer sizes and fewer repetitions.\n\n")
 	}
 	r.writeMachine(&b)
 	r.writeLimits(&b)
@@ -38,8 +38,9 @@ func (r *results) page() string {
 
 const intro = `# Benchmarks
 
-` + "`make bench`" + ` measures the program and writes this page. Do not edit it. Times depend on the machine and on what else
-runs there; ratios within one run depend on it less.
+` + "`make bench`" + ` measures the program and writes this page; do not edit it. Times depend on the machine and on what else it does
+meanwhile: a load above 0.3 before the run means that other programs slowed it down. Ratios compare what ran side by side,
+and depend on the machine less.
 
 `
 

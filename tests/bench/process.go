@@ -63,7 +63,9 @@ func outputOf(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := wait(); err != nil {
+	if err := wait(); ctx.Err() != nil {
+		return "", fmt.Errorf("%s: %w", name, ctx.Err())
+	} else if err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(cmd.Args[1:], " "), err, lastOf(complaints.String()+out.String(), 2000))
 	}
 	return out.String(), nil

@@ -11,15 +11,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/massgen/massgen/tests/leaks"
 )
 
-// TestMain is a role of the program too, where it is started as one.
+// TestMain runs the program if a test has started it as one of its roles.
 func TestMain(m *testing.M) {
 	if os.Getenv("BENCH_ROLE") != "" {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	leaks.Main(m)
 }
 
 func TestMeasureTellsWhatAProcessTook(t *testing.T) {
@@ -50,7 +52,6 @@ func TestMeasureTellsTheExitStatus(t *testing.T) {
 	}
 }
 
-// A server whose parent is gone has no reader of its output and no writer of its input.
 func TestServerEndsWithItsInput(t *testing.T) {
 	t.Setenv("BENCH_ROLE", "1")
 	self, err := os.Executable()
@@ -92,8 +93,7 @@ func TestMockIsEndedAndWaitedFor(t *testing.T) {
 	}
 }
 
-// What a process starts ends with the context as well.
-func TestProcessesEndWithTheContext(t *testing.T) {
+func TestGroupEndsWithTheContext(t *testing.T) {
 	t.Setenv("BENCH_ROLE", "1")
 	self, err := os.Executable()
 	if err != nil {

@@ -8,19 +8,20 @@ import (
 
 const wallText = `## Whole turns
 
-Each row is a panel whose agents answer in a first round and agree in a second; an agent alone answers in one round. The
-program runs as a process, with its sessions in SQLite on disk, in a new store each time. The service is a mock in a
-process of its own, which answers after the latency. The bare client is a Go process that sends the same bodies to the
-same mock, the calls of a round at once, and reads the answers: it is the floor. The two run by turns; a ratio is that of
-a pair.
+Each row is a panel. Its agents answer in a first round and agree in a second; an agent alone answers in one round. The
+program runs as a process, and keeps its sessions in SQLite on disk, in a new store for each run. The service is a mock in
+a process of its own: it waits for the latency, and then streams its answer. The bare client is a Go process that sends
+the same bodies to the same mock, the calls of a round at once, and reads each answer to its end. It is the floor. The
+program and the bare client run by turns, and each ratio compares the two runs of a pair.
 
-- latency: how long the mock waits once it has read a body. lognormal-300ms-1 is log-normal with a median of 300 ms and a
-  sigma of 1, and has the same seed in each run.
-- critical path: the longest latency of the first round plus the longest of the second.
-- program, bare: the time from the start of the process to its end, the median of the runs.
-- CPU: user and system time of the process, the median. Peak: the most memory that it held in any run, in millions of
-  bytes; – is less than the measuring process held itself, some 10 MB.
-- inputs: the bodies of all calls. The mock counts four bytes as a token.
+- latency: how long the mock waits after it has read a body. lognormal-300ms-1 is log-normal with a median of 300 ms and a
+  sigma of 1, from a fixed seed.
+- critical path: the longest latency of the first round plus the longest latency of the second.
+- program, bare: the time from the start of the process to its end, median of the runs.
+- CPU: user and system time of the process, median of the runs.
+- peak: the most memory that the process held in any run, in millions of bytes. A dash means that it held less than the
+  process that measured it, some 10 MB.
+- inputs: the bodies of all calls of a turn. The mock counts four bytes as a token.
 
 `
 
@@ -87,8 +88,16 @@ func (r *results) writeContinued(b *strings.Builder) {
 
 const benchmarkText = `## Inside one process
 
-These are benchmarks of go test. The mocked turns go through package massgen, with models that answer at once, and
-journal each event, in memory or in SQLite; session is 25 turns.
+These are benchmarks of go test.
+
+- tests Mocked: turns through package massgen, with models that answer at once. Each event is journaled, in memory or in
+  SQLite on disk. turn is one agent, tool is one agent that calls a tool, session is 25 turns of one agent, and panel=N is
+  N agents that answer and agree.
+- sessions/sqlite Turn/after=N: one more turn of six messages, in a session of N turns. file-bytes/op is how much the
+  compacted file grows.
+- coordinator Replay: the journal of a turn of 16 agents that call tools.
+- internal/kernel Agreement: the rules alone, for 100 agents that answer and agree.
+- contextbuild Build: the messages of an agent that sees 100 answers.
 
 `
 
@@ -121,11 +130,10 @@ func (x benchmark) others() string {
 
 const growthText = `## Growth
 
-A mocked turn in memory, by the size of its panel. The time is user and system time of a process that makes several
-turns, less that of one which makes a single turn. The inputs are the bodies that the program sends for such a turn. They
-grow with the square of the panel, so the last row leaves them out of what is allocated. The mock gets no bodies, and
-agents share texts: what the turn allocates for inputs may be less than they come to, so that the last row's growth may be
-too low. The time has the inputs in it.
+A mocked turn in memory, for two sizes of the panel. CPU is the user and system time of a process that makes several turns,
+less that of a process that makes one. Inputs are the bodies that the program sends over HTTP for such a turn; they grow
+with the square of the panel, so the last row leaves them out. A mocked model gets no body, and agents share texts: a
+turn here may allocate less for its inputs than their size. Then the last row's growth is too low. CPU includes the inputs.
 
 `
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ type suite struct {
 	program string // the path of the real program
 	mock    *mock
 	quick   bool
-	agents  int // the size of the only panel to time, 0 for those of the run
+	panel   wallCase // the only panel to time; without agents, those of the run
 	log     io.Writer
 }
 
@@ -45,33 +44,19 @@ func parts() []part {
 const page = "docs/benchmarks.md"
 
 func playSuite(ctx context.Context, args []string, out io.Writer) error {
-	var names []string
-	for _, p := range parts() {
-		names = append(names, p.name)
-	}
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	quick := flags.Bool("quick", false, "measure fewer sizes, less often, in under two minutes")
-	only := flags.String("only", "", "run one `part`: "+strings.Join(names, ", "))
-	agents := flags.Int("agents", 0, "time whole turns of `N` agents alone, calls of 500 ms")
-	write := flags.Bool("write", false, "write "+page+", as a full run does")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	f, err := readFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("read the flags: %w", err)
+		return err
 	}
-	if *only != "" && !slices.Contains(names, *only) {
-		return fmt.Errorf("-only %s: the parts are %s", *only, strings.Join(names, ", "))
-	}
-	if *agents != 0 && (*agents < 1 || *only != "wall") {
-		return errors.New("-agents: give a number above 0, with -only wall")
-	}
-	s := &suite{quick: *quick, agents: *agents, log: os.Stderr}
-	r, err := s.run(ctx, *only)
+	s := &suite{quick: f.quick, panel: f.panel, log: os.Stderr}
+	r, err := s.run(ctx, f.only)
 	if err != nil {
 		return err
 	}
 	text := r.page()
-	if *write || *only == "" && !*quick {
+	if f.write || f.only == "" && !f.quick {
 		if err := os.WriteFile(filepath.Join(s.root, page), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write the page: %w", err)
 		}
