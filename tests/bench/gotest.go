@@ -44,10 +44,7 @@ func (s *suite) runBenchmarks(ctx context.Context, r *results) error {
 		if err != nil {
 			return err
 		}
-		cmd := exec.Command(program, benchmarkFlags(p[1], benchTime)...)
-		cmd.Dir = filepath.Join(s.root, p[0])
-		cmd.Env = append(os.Environ(), "TMPDIR="+s.dir) // stores on the disk of the run
-		out, err := outputOf(ctx, cmd)
+		out, err := s.runTests(ctx, p[0], program, benchmarkFlags(p[1], benchTime))
 		if err != nil {
 			return err
 		}
@@ -66,6 +63,15 @@ func (s *suite) compileTests(ctx context.Context, pkg string) (program string, e
 	program = filepath.Join(s.dir, path.Base(pkg)+".test")
 	_, err = output(ctx, s.root, "go", "test", "-c", "-o", program, "./"+pkg)
 	return program, err
+}
+
+// runTests runs the compiled tests of a package, and returns what they print. Their temporary
+// folders are on the disk of the run.
+func (s *suite) runTests(ctx context.Context, pkg, program string, flags []string) (string, error) {
+	cmd := exec.Command(program, flags...)
+	cmd.Dir = filepath.Join(s.root, pkg)
+	cmd.Env = append(os.Environ(), "TMPDIR="+s.dir)
+	return outputOf(ctx, cmd)
 }
 
 func benchmarkFlags(pattern, benchTime string) []string {

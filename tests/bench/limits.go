@@ -67,12 +67,12 @@ func limits() []limit {
 			one, also := r.value("Mocked/memory/turn", "ns/op")
 			return three / one, ok && also
 		}},
-		growthLimit("CPU of a mocked turn of 1,000 agents, with its inputs, s", 2, func(_, large panelCost) float64 { return large.CPU.Seconds() }),
-		growthLimit("growth of CPU from 100 to 1,000 agents, with the inputs", 11, func(small, large panelCost) float64 {
-			return float64(large.CPU) / float64(small.CPU)
+		growthLimit("CPU of a mocked turn of 1,000 agents beside its inputs, s", 2, func(_, large panelCost) float64 { return large.besideCPU() }),
+		growthLimit("growth of CPU beside inputs from 100 to 1,000 agents", 11, func(small, large panelCost) float64 {
+			return large.besideCPU() / small.besideCPU()
 		}),
-		growthLimit("growth of allocated bytes from 100 to 1,000 agents, less the inputs", 11, func(small, large panelCost) float64 {
-			return large.withoutInputs() / small.withoutInputs()
+		growthLimit("growth of allocated bytes beside inputs from 100 to 1,000 agents", 11, func(small, large panelCost) float64 {
+			return large.besideMB() / small.besideMB()
 		}),
 	)
 }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -72,20 +74,13 @@ func playProfile(ctx context.Context, args []string, out io.Writer) (err error) 
 
 // profile writes both profiles of a mocked turn, and prints the paths of their texts.
 func (s *suite) profile(ctx context.Context, program, dir string, c profileCase, out io.Writer) error {
-	parts := strings.Split(c.name, "/")
-	pattern := "^BenchmarkMocked$/^" + strings.Join(parts, "$/^") + "$"
-	base := filepath.Join(dir, strings.Join(parts, "-"))
-	for _, kind := range []struct {
-		name, sample string
-		turns        int
-		flags        []string
-	}{
-		{"cpu", "cpu", c.turns, []string{"-test.cpuprofile"}},
-		{"alloc", "alloc_space", max(1, c.turns/allocationShare), []string{"-test.memprofilerate=1", "-test.memprofile"}},
-	} {
-		file := base + "." + kind.name
-		flags := append(benchmarkFlags(pattern, fmt.Sprint(kind.turns, "x")), append(kind.flags, file+".pprof")...)
-		if _, err := output(ctx, filepath.Join(s.root, "tests"), program, flags...); err != nil {
+	for _, kind := range []profileKind{cpuProfile(), allocationProfile()} {
+		turns := c.turns
+		if kind == allocationProfile() {
+			turns = max(1, turns/allocationShare)
+		}
+		file := filepath.Join(dir, strings.ReplaceAll(c.name, "/", "-")+"."+kind.name)
+		if err := s.writeProfile(ctx, kind, program, c.name, turns, file+".pprof"); err != nil {
 			return err
 		}
 		top, err := output(ctx, s.root, "go", "tool", "pprof", "-top", "-nodecount=60", "-sample_index="+kind.sample, file+".pprof")
@@ -100,4 +95,48 @@ func (s *suite) profile(ctx context.Context, program, dir string, c profileCase,
 		}
 	}
 	return nil
+}
+
+// profileKind is what a profile counts.
+type profileKind struct{ name, sample, unit, flags string }
+
+func cpuProfile() profileKind {
+	return profileKind{"cpu", "cpu", "ms", "-test.cpuprofile="}
+}
+
+// allocationProfile notes each allocation, so that it is the same in each run but for chance in
+// the program.
+func allocationProfile() profileKind {
+	return profileKind{"alloc", "alloc_space", "B", "-test.memprofilerate=1 -test.memprofile="}
+}
+
+// writeProfile writes a profile of some mocked turns, such as memory/panel=100, to a file.
+func (s *suite) writeProfile(ctx context.Context, kind profileKind, program, name string, turns int, file string) error {
+	pattern := "^BenchmarkMocked$/^" + strings.ReplaceAll(name, "/", "$/^") + "$"
+	flags := append(benchmarkFlags(pattern, fmt.Sprint(turns, "x")), strings.Fields(kind.flags)...)
+	flags[len(flags)-1] += file
+	_, err := s.runTests(ctx, "tests", program, flags)
+	return err
+}
+
+// profileTotal returns the total of a profile, without the samples of some functions if ignore
+// is not empty.
+func (s *suite) profileTotal(ctx context.Context, kind profileKind, file, ignore string) (float64, error) {
+	top, err := output(ctx, s.root, "go", "tool", "pprof", "-top", "-relative_percentages", "-nodecount=1",
+		"-unit="+kind.unit, "-sample_index="+kind.sample, "-ignore="+ignore, file)
+	if err != nil {
+		return 0, err
+	}
+	return parseTotal(top, kind.unit)
+}
+
+// totalPattern finds the total in what pprof prints.
+var totalPattern = regexp.MustCompile(`of ([0-9.]+)([A-Za-z]+) total`)
+
+func parseTotal(top, unit string) (float64, error) {
+	match := totalPattern.FindStringSubmatch(top)
+	if match == nil || match[2] != unit {
+		return 0, fmt.Errorf("pprof prints no total in %s:\n%s", unit, lastOf(top, 2000))
+	}
+	return strconv.ParseFloat(match[1], 64)
 }

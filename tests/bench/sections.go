@@ -131,9 +131,10 @@ func (x benchmark) others() string {
 const growthText = `## Growth
 
 A mocked turn in memory, for two sizes of the panel. CPU is the user and system time of a process that makes several turns,
-less that of a process that makes one. Inputs are the bodies that the program sends over HTTP for such a turn; they grow
-with the square of the panel, so the last row leaves them out. A mocked model gets no body, and agents share texts: a
-turn here may allocate less for its inputs than their size. Then the last row's growth is too low. CPU includes the inputs.
+less that of a process that makes one. Inputs grow with the square of the panel, so the rows "beside inputs" leave them out:
+profiles tell which share of the time and of the allocated bytes belongs to the functions that build, hash and note inputs.
+The garbage collector counts as beside inputs. For comparison, the last row has the bodies that the program sends over HTTP
+for such a turn.
 
 `
 
@@ -147,12 +148,10 @@ func (r *results) writeGrowth(b *strings.Builder) {
 		return []string{name, fmt.Sprintf("%.3f", of(small)), fmt.Sprintf("%.3f", of(large)), fmt.Sprintf("%.1f", of(large)/of(small))}
 	}
 	writeTable(b, []string{"", fmt.Sprint(small.Agents, " agents"), fmt.Sprint(large.Agents, " agents"), "times"}, [][]string{
-		row("CPU of a turn, s", func(c panelCost) float64 { return c.CPU.Seconds() }),
+		row("CPU, s", func(c panelCost) float64 { return c.CPU.Seconds() }),
+		row("CPU beside inputs, s", panelCost.besideCPU),
 		row("allocated, MB", func(c panelCost) float64 { return c.Bytes / 1e6 }),
-		row("inputs, MB", func(c panelCost) float64 { return float64(c.Inputs) / 1e6 }),
-		row("allocated less the inputs, MB", panelCost.withoutInputs),
+		row("allocated beside inputs, MB", panelCost.besideMB),
+		row("bodies of the inputs, MB", func(c panelCost) float64 { return float64(c.Inputs) / 1e6 }),
 	})
 }
-
-// withoutInputs returns how many million bytes a turn allocates beside its inputs.
-func (c panelCost) withoutInputs() float64 { return (c.Bytes - float64(c.Inputs)) / 1e6 }
