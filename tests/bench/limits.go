@@ -58,7 +58,7 @@ func limits() []limit {
 		}},
 		limit{"start to the first request, ms", 15, func(r *results) (float64, bool) { return medianMS(r.Start.ToFirst) }},
 		limit{"--continue on 10,000 turns, policy full, to the first request, ms", 60, func(r *results) (float64, bool) { return medianMS(r.Continued) }},
-		limit{"replay of 10,000 events, ms", 100, func(r *results) (float64, bool) {
+		limit{"replay of 10,000 events, ms, reckoned from a turn of some 800", 100, func(r *results) (float64, bool) {
 			per, ok := r.value("Replay", "ms/1000-events")
 			return per * 10, ok
 		}},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -121,7 +122,7 @@ func (x benchmark) others() string {
 	var all []string
 	for unit, value := range x.Values {
 		if unit != "ns/op" && unit != "B/op" && unit != "allocs/op" {
-			all = append(all, fmt.Sprintf("%.4g %s", value, unit))
+			all = append(all, strconv.FormatFloat(value, 'f', -1, 64)+" "+unit)
 		}
 	}
 	slices.Sort(all)
