@@ -33,6 +33,9 @@ func (m *Machine) getsUpdates(x member) bool {
 // sendUpdates is rule 8: what a step was offered is accepted, so that a limit
 // that was reached since does not take new_answer away (rule 6).
 func (m *Machine) sendUpdates() {
+	if m.cfg.Pace != PaceEager {
+		return
+	}
 	for agent, x := range m.s.Members {
 		if m.getsUpdates(x) {
 			offer := m.offer(agent, x.Round)
