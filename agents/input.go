@@ -157,7 +157,11 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 
 // leftOut is what the reader is not sent of its step.
 func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
-	return call.LeftOut(b.turn.Agents[b.reader].Step)
+	limits := b.turn.Agents[b.reader].Step
+	if limits == nil || len(call.Transcript) == 0 {
+		return machine.LeftOut{}
+	}
+	return call.LeftOut(limits)
 }
 
 // noteLeftOut says after the step's first messages what is left out between these and
