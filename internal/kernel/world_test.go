@@ -39,7 +39,11 @@ func newWorld(cfg Config, may events) (world, error) {
 
 func (w world) clone() world {
 	m := *w.m
-	m.index = nil
+	if m.index != nil {
+		ix := *m.index
+		ix.limits, ix.standing, ix.tally = slices.Clone(ix.limits), slices.Clone(ix.standing), slices.Clone(ix.tally)
+		m.index = &ix // of the other lists nobody changes an element
+	}
 	m.s.Members = slices.Clone(m.s.Members)
 	m.s.Answers = slices.Clone(m.s.Answers)
 	m.s.Votes = slices.Clone(m.s.Votes)
