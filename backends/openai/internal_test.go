@@ -229,3 +229,20 @@ func TestFragmentsTakeLinearTime(t *testing.T) {
 		}
 	})
 }
+
+// A caller may change its list of tools and send it again.
+func TestToolsThatChangedAreSentAsTheyAre(t *testing.T) {
+	e := encoder{model: "m", last: &lastSent{}}
+	tools := []backends.Tool{{Name: "first", Schema: []byte(`{"type":"object"}`)}}
+	for _, name := range []string{"first", "second"} {
+		tools[0].Name = name
+		fields, err := e.encode(backends.Request{Messages: []backends.Message{backends.User("hello")}, Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := wire.Object(fields)
+		if err != nil || !strings.Contains(string(body), `"name":"`+name+`"`) {
+			t.Errorf("%s, %v", body, err)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -27,14 +28,20 @@ type encoder struct {
 
 // lastSent is what was encoded last: the tools, and the message of a user.
 type lastSent struct {
-	tools wire.Last[toolList]
+	tools wire.Last[string] // by all that is in them
 	user  wire.Last[string]
 }
 
-// toolList is a list of tools by its place: nobody changes it.
-type toolList struct {
-	first *backends.Tool
-	tools int
+// keyOf is all that is in a list of tools: a caller may use the list again for others.
+func keyOf(tools []backends.Tool) string {
+	var key strings.Builder
+	for _, t := range tools {
+		fmt.Fprintf(&key, "%d %d %d ", len(t.Name), len(t.Description), len(t.Schema))
+		key.WriteString(t.Name)
+		key.WriteString(t.Description)
+		key.Write(t.Schema)
+	}
+	return key.String()
 }
 
 // encode turns a request into the fields of its body, of which nil ones are not sent.
@@ -57,7 +64,7 @@ func (e encoder) encode(req backends.Request) (map[string]any, error) {
 		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
 			return nil, err
 		}
-		tools, err := e.last.tools.Encode(toolList{&req.Tools[0], len(req.Tools)}, func() (any, error) { return encodeTools(req.Tools) })
+		tools, err := e.last.tools.Encode(keyOf(req.Tools), func() (any, error) { return encodeTools(req.Tools) })
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +202,7 @@ func (e encoder) encodeMessageJSON(m backends.Message) ([][]byte, error) {
 	encoded := make([][]byte, len(messages))
 	for i, one := range messages {
 		if encoded[i], err = plain.JSON(one); err != nil {
-			return nil, fmt.Errorf("encode a message: %w", err)
+			return nil, fmt.Errorf("encode messages: %w", err)
 		}
 	}
 	return encoded, nil
