@@ -82,7 +82,7 @@ func (h *Histories) get(head blob.Ref) (wholeHistory, bool) {
 	return whole, ok
 }
 
-// keep keeps a history in place of the one that it goes on from.
+// keep keeps a history that is not too long.
 func (h *Histories) keep(head blob.Ref, whole wholeHistory) {
 	size := len(whole.told.text)
 	for _, e := range whole.turns {
@@ -121,22 +121,38 @@ func (h *Histories) tellNext(b *inputBuilder) (told toldHistory, ok bool) {
 	}, true
 }
 
-// noteTold keeps what models were told of a history.
+// noteTold keeps what models were told of a history, in place of what it goes on from.
 func (h *Histories) noteTold(head blob.Ref, told toldHistory) {
-	if whole, ok := h.get(head); ok {
-		whole.told = told
-		h.keep(head, whole)
+	whole, ok := h.get(head)
+	if !ok {
+		return
 	}
+	whole.told = told
+	h.keep(head, whole)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.kept, whole.previous)
+	h.order = slices.DeleteFunc(h.order, func(other blob.Ref) bool { return other == whole.previous })
 }
 
 // bytesOf is about how much memory an exchange takes.
 func bytesOf(e contextbuild.Exchange) int {
 	size := len(e.Question) + len(e.Answer)
 	for _, m := range e.Messages {
-		size += len(m.Text())
 		for _, p := range m.Parts {
-			if r, ok := p.(backends.ToolResult); ok {
-				size += len(r.Content)
+			switch p := p.(type) {
+			case backends.Text:
+				size += len(p.Text)
+			case backends.Reasoning:
+				size += len(p.Text)
+			case backends.Image:
+				size += len(p.Data)
+			case backends.ToolCall:
+				size += len(p.Arguments)
+			case backends.ToolResult:
+				size += len(p.Content)
+			case backends.Opaque:
+				size += len(p.Data)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -131,7 +132,7 @@ func (p *panel) toolsOf(s *textStore, of toolsOffered) []backends.Tool {
 	}
 	var own []backends.Tool
 	if s.decode(of.own, &own); s.err == nil {
-		tools = append(tools, own...)
+		tools = slices.Clip(append(tools, own...)) // many requests have it
 		p.tools[of] = tools
 	}
 	return tools
