@@ -48,6 +48,7 @@ type Resolver struct {
 	adapters     []backends.Backend
 	// meant are the providers that were found, which agents often have in common.
 	meant map[meant]provider
+	owned int     // models that a program brought along
 	auto  *choice // made once, when the first agent asks for it
 }
 
@@ -159,9 +160,11 @@ func (r *Resolver) Resolve(ctx context.Context, b configs.Backend) (Model, []err
 // ownType stands for the type of a model that a program brings along.
 const ownType = "own"
 
-// Own makes the backend of an agent whose model a program brings along.
+// Own makes the backend of an agent whose model a program brings along. It has an account of
+// its own: what is wrong with one such model says nothing of another.
 func (r *Resolver) Own(model string, b backends.Backend) Model {
-	return Model{Backend: r.wrap(connection{provider: ownType, model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType)}
+	r.owned++
+	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType)}
 }
 
 // smaller is the smaller of two sizes, of which 0 is not known.
