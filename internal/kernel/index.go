@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // index is what the rules ask of the state at each event, kept up to date so that no event
 // looks at all agents. It is not written down: it follows from the state.
@@ -76,7 +79,7 @@ func (ix *index) bookLimit(at Time, by int) {
 	if at == 0 {
 		return
 	}
-	i, there := slices.BinarySearchFunc(ix.limits, at, func(l limit, at Time) int { return int(l.at - at) })
+	i, there := slices.BinarySearchFunc(ix.limits, at, func(l limit, at Time) int { return cmp.Compare(l.at, at) })
 	if !there {
 		ix.limits = slices.Insert(ix.limits, i, limit{at: at})
 	}
