@@ -44,16 +44,16 @@ func beating(t *testing.T, schema string) *postgres.Store {
 	return s
 }
 
-// age lets the leases of a table grow older by nearly all that they last for, and returns when
-// all of them were prolonged by more than that. Meanwhile it looks whether what has them is
-// kept.
-func age(t *testing.T, s *postgres.Store, table string, isKept func()) {
+// age lets the leases of some rows of a table grow older by nearly all that they last for, and
+// returns when all of them were prolonged by more than that. Meanwhile it looks whether what has
+// them is kept.
+func age(t *testing.T, s *postgres.Store, table, which string, isKept func()) {
 	t.Helper()
 	table = schemaOf(t, s) + "." + table
-	const until = "SELECT min(until) FROM "
-	first := value(t, until+table).(time.Time)
-	execute(t, fmt.Sprintf("UPDATE %s SET until = until - interval '%f seconds'", table, (longLease-time.Minute).Seconds()))
-	for end := time.Now().Add(time.Minute); !value(t, until+table).(time.Time).After(first); {
+	until := fmt.Sprintf("SELECT min(until) FROM %s WHERE %s", table, which)
+	first := value(t, until).(time.Time)
+	execute(t, fmt.Sprintf("UPDATE %s SET until = until - interval '%f seconds' WHERE %s", table, (longLease-time.Minute).Seconds(), which))
+	for end := time.Now().Add(time.Minute); !value(t, until).(time.Time).After(first); {
 		if time.Now().After(end) {
 			t.Fatal("nobody prolongs the leases")
 		}
@@ -158,7 +158,7 @@ func TestLeasesAreProlonged(t *testing.T) {
 	ok(t, err)
 	shared.AtWork("t")
 	for range 3 {
-		age(t, other, "holds", func() {
+		age(t, other, "holds", "true", func() {
 			for _, id := range []string{"s", "t"} {
 				if _, err := other.Begin(ctx, id, "q"); !errors.Is(err, sessions.ErrBusy) {
 					t.Fatalf("session %s, which is held: %v", id, err)

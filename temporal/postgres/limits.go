@@ -53,7 +53,10 @@ type limiter struct {
 
 // ending is what an attempt came to.
 type ending struct {
-	attempt  string
+	attempt string
+	// isUnsure says that nobody knows whether it was booked, or still will be: the server
+	// goes on with a statement whose client has gone.
+	isUnsure bool
 	requests int
 	// tokens is nil where nobody knows.
 	tokens *int
@@ -74,11 +77,12 @@ func (l *limiter) Reserve(ctx context.Context, tokens int) (backends.Reservation
 			l.keepAttempt(b.attempt, l.lease)
 			return b, nil
 		}
+		isUnsure := err != nil
 		if err == nil {
 			err = sleep(ctx, wait)
 		}
 		if err != nil {
-			b.Release() // it may have been booked, and may be the next one
+			b.release(isUnsure) // it may be the next one
 			return nil, fault(l.name, "keep the limits of use", err)
 		}
 	}
@@ -132,9 +136,11 @@ type booking struct {
 	attempt string
 }
 
-func (b booking) Release() {
+func (b booking) Release() { b.release(false) }
+
+func (b booking) release(isUnsure bool) {
 	none := 0
-	b.end(ending{attempt: b.attempt, requests: 0, tokens: &none})
+	b.end(ending{attempt: b.attempt, isUnsure: isUnsure, requests: 0, tokens: &none})
 }
 
 func (b booking) Settle(usage *backends.Usage) {
@@ -168,7 +174,7 @@ func (l *limiter) writeEnds(ctx context.Context) error {
 	l.ends = nil
 	l.endsMu.Unlock()
 	for i, e := range ends {
-		if _, err := l.pool.Exec(ctx, "SELECT end_attempt($1, $2, $3, $4)", l.account, e.attempt, e.requests, e.tokens); err != nil {
+		if err := l.writeEnd(ctx, e); err != nil {
 			l.endsMu.Lock()
 			l.ends = append(l.ends, ends[i:]...)
 			l.endsMu.Unlock()
@@ -177,6 +183,36 @@ func (l *limiter) writeEnds(ctx context.Context) error {
 	}
 	return nil
 }
+
+func (l *limiter) writeEnd(ctx context.Context, e ending) error {
+	if e.isUnsure {
+		if err := l.withdraw(ctx, e.attempt); err != nil {
+			return err
+		}
+	}
+	_, err := l.pool.Exec(ctx, `
+		SELECT end_attempt($1, $2, $3, $4)
+		WHERE NOT EXISTS (SELECT FROM attempts WHERE id = $2 AND tokens = $5)`, l.account, e.attempt, e.requests, e.tokens, withdrawn)
+	return err
+}
+
+// withdraw leaves a row where an attempt is not booked: what comes too late to book it finds
+// that row, and does nothing. The row's key waits for whoever books in this account just now.
+func (l *limiter) withdraw(ctx context.Context, attempt string) error {
+	_, err := l.pool.Exec(ctx, `
+		INSERT INTO attempts (id, account, tokens, booked, until)
+		SELECT $2, name, $3, clock_timestamp(), clock_timestamp() FROM accounts WHERE name = $1
+		ON CONFLICT DO NOTHING`, l.account, attempt, withdrawn)
+	if err != nil {
+		return err
+	}
+	_, err = l.pool.Exec(ctx, "UPDATE accounts SET next = '' WHERE name = $1 AND next = $2", l.account, attempt)
+	return err
+}
+
+// withdrawn is what an attempt has in place of its tokens if it was given up before it was
+// booked. Its row is kept for a day.
+const withdrawn = -1
 
 // keepAttempt has the lease of an attempt prolonged from now on.
 func (s *server) keepAttempt(attempt string, lease time.Duration) {

@@ -89,11 +89,11 @@ func TestPlacesOfTheDead(t *testing.T) {
 
 	r = may(t, of(beating(t, schemaOf(t, living))), 1)
 	for range 3 {
-		age(t, living, "attempts", func() {})
+		age(t, living, "attempts", "tokens >= 0", func() {})
 	}
 	mayNot(t, of(living), 1)
 	r.Settle(nil)
-	const left = "SELECT (SELECT count(*) FROM %[1]s.attempts) + (SELECT count(*) FROM %[1]s.accounts WHERE next <> '')"
+	const left = "SELECT (SELECT count(*) FROM %[1]s.attempts WHERE tokens >= 0) + (SELECT count(*) FROM %[1]s.accounts WHERE next <> '')"
 	if n := value(t, fmt.Sprintf(left, schemaOf(t, living))); n != int64(0) {
 		t.Errorf("%d attempts are left that run, or that nobody may overtake", n)
 	}
@@ -133,7 +133,7 @@ func TestManyTakeAtOnce(t *testing.T) {
 					t.Fatalf("%d were taken, and somebody waits: %v", taken.Load(), value(t, isWaiting))
 				}
 			}
-			if n := value(t, "SELECT count(*) FROM "+schemaOf(t, s)+".attempts"); n != int64(all) {
+			if n := value(t, "SELECT count(*) FROM "+schemaOf(t, s)+".attempts WHERE tokens >= 0"); n != int64(all) {
 				t.Errorf("%d are booked, and there are %d", n, all)
 			}
 			cancel()
@@ -189,6 +189,42 @@ func TestBookedOnce(t *testing.T) {
 		ok(t, err)
 		left(9)
 	}
+}
+
+// TestTooLateToBook: an attempt that was given up while the server was at work on it is not
+// booked by what the server goes on with.
+func TestTooLateToBook(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	l := postgres.Patient(s.Limiter("account", retry.Limits{Concurrent: 1}))
+	may(t, l, 1).Settle(nil)
+	in := schemaOf(t, s)
+	conn := connect(t)
+	defer func() { ok(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	lock, err := conn.Begin(t.Context())
+	ok(t, err)
+	_, err = lock.Exec(t.Context(), "SELECT FROM "+in+".accounts FOR UPDATE")
+	ok(t, err)
+	given := make(chan struct{})
+	go func() {
+		defer close(given)
+		mayNot(t, l, 1)
+	}()
+	// The end of the attempt waits for whoever books in this account: here, for the lock.
+	const waiting = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO attempts%' AND $1::oid = ANY (pg_blocking_pids(pid)))"
+	for end := time.Now().Add(time.Minute); value(t, waiting, conn.PgConn().PID()) != true; {
+		if time.Now().After(end) {
+			t.Fatal("nobody withdraws the attempt")
+		}
+	}
+	ok(t, lock.Commit(t.Context()))
+	<-given
+
+	execute(t, fmt.Sprintf("SET search_path = %s; SELECT book_attempt(account, id, 1, 3600) FROM attempts", in))
+	if n := value(t, "SELECT count(*) FROM "+in+".attempts"); n != int64(1) {
+		t.Fatalf("%d attempts were withdrawn, want 1", n)
+	}
+	may(t, l, 1).Settle(nil)
 }
 
 // TestLimitsWhileTheDatabaseIsAway: nothing passes, a wait can be cancelled, and what was
