@@ -10,7 +10,7 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench"},
+	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/attack"},
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine"},
 	{"."},

@@ -55,9 +55,14 @@ func runMassgen() {
 // scripts is the folder of the scripts.
 const scripts = "testdata/script"
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, scripts) }
+
+// TestAttacks runs what has once got past a promise (docs/security.md).
+func TestAttacks(t *testing.T) { runScripts(t, filepath.FromSlash("../../../tests/attack")) }
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir: scripts,
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("STATUS", filepath.Join(env.WorkDir, ".status"))
 			env.Setenv("HOME", env.WorkDir)
