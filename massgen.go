@@ -10,7 +10,6 @@
 package massgen
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,9 +104,16 @@ func Load(ctx context.Context, file string, opts ...Option) (*Panel, error) {
 		for _, w := range config.Warnings {
 			s.Warn(w.String())
 		}
-		s.Config, s.StateDir = config, cmp.Or(s.StateDir, store.Dir(s.World.Environment))
-		if s.Store == nil && s.StateDir == "" {
-			return fmt.Errorf("%w: WithStateDir names a folder", store.ErrNoHome)
+		s.Config = config
+		if s.Store != nil || s.Place != (store.Place{}) {
+			return nil
+		}
+		s.Place, err = store.Default(s.World.Environment)
+		if err == nil {
+			err = s.Place.Check()
+		}
+		if err != nil {
+			return fmt.Errorf("%w: WithStateDir names a folder", err)
 		}
 		return nil
 	})
@@ -168,7 +174,7 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 		return nil, err
 	}
 	if s.Store == nil {
-		if p.own, err = store.OpenDir(ctx, s.StateDir, s.Secrets.Redact); err != nil {
+		if p.own, err = store.Open(ctx, s.Place, s.Secrets.Redact); err != nil {
 			return nil, err
 		}
 		s.Store = p.own

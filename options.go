@@ -59,7 +59,7 @@ func WithRules(f func(*Rules)) Option {
 }
 
 // WithStateDir keeps sessions in a folder, which is made if it is not there.
-func WithStateDir(dir string) Option { return func(s *panels.Settings) { s.StateDir = dir } }
+func WithStateDir(dir string) Option { return func(s *panels.Settings) { s.Place = store.In(dir) } }
 
 // WithStore keeps sessions in a store, which stays the caller's to close.
 func WithStore(kept Store) Option {

@@ -38,7 +38,7 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 		case hasDefault && value == "":
 			value = def
 		case !set:
-			r.fail(n, "%s needs the variable %s, which is not set; set it in the environment or in .env, or write ${%s:-default}", at, name, name)
+			r.fail(n, "%s needs the variable %s, which is not set; set it in the environment%s, or write ${%s:-default}", at, name, orDotEnv(name), name)
 			ok = false
 			return ""
 		}
@@ -48,6 +48,14 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 		return value
 	})
 	return expanded, ok
+}
+
+// orDotEnv says where else a variable may be set.
+func orDotEnv(name string) string {
+	if secrets.IsName(name) {
+		return " or in .env"
+	}
+	return " (not in .env, which gives only keys and tokens)"
 }
 
 // reference matches $$, ${NAME}, ${NAME:-default}, and any other ${.

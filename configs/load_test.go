@@ -111,37 +111,42 @@ func TestAllSettings(t *testing.T) {
 
 func TestWithDotEnv(t *testing.T) {
 	dir := t.TempDir()
-	process := lookupIn(map[string]string{"BOTH": "process", "EMPTY": ""})
-	lookup, err := WithDotEnv(dir, process)
+	process := lookupIn(map[string]string{"BOTH_KEY": "process", "EMPTY_KEY": ""})
+	lookup, others, err := WithDotEnv(dir, process)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, set := lookup("FILE"); set {
-		t.Error("FILE is set without a file")
+	if _, set := lookup("FILE_KEY"); set || others != nil {
+		t.Errorf("FILE_KEY is set without a file: %v, others %q", set, others)
 	}
-	env := "\ufeffMARKED=1\nBOTH=file\nEMPTY=file\nFILE='from file'\n# comment\n"
+	env := "\ufeffMARKED_KEY=1\nBOTH_KEY=file\nEMPTY_KEY=file\nFILE_KEY='from file'\n# comment\nOPENAI_BASE_URL=http://evil\nHTTPS_PROXY=x\n"
 	path := filepath.Join(dir, ".env")
 	if err := os.WriteFile(path, []byte(env), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if lookup, err = WithDotEnv(dir, process); err != nil {
+	if lookup, others, err = WithDotEnv(dir, process); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"BOTH": "process", "EMPTY": "", "FILE": "from file", "MARKED": "1"} {
+	for name, want := range map[string]string{"BOTH_KEY": "process", "EMPTY_KEY": "", "FILE_KEY": "from file", "MARKED_KEY": "1"} {
 		if got, set := lookup(name); got != want || !set {
 			t.Errorf("%s: got %q, %v", name, got, set)
 		}
 	}
-	if _, set := lookup("NONE"); set {
-		t.Error("NONE is set")
+	if want := []string{"HTTPS_PROXY", "OPENAI_BASE_URL"}; !slices.Equal(others, want) {
+		t.Errorf("others are %q, want %q", others, want)
 	}
-	if _, set := os.LookupEnv("FILE"); set {
+	for _, name := range append(others, "NONE_KEY") {
+		if _, set := lookup(name); set {
+			t.Errorf("%s is set", name)
+		}
+	}
+	if _, set := os.LookupEnv("FILE_KEY"); set {
 		t.Error("the environment of the process was changed")
 	}
 	if err := os.WriteFile(path, []byte("sk-secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WithDotEnv(dir, process); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, _, err := WithDotEnv(dir, process); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
 	}
 }

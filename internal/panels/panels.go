@@ -30,10 +30,10 @@ type Settings struct {
 	World  providers.World
 	Config *configs.Config
 	// Store keeps the sessions. Whoever makes the settings may leave it out and open one in
-	// StateDir.
-	Store    *store.Store
-	StateDir string
-	Secrets  *configs.Secrets
+	// Place.
+	Store   *store.Store
+	Place   store.Place
+	Secrets *configs.Secrets
 	// Record says how every model call is recorded; nil records none. Redact and
 	// Participants are filled in.
 	Record *debugbackend.Options
@@ -120,6 +120,9 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 	for _, change := range s.Rules {
 		change(&opts.Rules)
 	}
+	for _, notice := range s.World.Notices() {
+		p.notice(s, notice)
+	}
 	models, err := p.connect(ctx, s, &opts)
 	if err != nil {
 		return err
@@ -191,11 +194,16 @@ func (p *Panel) addSidecalls(s Settings, models providers.Sidecalls, opts *coord
 	p.Sidecalls.AddTo(opts, models)
 }
 
+// notice tells something now, and with every result.
+func (p *Panel) notice(s Settings, text string) {
+	p.Notices = append(p.Notices, text)
+	s.Warn(text)
+}
+
 // openTools opens what the agents work with.
 func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Options) (err error) {
 	if notice := toolbox.Unfenced(s.Config); notice != "" {
-		p.Notices = append(p.Notices, notice)
-		s.Warn(notice)
+		p.notice(s, notice)
 	}
 	settings := toolbox.Settings{
 		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -43,7 +42,7 @@ func (r *Resolver) here(p provider, asked []server) string {
 		switch {
 		case variable == "":
 			return "no key: set " + p.keyVars[0]
-		case r.address(p, configs.Backend{}) == "":
+		case r.address(p) == "":
 			return "no address: set " + p.urlVar
 		}
 		return "key in " + variable

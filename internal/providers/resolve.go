@@ -101,7 +101,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
 	}
 	if c.baseURL == "" {
-		c.baseURL = r.address(p, b)
+		c.baseURL = r.address(p)
 	}
 	if c.baseURL == "" {
 		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
@@ -252,9 +252,9 @@ func (r *Resolver) localWith(ctx context.Context, b *configs.Backend) (provider,
 }
 
 // address is where the provider is when the configuration does not say.
-func (r *Resolver) address(p provider, b configs.Backend) string {
+func (r *Resolver) address(p provider) string {
 	if p.urlVar != "" {
-		if url, _ := r.addressLookup(p, b)(p.urlVar); url != "" {
+		if url, _ := r.World.Environment(p.urlVar); url != "" {
 			return url
 		}
 	}
@@ -262,24 +262,6 @@ func (r *Resolver) address(p provider, b configs.Backend) string {
 		return url
 	}
 	return p.baseURL
-}
-
-// addressLookup leaves .env out when the key, or a header that may hold one, is
-// not of that file: a file in the current folder shall not decide where a key of
-// the environment or of a config goes.
-func (r *Resolver) addressLookup(p provider, b configs.Backend) Lookup {
-	switch {
-	case b.APIKey != "" && !r.World.OfDotEnv[b.APIKey], len(b.Params.Headers) > 0:
-		return r.World.Environment
-	case b.APIKey != "":
-		return r.World.Lookup
-	}
-	for _, name := range p.keyVars {
-		if key, _ := r.World.Environment(name); key != "" {
-			return r.World.Environment
-		}
-	}
-	return r.World.Lookup
 }
 
 // key finds the key, and the variable that it came from, if it came from one. A
@@ -295,7 +277,7 @@ func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err
 		}
 		return key, variable, nil
 	}
-	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p, b) != p.baseURL {
+	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p) != p.baseURL {
 		return "", "", nil
 	}
 	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"slices"
 	"time"
 
 	"github.com/massgen/massgen/configs"
@@ -11,10 +12,10 @@ type Lookup = func(name string) (value string, set bool)
 
 // World is where a Resolver looks for keys, addresses and model servers.
 type World struct {
-	// Environment knows the variables of the environment, Lookup those of the file .env too.
+	// Environment knows the variables of the environment, Lookup the keys in the file .env too.
 	Environment, Lookup Lookup
-	// OfDotEnv has the values that a config took from the file .env.
-	OfDotEnv map[string]bool
+	// PassedOver are the addresses in the file .env, which are not taken from it.
+	PassedOver []string
 	// LocalServers are the base URLs of the model servers that type auto looks for, by
 	// type. Nil means the types' default addresses.
 	LocalServers map[string]string
@@ -22,22 +23,29 @@ type World struct {
 	Slack time.Duration
 }
 
-// NewWorld knows an environment and the file .env of the current folder.
+// NewWorld knows an environment and the keys in the file .env of the current folder.
 func NewWorld(environment Lookup) (World, error) {
-	lookup, err := configs.WithDotEnv(".", environment)
-	return World{Environment: environment, Lookup: lookup, OfDotEnv: map[string]bool{}}, err
+	lookup, others, err := configs.WithDotEnv(".", environment)
+	w := World{Environment: environment, Lookup: lookup}
+	for _, p := range providers() {
+		if _, set := environment(p.urlVar); !set && slices.Contains(others, p.urlVar) && !slices.Contains(w.PassedOver, p.urlVar) {
+			w.PassedOver = append(w.PassedOver, p.urlVar)
+		}
+	}
+	return w, err
+}
+
+// Notices are what a user has to know of the file .env.
+func (w World) Notices() (lines []string) {
+	for _, name := range w.PassedOver {
+		lines = append(lines, name+" is not taken from .env, which gives only keys and tokens: set it in the environment, or base_url in the config")
+	}
+	return lines
 }
 
 // LoadConfig reads a config, whose keys become secrets.
 func (w World) LoadConfig(file string, secrets *configs.Secrets) (*configs.Config, error) {
-	noted := func(name string) (string, bool) {
-		value, set := w.Lookup(name)
-		if _, own := w.Environment(name); set && !own {
-			w.OfDotEnv[value] = true
-		}
-		return value, set
-	}
-	return configs.Load(file, configs.Options{Lookup: noted, BackendTypes: backendTypes(), Secrets: secrets})
+	return configs.Load(file, configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets})
 }
 
 // HideKeys makes the keys of all providers secrets, also of those that nobody

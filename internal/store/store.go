@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
 	"io"
-	"path/filepath"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/blob"
@@ -163,12 +163,25 @@ func (s *Store) Close() error {
 	return s.lasting.Close()
 }
 
-// Open opens the file that keeps sessions, and makes it if it is not there. What redact
-// changes is not kept.
-func Open(ctx context.Context, path string, redact func(string) string) (*Store, error) {
-	file, err := sqlite.Open(ctx, path)
+// Open opens the store in a place, and makes it if it is not there. A place that Check refuses
+// is left as it is. What redact changes is not kept.
+func Open(ctx context.Context, place Place, redact func(string) string) (*Store, error) {
+	if place == (Place{}) {
+		return InMemory("", redact), nil
+	}
+	if err := place.Check(); err != nil {
+		return nil, err
+	}
+	// Before there is a store, for others that open the same place meanwhile.
+	if err := place.Trust(); err != nil {
+		return nil, err
+	}
+	file, err := sqlite.Open(ctx, place.File)
 	if err != nil {
 		return nil, err
+	}
+	if err := place.Trust(); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	return &Store{Keeper: file, path: file.Path(), lasting: file, redact: redact, Snapshots: beside(file.Path())}, nil
 }
@@ -181,15 +194,6 @@ func InMemory(path string, redact func(string) string) *Store {
 		s.Snapshots = beside(path)
 	}
 	return s
-}
-
-// OpenDir opens the file of sessions in a folder, which is made if it is not there. Without a
-// folder it is InMemory.
-func OpenDir(ctx context.Context, dir string, redact func(string) string) (*Store, error) {
-	if dir == "" {
-		return InMemory("", redact), nil
-	}
-	return Open(ctx, filepath.Join(dir, File), redact)
 }
 
 // Of returns a store that somebody else closes.

@@ -112,7 +112,7 @@ var confined = map[string][]string{
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
 	"github.com/muesli/cancelreader":         {"cmd/massgen/app"},
-	"golang.org/x/sys":                       {"tests/linear", "internal/child", "internal/workspace/confine", "cmd/massgen/app"},
+	"golang.org/x/sys":                       {"tests/linear", "internal/child", "internal/workspace/confine", "internal/store", "cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/workspace/confine"},

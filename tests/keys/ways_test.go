@@ -41,8 +41,8 @@ func ways() []way {
 		{name: "user alone", give: func(s *setup, address, key string) { s.backend["base_url"] = withUser(address, url.User(key)) }},
 		{name: "query", give: func(s *setup, address, key string) { s.backend["base_url"] = address + "?key=" + url.QueryEscape(key) }},
 		{name: "address of a variable", give: func(s *setup, address, key string) {
-			s.dotEnv = "PLACE='" + withUser(address, url.UserPassword("me", key)) + "'\n"
-			s.backend["base_url"] = "${PLACE}"
+			s.dotEnv = "PLACE_WITH_TOKEN='" + withUser(address, url.UserPassword("me", key)) + "'\n"
+			s.backend["base_url"] = "${PLACE_WITH_TOKEN}"
 		}},
 		{name: "flag with a password", give: func(s *setup, address, key string) {
 			s.backend, s.flags = nil, []string{"--backend", s.protocol.typ, "--model", "m", "--base-url", withUser(address, url.UserPassword("me", key))}

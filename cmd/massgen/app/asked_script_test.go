@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,10 +16,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// asked AHEAD ANSWERS ARGS… runs massgen at a terminal. AHEAD is typed before it starts, and
-// ANSWERS, which bars part, when its question about a tool call is there, each when it was
-// asked once more. What the terminal shows is its standard error.
-func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
+// asked [-for=QUESTION] AHEAD ANSWERS ARGS… runs massgen at a terminal. AHEAD is typed before it
+// starts, and ANSWERS, which bars part, when its question is there, each when it was asked once
+// more; without -for it is that about a tool call. What the terminal shows is its standard
+// error.
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	question := []string{"allow it?", "> "}
+	if text, found := strings.CutPrefix(args[0], "-for="); found {
+		question, args = []string{text}, args[1:]
+	}
 	keyboard, tty, err := openTerminal()
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(keyboard.Close()) })
@@ -40,13 +46,18 @@ func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
 	var shown string
 	var asked []string
 	for answer := range strings.SplitSeq(args[1], "|") {
-		asked = append(asked, "allow it?", "> ")
+		asked = append(asked, question...)
 		shown = screen.until(asked...)
 		typed(answer)
 	}
 	err = massgen.Wait()
 	_, writeErr := io.WriteString(ts.Stderr(), plain(shown+screen.rest()))
 	ts.Check(writeErr)
+	if status := (*exec.ExitError)(nil); neg && errors.As(err, &status) {
+		return
+	} else if neg {
+		ts.Fatalf("massgen ended with %v, want a failure", err)
+	}
 	ts.Check(err)
 }
 

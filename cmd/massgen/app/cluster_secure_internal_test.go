@@ -89,10 +89,10 @@ func TestConnectionToTheEngineIsSecured(t *testing.T) {
 // TestKeyOfTheEngineComesFromAVariable, is told to nobody, and goes over TLS.
 func TestKeyOfTheEngineComesFromAVariable(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile(".env", []byte("MINE=key-of-a-file\n"), 0o600); err != nil {
+	if err := os.WriteFile(".env", []byte("MY_KEY=key-of-a-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{temporalKeyVariable: "key-of-a-variable", "MINE": "key-of-a-file"} {
+	for name, want := range map[string]string{temporalKeyVariable: "key-of-a-variable", "MY_KEY": "key-of-a-file"} {
 		p := testProgram(t)
 		p.env.Lookup = func(name string) (string, bool) {
 			return " key-of-a-variable\n", name == temporalKeyVariable

@@ -35,7 +35,7 @@ type panelFlags struct {
 // sessionFlags say which session is talked in, and where sessions are kept.
 type sessionFlags struct {
 	id, stateDir, database string
-	goOn, fresh            bool
+	goOn, fresh, trust     bool
 }
 
 // displayFlags say what is shown and written.
@@ -151,8 +151,11 @@ func (f *sessionFlags) flags() []cli.Flag {
 		switchFlag(talking, "fresh", &f.fresh, "with --continue: start the turn that was interrupted over; what it has cost counts"),
 		&cli.StringFlag{Name: "state-dir", Destination: &f.stateDir, Category: talking,
 			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
+		switchFlag(talking, "trust", &f.trust, trustUsage),
 	}
 }
+
+const trustUsage = "use the .massgen of this folder from now on, although you have not made it"
 
 func (f *displayFlags) flags() []cli.Flag {
 	return []cli.Flag{

@@ -67,6 +67,7 @@ func (p *program) keptFlags() []cli.Flag {
 	file.Aliases = []string{"session-id"}
 	return append([]cli.Flag{
 		textFlag("", "state-dir", &o.session.stateDir, "the sessions kept in `DIR`"), file,
+		switchFlag("", "trust", &o.session.trust, trustUsage),
 		switchFlag("", "json", &o.display.json, "print one line of JSON"),
 	}, o.session.databaseFlag(p.env.Cluster)...)
 }
@@ -123,9 +124,11 @@ func (p *program) withStore(ctx context.Context, command string, v verb, words [
 	if err := p.hideKeys(); err != nil {
 		return err
 	}
-	open := p.storage().openIfThere
+	storage := p.storage()
+	storage.tellsNobody = true
+	open := storage.openIfThere
 	if v.makes {
-		open = p.storage().open
+		open = storage.open
 	}
 	store, err := open(ctx)
 	if err != nil {

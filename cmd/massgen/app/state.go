@@ -2,8 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
 	"strings"
 
 	"github.com/massgen/massgen/internal/store"
@@ -13,20 +14,64 @@ import (
 // newSession is what --session-id takes in place of an id.
 const newSession = "new"
 
-// path is the file that keeps the sessions: one of its own if --session names
-// a path, else that of --state-dir, else the default.
-func (s storage) path() (string, error) {
+// place is where the sessions are kept: in a file of its own if --session names a path, else
+// in the folder of --state-dir, else in the default one, if that may be used.
+func (s storage) place() (store.Place, error) {
 	switch {
 	case isPath(s.flags.id):
-		return s.flags.id, nil
+		return store.At(s.flags.id), nil
 	case s.flags.stateDir != "":
-		return filepath.Join(s.flags.stateDir, store.File), nil
+		return store.In(s.flags.stateDir), nil
 	}
-	dir := store.Dir(s.env.Lookup)
-	if dir == "" {
-		return "", fmt.Errorf("%w: --state-dir names a folder", store.ErrNoHome)
+	place, err := store.Default(s.env.Lookup)
+	if err != nil {
+		return place, fmt.Errorf("%w: --state-dir names a folder", err)
 	}
-	return filepath.Join(dir, store.File), nil
+	err = place.Check()
+	switch {
+	case err == nil:
+		return place, nil
+	case errors.Is(err, store.ErrShared) && s.tellsNobody:
+		s.console.warn(err.Error())
+		return store.At(place.File), nil
+	case !errors.Is(err, store.ErrUntrusted):
+		return place, fmt.Errorf("%w: --state-dir names another folder", err)
+	case s.flags.trust:
+	case s.canAsk():
+		yes, readErr := s.asksToTrust()
+		if readErr != nil || !yes {
+			return place, errors.Join(readErr, fmt.Errorf("%w: --state-dir names another folder", err))
+		}
+	default:
+		return place, fmt.Errorf("%w: --state-dir %s looks at it, --trust uses it from now on, --state-dir names another", err, store.OwnFolder)
+	}
+	if err := place.Trust(); err != nil {
+		return place, err
+	}
+	return store.At(place.File), nil
+}
+
+// canAsk says whether a person is there who sees a question and can answer it.
+func (s storage) canAsk() bool {
+	return !s.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
+}
+
+// asksToTrust asks whether the project's folder is to be used. It reads no more than the line:
+// what follows is for others. An interrupt ends the program here.
+func (s storage) asksToTrust() (bool, error) {
+	s.console.write(fmt.Sprintf("massgen: %v.\nUse it from now on? [y/N] ", store.ErrUntrusted))
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := s.env.Stdin.Read(b)
+		switch {
+		case n > 0 && b[0] == '\n', errors.Is(err, io.EOF):
+			return len(line) > 0 && (line[0] == 'y' || line[0] == 'Y'), nil
+		case err != nil:
+			return false, fmt.Errorf("read whether to use %s: %w", store.OwnFolder, err)
+		case n > 0:
+			line = append(line, b[0])
+		}
+	}
 }
 
 // isPath tells a file from an id: it has a folder in it, or the ending of a file.

@@ -17,13 +17,17 @@ const databaseVariable = "MASSGEN_DATABASE"
 
 // storage finds the store of sessions that the flags name.
 type storage struct {
-	env     Env
-	secrets *configs.Secrets
-	flags   sessionFlags
+	env        Env
+	console    console
+	secrets    *configs.Secrets
+	flags      sessionFlags
+	automation bool // nobody is there
+	// tellsNobody says that no model is told what is kept.
+	tellsNobody bool
 }
 
 func (p *program) storage() storage {
-	return storage{p.env, p.console.secrets, p.options.session}
+	return storage{env: p.env, console: p.console, secrets: p.console.secrets, flags: p.options.session, automation: p.options.display.automation}
 }
 
 // open opens the store of sessions, which is made if it is not there.
@@ -31,11 +35,11 @@ func (s storage) open(ctx context.Context) (*store.Store, error) {
 	if address := s.database(); address != "" {
 		return s.openDatabase(ctx, address)
 	}
-	path, err := s.path()
+	place, err := s.place()
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, path, s.secrets.Redact)
+	return store.Open(ctx, place, s.secrets.Redact)
 }
 
 // openIfThere opens the store of sessions and makes none: if it is not there, it is
@@ -44,19 +48,19 @@ func (s storage) openIfThere(ctx context.Context) (*store.Store, error) {
 	if s.database() != "" {
 		return s.open(ctx)
 	}
-	path, err := s.path()
+	place, err := s.place()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return store.InMemory(path, s.secrets.Redact), nil
+	if _, err := os.Stat(place.File); errors.Is(err, fs.ErrNotExist) {
+		return store.InMemory(place.File, s.secrets.Redact), nil
 	}
-	return s.open(ctx)
+	return store.Open(ctx, place, s.secrets.Redact)
 }
 
 // openToAsk opens the store that a conversation is kept in. Where none can be made,
 // a conversation for which none was named goes on in memory, and the notice says so.
-// A store that is there and cannot be used is an error.
+// A store that is there and cannot be used is an error, and so is one that may not be.
 func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice string, err error) {
 	if s.flags.goOn {
 		opened, err = s.openIfThere(ctx)
@@ -64,7 +68,8 @@ func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice str
 	}
 	opened, err = s.open(ctx)
 	named := s.database() != "" || s.flags.stateDir != "" || s.flags.id != "" && s.flags.id != newSession
-	if err == nil || named || ctx.Err() != nil || s.isThere() {
+	refused := errors.Is(err, store.ErrUntrusted) || errors.Is(err, store.ErrForeign) || errors.Is(err, store.ErrShared)
+	if err == nil || named || refused || ctx.Err() != nil || s.isThere() {
 		return opened, "", err
 	}
 	notice = fmt.Sprintf("nothing is kept of this session after this run: %v", err)
@@ -76,9 +81,9 @@ func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice str
 
 // isThere says whether there is a file where the store is to be.
 func (s storage) isThere() bool {
-	path, err := s.path()
+	place, err := s.place()
 	if err == nil {
-		_, err = os.Stat(path)
+		_, err = os.Stat(place.File)
 	}
 	return err == nil
 }
@@ -106,9 +111,9 @@ func (s storage) openDatabase(ctx context.Context, address string) (*store.Store
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	file, err := s.path()
-	if err != nil {
-		file = "" // without a home folder there is only the temporary one for snapshots
+	place, err := s.place()
+	if err != nil && !errors.Is(err, store.ErrNoHome) { // without one there is only a temporary folder for snapshots
+		return nil, errors.Join(err, shared.Close())
 	}
-	return store.OfSeveral(shared, file, s.secrets.Redact), nil
+	return store.OfSeveral(shared, place.File, s.secrets.Redact), nil
 }
