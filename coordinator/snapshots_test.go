@@ -154,8 +154,8 @@ rules:
 		}
 		w.checkTold(t, turn, r)
 		kept, err := ReadRecord(t.Context(), p.opts.Store, "s", 1)
-		if err != nil || kept.Work.Final.Dir != r.Snapshot || len(kept.Work.Dirs) != 4 {
-			t.Errorf("the journal tells of %+v, %v", kept.Work, err)
+		if err != nil || kept.Final.Dir != r.Snapshot {
+			t.Errorf("the journal tells of %+v, %v", kept.Final, err)
 		}
 	})
 }
@@ -275,12 +275,12 @@ func TestWorkOfABranchIsNotKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait(t, other)
-		for session, want := range map[string]report.Work{
-			"s":      {Final: agents.Snapshot{Dir: "/s/1/agent2/1/false", Files: 1, Bytes: 2}, Dirs: []string{"/s/1/agent2/1/false"}},
+		for session, want := range map[string]agents.Snapshot{
+			"s":      {Dir: "/s/1/agent2/1/false", Files: 1, Bytes: 2},
 			"branch": {}, "other": {},
 		} {
 			kept, err := ReadRecord(t.Context(), store, session, 1)
-			if diff := cmp.Diff(want, kept.Work); err != nil || diff != "" {
+			if diff := cmp.Diff(want, kept.Final); err != nil || diff != "" {
 				t.Errorf("%s: the work (-want +got, %v):\n%s", session, err, diff)
 			}
 		}

@@ -35,8 +35,6 @@ type Report struct {
 	leftOut map[int]machine.LeftOut
 	// said is the transcript of a panel of one.
 	said []machine.Entry
-	// snapshots refers to the snapshots that were taken.
-	snapshots []blob.Ref
 	// toolNames caches the names in lists of tools.
 	toolNames map[blob.Ref][]string
 }
@@ -81,15 +79,8 @@ func (r *Report) SetWarnings(warnings []AgentContextWarning) { r.warnings = warn
 // Apply takes an event that the machine has applied and the commands that it returned, and
 // returns what happened, for people.
 func (r *Report) Apply(ev turn.Event, commands []turn.Command) (told []Event) {
-	switch ev := ev.(type) {
-	case turn.Accepted:
-		if !summarizes(ev.Turn) {
-			told = r.contextWarned() // else after the summary, which changes them
-		}
-	case turn.ToolDone:
-		if ev.Key.Purpose.IsSnapshot() && !ev.Reply.Error {
-			r.snapshots = append(r.snapshots, ev.Reply.Result)
-		}
+	if ev, ok := ev.(turn.Accepted); ok && !summarizes(ev.Turn) {
+		told = r.contextWarned() // else after the summary, which changes them
 	}
 	for _, c := range commands {
 		told = append(told, r.eventsOf(c)...)

@@ -69,7 +69,7 @@ func (s *script) run() string {
 			s.t.Fatal(err)
 		}
 		kept, err := shown.Record()
-		return s.fields(kept, err, []string{"tool_calls", "partials", "notes", "Work"})
+		return s.fields(kept, err, []string{"tool_calls", "partials", "notes", "Final"})
 	}
 	var seconds float64
 	if s.d.MaybeScanArgs(s.t, "at", &seconds) {

@@ -10,36 +10,19 @@ import (
 // Record is what a journal shows of a turn beside its result.
 type Record struct {
 	Activity
-	Work Work
+	// Final is the workspace that was kept with the turn's answer, zero if none was.
+	Final agents.Snapshot
 }
 
 // Record returns the turn's record. With an error it has what could be read.
-func (r *Report) Record() (Record, error) {
-	activity, err := r.activity()
-	work, workErr := r.work()
-	return Record{activity, work}, cmp.Or(err, workErr)
-}
-
-// Work is what was kept of the agents' workspaces in a turn.
-type Work struct {
-	// Final is what was kept with the turn's answer, zero if nothing was.
-	Final agents.Snapshot
-	// Dirs are the folders of all snapshots that were taken.
-	Dirs []string
-}
-
-func (r *Report) work() (work Work, err error) {
-	for _, ref := range r.snapshots {
-		taken, err := agents.ReadSnapshot(r.texts, ref)
-		if err != nil {
-			return work, err
-		}
-		work.Dirs = append(work.Dirs, taken.Dir)
-	}
+func (r *Report) Record() (record Record, err error) {
+	record.Activity, err = r.activity()
 	if r.machine.Over() {
-		work.Final, err = agents.ReadSnapshot(r.texts, r.machine.Result().Work)
+		var workErr error
+		record.Final, workErr = agents.ReadSnapshot(r.texts, r.machine.Result().Work)
+		err = cmp.Or(err, workErr)
 	}
-	return work, err
+	return record, err
 }
 
 // unkeptWork says whose answers were given without their work.

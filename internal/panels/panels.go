@@ -210,6 +210,9 @@ func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Opt
 	}
 	if s.Store.Lasts() {
 		settings.Snapshots = s.Store.Snapshots
+		if err := s.Store.KeepSnapshotsIn(s.Config.Orchestrator.SnapshotStorage); err != nil {
+			return err
+		}
 	}
 	if p.tools, err = toolbox.Open(ctx, settings); err != nil {
 		return err

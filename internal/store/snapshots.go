@@ -1,14 +1,15 @@
 package store
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/workspace/snapshot"
-	"github.com/massgen/massgen/sessions"
 )
 
 // beside is the default storage: a folder beside the sessions' file.
@@ -19,36 +20,75 @@ func beside(file string) string {
 	return file + ".snapshots"
 }
 
-// SnapshotsOf are the storages that have snapshots of a session: the default one, and those
-// that its journals tell of. A journal that cannot be read is warned of: what it belongs to
-// can be forgotten all the same.
-func (s *Store) SnapshotsOf(ctx context.Context, id string, warn func(text string)) (list Snapshots, err error) {
-	if s.Snapshots != "" {
-		beside, err := snapshot.NewStorage(s.Snapshots)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, beside)
+// elsewhere is the file, in the default storage, that lists the others.
+const elsewhere = "elsewhere.json"
+
+// KeepSnapshotsIn remembers a storage that a config names, so that what is kept there of a
+// session goes with the session. Journals tell where that is too, and may come from anywhere.
+func (s *Store) KeepSnapshotsIn(dir string) error {
+	if s.Snapshots == "" || dir == "" {
+		return nil
 	}
-	turns, err := s.Turns(ctx, id, 0)
-	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
-		return nil, err
+	dir, err := filepath.Abs(dir)
+	var known []string
+	if err == nil {
+		known, err = s.otherStorages()
 	}
-	for _, t := range turns {
-		kept, err := coordinator.ReadRecord(ctx, s, id, t.Number)
-		if err != nil {
-			warn(err.Error())
-		}
-		for _, dir := range kept.Work.Dirs {
-			if storage, ok := snapshot.StorageOf(dir, id); ok && !slices.Contains(list, storage) {
-				list = append(list, storage)
-			}
-		}
+	if err != nil || slices.Contains(known, dir) {
+		return err
+	}
+	data, err := json.Marshal(append(known, dir))
+	if err == nil {
+		err = os.MkdirAll(s.Snapshots, 0o700)
+	}
+	if err == nil {
+		err = replace(filepath.Join(s.Snapshots, elsewhere), data)
+	}
+	if err != nil {
+		return fmt.Errorf("remember where snapshots are: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) otherStorages() (list []string, err error) {
+	if s.Snapshots == "" {
+		return nil, nil
+	}
+	file := filepath.Join(s.Snapshots, elsewhere)
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the snapshots that are elsewhere: %s: %w", file, err)
 	}
 	return list, nil
 }
 
-// Snapshots are the storages that have those of a session.
+// SnapshotStorages are those that may have snapshots of this store's sessions: the default
+// one, and those that configs have named.
+func (s *Store) SnapshotStorages() (list Snapshots, err error) {
+	dirs, err := s.otherStorages()
+	if err != nil {
+		return nil, err
+	}
+	if s.Snapshots != "" {
+		dirs = append(dirs, s.Snapshots)
+	}
+	for _, dir := range dirs {
+		storage, err := snapshot.NewStorage(dir)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, storage)
+	}
+	return list, nil
+}
+
+// Snapshots are storages of snapshots.
 type Snapshots []snapshot.Storage
 
 // Remove removes the snapshots of a session.

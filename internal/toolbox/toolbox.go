@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/internal/workspace"
 	"github.com/massgen/massgen/internal/workspace/confine"
 	"github.com/massgen/massgen/internal/workspace/rootfs"
+	"github.com/massgen/massgen/internal/workspace/snapshot"
 )
 
 // Toolbox is what the agents of a config have to work with.
@@ -127,7 +128,7 @@ func (b *Toolbox) openWorkspaces() error {
 		if a.Tools.CWD == "" {
 			continue
 		}
-		w, err := openWorkspace(config, i, shown[i])
+		w, err := openWorkspace(config, i, shown[i], storage)
 		if err == nil {
 			b.opened = append(b.opened, w)
 			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage))
@@ -155,12 +156,14 @@ func apart(folders map[string]string, dir string) error {
 	return nil
 }
 
-func openWorkspace(config *configs.Config, agent int, shown mounts) (*workspace.Workspace, error) {
+func openWorkspace(config *configs.Config, agent int, shown mounts, storage snapshot.Storage) (*workspace.Workspace, error) {
 	a := config.Agents[agent]
 	t := a.Tools
 	o := workspace.Options{
 		Dir: t.CWD, Reads: shown.reads, Writes: shown.writes, Protected: shown.protected,
-		Answers: len(config.Agents) > 1,
+	}
+	if len(config.Agents) > 1 {
+		o.Answers = storage.Has
 	}
 	if dir := config.Orchestrator.AgentTemporaryWorkspace; dir != "" {
 		o.AnswersDir = filepath.Join(dir, a.ID)

@@ -11,6 +11,9 @@ import (
 	"github.com/massgen/massgen/agents"
 )
 
+// anyFolder takes each folder for one of an answer.
+func anyFolder(string, string) bool { return true }
+
 // snapshot makes a folder with one file.
 func snapshot(t *testing.T, name, text string) string {
 	t.Helper()
@@ -24,7 +27,7 @@ func TestAnswersAreShownForReading(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "answers"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "answers", "mine"), []byte("hidden"), 0o644))
-	s := open(t, Options{Dir: dir, Answers: true})
+	s := open(t, Options{Dir: dir, Answers: anyFolder})
 	s.is("list_files", args{"depth": 9}, `{"success":true,"path":".","entries":[]}`)
 	s.is("list_files", args{"path": "answers"}, `{"success":true,"path":"answers","entries":[]}`)
 	s.is("write_file", args{"path": "answers/x", "content": ""}, `{"success":false,"error":"answers/x can only be read: write to the workspace"}`)
@@ -75,7 +78,7 @@ func TestWithoutAnswersTheNameIsFree(t *testing.T) {
 // TestToolsReadAnswersAtTheSameTime is for the race detector.
 func TestToolsReadAnswersAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	s := open(t, Options{Answers: true})
+	s := open(t, Options{Answers: anyFolder})
 	var group sync.WaitGroup
 	for i := range 8 {
 		mine := s
@@ -121,7 +124,7 @@ func TestOnlyTheFinalAnswerWritesElsewhere(t *testing.T) {
 func TestToolsTellOfTheTrees(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(snapshot(t, "notes.md", ""), "notes.md")
-	s := open(t, Options{Answers: true, Reads: []Mount{{"notes.md", file}}, Writes: []Mount{{"site", dir}}})
+	s := open(t, Options{Answers: anyFolder, Reads: []Mount{{"notes.md", file}}, Writes: []Mount{{"site", dir}}})
 	got := toolCalled(t, s.Tools(), "list_files").Definition().Description
 	want := "Lists files and folders with their sizes in bytes. In answers/agent1 and so on are the files of the answers that you were shown, for reading only." +
 		" notes.md is a file from elsewhere that can be read only. site is a folder from elsewhere that can be written to by the file tools once your answer has won."
@@ -129,7 +132,7 @@ func TestToolsTellOfTheTrees(t *testing.T) {
 		t.Error(got)
 	}
 	s.is("list_files", args{"path": "notes.md/x"}, `{"success":false,"error":"notes.md/x: not a directory"}`)
-	if _, err := Open(Options{Dir: t.TempDir(), Answers: true, Reads: []Mount{{"Answers", dir}}}); err == nil || !strings.Contains(err.Error(), "give it another name") {
+	if _, err := Open(Options{Dir: t.TempDir(), Answers: anyFolder, Reads: []Mount{{"Answers", dir}}}); err == nil || !strings.Contains(err.Error(), "give it another name") {
 		t.Error(err)
 	}
 }

@@ -139,7 +139,7 @@ func TestCommandsSeeAnswers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "temp", "a")
 	one, two := snapshot(t, "f", "one"), snapshot(t, "f", "two")
-	s := open(t, Options{Answers: true, AnswersDir: dir, Command: &CommandOptions{}})
+	s := open(t, Options{Answers: anyFolder, AnswersDir: dir, Command: &CommandOptions{}})
 	s.info = agents.CallInfo{Answers: []agents.ShownAnswer{{Name: "agent1", Dir: one}, {Name: "agent2"}, {Name: "agent3", Dir: two}}}
 	if r := s.runs("sh", "-c", `ls "$ANSWERS"; cat "$ANSWERS"/*/f`); !r.Success || r.Output != "agent1\nagent3\nonetwo" {
 		t.Errorf("%+v", r)
@@ -177,7 +177,7 @@ func TestLinksOfAnEarlierRunGo(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Symlink("/", filepath.Join(dir, "agent1")))
 	must(t, os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644))
-	s := open(t, Options{Answers: true, AnswersDir: dir, Command: &CommandOptions{}})
+	s := open(t, Options{Answers: anyFolder, AnswersDir: dir, Command: &CommandOptions{}})
 	if r := s.runs("ls", dir); r.Output != "mine\n" {
 		t.Errorf("%+v", r)
 	}

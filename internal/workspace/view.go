@@ -36,7 +36,9 @@ func (v *view) shown() []agents.ShownAnswer {
 	if v.answers == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(v.info.Answers), func(a agents.ShownAnswer) bool { return a.Dir == "" })
+	return slices.DeleteFunc(slices.Clone(v.info.Answers), func(a agents.ShownAnswer) bool {
+		return a.Dir == "" || !v.isAnswer(v.info.Session, a.Dir)
+	})
 }
 
 // canChange says whether the call may write to a tree.

@@ -36,9 +36,11 @@ type Options struct {
 	// all below them, whichever of Writes leads there. So do Reads that lie within Writes.
 	Protected []string
 	// Answers is for an agent of a panel: the folders of the answers that it was shown
-	// (agents.CallInfo) appear as answers/NAME, for reading only. Answers is then no name
-	// for a mount, and hides a file of the workspace with that name.
-	Answers bool
+	// (agents.CallInfo) appear as answers/NAME, for reading only. It says whether a folder is
+	// one that the session's answers were kept in: a journal that came from elsewhere may name
+	// any. Answers is then no name for a mount, and hides a file of the workspace with that
+	// name. Nil is for an agent alone.
+	Answers func(session, dir string) bool
 	// AnswersDir is where commands find the same folders as links, by the variable
 	// ANSWERS. It is made if it is not there, and is not in Dir; what it has of other links
 	// goes. Empty means a new folder that Close removes.
@@ -52,9 +54,11 @@ type Workspace struct {
 	own     tree
 	mounts  []tree
 	answers *tree // stands for the folder of answers and has no root; nil without one
-	links   *links
-	command *command
-	temp    string // where commands keep temporary files
+	// isAnswer is Options.Answers.
+	isAnswer func(session, dir string) bool
+	links    *links
+	command  *command
+	temp     string // where commands keep temporary files
 	// changing is held while a tool changes files, so that what was checked still
 	// holds.
 	changing sync.Mutex
@@ -91,7 +95,7 @@ func Open(o Options) (w *Workspace, err error) {
 	if w.own.file != "" || filepath.Dir(w.own.dir) == w.own.dir {
 		return w, fmt.Errorf("open the workspace %s: it is no folder of its own: name another", o.Dir)
 	}
-	if o.Answers {
+	if w.isAnswer = o.Answers; w.isAnswer != nil {
 		w.answers = &tree{name: answersName}
 	}
 	for i, m := range slices.Concat(o.Reads, o.Writes) {
@@ -108,7 +112,7 @@ func Open(o Options) (w *Workspace, err error) {
 	if o.Command == nil {
 		return w, nil
 	}
-	if o.Answers && linkable {
+	if o.Answers != nil && linkable {
 		if w.links, err = openLinks(o.AnswersDir); err != nil {
 			return w, err
 		}

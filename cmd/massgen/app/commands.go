@@ -127,7 +127,7 @@ func (d *dialogue) showConfig(string) error { return d.s.config.Describe(d.s.con
 // comes back goes on by it.
 func (d *dialogue) reset(string) error {
 	ctx := context.Background()
-	kept, err := d.s.store.SnapshotsOf(ctx, d.s.id, d.s.console.warn)
+	kept, err := d.s.store.SnapshotStorages()
 	if err == nil {
 		err = d.s.store.Reset(ctx, d.s.id)
 	}

@@ -289,12 +289,12 @@ func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store
 			return err
 		}
 	}
+	kept, err := store.SnapshotStorages()
+	if err != nil {
+		return err
+	}
 	for _, id := range ids {
-		kept, err := store.SnapshotsOf(ctx, id, c.console.warn)
-		if err != nil {
-			return err
-		}
-		err = store.Delete(ctx, id)
+		err := store.Delete(ctx, id)
 		if errors.Is(err, sessions.ErrBusy) {
 			return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", plain.Line(id))
 		}

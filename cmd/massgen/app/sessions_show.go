@@ -80,7 +80,7 @@ func (c *sessionsCommand) shownTurn(ctx context.Context, store *store.Store, ses
 	if err != nil {
 		c.console.warn(err.Error())
 	}
-	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Work.Final.Dir, kept.Activity}
+	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir, kept.Activity}
 }
 
 // look reads all that is shown of a session.

@@ -90,6 +90,13 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Text: "That is all."}
 		},
 		"judges-files": judgesFiles,
+		// As far as its answer, no further.
+		"never-judges-files": func(c backendtest.Call) backendtest.Reply {
+			if !isBlind(c) {
+				return backendtest.Reply{Fault: backendtest.HangBefore}
+			}
+			return judgesFiles(c)
+		},
 		"runs-long": working(func(results []string) backendtest.Reply {
 			if len(results) == 0 {
 				return calls("run_command", `{"argv":["sh","-c","echo begun; sleep 60"]}`)

@@ -54,13 +54,20 @@ func (s Storage) Path(p Place) string {
 	return filepath.Join(s.session(p.Session), fmt.Sprintf("turn%d", p.Turn), name)
 }
 
-// StorageOf returns the storage that has a session's snapshot in a folder; ok is false for
-// a folder that none would have put it in.
-func StorageOf(dir, session string) (s Storage, ok bool) {
+// Has says whether a folder is where a snapshot of the session is kept here, and no link leads
+// elsewhere on the way.
+func (s Storage) Has(session, dir string) bool {
 	turn := filepath.Dir(dir)
-	of := filepath.Dir(turn)
-	s = Storage{filepath.Dir(of)}
-	return s, filepath.IsAbs(dir) && snapshotName.MatchString(filepath.Base(dir)) && turnName.MatchString(filepath.Base(turn)) && of == s.session(session)
+	isName := snapshotName.MatchString(filepath.Base(dir)) && turnName.MatchString(filepath.Base(turn))
+	if !isName || filepath.Dir(turn) != s.session(session) || filepath.Clean(dir) != dir {
+		return false
+	}
+	home, err := filepath.EvalSymlinks(s.dir)
+	if err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	return err == nil && real == home+strings.TrimPrefix(dir, s.dir)
 }
 
 func (s Storage) session(id string) string { return filepath.Join(s.dir, fileName(id)) }

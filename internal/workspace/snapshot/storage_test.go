@@ -177,11 +177,13 @@ func TestPlacesDiffer(t *testing.T) {
 		if err != nil || !filepath.IsLocal(rel) || strings.Count(filepath.ToSlash(rel), "/") != 2 || len(rel) > 220 {
 			t.Fatalf("%+v is in %s, %v", a, rel, err)
 		}
-		if found, ok := StorageOf(dir, a.Session); !ok || found != storage {
-			t.Fatalf("the storage of %s is %v, %t", dir, found, ok)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
 		}
-		if _, ok := StorageOf(dir, b.Session); ok != (a.Session == b.Session) {
-			t.Fatalf("%s is taken for one of %q", dir, b.Session)
+		for _, session := range []string{a.Session, b.Session} {
+			if storage.Has(session, dir) != (a.Session == session) {
+				t.Fatalf("%s is taken for one of %q: %t", dir, session, storage.Has(session, dir))
+			}
 		}
 	})
 	var names []string
@@ -192,8 +194,36 @@ func TestPlacesDiffer(t *testing.T) {
 		}
 		names = append(names, strings.ToLower(name))
 	}
-	for _, dir := range []string{"", "s/turn1/a.round1", "/s/turn1/a", "/s/turnx/a.final", "/turn1/a.final"} {
-		if _, ok := StorageOf(filepath.FromSlash(dir), "s"); ok {
+}
+
+// TestFoldersThatAreNoSnapshots, whatever a journal says: others, and those that a link leads to.
+func TestFoldersThatAreNoSnapshots(t *testing.T) {
+	at := t.TempDir()
+	storage, err := NewStorage(filepath.Join(at, "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"kept/s/turn1/a.round1", "kept/s/turn1/a", "kept/s/turnx/a.final", "kept/turn1/a.final", "other/s/turn1/a.final", "kept/r/turn1/a.final"} {
+		if err := os.MkdirAll(filepath.Join(at, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, link := range []string{"kept/s/turn1/b.round1", "kept/s/turn2"} {
+		if err := os.Symlink(filepath.Join(at, "other/s/turn1"), filepath.Join(at, link)); err != nil {
+			t.Skip(err) // on Windows not everybody may
+		}
+	}
+	for dir, want := range map[string]bool{
+		"kept/s/turn1/a.round1": true, "kept/s/turn1/a": false, "kept/s/turnx/a.final": false, "kept/turn1/a.final": false,
+		"other/s/turn1/a.final": false, "kept/r/turn1/a.final": false, "kept/s/turn1/missing.final": false,
+		"kept/s/turn1/b.round1": false, "kept/s/turn2/a.final": false,
+	} {
+		if storage.Has("s", filepath.Join(at, filepath.FromSlash(dir))) != want {
+			t.Errorf("%s is a snapshot of the session: %t, want %t", dir, !want, want)
+		}
+	}
+	for _, dir := range []string{"", "kept/s/turn1/a.round1", storage.Dir() + "/r/../s/turn1/a.round1"} {
+		if storage.Has("s", dir) {
 			t.Errorf("%s is taken for a snapshot", dir)
 		}
 	}
