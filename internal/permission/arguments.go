@@ -26,18 +26,100 @@ type argument struct {
 	list  bool
 }
 
-// fits compares an argument with a pattern.
-func (a argument) fits(pattern string, strict bool) bool {
-	asWritten, clean := compile(pattern, strict), compile(path.Clean(pattern), strict)
-	fits := func(text string) bool { return asWritten.MatchString(text) || clean.MatchString(text) }
-	if !strict {
-		return slices.ContainsFunc(spellings(a.ways, a.texts), fits)
-	}
+// allowed says that an argument fits a pattern in every way that it can be written.
+func (a argument) allowed(pattern string) bool {
+	fits := matcher(pattern, true)
 	texts := a.texts
 	if !a.list || strings.Contains(pattern, " ") {
 		texts = nil
 	}
-	return !slices.ContainsFunc(spellings(a.ways, texts), func(text string) bool { return !fits(text) })
+	ways := a.ways
+	if a.list && len(a.texts) > 0 {
+		ways = append(slices.Clip(ways), joined(blanksHidden(a.texts[0]), a.texts[1:]))
+	}
+	return !slices.ContainsFunc(spellings(ways, texts), func(text string) bool { return !fits(text) })
+}
+
+// blanksHidden has other characters in place of a text's blanks, which no blank of a pattern
+// fits: the path of a program may have any in it, and a pattern's first one ends that path.
+func blanksHidden(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return '\x00'
+		}
+		return r
+	}, text)
+}
+
+// refused says that an argument fits a pattern in one way, or that it is a folder in which
+// something may be that does.
+func (a argument) refused(pattern string, look Look, reads bool) bool {
+	fits := matcher(pattern, false)
+	ways, texts := slices.Clone(a.ways), slices.Clone(a.texts)
+	if len(texts) == 0 {
+		texts = ways
+	}
+	var folders []string
+	for _, text := range texts {
+		real, isFolder := look.at(text)
+		if real != "" {
+			ways = append(ways, real)
+		}
+		if isFolder && !reads {
+			folders = append(folders, path.Clean(strings.ReplaceAll(text, `\`, "/")), real)
+		}
+	}
+	if a.list && len(a.texts) > 0 {
+		for _, program := range programs(a.texts[0], look) {
+			ways = append(ways, program, joined(program, a.texts[1:]))
+		}
+	}
+	return slices.ContainsFunc(spellings(ways, a.texts), fits) ||
+		slices.ContainsFunc(folders, func(folder string) bool { return mayHave(folder, pattern) })
+}
+
+// programs are the names by which a program is known that is called by this one.
+func programs(called string, look Look) (names []string) {
+	real, _ := look.at(called)
+	for _, name := range []string{called, real} {
+		base := path.Base(strings.ReplaceAll(name, `\`, "/"))
+		names = append(names, base, strings.TrimSuffix(strings.ToLower(base), ".exe"))
+	}
+	return names
+}
+
+func joined(first string, rest []string) string {
+	return strings.Join(append([]string{first}, rest...), " ")
+}
+
+// mayHave says whether a path below a folder can fit a pattern: whether the pattern fits the
+// folder's path and a slash as far as they go.
+func mayHave(folder, pattern string) bool {
+	begin := strings.ToLower(folder) + "/"
+	if folder == "." {
+		begin = ""
+	}
+	at := map[int]bool{0: true} // places in the pattern that can be reached
+	runes := []rune(strings.ToLower(path.Clean(pattern)))
+	for _, r := range begin {
+		next := map[int]bool{}
+		for i := range at {
+			for ; i < len(runes) && runes[i] == '*'; i++ {
+				next[i] = true
+			}
+			if i < len(runes) && (runes[i] == '?' || runes[i] == r) {
+				next[i+1] = true
+			}
+		}
+		at = next
+	}
+	return len(at) > 0
+}
+
+// matcher compares texts with a pattern, as it stands and made clean.
+func matcher(pattern string, strict bool) func(text string) bool {
+	asWritten, clean := compile(pattern, strict), compile(path.Clean(pattern), strict)
+	return func(text string) bool { return asWritten.MatchString(text) || clean.MatchString(text) }
 }
 
 // spellings are texts as they stand and as paths made clean: some systems part folders

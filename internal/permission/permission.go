@@ -38,6 +38,19 @@ type Rules struct {
 	Rules []Rule
 	// Otherwise is what holds for a call that no rule is about; empty means Allow.
 	Otherwise Action
+	// Look says what is where an argument may point; nil is for nothing.
+	Look Look `json:"-"`
+}
+
+// Look says where a path leads, as an agent's tools would write that, and whether there is a
+// folder. Both are zero for what is no path, or leads elsewhere.
+type Look func(path string) (real string, isFolder bool)
+
+func (l Look) at(path string) (real string, isFolder bool) {
+	if l == nil {
+		return "", false
+	}
+	return l(path)
 }
 
 // Decision is what the rules say of one call. Reason is for the log and for the model.
@@ -65,8 +78,11 @@ func (r Rules) Check() error {
 // Decide decides about a call of a tool with these arguments, as the model wrote them.
 // The strictest rule that fits holds, wherever it stands: deny before ask before allow.
 // A rule to allow fits only if an argument fits in every way it can be written (a path as
-// it stands and made clean, JSON with its names in order), a rule to ask or deny if it
-// does in one, in any case of letters. To ask for all calls but a few, allow these and
+// it stands and made clean, JSON with its names in order), and a blank of a pattern is none
+// within the first text of a list, which is a program's path. A rule to ask or deny fits if an
+// argument does in one way, in any case of letters: by where a link leads, by a program's name
+// without its path, or since something may that is in the folder which the argument names,
+// unless the tool only lists that. To ask for all calls but a few, allow these and
 // let Otherwise be Ask. Arguments of which readers would take different ones, as where a
 // name is there twice, are denied.
 func Decide(rules Rules, tool, arguments string) Decision {
@@ -76,7 +92,7 @@ func Decide(rules Rules, tool, arguments string) Decision {
 	}
 	for _, action := range []Action{Deny, Ask, Allow} {
 		for i, rule := range rules.Rules {
-			if rule.Action == action && rule.fits(tool, args) {
+			if rule.Action == action && rule.fits(tool, args, rules.Look) {
 				return Decision{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
 			}
 		}
@@ -109,13 +125,27 @@ func (r Rule) String() string {
 // About says whether the rule is about calls of a tool, whatever their arguments.
 func (r Rule) About(tool string) bool { return compile(r.Tool, r.Action == Allow).MatchString(tool) }
 
-func (r Rule) fits(tool string, args map[string]argument) bool {
+// Tools of a workspace that take a path in a way of their own.
+const (
+	lists    = "list_files"   // shows names alone
+	searches = "search_files" // in all there is, without a path
+)
+
+func (r Rule) fits(tool string, args map[string]argument, look Look) bool {
 	if !r.About(tool) {
 		return false
 	}
-	strict := r.Action == Allow
 	for name, pattern := range r.Arguments {
-		if a, ok := args[fold(name)]; !ok || !a.fits(pattern, strict) {
+		a, ok := args[fold(name)]
+		if !ok && tool == searches && fold(name) == fold("path") {
+			a, ok = argument{ways: []string{"."}}, r.Action != Allow
+		}
+		switch {
+		case !ok:
+			return false
+		case r.Action == Allow && !a.allowed(pattern):
+			return false
+		case r.Action != Allow && !a.refused(pattern, look, tool == lists):
 			return false
 		}
 	}

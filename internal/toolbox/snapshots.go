@@ -33,10 +33,22 @@ func (b *Toolbox) storage() (snapshot.Storage, error) {
 // its folder, if that is the project's own.
 func outside(cwd string, config *configs.Config, storage snapshot.Storage) error {
 	dir := config.Orchestrator.SnapshotStorage
-	if _, inside := rootfs.Inside(storage.Dir(), cwd); inside && dir != "" {
+	if _, inside := rootfs.Inside(withoutLinks(storage.Dir()), cwd); inside && dir != "" {
 		return fmt.Errorf("snapshot_storage (%s) is in it, where the agent could change what its peers judge: name another folder", dir)
 	}
 	return nil
+}
+
+// withoutLinks is where an absolute path leads, of which the end need not be there.
+func withoutLinks(dir string) string {
+	rest := ""
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+	return dir
 }
 
 // keepsSnapshots keeps a workspace, without some files, in a folder with each of its agent's
