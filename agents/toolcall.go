@@ -29,6 +29,11 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	if err != nil {
 		return nil, err
 	}
+	if why, refused := member.refuses(e, arguments); refused {
+		reply.Error, reply.State = true, machine.ToolDenied
+		reply.Result, err = d.Blobs.Put(stored, []byte(notPermittedText(why)))
+		return reply, err
+	}
 	result, planned := member.planned(e, arguments)
 	if planned {
 		reply.State = machine.ToolPlanned
@@ -51,6 +56,16 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		return nil, err
 	}
 	return d.cut(stored, member, e.Name, reply, turn.Limits.ResultLimit)
+}
+
+// refuses says that the rules, as they are now, let a call not run, and why. What the journal
+// says of it was decided by the rules of the process that wrote it.
+func (m Member) refuses(e machine.ToolCall, arguments string) (why string, refused bool) {
+	if m.Permit == nil {
+		return "", false
+	}
+	permission, why := m.Permit(e.Name, arguments)
+	return why, permission == machine.Denied || permission == machine.Asked && !e.Asked
 }
 
 // planned says whether a call is only planned, and what stands for its result then.

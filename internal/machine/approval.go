@@ -31,7 +31,7 @@ type Ask struct {
 }
 
 func (a Ask) toolCall(shown []kernel.Answer) ToolCall {
-	return ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name, Shown: shown}
+	return ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name, Shown: shown, Asked: true}
 }
 
 // Approval is a person's answer to an Ask, by the index in its key.

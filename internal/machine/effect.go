@@ -212,6 +212,8 @@ type ToolCall struct {
 	Name    string   `json:"name"`
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
+	// Asked says that a person has let it run.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // IsSnapshot says that the call keeps a workspace, and is none of an agent's tools.
