@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -80,6 +81,30 @@ func (p place) unprotected() error {
 		}
 	}
 	return nil
+}
+
+// hasNoOwners refuses to take a folder away in which something is called as what stays as it
+// is. What cannot be looked into may have it.
+func (p place) hasNoOwners() error {
+	if p.tree.name == "" {
+		return nil
+	}
+	return fs.WalkDir(p.tree.root.FS(), p.rel, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return p.failure(err)
+		}
+		for _, owners := range ownersNames() {
+			isOwners := strings.EqualFold(e.Name(), owners)
+			if !isOwners { // some systems have several spellings of a name
+				isOwners = p.tree.passes(name, path.Join(path.Dir(name), owners))
+			}
+			if isOwners {
+				return fmt.Errorf("%s cannot be taken away: %s is in it, and what is called %s stays as it is in folders from elsewhere",
+					p.name, strings.TrimPrefix(name, p.rel+"/"), owners)
+			}
+		}
+		return nil
+	})
 }
 
 // ownersNames are those of files whose owner trusts them more than others: a hook or a

@@ -118,6 +118,9 @@ func (v *view) moveFile(_ context.Context, a moveFileArgs) (any, error) {
 	case from.tree != to.tree && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is %s: only files can be moved to another tree", from.name, kind(info.Mode()))
 	}
+	if err := from.hasNoOwners(); err != nil {
+		return nil, err
+	}
 	if err := from.moveTo(to); err != nil {
 		return nil, err
 	}
@@ -158,6 +161,9 @@ func (v *view) deleteFile(_ context.Context, a deleteFileArgs) (any, error) {
 		return nil, p.failure(err)
 	}
 	if info.IsDir() && a.Recursive {
+		if err := p.hasNoOwners(); err != nil {
+			return nil, err
+		}
 		return done{true, p.name}, p.failure(p.tree.root.RemoveAll(p.rel))
 	}
 	if err := p.tree.root.Remove(p.rel); err != nil {
