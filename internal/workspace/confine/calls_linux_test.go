@@ -93,6 +93,30 @@ var hostileCalls = []struct {
 	}},
 	{"a device", func(target) error { return unix.Mknod("device", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1))) }},
 	{"a file by its handle", openByHandle},
+	{"a file that lends its owner's rights", func(target) error { return lending(func(name string) error { return unix.Chmod(name, 0o4755) }) }},
+	{"one that lends its group's", func(target) error { return lending(func(name string) error { return unix.Chmod(name, 0o2755) }) }},
+	{"one that is open", func(target) error {
+		return lending(func(name string) error {
+			fd, err := unix.Open(name, unix.O_RDONLY, 0)
+			if err != nil {
+				return err
+			}
+			return unix.Fchmod(fd, 0o6755)
+		})
+	}},
+	{"one by the newest call", func(target) error {
+		return lending(func(name string) error { return unix.Fchmodat(unix.AT_FDCWD, name, 0o4755, unix.AT_SYMLINK_NOFOLLOW) })
+	}},
+	{"one that is made so", func(target) error { return lending(made(0o4755)) }},
+	{"one that is made so without a name", func(target) error {
+		_, err := unix.Open(".", unix.O_TMPFILE|unix.O_RDWR, 0o4755)
+		return err
+	}},
+	{"one that is made as a node", func(target) error { return unix.Mknod("node", unix.S_IFREG|0o4755, 0) }},
+	{"one that is made where nobody looks", func(target) error {
+		_, err := unix.Openat2(unix.AT_FDCWD, "unseen", &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o4755})
+		return err
+	}},
 	{"a ring", func(target) error { return call(unix.SYS_IO_URING_SETUP, 1, zeroed(128), 0) }},
 	{"a program in the kernel", func(target) error { return call(unix.SYS_BPF, 0, zeroed(128), 128) }},
 	{"the kernel's counters", func(target) error { return call(unix.SYS_PERF_EVENT_OPEN, zeroed(128), 0, ^uintptr(0)) }},
@@ -120,6 +144,26 @@ var hostileCalls = []struct {
 		}
 		return openFor(filepath.Base(at.File), unix.O_WRONLY)
 	}},
+}
+
+// lending changes a file of its own.
+func lending(change func(name string) error) error {
+	const name = "lending"
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		return err
+	}
+	return change(name)
+}
+
+// made makes a file anew, with a mode.
+func made(mode uint32) func(name string) error {
+	return func(name string) error {
+		if err := unix.Unlink(name); err != nil {
+			return err
+		}
+		_, err := unix.Open(name, unix.O_CREAT|unix.O_WRONLY, mode)
+		return err
+	}
 }
 
 func sendFromPair(kind int, to string) error {

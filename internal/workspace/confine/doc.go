@@ -17,7 +17,8 @@
 //     apart. Where there are none, the calls that reach them, or that set the limits and
 //     the priority of another process, are refused;
 //   - a seccomp filter refuses sockets, those of the network and of services on this
-//     machine, keyrings and the ways around the others;
+//     machine, keyrings, set-user-id and set-group-id bits of files, and the ways around the
+//     others;
 //   - all capabilities are dropped, set-user-id programs give none, and a crash leaves no
 //     dump, which the system might hand to a program of its own.
 //

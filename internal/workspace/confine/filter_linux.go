@@ -74,6 +74,22 @@ func pairCalls() []limited {
 	return []limited{{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}}}
 }
 
+// setID are the bits of a mode that lend the rights of a file's owner, or of its group, to
+// whoever runs it: another user of the machine would become this one.
+const setID = unix.S_ISUID | unix.S_ISGID
+
+// modeCalls give a file its mode. They are about no file that lends rights.
+func modeCalls() []limited {
+	lendsNone := func(call, argument uint32) limited { return limited{call, argument, setID, []uint32{0}} }
+	return append(oldModeCalls(lendsNone),
+		lendsNone(unix.SYS_FCHMOD, 1), lendsNone(unix.SYS_FCHMODAT, 2), lendsNone(unix.SYS_FCHMODAT2, 2),
+		lendsNone(unix.SYS_OPENAT, 3), lendsNone(unix.SYS_MKNODAT, 2),
+	)
+}
+
+// unseenCalls have their mode where a filter cannot look. Programs do without them.
+func unseenCalls() []uint32 { return []uint32{unix.SYS_OPENAT2} }
+
 // processCalls change what the system gives another process, or even end it by a limit,
 // unless they are about the caller, which is 0.
 func processCalls() []limited {
@@ -89,7 +105,7 @@ func processCalls() []limited {
 // setFilter has the kernel refuse calls of this thread and of what it becomes. Without
 // namespaces of its own there are more of them.
 func setFilter(ownSpaces bool) error {
-	never, some := neverCalls(), pairCalls()
+	never, some := neverCalls(), slices.Concat(pairCalls(), modeCalls())
 	if !ownSpaces {
 		never = slices.Concat(never, attributeCalls(), ipcCalls())
 		some = slices.Concat(some, processCalls())
@@ -112,6 +128,9 @@ func filterProgram(never []uint32, some []limited) []unix.SockFilter {
 	}
 	for _, call := range never {
 		program = append(program, skipUnless(unix.BPF_JEQ, call, 1), end(refused))
+	}
+	for _, call := range unseenCalls() {
+		program = append(program, skipUnless(unix.BPF_JEQ, call, 1), end(notThere))
 	}
 	for _, l := range some {
 		verdict := l.verdict()

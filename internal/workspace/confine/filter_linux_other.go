@@ -10,3 +10,5 @@ const (
 )
 
 func oldAttributeCalls() []uint32 { return nil }
+
+func oldModeCalls(func(call, argument uint32) limited) []limited { return nil }
