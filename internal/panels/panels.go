@@ -230,11 +230,10 @@ func (p *Panel) IsDemo() bool { return p.resolver.IsDemo() }
 
 // Close ends the agents' tools and connections.
 func (p *Panel) Close() error {
-	var err error
 	if p.tools != nil {
-		err = p.tools.Close()
+		p.tools.Close()
 	}
-	return errors.Join(err, p.resolver.Close())
+	return p.resolver.Close()
 }
 
 // Names has each agent with its model, or the agents and the model that all of them have.

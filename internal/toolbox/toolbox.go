@@ -70,7 +70,8 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 		err = b.openServers(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, b.Close())
+		b.Close()
+		return nil, err
 	}
 	lists := b.lists()
 	for _, notice := range append(unknown(s.Config, lists), idleRules(s.Config, lists)...) {
@@ -90,10 +91,13 @@ func (b *Toolbox) AddTo(opts *coordinator.Options) {
 }
 
 // Close closes what was opened, all at once: a server may take its time to end.
-func (b *Toolbox) Close() error {
-	errs := atOnce(b.opened, io.Closer.Close)
+func (b *Toolbox) Close() {
+	for _, err := range atOnce(b.opened, io.Closer.Close) {
+		if err != nil {
+			b.Warn(err.Error())
+		}
+	}
 	b.opened = nil
-	return errors.Join(errs...)
 }
 
 // unknown tells of the names in agents' lists of tools that mean none of theirs.

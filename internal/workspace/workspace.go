@@ -194,7 +194,9 @@ func (w *Workspace) Close() error {
 		errs = append(errs, w.links.close())
 	}
 	if w.temp != "" {
-		errs = append(errs, os.RemoveAll(w.temp))
+		if err := rootfs.RemoveAll(w.temp); err != nil {
+			errs = append(errs, fmt.Errorf("remove temporary files of %s: %w", w.own.dir, err))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -55,3 +55,34 @@ func Inside(file, folder string) (rel string, ok bool) {
 		file, rel = parent, path.Join(name, rel)
 	}
 }
+
+// RemoveAll removes a folder with all that is in it, also where folders do not let things be
+// removed from them. That there is none is no error.
+func RemoveAll(dir string) error {
+	if err := openUp(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// openUp lets what is in folders be removed. It goes by a root, since the path of what is
+// deep in them may be longer than the system takes at once.
+func openUp(dir string) error {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return err // a link is removed, and where it leads stays as it is
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return root.Chmod(name, 0o755)
+		}
+		return err
+	})
+	return errors.Join(err, root.Close())
+}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/massgen/massgen/internal/workspace/rootfs"
 )
 
 // apart refuses a folder that is in the tree, which would be copied into itself, unless it
@@ -51,27 +53,8 @@ func existing(name string) (string, error) {
 
 // Remove removes a snapshot, whose folders are read-only. That there is none is no error.
 func Remove(dir string) error {
-	if err := openUp(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove a snapshot: %w", err)
-	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := rootfs.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove a snapshot: %w", err)
 	}
 	return nil
-}
-
-// openUp lets what is in folders be removed. It goes by a root, since the path of what is
-// deep in them may be longer than the system takes at once.
-func openUp(dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			return root.Chmod(name, 0o755)
-		}
-		return err
-	})
-	return errors.Join(err, root.Close())
 }
