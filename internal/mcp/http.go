@@ -74,6 +74,9 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if resp.StatusCode == http.StatusSwitchingProtocols { // what follows is no HTTP, and no context would end it
+		return nil, errors.Join(fmt.Errorf("it answers %s, which nobody asked for", resp.Status), resp.Body.Close())
+	}
 	if resp.StatusCode == http.StatusNotFound {
 		noteRefusal(req.Context())
 	}

@@ -106,9 +106,14 @@ func TestHTTPFaults(t *testing.T) {
 		want    string
 	}{
 		"unauthorized": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "key under headers"},
-		"missing":      {http.NotFound, "Not Found"},
-		"page":         {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "unsupported content type"},
-		"broken":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "Internal Server Error"},
+		"another protocol": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "other")
+			w.WriteHeader(http.StatusSwitchingProtocols)
+		}, "101 Switching Protocols, which nobody asked for"},
+		"missing": {http.NotFound, "Not Found"},
+		"page":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "unsupported content type"},
+		"broken":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "Internal Server Error"},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		}, "redirects to http://127.0.0.1"},

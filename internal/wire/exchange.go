@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -31,6 +32,9 @@ type exchange struct {
 	trace   *backends.Trace
 	watch   *watchdog
 	sent    bool
+	// refusedTLS says that no TLS connection came about the last time that one was tried, so
+	// that nothing was sent.
+	refusedTLS atomic.Bool
 	// failure is what the wire said and the library would lose.
 	failure error
 }
@@ -164,6 +168,13 @@ func (x *exchange) prepare(req *http.Request) {
 // receive keeps the answer from the library if it should, or notes the error that the
 // response is.
 func (x *exchange) receive(from *url.URL, resp *http.Response) error {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		// What follows is no HTTP, and no context would end it.
+		x.failure = &statusError{status: resp.StatusCode, from: from, header: resp.Header}
+		err := resp.Body.Close()
+		resp.Body = http.NoBody
+		return err
+	}
 	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		x.kept, resp.Body = source, http.NoBody

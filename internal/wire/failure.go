@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -76,6 +77,9 @@ func (x *exchange) fail(err error, begun bool, cut ...backends.ToolCall) error {
 		out.Message = withoutURL(err).Error()
 	default:
 		describe(out, err, secret)
+		if x.refusedTLS.Load() {
+			out.Free, out.Unreachable = true, !mayPass(err)
+		}
 	}
 	return secret.clean(out)
 }
@@ -149,6 +153,13 @@ func isUnreachable(err error) bool {
 	return isTCP && to.IP.IsLoopback()
 }
 
+// mayPass says that a TLS handshake may go well another time: it was broken off, or took too
+// long. A server that speaks no TLS, or whose certificate is not trusted, stays as it is.
+func mayPass(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.As(err, &network) && network.Timeout()
+}
+
 // isUnconnected says whether there was no connection on which a request could go out.
 func isUnconnected(err error) bool {
 	var (
@@ -162,6 +173,10 @@ func describeStatus(out *backends.Error, e *statusError, secret redactor) {
 	out.Status = e.status
 	if e.isRedirect() {
 		out.Kind, out.Message = backends.KindBadRequest, e.redirect()
+		return
+	}
+	if e.status == http.StatusSwitchingProtocols {
+		out.Kind, out.Message = backends.KindBadRequest, "it switches to another protocol, which nobody asked for: is base_url right?"
 		return
 	}
 	describeReport(out, parseReport(e.body, secret), retryAfter(e.header, time.Now()))

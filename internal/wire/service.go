@@ -3,11 +3,13 @@ package wire
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -103,7 +105,9 @@ func (s *Service) begin(ctx context.Context, headers map[string]string) *exchang
 	x := &exchange{service: s, parent: ctx, headers: all, trace: backends.TraceFrom(ctx)}
 	inner, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
-	x.ctx = context.WithValue(inner, exchangeKey{}, x)
+	x.ctx = httptrace.WithClientTrace(context.WithValue(inner, exchangeKey{}, x), &httptrace.ClientTrace{
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) { x.refusedTLS.Store(err != nil) },
+	})
 	x.watch = newWatchdog(cancel, s.FirstByteTimeout, s.IdleTimeout)
 	return x
 }
