@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/massgen/massgen/internal/kernel"
@@ -16,6 +17,25 @@ type clock struct {
 	wake          kernel.Time
 	timer         *time.Timer
 	rings         func()
+	// overAt is when the turn's time will be over as it runs now, in milliseconds; 0 is never,
+	// or nobody knows. Calls read it.
+	overAt atomic.Int64
+}
+
+// endsAt notes when the turn's time is over, 0 for never.
+func (c *clock) endsAt(at kernel.Time) {
+	if at == 0 || !c.stopped.IsZero() {
+		c.overAt.Store(0)
+		return
+	}
+	c.overAt.Store(time.UnixMilli(int64(at)).Add(c.slept).UnixMilli())
+}
+
+// timeLeft is what is left of the turn's time, if that is limited. It may be called
+// concurrently.
+func (c *clock) timeLeft() (left time.Duration, limited bool) {
+	over := c.overAt.Load()
+	return time.Until(time.UnixMilli(over)), over > 0
 }
 
 // Now implements driver.Runtime.
@@ -41,6 +61,7 @@ func (c *clock) Wake(at kernel.Time) {
 func (c *clock) Clock(runs bool) {
 	if !runs {
 		c.stopped = time.Now()
+		c.overAt.Store(0)
 		c.stopTimer()
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/retry"
 	"github.com/massgen/massgen/internal/turn"
 )
 
@@ -37,6 +38,8 @@ func (e *localTurn) Start(w driver.Work) {
 func (e *localTurn) startEffect(w driver.Work) {
 	key := w.Key()
 	ctx := e.spending(backends.WithTrace(e.Of(key.Agent), e.trace(key)), key)
+	e.endsAt(e.machine.TurnAt())
+	ctx = retry.WithTimeLeft(ctx, e.timeLeft)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
 	e.launch(func() driver.Post {

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// TurnAt is when the turn's time is over, 0 for never.
+func (m *Machine) TurnAt() Time { return m.s.TurnAt }
+
 // Describe returns the state as text, a line for the turn and one for each agent
 // and vote: what scripts, logs and people compare.
 func (m *Machine) Describe() string {

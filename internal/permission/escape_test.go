@@ -87,12 +87,12 @@ func FuzzPatterns(f *testing.F) {
 	f.Add("data/*", "data", "", "")
 	f.Fuzz(func(t *testing.T, pattern, first, second, third string) {
 		if strings.Count(pattern, "*") > 4 || len(pattern)+len(first)+len(second)+len(third) > 100 {
-			t.Skip("it would take too long to compare plainly")
+			return // it would take too long to compare plainly
 		}
 		argv := []string{first, second, third}
 		for _, text := range append(argv, pattern) {
 			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\\./`, r) }) {
-				t.Skip("JSON and paths have tests of their own")
+				return // JSON and paths have tests of their own
 			}
 		}
 		arguments := `{"argv":["` + strings.Join(argv, `","`) + `"]}`

@@ -184,10 +184,24 @@ func (c *call) plan(number int, failure *backends.Error) (time.Duration, error) 
 	return wait, nil
 }
 
+type timeLeftKey struct{}
+
+// WithTimeLeft returns a context for a call that is ended after some time which is not known
+// beforehand: left says what is left of it by now, if it is limited. No wait that is longer is
+// begun. Left may be called concurrently.
+func WithTimeLeft(ctx context.Context, left func() (left time.Duration, limited bool)) context.Context {
+	return context.WithValue(ctx, timeLeftKey{}, left)
+}
+
 func (c *call) timeLeft() time.Duration {
 	left := time.Until(c.until)
 	if deadline, ok := c.ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline))
+	}
+	if outside, ok := c.ctx.Value(timeLeftKey{}).(func() (time.Duration, bool)); ok {
+		if all, limited := outside(); limited {
+			left = min(left, all)
+		}
 	}
 	return max(left, 0)
 }

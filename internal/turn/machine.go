@@ -129,6 +129,9 @@ func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
 // Label names an answer: the agent's id and the count of its answers.
 func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
 
+// TurnAt is when the turn's time is over, 0 for never.
+func (m *Machine) TurnAt() kernel.Time { return m.s.Kernel.TurnAt() }
+
 // Describe returns the coordination's state as text.
 func (m *Machine) Describe() string { return m.s.Kernel.Describe() }
 

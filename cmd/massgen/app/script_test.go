@@ -335,6 +335,9 @@ func refusals() map[string]func(backendtest.Call) backendtest.Reply {
 		"overloaded": func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 529, Message: "overloaded"}}
 		},
+		"busy-for-a-minute": func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 429, Message: "slow down", Header: http.Header{"Retry-After": {"60"}}}}
+		},
 		"fails-once": func(c backendtest.Call) backendtest.Reply {
 			if c.Number == 1 {
 				return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusInternalServerError, Message: "out of order"}}
