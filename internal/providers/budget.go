@@ -2,6 +2,9 @@ package providers
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/massgen/massgen/backends"
 )
@@ -30,6 +33,35 @@ func (r *Resolver) checkPrice(provider, model string) error {
 	}
 	if known, _ := r.prices.Lookup(provider, model); len(known.Rates) == 0 {
 		return fmt.Errorf("max_usd needs to know what %s/%s costs, and no table has it: state it with the key prices", provider, model)
+	}
+	return nil
+}
+
+// costly are the parameters, in all spellings of the services, that change what a call costs
+// at most: which model answers, how often and how long, what it is sent, and what it may use.
+var costly = []string{
+	"model", "models", "n", "bestof", "numcompletions", "candidatecount",
+	"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "numpredict", "servicetier", "speed",
+	"messages", "input", "prompt", "contents", "system", "systeminstruction", "cachedcontent", "previousresponseid", "conversation",
+	"tools", "plugins", "websearch", "websearchoptions", "enablesearch", "searchparameters", "modalities", "audio", "mcpservers", "container",
+}
+
+// checkExtra refuses, where there is a budget, what it could not see: extra_body is added to a
+// request after that was reckoned.
+func (r *Resolver) checkExtra(body map[string]any) error {
+	if r.Config.Budget.None() {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(body)) {
+		plain := strings.ToLower(strings.ReplaceAll(name, "_", ""))
+		if slices.Contains(costly, plain) {
+			return backends.NewParamError("extra_body", "%s changes what a call may cost, and the budget could not see that: write it as a key of the backend, where there is one, or leave it or the budget out", name)
+		}
+		if inner, ok := body[name].(map[string]any); ok {
+			if err := r.checkExtra(inner); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	if err := checkParams(p, c, b); err != nil {
 		return Model{}, err
 	}
-	if err := r.checkPrice(p.name, c.model); err != nil {
+	if err := cmp.Or(r.checkPrice(p.name, c.model), r.checkExtra(b.Params.ExtraBody)); err != nil {
 		return Model{}, err
 	}
 	backend, err := r.connect(p, c, keyVar)
