@@ -101,22 +101,22 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request of an exchange. To another host, to which a redirect
-// leads, it tells no secret: none of the library's, of the caller's headers and of
-// the base URL's query.
+// RoundTrip sends a request of an exchange. Where a redirect leads to another origin, or to
+// one without TLS, nothing is sent: neither the conversation nor a secret, which may stand
+// anywhere in a body.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
 		return nil, errors.New("a request outside of an exchange")
 	}
-	x.prepare(req)
-	if t.isHome(req.URL) {
-		x.setHeaders(req.Header)
-		t.addQuery(req.URL)
-	} else {
-		dropSecrets(req.Header)
+	if !t.isHome(req.URL) {
+		x.failure = &strayError{from: t.home, to: req.URL}
+		return nil, x.failure
 	}
+	x.prepare(req)
+	x.setHeaders(req.Header)
+	t.addQuery(req.URL)
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,13 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d", e.status) }
 
+// strayError is a redirect to another origin.
+type strayError struct{ from, to *url.URL }
+
+func (e *strayError) Error() string {
+	return fmt.Sprintf("%s redirects to %s, which is sent nothing: name that address as base_url, if it is right", withoutSecrets(e.from), withoutSecrets(e.to))
+}
+
 // StreamError is an error object that came with status 200: Body holds it.
 type StreamError struct{ Body []byte }
 
@@ -99,6 +106,7 @@ func withoutURL(err error) error {
 func describe(out *backends.Error, err error, secret redactor) {
 	var (
 		status   *statusError
+		stray    *strayError
 		stream   *StreamError
 		page     *NotAnAnswer
 		tooMuch  *limitError
@@ -108,6 +116,8 @@ func describe(out *backends.Error, err error, secret redactor) {
 	switch {
 	case errors.As(err, &status):
 		describeStatus(out, status, secret)
+	case errors.As(err, &stray):
+		out.Kind, out.Message, out.Free = backends.KindBadRequest, stray.Error(), true
 	case errors.As(err, &stream):
 		describeReport(out, parseReport(stream.Body, secret), 0)
 	case errors.As(err, &page):

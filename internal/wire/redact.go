@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"net/http"
 	"regexp"
 
 	"github.com/massgen/massgen/backends"
@@ -17,16 +16,6 @@ func newRedactor(key, baseURL string) redactor {
 	var r redactor
 	r.finder.Add(append(secrets.InURL(baseURL), key)...)
 	return r
-}
-
-// dropSecrets removes the headers that are secret. net/http knows of the common
-// ones on a redirect to another host, not of those in which services take a key.
-func dropSecrets(h http.Header) {
-	for name := range h {
-		if secrets.IsName(name) {
-			delete(h, name)
-		}
-	}
 }
 
 // and returns a redactor that also knows what is secret in headers.
