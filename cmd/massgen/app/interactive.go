@@ -54,6 +54,8 @@ func (d *dialogue) interact(ctx context.Context) error {
 			return withStatus(status, nil)
 		case errors.Is(err, errQuit):
 			return exitError{code: ExitInterrupted}
+		case errors.Is(err, errUnread):
+			return withStatus(ExitFailed, err)
 		case err != nil:
 			d.s.console.complain(err)
 		}

@@ -70,14 +70,18 @@ func (s *session) print(text string) error {
 	_, err := s.console.out.Write([]byte(withNewline(text)))
 	switch {
 	case errors.Is(err, syscall.EPIPE) && s.store.Lasts():
-		return fmt.Errorf("write the answer: standard output was closed; massgen sessions show %s has it", shellWord(s.id))
+		return fmt.Errorf("%w: standard output was closed; massgen sessions show %s has it", errUnread, shellWord(s.id))
 	case errors.Is(err, syscall.EPIPE):
-		return errors.New("write the answer: standard output was closed")
+		return fmt.Errorf("%w: standard output was closed", errUnread)
 	case err != nil:
-		return fmt.Errorf("write the answer: %w", err)
+		return fmt.Errorf("%w: %w", errUnread, err)
 	}
 	return nil
 }
+
+// errUnread says that an answer cannot be read where it was to be. Whoever asks on would pay
+// for more of them.
+var errUnread = errors.New("write the answer")
 
 func withNewline(text string) string {
 	if strings.HasSuffix(text, "\n") {
