@@ -48,6 +48,9 @@ func Main(args []string, env Env) int {
 	if ownsProcess {
 		signals := make(chan os.Signal, 2)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+			signal.Notify(signals, syscall.SIGHUP)
+		}
 		defer signal.Stop(signals)
 		env.Interrupts = signals
 		env.tty = &tty{interrupt: func(key os.Signal) {

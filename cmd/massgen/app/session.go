@@ -291,10 +291,13 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
 			return r, err
 		case signal := <-signals:
-			if interrupted {
+			switch {
+			case interrupted && signal == syscall.SIGHUP:
+				continue // it comes from the terminal and from the shell, and neither waits
+			case interrupted:
 				return report.Result{}, errQuit
 			}
-			s.term.terminated = signal == syscall.SIGTERM
+			s.term.terminated = endsProgram(signal)
 			interrupted = true
 			cut <- struct{}{}
 			t.Cancel()

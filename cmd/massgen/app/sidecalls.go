@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
@@ -64,7 +63,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 				return
 			}
 			interrupted, s.term.cut = true, time.Now()
-			s.term.terminated = s.term.terminated || signal == syscall.SIGTERM
+			s.term.terminated = s.term.terminated || endsProgram(signal)
 			t.Cancel()
 		case ev, more := <-events:
 			if !more {

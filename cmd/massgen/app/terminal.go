@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
@@ -76,7 +75,7 @@ func (t *terminal) nextLine(in *keyboard, signals <-chan os.Signal) (string, err
 		case l := <-in.lines:
 			return l.text, l.err
 		case signal := <-signals:
-			if signal == syscall.SIGTERM {
+			if endsProgram(signal) {
 				return "", errQuit
 			}
 			if key, isKey := signal.(keyInterrupt); isKey && key.fresh {

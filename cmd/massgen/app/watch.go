@@ -16,6 +16,10 @@ type watch struct {
 	left       chan struct{}  // closed when nobody watches any more
 }
 
+// endsProgram says that a signal is the system's, or comes since the terminal is gone: nobody is
+// there to interrupt once more.
+func endsProgram(s os.Signal) bool { return s == syscall.SIGTERM || s == syscall.SIGHUP }
+
 func newWatch(interrupts <-chan os.Signal) *watch {
 	return &watch{interrupts: interrupts, taken: make(chan struct{}), given: make(chan time.Time), left: make(chan struct{})}
 }
@@ -30,7 +34,7 @@ func (w *watch) until(ended <-chan int) int {
 		case status := <-ended:
 			return status
 		case signal := <-w.interrupts:
-			if signal == syscall.SIGTERM || time.Now().After(deaf) {
+			if endsProgram(signal) || time.Now().After(deaf) {
 				return ExitInterrupted
 			}
 			continue
