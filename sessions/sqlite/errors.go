@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -35,11 +36,28 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("%s: another process has been writing to the store %s for long: try again when it is done (%w)", doing, path, err)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%s: the store %s is to be in a file that is no folder: name another folder (%w)", doing, path, err)
+	case code == codes.SQLITE_CANTOPEN && noFilesLeft():
+		return fmt.Errorf("%s: the store %s cannot be opened: this process has as many files open as it may: raise that with ulimit -n (%w)", doing, path, err)
+	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%s: the store %s cannot be opened: too many files are open: raise the limit with ulimit -n (%w)", doing, path, err)
 	case errors.Is(err, syscall.EROFS) || code == codes.SQLITE_READONLY || code == codes.SQLITE_CANTOPEN || code == codes.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: the store %s cannot be written: make the file and its folder writable, or name another file (%w)", doing, path, err)
+		return fmt.Errorf("%s: the store %s %w: make the file and its folder writable, or name another file (%w)", doing, path, ErrReadOnly, err)
 	}
 	return fmt.Errorf("%s: the store %s: %w", doing, path, err)
 }
+
+// noFilesLeft says that no more files can be opened, which SQLite does not tell from one that may
+// not be.
+func noFilesLeft() bool {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+	}
+	return f.Close() != nil
+}
+
+// ErrReadOnly is returned for a store that can be read and not written.
+var ErrReadOnly = errors.New("cannot be written")
 
 // ioFault is the fault of a file that could not be read or written.
 func ioFault(path, doing string, err error) error {

@@ -69,7 +69,7 @@ func prepare(ctx context.Context, path string, wait time.Duration) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no ordinary file: name another", path)
 	case info.Mode().Perm()&0o200 == 0:
-		return fmt.Errorf("%s is read-only: make it writable (chmod u+w), or name another file", path)
+		return fmt.Errorf("the store %s %w: it is read-only: make it writable (chmod u+w), or name another file", path, ErrReadOnly)
 	case info.Size() == 0:
 		return create(ctx, path, wait)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions/sqlite"
 )
 
 // databaseVariable is where the address of the database may stand, which may have a
@@ -60,7 +61,8 @@ func (s storage) openIfThere(ctx context.Context) (*store.Store, error) {
 
 // openToAsk opens the store that a conversation is kept in. Where none can be made,
 // a conversation for which none was named goes on in memory, and the notice says so.
-// A store that is there and cannot be used is an error, and so is one that may not be.
+// A store that is there and cannot be used is an error, unless it can only be read, and so is
+// one that may not be used.
 func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice string, err error) {
 	if s.flags.goOn {
 		opened, err = s.openIfThere(ctx)
@@ -69,7 +71,7 @@ func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice str
 	opened, err = s.open(ctx)
 	named := s.database() != "" || s.flags.stateDir != "" || s.flags.id != "" && s.flags.id != newSession
 	refused := errors.Is(err, store.ErrUntrusted) || errors.Is(err, store.ErrForeign) || errors.Is(err, store.ErrShared)
-	if err == nil || named || refused || ctx.Err() != nil || s.isThere() {
+	if err == nil || named || refused || ctx.Err() != nil || s.isThere() && !errors.Is(err, sqlite.ErrReadOnly) {
 		return opened, "", err
 	}
 	notice = fmt.Sprintf("nothing is kept of this session after this run: %v", err)
