@@ -39,11 +39,13 @@ func (r *Resolver) checkPrice(provider, model string) error {
 
 // costly are the parameters, in all spellings of the services, that change what a call costs
 // at most: which model answers, how often and how long, what it is sent, and what it may use.
-var costly = []string{
-	"model", "models", "n", "bestof", "numcompletions", "candidatecount",
-	"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "numpredict", "servicetier", "speed",
-	"messages", "input", "prompt", "contents", "system", "systeminstruction", "cachedcontent", "previousresponseid", "conversation",
-	"tools", "plugins", "websearch", "websearchoptions", "enablesearch", "searchparameters", "modalities", "audio", "mcpservers", "container",
+func costly() []string {
+	return []string{
+		"model", "models", "n", "bestof", "numcompletions", "candidatecount",
+		"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "numpredict", "servicetier", "speed",
+		"messages", "input", "prompt", "contents", "system", "systeminstruction", "cachedcontent", "previousresponseid", "conversation",
+		"tools", "plugins", "websearch", "websearchoptions", "enablesearch", "searchparameters", "modalities", "audio", "mcpservers", "container",
+	}
 }
 
 // checkExtra refuses, where there is a budget, what it could not see: extra_body is added to a
@@ -54,7 +56,7 @@ func (r *Resolver) checkExtra(body map[string]any) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		plain := strings.ToLower(strings.ReplaceAll(name, "_", ""))
-		if slices.Contains(costly, plain) {
+		if slices.Contains(costly(), plain) {
 			return backends.NewParamError("extra_body", "%s changes what a call may cost, and the budget could not see that: write it as a key of the backend, where there is one, or leave it or the budget out", name)
 		}
 		if inner, ok := body[name].(map[string]any); ok {

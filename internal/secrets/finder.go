@@ -47,6 +47,7 @@ func (f *Finder) Add(texts ...string) {
 
 // Mask puts Mask in the place of each secret, also of one that is written in JSON
 // (and in JSON within JSON), in a URL, in HTML, in base64 or in hexadecimal digits,
+// and of one whose plain letters are escaped there or as shells and programs have it,
 // and of one that the end of the text or an ellipsis cuts off, if half of it is
 // there. It leaves every other byte as it is. A secret that comes in pieces is not
 // found.
@@ -54,6 +55,7 @@ func (f *Finder) Mask(text string) string {
 	if len(f.words) == 0 {
 		return text
 	}
+	text = f.maskEscaped(text)
 	for _, w := range f.words {
 		text = w.mask(text)
 	}
@@ -68,14 +70,18 @@ func (f *Finder) Mask(text string) string {
 const ellipsis = "…"
 
 func (f *Finder) maskEnd(text string) string {
-	cut := 0
+	if cut := f.cutOff(text); cut > 0 {
+		return text[:len(text)-cut] + Mask
+	}
+	return text
+}
+
+// cutOff is how many bytes at the end of a text are the beginning of a secret.
+func (f *Finder) cutOff(text string) (cut int) {
 	for _, w := range f.words {
 		cut = max(cut, w.cutOff(text))
 	}
-	if cut == 0 {
-		return text
-	}
-	return text[:len(text)-cut] + Mask
+	return cut
 }
 
 // longestSpelled is how many bytes a text may have that is looked for in all its

@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -46,6 +48,57 @@ func encoders(t *testing.T) map[string]func(string) string {
 		"base64 of user and key": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("me:" + s)) },
 		"base64 after two":       func(s string) string { return base64.StdEncoding.EncodeToString([]byte("me" + s + "!")) },
 		"base64 after one":       func(s string) string { return base64.StdEncoding.EncodeToString([]byte("m" + s + "??")) },
+	}
+}
+
+// escapers write a plain letter as no encoder has to.
+func escapers() map[string]func(string) string {
+	return map[string]func(string) string{
+		"every letter in JSON":  each(`\u%04x`),
+		"JSON in JSON, letters": each(`\\u%04X`),
+		"JavaScript":            each(`\u{%x}`),
+		"C":                     each(`\x%02x`),
+		"octal":                 each(`\%03o`),
+		"C with eight digits":   each(`\U%08x`),
+		"every letter in a URL": each("%%%02x"),
+		"the same, twice":       each("%%25%02X"),
+		"every letter in HTML":  each("&#%d;"),
+		"HTML in hexadecimal":   each("&#x%x;"),
+		"HTML in HTML, letters": each("&amp;#%d;"),
+		"a letter in JSON":      func(s string) string { return firstLetter.ReplaceAllStringFunc(s, each(`\u%04x`)) },
+		"a letter in a URL":     func(s string) string { return firstLetter.ReplaceAllStringFunc(s, each("%%%02X")) },
+	}
+}
+
+// TestEscapedLettersAreMasked: of a key as services make them nothing is left, whoever hid it.
+func TestEscapedLettersAreMasked(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		secret := rapid.StringMatching(`[a-z][A-Za-z0-9._-]{11,40}`).Draw(rt, "secret")
+		var f secrets.Finder
+		f.Add(secret)
+		for name, escape := range escapers() {
+			for _, around := range []string{"", "a \u0061 %41 & ", "ümläut "} {
+				text := around + escape(secret) + "/" + around + escape(secret)
+				if got, want := f.Mask(text), around+secrets.Mask+"/"+around+secrets.Mask; got != want {
+					rt.Fatalf("in %s: %s became %s", name, text, got)
+				}
+			}
+		}
+	})
+}
+
+// firstLetter is the beginning of a text, if that is a letter.
+var firstLetter = regexp.MustCompile("^[a-z]")
+
+// each writes each byte of a text in a form.
+func each(form string) func(string) string {
+	return func(text string) string {
+		var b strings.Builder
+		for _, c := range []byte(text) {
+			fmt.Fprintf(&b, form, c)
+		}
+		return b.String()
 	}
 }
 
