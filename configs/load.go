@@ -76,7 +76,7 @@ const mostBytes = 1 << 20
 
 // readAtMost reads a file, which may be one without an end.
 func readAtMost(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openAtOnce(path)
 	if err != nil {
 		return nil, err
 	}

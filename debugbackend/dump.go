@@ -237,9 +237,27 @@ func LoadDir(dir string) ([]Call, error) {
 	return calls, nil
 }
 
+// mostOfCall is how many bytes a recorded call has at most.
+const mostOfCall = 1 << 30
+
+// readCall reads a file that is none of a device, which may have no end, and none of a pipe,
+// which may have no beginning.
+func readCall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no ordinary file: take it away", path)
+	case info.Size() > mostOfCall:
+		return nil, fmt.Errorf("%s has %d bytes, and an input has at most %d: take it away", path, info.Size(), mostOfCall)
+	}
+	return os.ReadFile(path)
+}
+
 // LoadFile reads one call, such as DIR/turn-001/AGENT/call-001.json.
 func LoadFile(path string) (Call, error) {
-	data, err := os.ReadFile(path)
+	data, err := readCall(path)
 	if err != nil {
 		return Call{}, fmt.Errorf("read an input: %w", err)
 	}

@@ -27,6 +27,8 @@ func (k *UsageKeeper) Add(raw json.RawMessage, counts Counts) {
 	switch {
 	case err != nil, min(u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.CacheWriteTokens) < 0:
 		k.last = nil
+	case u.CachedInputTokens > u.InputTokens || u.CacheWriteTokens > u.InputTokens-u.CachedInputTokens:
+		k.last = nil // a part is larger than the whole
 	case u.InputTokens > 0:
 		k.last = &u
 	}

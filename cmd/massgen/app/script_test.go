@@ -335,6 +335,10 @@ func refusals() map[string]func(backendtest.Call) backendtest.Reply {
 		"overloaded": func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 529, Message: "overloaded"}}
 		},
+		"repeats": func(c backendtest.Call) backendtest.Reply {
+			texts := textsOf(c.Request().Messages, "user")
+			return backendtest.Reply{Text: texts[len(texts)-1]}
+		},
 		"busy-for-a-minute": func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 429, Message: "slow down", Header: http.Header{"Retry-After": {"60"}}}}
 		},

@@ -302,18 +302,25 @@ func cost(u budget.Usage) string {
 	return "$0"
 }
 
-// inMarkdown writes a session for people to read.
+// quotation is a text as a quotation of Markdown: nothing in it can look like a part of what
+// quotes it.
+func quotation(text string) string {
+	lines := strings.Split(strings.TrimRight(printable(text), "\n"), "\n")
+	return "> " + strings.Join(lines, "\n> ") + "\n"
+}
+
+// inMarkdown writes a session for people to read. What was said is quoted.
 func inMarkdown(s sessions.Session, turns []sessions.Turn) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\nSession %s, from %s to %s (UTC).\n", plain.Line(s.Title), plain.Line(s.ID),
 		s.Created.UTC().Format("2006-01-02 15:04"), s.Updated.UTC().Format("2006-01-02 15:04"))
 	for _, t := range turns {
-		fmt.Fprintf(&b, "\n## Turn %d\n\n**Question**\n\n%s", t.Number, withNewline(printable(t.Question)))
+		fmt.Fprintf(&b, "\n## Turn %d\n\n**Question**\n\n%s", t.Number, quotation(t.Question))
 		if t.Answer == "" {
 			fmt.Fprintf(&b, "\nThere is no answer (%s).\n", t.Status)
 			continue
 		}
-		fmt.Fprintf(&b, "\n**Answer of %s** (%s)\n\n%s", plain.Line(t.Winner), t.Status, withNewline(printable(t.Answer)))
+		fmt.Fprintf(&b, "\n**Answer of %s** (%s)\n\n%s", plain.Line(t.Winner), t.Status, quotation(t.Answer))
 	}
 	return b.String()
 }
