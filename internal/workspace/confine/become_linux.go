@@ -93,7 +93,11 @@ func dropCapabilities() error {
 	if os.Geteuid() == 0 {
 		// Only for root do programs get what this set has.
 		for capability := uintptr(0); capability <= unix.CAP_LAST_CAP; capability++ {
-			if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil && err != unix.EINVAL {
+			err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+			if err == unix.EPERM {
+				break // a root without capabilities: with no_new_privs it gets none by a program either
+			}
+			if err != nil && err != unix.EINVAL {
 				return err // EINVAL: an older kernel has fewer
 			}
 		}

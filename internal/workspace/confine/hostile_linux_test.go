@@ -6,10 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // hostile commands try to change, read or reach what is outside: $OUT has a canary,
@@ -231,6 +234,38 @@ func (p place) runBare(c Command, fence *Fence) string {
 	}
 	return string(out)
 }
+
+// TestRootWithoutCapabilitiesRunsCommands, as in a container that has dropped them all.
+func TestRootWithoutCapabilitiesRunsCommands(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	fence := p.fence()
+	c := p.command(nil, "sh", "-c", "grep -E 'Cap(Prm|Eff)' /proc/self/status; echo done")
+	out := make(chan string, 1)
+	go func() {
+		defer close(out)
+		runtime.LockOSThread() // the thread ends with what it has given up
+		if err := unix.Prctl(unix.PR_SET_SECUREBITS, noRoot, 0, 0, 0); err != nil && os.Geteuid() == 0 {
+			return
+		}
+		var none [2]unix.CapUserData
+		if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
+			t.Error(err)
+			return
+		}
+		out <- p.runBare(c, fence)
+	}()
+	got, ran := <-out
+	if !ran {
+		t.Skip("capabilities cannot be given up for good here")
+	}
+	if want := "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\ndone\n"; got != want {
+		t.Errorf("the command said %q", got)
+	}
+}
+
+// noRoot is SECBIT_NOROOT and its lock: programs that root starts get no capabilities.
+const noRoot = 0b11
 
 func TestWithoutOwnMountsItWritesInside(t *testing.T) {
 	t.Parallel()
