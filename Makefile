@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges mcp postgres temporal real-model live ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges mcp postgres temporal real-model live vuln ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -66,6 +66,10 @@ real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both o
 
 live: ## call real services, for whoever has keys; RUN=TestLive/claude/text for a part
 	go test -tags live -count=1 -v -run '$(or $(RUN),TestLive)' -timeout 20m ./tests/live
+
+vuln: ## look for known faults in what the programs are linked with; needs vuln.go.dev
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+	cd temporal && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 ci: ## the one gate
 	bash .ci/run

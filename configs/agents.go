@@ -18,10 +18,18 @@ import (
 )
 
 func (r *reader) agents(at string, n *yaml.Node, c *Config) {
-	for i, item := range r.list(at, n, "a list of agents, each with a leading dash") {
+	list := r.list(at, n, "a list of agents, each with a leading dash")
+	if len(list) > mostAgents {
+		r.fail(n, "%s has %d entries; a panel has at most %d", at, len(list), mostAgents)
+		return
+	}
+	for i, item := range list {
 		r.oneAgent(fmt.Sprintf("%s[%d]", at, i), item, c)
 	}
 }
+
+// mostAgents is more than a panel can use, and few enough to look at each with all others.
+const mostAgents = 5000
 
 func (r *reader) agent(at string, n *yaml.Node, c *Config) {
 	if !isNull(n) {

@@ -3,7 +3,9 @@ package toolbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,22 +35,38 @@ func (b *Toolbox) storage() (snapshot.Storage, error) {
 // its folder, if that is the project's own.
 func outside(cwd string, config *configs.Config, storage snapshot.Storage) error {
 	dir := config.Orchestrator.SnapshotStorage
-	if _, inside := rootfs.Inside(withoutLinks(storage.Dir()), cwd); inside && dir != "" {
+	if dir == "" {
+		return nil
+	}
+	at, err := throughLinks(storage.Dir())
+	if err != nil {
+		return fmt.Errorf("find snapshot_storage: %w", err)
+	}
+	if _, inside := rootfs.Inside(at, cwd); inside {
 		return fmt.Errorf("snapshot_storage (%s) is in it, where the agent could change what its peers judge: name another folder", dir)
 	}
 	return nil
 }
 
-// withoutLinks is where an absolute path leads, of which the end need not be there.
-func withoutLinks(dir string) string {
-	rest := ""
-	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
+// throughLinks is where an absolute path leads, of which the end need not be there yet.
+func throughLinks(file string) (string, error) {
+	real, err := filepath.EvalSymlinks(file)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(file) == file {
+		return real, err
 	}
-	return dir
+	dir, err := throughLinks(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, filepath.Base(file))
+	target, err := os.Readlink(file)
+	switch {
+	case err != nil:
+		return file, nil //nolint:nilerr // it is no link
+	case !filepath.IsAbs(target):
+		target = filepath.Join(dir, target)
+	}
+	return throughLinks(target)
 }
 
 // keepsSnapshots keeps a workspace, without some files, in a folder with each of its agent's
