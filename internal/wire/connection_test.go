@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/massgen/massgen/backends"
 )
@@ -17,13 +19,18 @@ import (
 // failed is how a request to an address ends.
 func failed(t *testing.T, address string) *backends.Error {
 	t.Helper()
-	s, err := NewService(Config{Provider: "test", BaseURL: address})
+	return failedBy(t, Config{Provider: "test", BaseURL: address})
+}
+
+func failedBy(t *testing.T, c Config) *backends.Error {
+	t.Helper()
+	s, err := NewService(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	_, err = s.Get(t.Context(), func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.BaseURL, http.NoBody)
 		if err != nil {
 			return err
 		}
@@ -35,7 +42,7 @@ func failed(t *testing.T, address string) *backends.Error {
 	})
 	var e *backends.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("%s: %v is no failure of a service", address, err)
+		t.Fatalf("%s: %v is no failure of a service", c.BaseURL, err)
 	}
 	return e
 }
@@ -58,6 +65,38 @@ func TestSwitchedProtocol(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Errorf("the connection: %v", err)
 	}
+}
+
+// drip is a body that comes a byte in a second, without end, until its context is done.
+type drip struct{ ctx context.Context }
+
+func (d drip) Read(p []byte) (int, error) {
+	select {
+	case <-time.After(time.Second):
+		p[0] = 'x'
+		return 1, nil
+	case <-d.ctx.Done():
+		return 0, d.ctx.Err()
+	}
+}
+
+func (drip) Close() error { return nil }
+
+type dripping struct{}
+
+func (dripping) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: drip{r.Context()}, Request: r}, nil
+}
+
+// TestErrorThatComesInDrops is waited for no longer than an error may take.
+func TestErrorThatComesInDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		e := failedBy(t, Config{Provider: "test", BaseURL: "http://host", Transport: dripping{}})
+		if took := time.Since(began); took > time.Second+errorTimeout || !e.Retryable() {
+			t.Errorf("after %v: %+v", took, e)
+		}
+	})
 }
 
 // served is the address of a server that has each connection.

@@ -78,6 +78,8 @@ const (
 	drainTimeout = 50 * time.Millisecond
 	maxDrain     = 8 << 10
 	maxErrorBody = 64 << 10
+	// errorTimeout is how long the rest of an error may take after its first byte.
+	errorTimeout = 10 * time.Second
 )
 
 // transport sends the requests of a library as they should have been made, and
@@ -180,6 +182,7 @@ func (x *exchange) receive(from *url.URL, resp *http.Response) error {
 		x.kept, resp.Body = source, http.NoBody
 		return nil
 	}
+	x.watch.limitRest(errorTimeout)
 	body, err := io.ReadAll(io.LimitReader(source, maxErrorBody))
 	if closeErr := source.Close(); err == nil {
 		err = closeErr
