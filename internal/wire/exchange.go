@@ -32,9 +32,9 @@ type exchange struct {
 	trace   *backends.Trace
 	watch   *watchdog
 	sent    bool
-	// refusedTLS says that no TLS connection came about the last time that one was tried, so
-	// that nothing was sent.
-	refusedTLS atomic.Bool
+	// connected says that there was a connection to send the request on, and refusedTLS that no
+	// TLS connection came about when one was made. net/http may take another than it has made.
+	connected, refusedTLS atomic.Bool
 	// failure is what the wire said and the library would lose.
 	failure error
 }

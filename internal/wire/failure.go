@@ -84,7 +84,7 @@ func (x *exchange) fail(err error, begun bool, cut ...backends.ToolCall) error {
 		out.Message = withoutURL(err).Error()
 	default:
 		describe(out, err, secret)
-		if x.refusedTLS.Load() {
+		if x.refusedTLS.Load() && !x.connected.Load() {
 			out.Free, out.Unreachable = true, !mayPass(err)
 		}
 	}

@@ -106,6 +106,7 @@ func (s *Service) begin(ctx context.Context, headers map[string]string) *exchang
 	inner, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
 	x.ctx = httptrace.WithClientTrace(context.WithValue(inner, exchangeKey{}, x), &httptrace.ClientTrace{
+		GotConn:          func(httptrace.GotConnInfo) { x.connected.Store(true) },
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) { x.refusedTLS.Store(err != nil) },
 	})
 	x.watch = newWatchdog(cancel, s.FirstByteTimeout, s.IdleTimeout)
