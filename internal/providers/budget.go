@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,13 +60,23 @@ func (r *Resolver) checkExtra(body map[string]any) error {
 		if slices.Contains(costly(), plain) {
 			return backends.NewParamError("extra_body", "%s changes what a call may cost, and the budget could not see that: write it as a key of the backend, where there is one, or leave it or the budget out", name)
 		}
-		if inner, ok := body[name].(map[string]any); ok {
-			if err := r.checkExtra(inner); err != nil {
-				return err
-			}
+		if err := r.checkInner(body[name]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (r *Resolver) checkInner(value any) (err error) {
+	switch v := value.(type) {
+	case map[string]any:
+		err = r.checkExtra(v)
+	case []any:
+		for _, item := range v {
+			err = cmp.Or(err, r.checkInner(item))
+		}
+	}
+	return err
 }
 
 // most is what an attempt costs at most.

@@ -163,18 +163,20 @@ type owners struct {
 
 // trusted is what is remembered of a project's folder.
 type trusted struct {
-	Folder string `json:"folder"` // without links
+	Folder string `json:"folder"` // in a project's folder without links
 	Store  string `json:"store"`  // which file it is, empty for none
 }
 
 func (p Place) describe() (trusted, error) {
-	folder, err := filepath.Abs(filepath.Dir(p.File))
+	project, err := filepath.Abs(filepath.Dir(filepath.Dir(p.File)))
 	if err == nil {
-		folder, err = filepath.EvalSymlinks(folder)
+		project, err = filepath.EvalSymlinks(project)
 	}
 	if err != nil {
 		return trusted{}, fmt.Errorf("find %s: %w", filepath.Dir(p.File), err)
 	}
+	// If it is a link to a folder of another project, that one's trust is not this one's.
+	folder := filepath.Join(project, OwnFolder)
 	store, err := identity(filepath.Join(folder, File))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return trusted{}, fmt.Errorf("look at the store in %s: %w", folder, err)
