@@ -182,8 +182,6 @@ const mostSteps = 5000
 // posts lets things happen until there is something to take. All that happened at one
 // moment is taken in an order of its own.
 func (s *simulation) posts(e *localTurn) []driver.Post {
-	s.listsWait(true)
-	defer s.listsWait(false)
 	for {
 		if s.steps++; s.steps > mostSteps {
 			s.fail("the turn does not end:\n%s", e.machine.Describe())
@@ -269,13 +267,24 @@ func (s *simulation) release(c *choices) bool {
 	if c != nil {
 		at = c.below(len(list))
 	}
-	s.let(list[at], c == nil)
+	chosen := list[at : at+1]
+	if list[at].what == listing {
+		chosen = slices.DeleteFunc(list, func(p *parked) bool { return p.what != listing })
+	}
+	s.let(chosen, c == nil)
 	return true
 }
 
-func (s *simulation) let(p *parked, ended bool) {
+// listing is what those wait for who list the tools. Effects that end at one moment come to
+// it in an order of chance, so all who wait for it get one reply at one moment.
+const listing = "list"
+
+// let gives those who wait for one thing its reply. Either all of them were cancelled, or
+// none.
+func (s *simulation) let(same []*parked, ended bool) {
+	p := same[0]
 	s.mu.Lock()
-	s.parked = slices.DeleteFunc(s.parked, func(q *parked) bool { return p == q })
+	s.parked = slices.DeleteFunc(s.parked, func(q *parked) bool { return slices.Contains(same, q) })
 	s.mu.Unlock()
 	var r simReply
 	kind, _, _ := strings.Cut(p.what, " ")
@@ -288,7 +297,7 @@ func (s *simulation) let(p *parked, ended bool) {
 		r = s.modelReply(p)
 	case kind == "tool":
 		r = s.toolReply(p)
-	case kind == "list":
+	case kind == listing:
 		r.err = s.listingFault(p)
 	case kind == "snapshot":
 		if s.rarely(4) {
@@ -297,7 +306,9 @@ func (s *simulation) let(p *parked, ended bool) {
 	default:
 		r = simReply{text: pick(s.choices, "yes", "no")}
 	}
-	p.word <- r
+	for _, p := range same {
+		p.word <- r
+	}
 	synctest.Wait()
 }
 

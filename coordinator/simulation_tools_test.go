@@ -27,8 +27,6 @@ var (
 type simTools struct {
 	list    int // of simLists
 	version uint64
-	// wait has whoever lists them wait, as for a server in mid-turn.
-	wait bool
 }
 
 // changeTools draws another list.
@@ -40,25 +38,17 @@ func (s *simulation) changeTools() {
 	s.tools.version++
 }
 
-func (s *simulation) listsWait(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tools.wait = on
-}
-
 func (s *simulation) toolsVersion() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tools.version
 }
 
-// listTools is Options.Tools: all agents have the same.
+// listTools is Options.Tools: all agents have the same. The calls of a turn, which have its
+// trace, wait for it as for a server.
 func (s *simulation) listTools(ctx context.Context) ([][]agents.Tool, error) {
-	s.mu.Lock()
-	wait := s.tools.wait
-	s.mu.Unlock()
-	if wait {
-		if r := s.park("list", ctx, backends.Request{}); r.err != nil {
+	if backends.TraceFrom(ctx).Retry != nil {
+		if r := s.park(listing, ctx, backends.Request{}); r.err != nil {
 			return nil, r.err
 		}
 	}
