@@ -12,6 +12,7 @@ func TestFaultsOfThePlace(t *testing.T) {
 	for cause, want := range map[syscall.Errno]string{
 		syscall.EROFS:   "make: the store sessions.db cannot be written: make the file and its folder writable, or name another file (mkdir state: ",
 		syscall.EACCES:  "make: the store sessions.db cannot be written: make the file and its folder writable, or name another file (mkdir state: ",
+		syscall.EMFILE:  "make: the store sessions.db cannot be opened: too many files are open: raise the limit with ulimit -n (mkdir state: ",
 		syscall.ENOTDIR: "make: the store sessions.db is to be in a file that is no folder: name another folder (mkdir state: ",
 	} {
 		got := fault("sessions.db", "make", &fs.PathError{Op: "mkdir", Path: "state", Err: cause}).Error()

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"sync"
@@ -56,8 +57,15 @@ func (h *holds) Take(ctx context.Context, id string, next func(sqlstore.Last) (s
 // Write implements sqlstore.Holds.
 func (h *holds) Write(ctx context.Context, what, id string, turn int, ends bool, do func(*sqlstore.Tx, *sqlstore.Running)) error {
 	return h.during(id, turn, func(r *running) error {
+		held, err := r.lock.keep()
+		if err != nil {
+			return fault(h.path, "look after the lock of session "+id, err)
+		}
+		if !held {
+			return fmt.Errorf("%s: the file of its lock was removed, and another process has taken session %s: nothing more of this turn is kept (%w)", what, id, sessions.ErrBusy)
+		}
 		var changed sqlstore.Running
-		err := h.db.Change(ctx, what, func(w *sqlstore.Tx) {
+		err = h.db.Change(ctx, what, func(w *sqlstore.Tx) {
 			changed = r.turn
 			do(w, &changed)
 		})

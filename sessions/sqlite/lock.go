@@ -24,32 +24,60 @@ type fileLock struct{ file *flock.Flock }
 // tryLock takes a lock, or returns nil if another has it.
 func tryLock(path string) (*fileLock, error) {
 	for {
-		file := flock.New(path)
-		if taken, err := file.TryLock(); err != nil || !taken {
+		l := &fileLock{flock.New(path)}
+		if taken, err := l.file.TryLock(); err != nil || !taken {
 			return nil, err
 		}
 		// Its last holder may have removed the file after it was opened here, and a
 		// lock on that is worth nothing.
-		mine, err := file.Stat()
-		if err != nil {
-			return nil, errors.Join(err, file.Unlock())
+		held, err := l.held()
+		if held {
+			return l, nil
 		}
-		there, err := os.Stat(path)
-		if err == nil && os.SameFile(mine, there) {
-			return &fileLock{file}, nil
-		}
-		if err := file.Unlock(); err != nil {
-			return nil, err
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := errors.Join(err, l.file.Unlock()); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// release lets go of the lock, and takes its file away.
+// held says that the lock's file is still the one by which others look for it.
+func (l *fileLock) held() (bool, error) {
+	mine, err := l.file.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := os.Stat(l.file.Path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(mine, there), err
+}
+
+// keep takes the lock anew if somebody has removed its file, or returns false if another has
+// it by now.
+func (l *fileLock) keep() (bool, error) {
+	held, err := l.held()
+	if held || err != nil {
+		return held, err
+	}
+	anew, err := tryLock(l.file.Path())
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the folder is gone, and nobody can find the store
+		return true, nil
+	case err != nil || anew == nil:
+		return false, err
+	}
+	old := l.file
+	l.file = anew.file
+	return true, old.Unlock()
+}
+
+// release lets go of the lock, and takes its file away unless another's is there.
 func (l *fileLock) release() error {
-	removed := os.Remove(l.file.Path())
+	held, removed := l.held()
+	if held {
+		removed = os.Remove(l.file.Path())
+	}
 	if err := l.file.Unlock(); err != nil {
 		return errors.Join(err, removed)
 	}

@@ -1,12 +1,16 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/massgen/massgen/sessions"
 )
 
 // TestOneHoldsALock has many take a lock and let go of it, whose file comes and
@@ -44,5 +48,79 @@ func TestOneHoldsALock(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the lock's file stays when nobody holds it")
+	}
+}
+
+// A turn whose lock file somebody removes takes its lock anew with its next write. If another
+// has the session by then, nothing more of the turn is kept.
+func TestLockFileThatIsRemoved(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	open := func() *Store {
+		s, err := Open(ctx, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	}
+	removeLock := func() {
+		if err := os.Remove(lockPath(path, "s")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine, theirs := open(), open()
+	begun, err := mine.Begin(ctx, "s", "question")
+	if err != nil {
+		t.Fatal(err)
+	}
+	removeLock()
+	if err := mine.Append(ctx, "s", begun.Turn, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := theirs.Resume(ctx, "s"); !errors.Is(err, sessions.ErrBusy) {
+		t.Fatalf("the session was taken after a write: %v", err)
+	}
+
+	removeLock()
+	if _, err := theirs.Resume(ctx, "s"); err != nil {
+		t.Fatal(err)
+	}
+	err = mine.Append(ctx, "s", begun.Turn, []byte("second"))
+	if want := "the file of its lock was removed"; !errors.Is(err, sessions.ErrBusy) || !strings.Contains(err.Error(), want) {
+		t.Fatalf("want %q, got: %v", want, err)
+	}
+	if err := mine.Leave(ctx, "s", begun.Turn); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(lockPath(path, "s")); err != nil {
+		t.Errorf("who had lost the lock took away the file of who has it: %v", err)
+	}
+}
+
+// A state folder that is removed keeps no turn from its answer.
+func TestLockWhoseFolderIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := tryLock(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := lock.keep(); err != nil || !held {
+		t.Errorf("%t, %v", held, err)
+	}
+	if err := lock.release(); err != nil {
+		t.Error(err)
 	}
 }
