@@ -352,21 +352,115 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		config, err := Parse("f.yaml", data, Options{Lookup: lookupIn(nil), BackendTypes: testTypes()})
-		if (config == nil) == (err == nil) {
-			t.Fatal("want either a config or an error")
+	f.Fuzz(func(t *testing.T, data []byte) { parseAny(t, data) })
+}
+
+// FuzzParseMutated is FuzzParse of files that validate, with lines taken out, doubled, moved,
+// and given other values: what is nearly right comes further than what is no config at all.
+func FuzzParseMutated(f *testing.F) {
+	mutate := mutations()
+	var files [][]byte
+	for _, example := range Examples() {
+		data, ok := ReadExample(example.Name)
+		if !ok {
+			f.Fatal(example.Name)
 		}
-		if err == nil {
-			if len(config.Agents) == 0 {
-				t.Fatal("no agents")
-			}
-			return
+		f.Add(uint8(len(files)), []byte{})
+		for op := range byte(len(mutate)) {
+			f.Add(uint8(len(files)), []byte{op, 3, op, op, 11, 7})
 		}
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			if place, message, ok := strings.Cut(line, ": "); !ok || !strings.HasPrefix(place, "f.yaml") || len(message) < 8 {
-				t.Fatalf("not a one-line error: %q", line)
-			}
+		files = append(files, data)
+	}
+	f.Fuzz(func(t *testing.T, file uint8, edits []byte) {
+		lines := strings.Split(string(files[int(file)%len(files)]), "\n")
+		for ; len(edits) >= 3 && len(lines) > 0; edits = edits[3:] {
+			op := mutate[int(edits[0])%len(mutate)]
+			lines = op(lines, int(edits[1])%len(lines), int(edits[2]))
 		}
+		parseAny(t, []byte(strings.Join(lines, "\n")))
 	})
+}
+
+// oddValues stand for those of a config.
+func oddValues() []string {
+	return []string{
+		"", "~", "[]", "{}", "-1", "0", "1e400", ".nan", "true", `"\u0000"`, "${NOT_SET}", "${", "*a", "&a [*a]", "!!binary aGk=", "| \n  a", "<<: *a",
+		"99999999999999999999", "../../etc/passwd", "2026-11-23", "[[[[]]]]", "{a: {b: {c: d}}}", strings.Repeat("x", 5000),
+	}
+}
+
+// mutations change one line of a config; n is a number of chance.
+func mutations() []func(lines []string, at, n int) []string {
+	return []func(lines []string, at, n int) []string{
+		func(lines []string, at, _ int) []string { return slices.Delete(lines, at, at+1) },
+		func(lines []string, at, _ int) []string { return slices.Insert(lines, at, lines[at]) },
+		func(lines []string, at, n int) []string { // move
+			line := lines[at]
+			lines = slices.Delete(lines, at, at+1)
+			return slices.Insert(lines, n%(len(lines)+1), line)
+		},
+		func(lines []string, at, n int) []string { // indent
+			lines[at] = strings.Repeat(" ", n%9) + strings.TrimLeft(lines[at], " ")
+			return lines
+		},
+		func(lines []string, at, n int) []string { // another value
+			key, _, _ := strings.Cut(lines[at], ":")
+			lines[at] = key + ": " + oddValues()[n%len(oddValues())]
+			return lines
+		},
+		func(lines []string, at, n int) []string { // another key
+			_, value, _ := strings.Cut(lines[at], ":")
+			key, _, _ := strings.Cut(lines[n%len(lines)], ":")
+			lines[at] = key + ":" + value
+			return lines
+		},
+		func(lines []string, at, n int) []string { // another byte
+			if line := []byte(lines[at]); len(line) > 0 {
+				line[n%len(line)] ^= byte(1 + n%7)
+				lines[at] = string(line)
+			}
+			return lines
+		},
+	}
+}
+
+// parseAny parses a file that may be anything.
+func parseAny(t *testing.T, data []byte) {
+	t.Helper()
+	config, err := Parse("f.yaml", data, Options{Lookup: lookupIn(nil), BackendTypes: testTypes()})
+	if (config == nil) == (err == nil) {
+		t.Fatal("want either a config or an error")
+	}
+	if err == nil {
+		if len(config.Agents) == 0 {
+			t.Fatal("no agents")
+		}
+		return
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if place, message, ok := strings.Cut(line, ": "); !ok || !strings.HasPrefix(place, "f.yaml") || len(message) < 8 {
+			t.Fatalf("not a one-line error: %q", line)
+		}
+	}
+}
+
+// A panel has a limit, which is looked at before its agents are: each is compared with all
+// others.
+func TestAgentsOfAPanelAreLimited(t *testing.T) {
+	file := func(agents int) []byte {
+		var b strings.Builder
+		b.WriteString("agents:\n")
+		for i := range agents {
+			fmt.Fprintf(&b, "  - {id: a%d, backend: {type: openai, model: gpt-4o}}\n", i)
+		}
+		return []byte(b.String())
+	}
+	config, err := Parse("f.yaml", file(mostAgents), Options{Lookup: lookupIn(nil), BackendTypes: testTypes()})
+	if err != nil || len(config.Agents) != mostAgents {
+		t.Errorf("%d agents: %v", mostAgents, err)
+	}
+	_, err = Parse("f.yaml", file(mostAgents+1), Options{Lookup: lookupIn(nil), BackendTypes: testTypes()})
+	if want := "agents has 5001 entries; a panel has at most 5000"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("want the one line %q, got: %v", want, err)
+	}
 }
