@@ -5,10 +5,12 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,6 +63,11 @@ func TestScripts(t *testing.T) { runScripts(t, scripts) }
 func TestAttacks(t *testing.T) { runScripts(t, filepath.FromSlash("../../../tests/attack")) }
 
 func runScripts(t *testing.T, dir string) {
+	// Under nohup the signal is ignored here, and so by all children, which have its default
+	// when it is caught here.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangup) })
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
