@@ -224,6 +224,11 @@ const (
 	clearLine = "\x05\x15"
 )
 
+// pastePause is how long a paste must have been silent for a Ctrl+C that comes alone to be
+// typed: it ends a paste whose end never came. One within a paste is a part of that, whose
+// next lines would else be taken for questions.
+const pastePause = 200 * time.Millisecond
+
 // A line of the editor has no newlines and tabs: within it these stand for them.
 const (
 	newlineSign = "⏎"
@@ -243,8 +248,13 @@ func (k *keys) Read(data []byte) (int, error) {
 	for len(k.ready) == 0 {
 		buffer := make([]byte, 4096)
 		n, err := k.in.Read(buffer)
+		before := k.at
 		k.at = time.Now()
 		k.freshen()
+		if k.pasting && string(buffer[:n]) == string(rune(ctrlC)) && k.at.Sub(before) >= pastePause {
+			k.ready = append(k.ready, pasteEnd...)
+			k.held, k.pasting = nil, false
+		}
 		k.take(append(k.held, buffer[:n]...))
 		if err != nil && len(k.ready) == 0 {
 			return 0, err

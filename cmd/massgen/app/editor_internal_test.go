@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 )
 
@@ -189,4 +190,31 @@ func TestKeysInPieces(t *testing.T) {
 	if want := "a\x1b[200~b⏎c\x1b[201~d\r"; string(got) != want || err != nil {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
+}
+
+// A paste whose end never comes is ended by a Ctrl+C that is typed, and not by one within it.
+func TestPasteWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		interrupts := 0
+		k := &keys{in: in, interrupt: func(os.Signal) { interrupts++ }}
+		go func() {
+			for _, text := range []string{"\x1b[200~one", "\x03", "\rtwo", "", "\x03", "kept\r"} {
+				if text == "" {
+					time.Sleep(pastePause)
+					continue
+				}
+				if _, err := io.WriteString(typed, text); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := typed.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		got, err := io.ReadAll(k)
+		if want := pasteStart + "one⏎two" + pasteEnd + clearLine + "kept\r"; string(got) != want || err != nil || interrupts != 1 {
+			t.Errorf("%q, %v, %d interrupts; want %q and one", got, err, interrupts, want)
+		}
+	})
 }
