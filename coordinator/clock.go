@@ -10,6 +10,8 @@ import (
 // clock is that of a turn in this process: no time of the turn passes while it is stopped
 // (DESIGN §6). It rings once, at wake; 0 is never.
 type clock struct {
+	// began is from when on it counts: a system's time that is set meanwhile changes nothing.
+	began time.Time
 	// slept is for how long it was stopped: by a person, which is paused, or since nobody was
 	// at work on the turn before this process resumed it.
 	slept, paused time.Duration
@@ -21,6 +23,8 @@ type clock struct {
 	// or nobody knows. Calls read it.
 	overAt atomic.Int64
 }
+
+func newClock(rings func()) clock { return clock{began: time.Now(), rings: rings} }
 
 // endsAt notes when the turn's time is over, 0 for never.
 func (c *clock) endsAt(at kernel.Time) {
@@ -35,14 +39,17 @@ func (c *clock) endsAt(at kernel.Time) {
 // concurrently.
 func (c *clock) timeLeft() (left time.Duration, limited bool) {
 	over := c.overAt.Load()
-	return time.Until(time.UnixMilli(over)), over > 0
+	return time.UnixMilli(over).Sub(c.read()), over > 0
 }
+
+// read returns the time by a clock that nobody sets. It may be called concurrently.
+func (c *clock) read() time.Time { return c.began.Add(time.Since(c.began)) }
 
 // Now implements driver.Runtime.
 func (c *clock) Now() kernel.Time {
 	now := c.stopped
 	if now.IsZero() {
-		now = time.Now()
+		now = c.read()
 	}
 	return kernel.Time(now.Add(-c.slept).UnixMilli())
 }
@@ -53,19 +60,19 @@ func (c *clock) Wake(at kernel.Time) {
 	c.stopTimer()
 	c.wake = at
 	if c.stopped.IsZero() {
-		c.timer = time.AfterFunc(time.Until(time.UnixMilli(int64(at)).Add(c.slept)), c.rings)
+		c.timer = time.AfterFunc(time.UnixMilli(int64(at)).Add(c.slept).Sub(c.read()), c.rings)
 	}
 }
 
 // Clock implements driver.Runtime.
 func (c *clock) Clock(runs bool) {
 	if !runs {
-		c.stopped = time.Now()
+		c.stopped = c.read()
 		c.overAt.Store(0)
 		c.stopTimer()
 		return
 	}
-	pause := time.Since(c.stopped)
+	pause := c.read().Sub(c.stopped)
 	c.slept, c.paused, c.stopped = c.slept+pause, c.paused+pause, time.Time{}
 	if c.wake > 0 {
 		c.Wake(c.wake)

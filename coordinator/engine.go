@@ -39,7 +39,7 @@ type localTurn struct {
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
 		attempts: attempts{waiting: map[machine.Key]chan<- string{}}, summaries: newSummaryReader(p),
-		clock:        clock{rings: func() { t.inbox.put(woke{}) }},
+		clock:        newClock(func() { t.inbox.put(woke{}) }),
 		toolsVersion: t.toolsVersion, receive: t.inbox.wait,
 	}
 	t.local = e

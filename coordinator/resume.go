@@ -67,7 +67,8 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	}
 	e := newLocalTurn(ctx, p, t)
 	last := events[len(events)-1]
-	e.slept = max(0, time.Since(time.UnixMilli(int64(turn.When(last)))))
+	// Less than nothing if the system's time was set back: no time of the turn goes back.
+	e.slept = time.Since(time.UnixMilli(int64(turn.When(last))))
 	t.started = t.started.Add(e.slept)
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
