@@ -40,6 +40,8 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("%s: the store %s cannot be opened: this process has as many files open as it may: raise that with ulimit -n (%w)", doing, path, err)
 	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 		return fmt.Errorf("%s: the store %s cannot be opened: too many files are open: raise the limit with ulimit -n (%w)", doing, path, err)
+	case errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported):
+		return fmt.Errorf("%s: the file system of the store %s has no locks, without which two processes could work on one session: name a folder on another (%w)", doing, path, err)
 	case errors.Is(err, syscall.EROFS) || code == codes.SQLITE_READONLY || code == codes.SQLITE_CANTOPEN || code == codes.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: the store %s %w: make the file and its folder writable, or name another file (%w)", doing, path, ErrReadOnly, err)
 	}

@@ -13,6 +13,8 @@ func TestFaultsOfThePlace(t *testing.T) {
 		syscall.EROFS:   "make: the store sessions.db cannot be written: make the file and its folder writable, or name another file (mkdir state: ",
 		syscall.EACCES:  "make: the store sessions.db cannot be written: make the file and its folder writable, or name another file (mkdir state: ",
 		syscall.EMFILE:  "make: the store sessions.db cannot be opened: too many files are open: raise the limit with ulimit -n (mkdir state: ",
+		syscall.ENOLCK:  "make: the file system of the store sessions.db has no locks, without which two processes could work on one session: name a folder on another (mkdir state: ",
+		syscall.ENOTSUP: "make: the file system of the store sessions.db has no locks, without which two processes could work on one session: name a folder on another (mkdir state: ",
 		syscall.ENOTDIR: "make: the store sessions.db is to be in a file that is no folder: name another folder (mkdir state: ",
 	} {
 		got := fault("sessions.db", "make", &fs.PathError{Op: "mkdir", Path: "state", Err: cause}).Error()
