@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -37,6 +38,11 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 				known = append(slices.Clone(c.Flags), cli.HelpFlag)
 				continue
 			}
+			if inv.command == "" && len(inv.words) == 0 {
+				if err := mistyped(app, arg); err != nil {
+					return inv, err
+				}
+			}
 			inv.words = append(inv.words, arg)
 			continue
 		}
@@ -52,6 +58,31 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 		i += len(took) - 1
 	}
 	return inv, nil
+}
+
+// reserved are the names that other programs of this kind have for commands, or that this one
+// will have. Sent to a panel they would cost money and mean nothing.
+const reserved = "acp config configs describe doctor export init mcp models serve show simulate version viewer"
+
+// mistyped says that a word in the place of a command is nearly one, or the name of one that
+// there is not. A question of one word is asked after "--".
+func mistyped(app *cli.App, word string) error {
+	if word == "-" || strings.ContainsFunc(word, unicode.IsSpace) {
+		return nil
+	}
+	var names []string
+	for _, c := range app.VisibleCommands() {
+		names = append(names, c.Names()...)
+	}
+	const asQuestion = "-- before it asks it as a question"
+	lower := strings.ToLower(word)
+	if slices.Contains(strings.Fields(reserved), lower) {
+		return fmt.Errorf("%s is no command: --help lists the commands and flags; %s", word, asQuestion)
+	}
+	if near, ok := configs.Nearest(lower, names); ok && near[0] == lower[0] { // few mistype the first letter
+		return fmt.Errorf("%s is no command: did you mean %s? %s", word, near, asQuestion)
+	}
+	return nil
 }
 
 // takeFlag returns the flag at the beginning of args, with its value.

@@ -178,6 +178,7 @@ func (f *aboutFlags) flags() []cli.Flag {
 }
 
 const usageText = `massgen [flags] "question"     answer one question
+massgen [flags] "question" <F  the same, with a file or a pipe beside it
 massgen [flags] -              read the question from standard input
 massgen [flags]                talk: each line is a question, /help lists commands
 massgen inputs DIR             show what --dump-inputs wrote

@@ -81,7 +81,7 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	if err := p.options.check(); err != nil {
 		return err
 	}
-	question, given, err := p.question(words)
+	question, given, err := p.question(ctx, words)
 	if err != nil {
 		return err
 	}
@@ -111,21 +111,26 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	return err
 }
 
-// question returns the question of the command line, if there is one.
-func (p *program) question(words []string) (question string, given bool, err error) {
+// question returns the question of the command line, if there is one, with what is piped
+// beside it.
+func (p *program) question(ctx context.Context, words []string) (question string, given bool, err error) {
 	switch {
 	case len(words) == 0 && p.options.display.automation && !p.options.session.goOn:
 		return "", false, errors.New("question: --automation needs one: massgen --automation \"question\"")
 	case len(words) == 0:
 		return "", false, nil
-	case len(words) > 1:
+	case len(words) > 2 || len(words) == 2 && words[1] != "-":
 		return "", false, fmt.Errorf("question: it is %d words to the shell, and must be one: put it in quotes", len(words))
-	}
-	question = words[0]
-	if question == "-" {
-		if question, err = p.readQuestion(); err != nil {
+	case words[0] == "-":
+		question, err = p.readQuestion()
+	default:
+		if err := checkQuestion(words[0]); err != nil { // before it waits for anything
 			return "", false, err
 		}
+		question, err = p.besides(ctx, words[0], len(words) == 2)
+	}
+	if err != nil {
+		return "", false, err
 	}
 	return question, true, checkQuestion(question)
 }
