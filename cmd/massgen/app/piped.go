@@ -59,15 +59,15 @@ func (p *program) piped(ctx context.Context, in *os.File, waits bool) (string, e
 		return string(data), err
 	}
 	defer func() { _ = reader.Close() }() // it does not close standard input
-	began, ended := make(chan struct{}), make(chan error, 1)
+	began, ended := make(chan struct{}), make(chan struct{})
 	var text strings.Builder
 	go func() {
-		_, err := io.CopyN(&text, reader, 1)
+		defer close(ended)
+		_, err = io.CopyN(&text, reader, 1)
 		close(began)
 		if err == nil {
 			_, err = io.Copy(&text, io.LimitReader(reader, coordinator.MaxQuestion))
 		}
-		ended <- err
 	}()
 	stop := func() {
 		if reader.Cancel() {
@@ -89,7 +89,7 @@ func (p *program) piped(ctx context.Context, in *os.File, waits bool) (string, e
 		return "", ctx.Err()
 	}
 	select {
-	case err = <-ended:
+	case <-ended:
 	case <-ctx.Done():
 		stop()
 		return "", ctx.Err()
