@@ -26,7 +26,7 @@ func checkSecretsAreNotShown(t *testing.T, a adapter) {
 	server := httptest.NewServer(http.HandlerFunc(tellSecrets))
 	t.Cleanup(server.Close)
 	req := ask()
-	req.Params.Headers = map[string]string{"X-Api-Token": "tok-1"}
+	req.Params.Headers = map[string]string{"X-Api-Token": "tok-12345"}
 	base := strings.Replace(server.URL, "://", "://me:pass%20word@", 1) + "?key=in-query"
 	for _, c := range []struct {
 		key  string

@@ -65,7 +65,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		APIKey:  key,
 	})
 	req := simple()
-	req.Params.Headers = map[string]string{"X-Api-Token": "/tok-1"}
+	req.Params.Headers = map[string]string{"X-Api-Token": "/tok-12345"}
 	if got := backendtest.Fail(t, backend, req).Message; got != "Bearer ****** *** *** http://me:***@host/" {
 		t.Errorf("the error shows %q", got)
 	}
@@ -92,7 +92,7 @@ func TestSentCredentialsAreNotShown(t *testing.T) {
 	}
 	backend := newBackend(t, openai.Config{BaseURL: server.URL, APIKey: "other"})
 	req := simple()
-	req.Params.Headers = map[string]string{"Authorization": "Bearer tok-1"}
+	req.Params.Headers = map[string]string{"Authorization": "Bearer tok-12345"}
 	if got := backendtest.Fail(t, backend, req).Message; got != "no to *** and ***" {
 		t.Errorf("of a header the error shows %q", got)
 	}

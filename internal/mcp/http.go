@@ -12,25 +12,33 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // httpTransport returns the SDK's transport to the server's URL, and what closes its
 // connections, and with them ends its requests.
 func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 	life, end := context.WithCancel(context.Background())
-	base := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
-		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
-		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(life, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return severable{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil // it may have been closed before
-		},
-	}
+	base := newBase(func(_ context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(life, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return severable{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil // it may have been closed before
+	}, server.CallTimeout)
 	client := &http.Client{Transport: carefulTripper{base: base, headers: server.Headers}, CheckRedirect: stayThere}
 	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, end
+}
+
+// newBase returns the transport of a server whose calls have a limit. A connection that dies in a
+// call is closed before that limit.
+func newBase(dial func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial,
+		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+		HTTP2: wire.HTTP2Limits(limit),
+	}
 }
 
 // severable is a connection that a function closes, unless it is closed before.
@@ -67,6 +75,7 @@ type carefulTripper struct {
 // RoundTrip is safe for concurrent use.
 func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
+	req.GetBody = nil // over HTTP/2 net/http would send a call again as often as a server resets it
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}

@@ -5,9 +5,12 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/massgen/massgen/tests/silent"
 )
 
 // tripper is a http.RoundTripper.
@@ -72,5 +75,88 @@ func (l later) Read([]byte) (int, error) {
 		return 0, l.req.Context().Err()
 	case <-time.After(l.after):
 		return 0, io.EOF
+	}
+}
+
+// A call that net/http could send again by itself would be made again, over HTTP/2 as often as
+// the server resets it.
+func TestACallIsSentOnce(t *testing.T) {
+	once := tripper(func(req *http.Request) (*http.Response, error) {
+		if req.GetBody != nil {
+			t.Error("the call can be sent again")
+		}
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+	})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://docs.example.com/mcp", strings.NewReader("{}"))
+	if err != nil || req.GetBody == nil {
+		t.Fatal(err)
+	}
+	resp, err := carefulTripper{base: once}.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// posted sends a call to a silent service as the SDK does, and returns what came of it.
+func posted(t *testing.T, far *silent.Service, client *http.Client) (string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, far.URL(), strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return string(body), errors.Join(err, resp.Body.Close())
+}
+
+func clientOf(t *testing.T, far *silent.Service, limit time.Duration) *http.Client {
+	t.Helper()
+	base := newBase(nil, limit)
+	t.Cleanup(base.CloseIdleConnections)
+	return &http.Client{Transport: carefulTripper{base: far.Connect(base)}}
+}
+
+// A connection that died without a word costs the call that finds out, and no other.
+func TestSilentConnectionIsNotUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var far *silent.Service
+		var killed atomic.Bool
+		far = silent.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if killed.Swap(true) {
+				_, _ = io.WriteString(w, "the answer")
+				return
+			}
+			far.Kill()
+			<-r.Context().Done()
+		}))
+		client, began := clientOf(t, far, defaultCallTimeout), time.Now()
+		if body, err := posted(t, far, client); err == nil || time.Since(began) > defaultCallTimeout {
+			t.Errorf("the first call: %q, %v, after %v", body, err, time.Since(began))
+		}
+		if body, err := posted(t, far, client); body != "the answer" {
+			t.Errorf("the second call: %q, %v", body, err)
+		}
+	})
+}
+
+// A server that reads nothing holds a call in a write, which no context ends: only the limit of
+// the connection does.
+func TestServerThatStopsReadingHoldsNoCall(t *testing.T) {
+	t.Parallel()
+	var far *silent.Service
+	far = silent.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		far.Stall()
+		for part := make([]byte, 32<<10); ; { // more than a client takes before it writes
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	}))
+	if body, err := posted(t, far, clientOf(t, far, 300*time.Millisecond)); err == nil { // it may have been cut off before it had begun
+		t.Errorf("an answer of %d bytes", len(body))
 	}
 }

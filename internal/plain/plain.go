@@ -16,7 +16,7 @@ import (
 // its direction, on a reader.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
-		if controls(r) {
+		if IsControl(r) {
 			return ' '
 		}
 		return r
@@ -31,7 +31,7 @@ func Escape(text, kept string) string {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
 			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case controls(r) && !strings.ContainsRune(kept, r):
+		case IsControl(r) && !strings.ContainsRune(kept, r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -40,8 +40,8 @@ func Escape(text, kept string) string {
 	return b.String()
 }
 
-// controls says whether a character is no text, but tells a terminal or a reader what to do.
-func controls(r rune) bool {
+// IsControl says whether a character is no text, but tells a terminal or a reader what to do.
+func IsControl(r rune) bool {
 	return r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
@@ -55,6 +55,12 @@ func JSON(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// JSONLine is JSON in which also the characters that IsControl knows are escapes.
+func JSONLine(v any) (string, error) {
+	line, err := JSON(v)
+	return Escape(string(line), ""), err
 }
 
 // Count is a number with its noun, such as "1 agent" or "2 agents".

@@ -2,6 +2,7 @@ package plain_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,4 +55,17 @@ func TestNumbersCompareByValue(t *testing.T) {
 			t.Errorf("agent%d and agent%d compare %d, want %d", a, b, got, want)
 		}
 	})
+}
+
+// JSON on a terminal moves no cursor and turns no text, and reads as before.
+func TestJSONLine(t *testing.T) {
+	const text = "<a> é \u009b2J \u202e \x7f \x1b"
+	line, err := plain.JSONLine(text)
+	if want := `"<a> é \u009b2J \u202e \u007f \u001b"`; line != want || err != nil {
+		t.Errorf("%s, %v; want %s", line, err, want)
+	}
+	var back string
+	if err := json.Unmarshal([]byte(line), &back); back != text || err != nil {
+		t.Errorf("it reads as %q, %v", back, err)
+	}
 }

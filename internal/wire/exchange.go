@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -35,9 +34,17 @@ type exchange struct {
 	// connected says that there was a connection to send the request on, and refusedTLS that no
 	// TLS connection came about when one was made. net/http may take another than it has made.
 	connected, refusedTLS atomic.Bool
+	// connections counts those that net/http took for this hop of the request, and sentAgain
+	// says that it has sent the hop's body a second time. A redirect begins a hop.
+	connections atomic.Int32
+	sentAgain   atomic.Bool
 	// failure is what the wire said and the library would lose.
 	failure error
 }
+
+// errSentTwice ends an attempt that net/http would go on sending: over HTTP/2 it answers certain
+// resets with the request once more, without a pause and without an end.
+var errSentTwice = errors.New("the service has broken the request off twice")
 
 type exchangeKey struct{}
 
@@ -78,7 +85,7 @@ const (
 	drainTimeout = 50 * time.Millisecond
 	maxDrain     = 8 << 10
 	maxErrorBody = 64 << 10
-	// errorTimeout is how long the rest of an error may take after its first byte.
+	// errorTimeout is how long the body of an error may take after its status.
 	errorTimeout = 10 * time.Second
 )
 
@@ -149,6 +156,8 @@ func (x *exchange) setHeaders(h http.Header) {
 func (x *exchange) prepare(req *http.Request) {
 	x.failure = nil // what led here, if it did, was a redirect
 	x.sent = true
+	x.connections.Store(0)
+	x.sentAgain.Store(false)
 	if req.Body == nil {
 		return
 	}
@@ -156,6 +165,9 @@ func (x *exchange) prepare(req *http.Request) {
 	body := x.body
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.GetBody = func() (io.ReadCloser, error) {
+		if x.sentAgain.Swap(true) {
+			return nil, errSentTwice
+		}
 		x.trace.SentRequest(body) // net/http is about to send it once more
 		return io.NopCloser(bytes.NewReader(body)), nil
 	}
@@ -183,13 +195,9 @@ func (x *exchange) receive(from *url.URL, resp *http.Response) error {
 		return nil
 	}
 	x.watch.limitRest(errorTimeout)
-	body, err := io.ReadAll(io.LimitReader(source, maxErrorBody))
-	if closeErr := source.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil && len(body) == 0 {
-		return fmt.Errorf("read the error that came with HTTP %d: %w", resp.StatusCode, err)
-	}
+	// The status and the headers say what to do, however little of the body comes.
+	body, _ := io.ReadAll(io.LimitReader(source, maxErrorBody))
+	_ = source.Close() // likewise
 	x.failure = &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: body}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return nil

@@ -74,11 +74,11 @@ func (x *exchange) fail(err error, begun bool, cut ...backends.ToolCall) error {
 	case x.parent.Err() != nil:
 		out.Kind, out.Err = backends.KindOf(x.parent.Err()), x.parent.Err()
 		out.Message = x.parent.Err().Error()
+	case x.failure != nil:
+		describe(out, x.failure, secret)
 	case errors.As(context.Cause(x.ctx), &quiet):
 		out.Kind, out.Err = backends.KindTimeout, quiet
 		out.Message = quiet.Error()
-	case x.failure != nil:
-		describe(out, x.failure, secret)
 	case !x.sent:
 		out.Kind = backends.KindBadRequest
 		out.Message = withoutURL(err).Error()

@@ -56,6 +56,19 @@ func TestCredentialsOfAddresses(t *testing.T) {
 	}
 }
 
+// TestShortKeysGarbleNoMessage: a short key is masked only where it stands as a credential.
+func TestShortKeysGarbleNoMessage(t *testing.T) {
+	for _, key := range []string{"x", "exp", "none", "EOF"} {
+		r := newRedactor(key, "")
+		if got := r.text("unexpected EOF"); got != "unexpected EOF" {
+			t.Errorf("the key %s makes it %q", key, got)
+		}
+	}
+	if got := newRedactor("x", "").text("sent: Authorization: Bearer x"); got != "sent: Authorization: Bearer ***" {
+		t.Errorf("a service shows the key: %s", got)
+	}
+}
+
 // TestARequestThatCannotBeMade does not show its address, in which net/http leaves a
 // lone user.
 func TestARequestThatCannotBeMade(t *testing.T) {

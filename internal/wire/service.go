@@ -63,11 +63,11 @@ type Service struct {
 // NewService checks the base URL and calls nothing. It cuts the query off from the URL,
 // a slash at its end, and paths, which the library will add, one after the other.
 func NewService(cfg Config, paths ...string) (*Service, error) {
-	if cfg.Transport == nil {
-		cfg.Transport = newHTTPTransport()
-	}
 	cfg.FirstByteTimeout = cmp.Or(cfg.FirstByteTimeout, DefaultFirstByteTimeout)
 	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout)
+	if cfg.Transport == nil {
+		cfg.Transport = newHTTPTransport(HTTP2Limits(cfg.FirstByteTimeout, cfg.IdleTimeout))
+	}
 	base, query, err := parseBaseURL(cfg.BaseURL, paths)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,12 @@ func (s *Service) begin(ctx context.Context, headers map[string]string) *exchang
 	inner, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
 	x.ctx = httptrace.WithClientTrace(context.WithValue(inner, exchangeKey{}, x), &httptrace.ClientTrace{
-		GotConn:          func(httptrace.GotConnInfo) { x.connected.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) {
+			x.connected.Store(true)
+			if x.connections.Add(1) > 2 {
+				cancel(errSentTwice)
+			}
+		},
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) { x.refusedTLS.Store(err != nil) },
 	})
 	x.watch = newWatchdog(cancel, s.FirstByteTimeout, s.IdleTimeout)
@@ -158,7 +163,21 @@ func parseBaseURL(text string, paths []string) (*url.URL, url.Values, error) {
 // maxIdleConnections keeps the connections of a large panel between its rounds.
 const maxIdleConnections = 128
 
-func newHTTPTransport() http.RoundTripper {
+// HTTP2Limits returns the limits by which a connection over HTTP/2 is closed that died without a
+// word, or whose service reads nothing, which holds the client in a write. That takes 30 s at
+// most, and two thirds of the shortest of the limits of a call that are positive: a call that
+// runs out of time leaves no dead connection to the next.
+func HTTP2Limits(ofCall ...time.Duration) *http.HTTP2Config {
+	part := 15 * time.Second
+	for _, limit := range ofCall {
+		if limit > 0 {
+			part = min(part, limit/3)
+		}
+	}
+	return &http.HTTP2Config{SendPingTimeout: part, PingTimeout: part, WriteByteTimeout: min(part, 10*time.Second)}
+}
+
+func newHTTPTransport(limits *http.HTTP2Config) http.RoundTripper {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		ForceAttemptHTTP2:   true,
@@ -166,5 +185,6 @@ func newHTTPTransport() http.RoundTripper {
 		MaxIdleConnsPerHost: maxIdleConnections,
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second,
+		HTTP2:               limits,
 	}
 }

@@ -16,6 +16,11 @@ type Counts interface {
 // UsageKeeper keeps the newest usage of a stream.
 type UsageKeeper struct{ last *backends.Usage }
 
+// mostTokens is more than any model reads or writes in one call. What stays below it can be
+// paid for in amounts that are counted exactly: at the highest price that a config may have
+// it is less than budget.USD holds.
+const mostTokens = 100_000_000
+
 // Add reads a usage into counts, if there is one. Of one that cannot be read, all is
 // unknown. Zeros mean that the service did not count: an input has at least a token.
 func (k *UsageKeeper) Add(raw json.RawMessage, counts Counts) {
@@ -29,6 +34,8 @@ func (k *UsageKeeper) Add(raw json.RawMessage, counts Counts) {
 		k.last = nil
 	case u.CachedInputTokens > u.InputTokens || u.CacheWriteTokens > u.InputTokens-u.CachedInputTokens:
 		k.last = nil // a part is larger than the whole
+	case max(u.InputTokens, u.OutputTokens) > mostTokens:
+		k.last = nil
 	case u.InputTokens > 0:
 		k.last = &u
 	}

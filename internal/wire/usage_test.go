@@ -26,7 +26,9 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 		`{"input_tokens": 10, "output_tokens": 2, "cached_input_tokens": 4, "cache_write_tokens": 7}`:   nil,
 		`{"input_tokens": 10, "output_tokens": -2}`:                                                     nil,
 		`{"input_tokens": 10, "output_tokens": 2, "cached_input_tokens": -1, "cache_write_tokens": 11}`: nil,
-		`{"input_tokens": "ten"}`: nil,
+		`{"input_tokens": "ten"}`:                                                                  nil,
+		`{"input_tokens": 100000001, "output_tokens": 2}`:                                          nil,
+		`{"input_tokens": 10, "output_tokens": 1000000000000000000}`:                               nil,
 		`{"input_tokens": 1, "cached_input_tokens": 9223372036854775807, "cache_write_tokens": 1}`: nil,
 	} {
 		var k UsageKeeper

@@ -94,9 +94,10 @@ func (w *watchdog) heard(bytes int) {
 	}
 }
 
-// limitRest limits the time that is waited for all the rest of the answer, however often
-// a part of it comes. It can only be lowered.
+// limitRest limits the time that is waited for all the rest of an answer that has begun, however
+// often a part of it comes. It can only be lowered.
 func (w *watchdog) limitRest(limit time.Duration) {
+	w.begun = true
 	if !w.limited || w.rest > limit {
 		w.limited, w.rest = true, limit
 	}
