@@ -2,39 +2,48 @@ package configs
 
 import (
 	"fmt"
-	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/massgen/massgen/internal/secrets"
 )
-
-// shortestSecret keeps words such as the "none" that local servers take as a key
-// from being masked wherever they stand.
-const shortestSecret = 8
 
 // Secrets are texts that must be neither shown nor written. The zero value has
 // none. It is safe for concurrent use.
 type Secrets struct {
 	mu     sync.RWMutex
 	finder secrets.Finder
+	warned map[string]bool // the short secrets that were warned of
 }
 
-// placeholders are what people give as a key where none is needed. They are words
-// of answers, and no secrets.
-var placeholders = regexp.MustCompile(`(?i)^(lm[-_ ]?studio|ollama|llama[-_.]?cpp|vllm|sglang|localhost|local|none|null|empty|no[-_ ]?key|` +
-	`not[-_ ]?(needed|required|used|set|a[-_ ]?(real[-_ ]?)?key)|(sk-)?no[-_ ]?key[-_ ](required|needed)|` +
-	`dummy([-_ ]?(api)?[-_ ]?key)?|fake([-_ ]?(api)?[-_ ]?key)?|placeholder|anything|whatever|changeme|unused|test[-_ ]?key)$`)
-
-// Add adds texts. Those of fewer than eight bytes are left out, and so are
-// placeholders such as lm-studio, which stand where no key is needed.
+// Add adds texts. It leaves out placeholders such as lm-studio, which stand where no key is
+// needed.
 func (s *Secrets) Add(texts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.finder.Add(texts...)
+}
+
+// WarnShort returns a warning if one of the texts is a secret that is too short to be masked
+// wherever it stands; place says where they come from. It returns "" if there is none, or
+// each was warned of before.
+func (s *Secrets) WarnShort(place string, texts ...string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	short := false
 	for _, text := range texts {
-		if len(text) >= shortestSecret && !placeholders.MatchString(text) {
-			s.finder.Add(text)
+		if text = strings.TrimSpace(text); !secrets.IsShort(text) || s.warned[text] {
+			continue
 		}
+		if s.warned == nil {
+			s.warned = map[string]bool{}
+		}
+		s.warned[text], short = true, true
 	}
+	if !short {
+		return ""
+	}
+	return place + " is shorter than 8 characters, too short to hide: it is masked only where it stands as a credential, such as behind api_key:"
 }
 
 // AddURL adds the password of an address, or the name that stands there without
@@ -42,9 +51,15 @@ func (s *Secrets) Add(texts ...string) {
 // wrong is read as far as it goes.
 func (s *Secrets) AddURL(address string) { s.Add(secrets.InURL(address)...) }
 
+// WarnShortInURL is WarnShort for the password and the keys in an address.
+func (s *Secrets) WarnShortInURL(place, address string) string {
+	return s.WarnShort("a password or key in "+place, secrets.KeysInURL(address)...)
+}
+
 // Redact masks the secrets in a text, in whatever spelling they stand there: in
-// JSON, a URL, HTML, base64 or hexadecimal digits. It leaves every other byte as it
-// is. A secret that comes in pieces is not found.
+// JSON, a URL, HTML, base64 or hexadecimal digits. A secret of fewer than 8 bytes is masked
+// only where it stands as a credential. Redact leaves every other byte as it is. A secret
+// that comes in pieces is not found.
 func (s *Secrets) Redact(text string) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -117,22 +117,15 @@ func (f *Finder) maskEscaped(text string) string {
 	for _, w := range f.words {
 		found = append(found, w.places(u.text)...)
 	}
+	found = append(found, f.short.places(u.text)...)
 	if cut := f.cutOff(u.text); cut > 0 {
 		found = append(found, []int{len(u.text) - cut, len(u.text)})
 	}
 	slices.SortFunc(found, func(a, b []int) int { return a[0] - b[0] })
-	var b strings.Builder
-	from := 0
 	for _, place := range found {
-		begin, end := u.original(place[0]), u.original(place[1])
-		if begin >= from {
-			b.WriteString(text[from:begin])
-			b.WriteString(Mask)
-		}
-		from = max(from, end)
+		place[0], place[1] = u.original(place[0]), u.original(place[1])
 	}
-	b.WriteString(text[from:])
-	return b.String()
+	return maskPlaces(text, found)
 }
 
 // places are where a word is in a text.

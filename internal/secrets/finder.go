@@ -15,6 +15,7 @@ const Mask = "***"
 // concurrently, except for Add.
 type Finder struct {
 	words []word // longest first: one may be a part of another
+	short shortWords
 }
 
 // word is a secret, or an encoding of one that hides its letters.
@@ -27,16 +28,22 @@ type word struct {
 	spellings *regexp.Regexp
 }
 
-// Add adds secrets, without white space around them: none is sent. Empty ones are
-// left out.
+// Add adds secrets, without white space around them: none is sent. It leaves out empty
+// ones, and placeholders such as lm-studio, which stand where no key is needed.
 func (f *Finder) Add(texts ...string) {
 	words := slices.Clone(f.words) // a copy of the finder may share them
 	for _, text := range texts {
-		if text = strings.TrimSpace(text); text == "" {
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "" || placeholders.MatchString(text):
 			continue
+		case IsShort(text):
+			f.short = f.short.with(text)
+		default:
+			words = append(words, newWord(text))
 		}
-		for _, w := range append([]string{text}, encodings(text)...) {
-			words = append(words, newWord(w))
+		for _, encoding := range encodings(text) {
+			words = append(words, newWord(encoding))
 		}
 	}
 	slices.SortFunc(words, func(a, b word) int {
@@ -49,21 +56,39 @@ func (f *Finder) Add(texts ...string) {
 // (and in JSON within JSON), in a URL, in HTML, in base64 or in hexadecimal digits,
 // and of one whose plain letters are escaped there or as shells and programs have it,
 // and of one that the end of the text or an ellipsis cuts off, if half of it is
-// there. It leaves every other byte as it is. A secret that comes in pieces is not
+// there. A secret of fewer than 8 bytes is masked only where it stands as a credential:
+// behind a name such as api_key or Authorization, in the query of a URL, or as its user or
+// password. Mask leaves every other byte as it is. A secret that comes in pieces is not
 // found.
 func (f *Finder) Mask(text string) string {
-	if len(f.words) == 0 {
+	if len(f.words) == 0 && len(f.short.texts) == 0 {
 		return text
 	}
 	text = f.maskEscaped(text)
 	for _, w := range f.words {
 		text = w.mask(text)
 	}
+	text = maskPlaces(text, f.short.places(text))
 	parts := strings.Split(text, ellipsis)
 	for i, part := range parts {
 		parts[i] = f.maskEnd(part)
 	}
 	return strings.Join(parts, ellipsis)
+}
+
+// maskPlaces puts Mask in the place of each of the places, which are in order.
+func maskPlaces(text string, places [][]int) string {
+	var b strings.Builder
+	from := 0
+	for _, place := range places {
+		if place[0] >= from {
+			b.WriteString(text[from:place[0]])
+			b.WriteString(Mask)
+		}
+		from = max(from, place[1])
+	}
+	b.WriteString(text[from:])
+	return b.String()
 }
 
 // ellipsis is what stands where a text was shortened.

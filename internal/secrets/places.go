@@ -13,6 +13,30 @@ func IsName(name string) bool {
 	return regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|pwd|auth|credential|cookie`).MatchString(name)
 }
 
+// NamesAKey reports whether a variable, header or setting of this name holds a key or a
+// password. It is stricter than IsName, which also takes MAX_TOKENS for one.
+func NamesAKey(name string) bool {
+	return regexp.MustCompile(`(?i)(key|token|secret|passw(or)?d|passphrase|pwd|auth|authorization|credentials?|cookie)$`).MatchString(name)
+}
+
+// KeysInURL returns those of InURL's texts that are keys or passwords by where they stand:
+// the password, and values in the query with the name of a key.
+func KeysInURL(address string) (all []string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	if password, ok := u.User.Password(); ok {
+		all = append(all, password)
+	}
+	for name, values := range u.Query() {
+		if NamesAKey(name) {
+			all = append(all, values...)
+		}
+	}
+	return all
+}
+
 // InURL returns what is secret in an address: the password, or a long name that
 // stands there without one, also as it is sent (RFC 7617), and the values in the
 // query, except that of a version. An address that is no URL is read as far as it

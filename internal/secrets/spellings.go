@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // isPlain says whether every encoder leaves a character as it is: the unreserved ones
@@ -16,6 +18,11 @@ func isPlain(r rune) bool {
 		return true
 	}
 	return strings.ContainsRune("-._~", r)
+}
+
+// isWordRune reports whether a character goes on with the word before it.
+func isWordRune(r rune) bool {
+	return r == '_' || r == '-' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
 // pattern is a regular expression for all spellings of a text in JSON, URLs and
