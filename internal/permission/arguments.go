@@ -28,16 +28,32 @@ type argument struct {
 
 // allowed says that an argument fits a pattern in every way that it can be written.
 func (a argument) allowed(pattern string) bool {
-	fits := matcher(pattern, true)
-	texts := a.texts
-	if !a.list || strings.Contains(pattern, " ") {
-		texts = nil
+	asWritten, clean := compile(pattern, true), compile(path.Clean(pattern), true)
+	ways := spellings(a.ways)
+	if a.list {
+		clean, ways = asWritten, a.ways // a clean ./sort would be the sort of PATH
 	}
-	ways := a.ways
+	if strings.Contains(pattern, "..") || strings.Contains(pattern, " ") {
+		clean = asWritten // x/../* is not *
+	}
 	if a.list && len(a.texts) > 0 {
 		ways = append(slices.Clip(ways), joined(blanksHidden(a.texts[0]), a.texts[1:]))
 	}
-	return !slices.ContainsFunc(spellings(ways, texts), func(text string) bool { return !fits(text) })
+	if a.list && !strings.Contains(pattern, " ") {
+		ways = slices.Concat(ways, a.texts, cleanTexts(a.texts), cleanTexts(withSlashes(a.texts...)))
+	}
+	return !slices.ContainsFunc(ways, func(text string) bool { return !asWritten.MatchString(text) && !clean.MatchString(text) })
+}
+
+// cleanTexts are the texts of a list, of which the first may be a program, as clean paths.
+func cleanTexts(texts []string) (clean []string) {
+	for _, text := range texts {
+		clean = append(clean, path.Clean(text))
+	}
+	if len(texts) > 0 && strings.Contains(texts[0], "/") && !strings.Contains(clean[0], "/") {
+		clean[0] = "./" + clean[0] // without it the program would be one of PATH
+	}
+	return clean
 }
 
 // blanksHidden has other characters in place of a text's blanks, which no blank of a pattern
@@ -51,41 +67,40 @@ func blanksHidden(text string) string {
 	}, text)
 }
 
-// refused says that an argument fits a pattern in one way, or that it is a folder in which
-// something may be that does.
-func (a argument) refused(pattern string, look Look, reads bool) bool {
-	fits := matcher(pattern, false)
+// refused says that the argument of a call fits a pattern in one way, or that it is a folder in
+// which something may be that does.
+func (a argument) refused(pattern, name string, c call) bool {
 	ways, texts := slices.Clone(a.ways), slices.Clone(a.texts)
 	if len(texts) == 0 {
 		texts = ways
 	}
 	var folders []string
 	for _, text := range texts {
-		real, isFolder := look.at(text)
-		if real != "" {
-			ways = append(ways, real)
-		}
-		if isFolder && !reads {
-			folders = append(folders, path.Clean(strings.ReplaceAll(text, `\`, "/")), real)
+		names, isFolder := c.path(name, text)
+		ways = append(ways, names...)
+		if isFolder {
+			folders = append(append(folders, path.Clean(withSlashes(text)[0])), names...)
 		}
 	}
 	if a.list && len(a.texts) > 0 {
-		for _, program := range programs(a.texts[0], look) {
+		for _, program := range programs(c.look.Program(a.texts[0], c.text("dir"))) {
 			ways = append(ways, program, joined(program, a.texts[1:]))
 		}
 	}
+	asWritten, clean := compile(pattern, false), compile(path.Clean(pattern), false)
+	fits := func(text string) bool { return asWritten.MatchString(text) || clean.MatchString(text) }
 	return slices.ContainsFunc(spellings(ways, a.texts), fits) ||
 		slices.ContainsFunc(folders, func(folder string) bool { return mayHave(folder, pattern) })
 }
 
-// programs are the names by which a program is known that is called by this one.
-func programs(called string, look Look) (names []string) {
-	real, _ := look.at(called)
-	for _, name := range []string{called, real} {
-		base := path.Base(strings.ReplaceAll(name, `\`, "/"))
-		names = append(names, base, strings.TrimSuffix(strings.ToLower(base), ".exe"))
+// programs are names of programs, with those that they have without a path or .exe.
+func programs(names []string) (all []string) {
+	for _, name := range names {
+		base := path.Base(withSlashes(name)[0])
+		all = append(all, name, base, strings.TrimSuffix(strings.ToLower(base), ".exe"))
 	}
-	return names
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func joined(first string, rest []string) string {
@@ -116,20 +131,23 @@ func mayHave(folder, pattern string) bool {
 	return len(at) > 0
 }
 
-// matcher compares texts with a pattern, as it stands and made clean.
-func matcher(pattern string, strict bool) func(text string) bool {
-	asWritten, clean := compile(pattern, strict), compile(path.Clean(pattern), strict)
-	return func(text string) bool { return asWritten.MatchString(text) || clean.MatchString(text) }
-}
-
 // spellings are texts as they stand and as paths made clean: some systems part folders
 // with backslashes.
 func spellings(texts ...[]string) []string {
 	var all []string
 	for _, text := range slices.Concat(texts...) {
-		all = append(all, text, path.Clean(text), path.Clean(strings.ReplaceAll(text, `\`, "/")))
+		all = append(all, text, path.Clean(text), path.Clean(withSlashes(text)[0]))
 	}
 	return slices.Compact(all)
+}
+
+// withSlashes parts folders as other systems do.
+func withSlashes(texts ...string) []string {
+	slashed := make([]string, len(texts))
+	for i, text := range texts {
+		slashed[i] = strings.ReplaceAll(text, `\`, "/")
+	}
+	return slashed
 }
 
 // compile makes a regular expression of a pattern.
@@ -217,11 +235,11 @@ func newArgument(raw json.RawMessage) (argument, error) {
 		return argument{ways: []string{text}}, nil
 	}
 	if list, ok := value.([]any); ok && len(list) == len(texts) && !slices.ContainsFunc(list, isNoText) {
-		clean := make([]string, len(texts))
-		for i, text := range texts {
-			clean[i] = path.Clean(text)
+		var ways []string
+		for _, written := range [][]string{texts, cleanTexts(texts), cleanTexts(withSlashes(texts...))} {
+			ways = append(ways, strings.Join(written, " "))
 		}
-		return argument{ways: []string{strings.Join(texts, " "), strings.Join(clean, " ")}, texts: texts, list: true}, nil
+		return argument{ways: ways, texts: texts, list: true}, nil
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {

@@ -9,20 +9,29 @@ import (
 	"pgregory.net/rapid"
 )
 
-// look knows the folders data, data/old and src, and links that lead to data, to data/old/x and
-// to a program.
-func look(name string) (real string, isFolder bool) {
+// files has the folders data, data/old, src and n, and links that lead to data, to data/old/x and to
+// a program.
+type files struct{}
+
+func (files) Path(name string) (names []string, isFolder bool) {
 	switch clean := path.Clean(name); clean {
-	case ".", "data", "data/old", "src":
-		return clean, true
+	case ".", "data", "data/old", "src", "n":
+		return []string{clean}, true
 	case "link":
-		return "data", true
+		return []string{"data", "site/data"}, true
 	case "file":
-		return "data/old/x", false
-	case "tidy":
-		return "/usr/bin/rm", false
+		return []string{"data/old/x"}, false
+	case "new/x":
+		return []string{"new/x"}, false
 	}
-	return "", false
+	return nil, false
+}
+
+func (files) Program(called, dir string) []string {
+	if path.Join(dir, called) == "sub/tidy" {
+		return []string{called, "sub/tidy", "/etc/alternatives/remove", "/usr/bin/rm"}
+	}
+	return []string{called}
 }
 
 func TestWhatADenyCovers(t *testing.T) {
@@ -53,11 +62,19 @@ func TestWhatADenyCovers(t *testing.T) {
 		{commands, "run_command", `{"argv":["../bin/rm","x"]}`, true},
 		{commands, "run_command", `{"argv":["RM.EXE","x"]}`, true},
 		{commands, "run_command", `{"argv":["C:\\bin\\rm.exe","x"]}`, true},
-		{commands, "run_command", `{"argv":["./tidy","x"]}`, true},
+		{paths, "move_file", `{"from":"n","to":"data","path":"x"}`, false},
+		{Rule{Deny, "*", map[string]string{"to": "new/*"}}, "move_file", `{"from":"n","to":"new"}`, true},
+		{Rule{Deny, "*", map[string]string{"to": "new/*"}}, "move_file", `{"from":"file","to":"new"}`, false},
+		{Rule{Deny, "*", map[string]string{"path": "site/data/*"}}, "delete_file", `{"path":"link"}`, true},
+		{commands, "run_command", `{"argv":["sub/tidy","x"]}`, true},
+		{commands, "run_command", `{"argv":["./tidy","x"],"dir":"sub"}`, true},
+		{commands, "run_command", `{"argv":["./tidy","x"]}`, false},
+		{Rule{Deny, "*", map[string]string{"argv": "remove *"}}, "run_command", `{"argv":["sub/tidy","x"]}`, true},
+		{Rule{Deny, "*", map[string]string{"argv": "/usr/bin/rm *"}}, "run_command", `{"argv":["sub/tidy","x"]}`, true},
 		{commands, "run_command", `{"argv":["/bin/rmdir","x"]}`, false},
 		{commands, "run_command", `{"argv":["ls","/bin/rm x"]}`, false},
 	} {
-		got := Decide(Rules{Rules: []Rule{c.rule}, Look: look}, c.tool, c.arguments)
+		got := Decide(Rules{Rules: []Rule{c.rule}, Look: files{}}, c.tool, c.arguments)
 		if (got.Action == Deny) != c.denied {
 			t.Errorf("%v, %s %s: %+v", c.rule, c.tool, c.arguments, got)
 		}
@@ -75,6 +92,34 @@ func TestBlanksInAProgramsPath(t *testing.T) {
 	} {
 		if got := Decide(rules, "run_command", arguments); got.Action != want {
 			t.Errorf("%s: %+v", arguments, got)
+		}
+	}
+}
+
+// TestWhatAnAllowCovers is what it says, and nothing that only looks like it when it is made clean.
+func TestWhatAnAllowCovers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, pattern, arguments string
+		want                     Action
+	}{
+		{"argv", "./sort *", `{"argv":["./sort","x"]}`, Allow},
+		{"argv", "./sort *", `{"argv":["sort","x"]}`, Deny},
+		{"argv", "./sort *", `{"argv":["./a/../sort","x"]}`, Deny},
+		{"argv", "./sort", `{"argv":["sort"]}`, Deny},
+		{"argv", "git log/../*", `{"argv":["git","x"]}`, Deny},
+		{"argv", "bin/sort *", `{"argv":["bin/sort","x"]}`, Allow},
+		{"argv", "bin/* *", `{"argv":["bin/../x","y"]}`, Deny},
+		{"argv", "bin/* *", `{"argv":["bin\\..\\x","y"]}`, Deny},
+		{"argv", "cat docs/*", `{"argv":["cat","docs/a"]}`, Allow},
+		{"argv", "cat docs/*", `{"argv":["cat","docs/../a"]}`, Deny},
+		{"path", "./docs/*", `{"path":"docs/a"}`, Allow},
+		{"path", "docs/", `{"path":"docs"}`, Allow},
+		{"path", "docs/../*", `{"path":"a"}`, Deny},
+	} {
+		rules := Rules{Rules: []Rule{{Allow, "*", map[string]string{c.name: c.pattern}}}, Otherwise: Deny}
+		if got := Decide(rules, "t", c.arguments); got.Action != c.want {
+			t.Errorf("%s: %s, %s: %+v", c.name, c.pattern, c.arguments, got)
 		}
 	}
 }

@@ -38,20 +38,26 @@ type Rules struct {
 	Rules []Rule
 	// Otherwise is what holds for a call that no rule is about; empty means Allow.
 	Otherwise Action
-	// Look says what is where an argument may point; nil is for nothing.
+	// Look says what is where an argument may point; nil is for no files.
 	Look Look `json:"-"`
 }
 
-// Look says where a path leads, as an agent's tools would write that, and whether there is a
-// folder. Both are zero for what is no path, or leads elsewhere.
-type Look func(path string) (real string, isFolder bool)
-
-func (l Look) at(path string) (real string, isFolder bool) {
-	if l == nil {
-		return "", false
-	}
-	return l(path)
+// Look sees an agent's files as its tools do. It may be used concurrently.
+type Look interface {
+	// Path says where a path leads: all names by which the tools know that place, none for what
+	// is no path; and whether there is a folder.
+	Path(path string) (names []string, isFolder bool)
+	// Program returns the names and paths of a program that is called in a folder, and of what
+	// links lead to on the way to its file.
+	Program(called, dir string) (names []string)
 }
+
+// nowhere is the Look without files.
+type nowhere struct{}
+
+func (nowhere) Path(string) ([]string, bool) { return nil, false }
+
+func (nowhere) Program(called, _ string) []string { return []string{called} }
 
 // Decision is what the rules say of one call. Reason is for the log and for the model.
 type Decision struct {
@@ -90,9 +96,10 @@ func Decide(rules Rules, tool, arguments string) Decision {
 	if err != nil {
 		return Decision{Deny, "the arguments of " + tool + " " + err.Error()}
 	}
+	c := call{tool, args, cmp.Or[Look](rules.Look, nowhere{})}
 	for _, action := range []Action{Deny, Ask, Allow} {
 		for i, rule := range rules.Rules {
-			if rule.Action == action && rule.fits(tool, args, rules.Look) {
+			if rule.Action == action && rule.fits(c) {
 				return Decision{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
 			}
 		}
@@ -129,15 +136,43 @@ func (r Rule) About(tool string) bool { return compile(r.Tool, r.Action == Allow
 const (
 	lists    = "list_files"   // shows names alone
 	searches = "search_files" // in all there is, without a path
+	moves    = "move_file"    // a folder with what is in it
 )
 
-func (r Rule) fits(tool string, args map[string]argument, look Look) bool {
-	if !r.About(tool) {
+// call is a call of a tool.
+type call struct {
+	tool string
+	args map[string]argument
+	look Look
+}
+
+// text is an argument that is a text, empty for none.
+func (c call) text(name string) string {
+	if a := c.args[fold(name)]; len(a.ways) > 0 && !a.list {
+		return a.ways[0]
+	}
+	return ""
+}
+
+// path is Look.Path for an argument of the call. What is not there becomes a folder if one is
+// moved there.
+func (c call) path(name, text string) (names []string, isFolder bool) {
+	names, isFolder = c.look.Path(text)
+	if c.tool == moves && name == fold("to") {
+		_, fromFolder := c.look.Path(c.text("from"))
+		isFolder = isFolder || fromFolder
+	}
+	return names, isFolder && c.tool != lists
+}
+
+func (r Rule) fits(c call) bool {
+	if !r.About(c.tool) {
 		return false
 	}
 	for name, pattern := range r.Arguments {
-		a, ok := args[fold(name)]
-		if !ok && tool == searches && fold(name) == fold("path") {
+		name = fold(name)
+		a, ok := c.args[name]
+		if !ok && c.tool == searches && name == fold("path") {
 			a, ok = argument{ways: []string{"."}}, r.Action != Allow
 		}
 		switch {
@@ -145,7 +180,7 @@ func (r Rule) fits(tool string, args map[string]argument, look Look) bool {
 			return false
 		case r.Action == Allow && !a.allowed(pattern):
 			return false
-		case r.Action != Allow && !a.refused(pattern, look, tool == lists):
+		case r.Action != Allow && !a.refused(pattern, name, c):
 			return false
 		}
 	}

@@ -9,37 +9,61 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/permission"
 )
 
 // idleRules tells of the permission rules that can be about no call: nobody has such a
-// tool, or it has no such argument. One that was mistyped would let all calls run.
-func idleRules(config *configs.Config, lists []toolList) (notices []string) {
+// tool, or it has no such argument. One that was mistyped would let all calls run. Unchecked
+// are those that may be about a tool that no list has.
+func idleRules(config *configs.Config, lists []toolList) (notices, unchecked []string) {
 	tools := map[string]backends.Tool{}
+	var unlisted []string
 	for _, l := range lists {
+		unlisted = append(unlisted, l.unlisted...)
 		for _, tool := range l.all {
 			tools[tool.Name] = tool
 		}
 	}
 	for i, rule := range config.Permissions.Rules.Rules {
-		var about []backends.Tool
-		for _, tool := range tools {
-			if rule.About(tool.Name) {
-				about = append(about, tool)
-			}
-		}
 		path := fmt.Sprintf("permissions.rules[%d]", i)
-		if len(about) == 0 {
-			notices = append(notices, fmt.Sprintf("%s holds for no call: no agent has a tool %s%s",
-				path, rule.Tool, meant(rule.Tool, slices.Sorted(maps.Keys(tools)))))
+		faults := idle(rule, tools)
+		if len(faults) > 0 && mayMean(rule.Tool, unlisted) {
+			unchecked = append(unchecked, path)
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(rule.Arguments)) {
-			if names, missing := lacking(about, name); missing {
-				notices = append(notices, fmt.Sprintf("%s holds for no call: %s has no argument %s%s", path, rule.Tool, name, meant(name, names)))
-			}
+		for _, fault := range faults {
+			notices = append(notices, path+" holds for no call: "+fault)
 		}
 	}
-	return notices
+	return notices, unchecked
+}
+
+// idle says why a rule is about no call of the tools, nothing if it may be about some.
+func idle(rule permission.Rule, tools map[string]backends.Tool) (faults []string) {
+	var about []backends.Tool
+	for _, tool := range tools {
+		if rule.About(tool.Name) {
+			about = append(about, tool)
+		}
+	}
+	if len(about) == 0 {
+		return []string{fmt.Sprintf("no agent has a tool %s%s", rule.Tool, meant(rule.Tool, slices.Sorted(maps.Keys(tools))))}
+	}
+	for _, name := range slices.Sorted(maps.Keys(rule.Arguments)) {
+		if names, missing := lacking(about, name); missing {
+			faults = append(faults, fmt.Sprintf("%s has no argument %s%s", rule.Tool, name, meant(name, names)))
+		}
+	}
+	return faults
+}
+
+// mayMean reports whether a pattern of tools' names fits some name with one of the prefixes.
+func mayMean(pattern string, prefixes []string) bool {
+	literal, _, isPattern := strings.Cut(strings.NewReplacer("?", "*").Replace(strings.ToLower(pattern)), "*")
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		prefix = strings.ToLower(prefix)
+		return strings.HasPrefix(literal, prefix) || isPattern && strings.HasPrefix(prefix, literal)
+	})
 }
 
 // lacking says whether no tool has an argument of that name, and which they have. A tool

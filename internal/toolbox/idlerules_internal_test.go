@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/backends"
@@ -34,8 +35,33 @@ func TestIdleRules(t *testing.T) {
 		}
 		c.rule.Action = permission.Deny
 		config := &configs.Config{Permissions: configs.Permissions{Rules: permission.Rules{Rules: []permission.Rule{c.rule}}}}
-		if got := idleRules(config, lists); !slices.Equal(got, want) {
+		if got, _ := idleRules(config, lists); !slices.Equal(got, want) {
 			t.Errorf("of %s it tells %q, want %q", c.rule, got, want)
 		}
+	}
+}
+
+// TestForesee: without its MCP servers, a config's rules are checked as far as its own tools go.
+func TestForesee(t *testing.T) {
+	rule := func(tool string) permission.Rule { return permission.Rule{Action: permission.Deny, Tool: tool} }
+	config := &configs.Config{
+		Agents:  []configs.Agent{{ID: "a", Tools: configs.Tools{CWD: "work", AllowedTools: []string{"read_file", "find"}}}},
+		Servers: []configs.MCPServer{{Name: "docs"}},
+		Permissions: configs.Permissions{Rules: permission.Rules{Rules: []permission.Rule{
+			rule("writefile"), rule("mcp__docs__find"), rule("mcp__dosc__find"), rule("*"), rule("write_*"), rule("MCP__*"), rule("run_command"),
+		}}},
+	}
+	want := []string{
+		"permissions.rules[0] holds for no call: no agent has a tool writefile; did you mean write_file?",
+		"permissions.rules[2] holds for no call: no agent has a tool mcp__dosc__find",
+		"permissions.rules[6] holds for no call: no agent has a tool run_command",
+		"not checked, since only a run lists the tools of MCP servers: find in allowed_tools of a, permissions.rules[1], permissions.rules[5]",
+	}
+	if got := Foresee(config); !slices.Equal(got, want) {
+		t.Errorf("it tells %q, want %q", got, want)
+	}
+	config.Servers = nil
+	if got := Foresee(config); len(got) != 6 || slices.ContainsFunc(got, func(notice string) bool { return strings.Contains(notice, "not checked") }) {
+		t.Errorf("without servers it tells %q", got)
 	}
 }

@@ -3,8 +3,6 @@ package toolbox
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/massgen/massgen/agents"
@@ -30,44 +28,13 @@ func Permit(opts *coordinator.Options, config *configs.Config, asks bool) error 
 	}
 	for i := range opts.Agents {
 		of := rules
-		of.Look = lookIn(config.Agents[i].Tools.CWD)
+		of.Look = lookFor(config, i)
 		opts.Agents[i].Permit = permit(of, p.Unattended, asks)
 		if config.Orchestrator.PlanningMode {
 			opts.Agents[i].Plan = func(tool agents.Tool, arguments string) (string, bool) { return permission.Planning(tool, arguments) }
 		}
 	}
 	return nil
-}
-
-// longestPath is what a file system takes.
-const longestPath = 4096
-
-// lookIn looks where paths lead that an agent's tools are given, from its folder.
-func lookIn(cwd string) permission.Look {
-	if cwd == "" {
-		return nil
-	}
-	return func(name string) (real string, isFolder bool) {
-		home, err := filepath.Abs(cwd)
-		if err == nil {
-			home, err = filepath.EvalSymlinks(home)
-		}
-		if err != nil || len(name) > longestPath {
-			return "", false
-		}
-		at := filepath.FromSlash(name)
-		if !filepath.IsAbs(at) {
-			at = filepath.Join(home, at)
-		}
-		if at, err = filepath.EvalSymlinks(at); err != nil {
-			return "", false // it is not there, or no path
-		}
-		info, err := os.Stat(at)
-		if rel, outside := filepath.Rel(home, at); outside == nil && filepath.IsLocal(rel) {
-			at = rel
-		}
-		return filepath.ToSlash(at), err == nil && info.IsDir()
-	}
 }
 
 // askForCommands is the rule where nothing else keeps commands in: the strictest that

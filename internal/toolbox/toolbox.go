@@ -30,6 +30,8 @@ type Toolbox struct {
 	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
 	servers   []*toolServer
 	opened    []io.Closer
+	// Notices are what the user has to know of the config's rules and lists of tools.
+	Notices []string
 
 	listing sync.Mutex      // held by who lists the tools
 	clashes map[string]bool // notices of names that two of an agent's tools have
@@ -73,10 +75,7 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 		b.Close()
 		return nil, err
 	}
-	lists := b.lists()
-	for _, notice := range append(unknown(s.Config, lists), idleRules(s.Config, lists)...) {
-		s.Warn(notice)
-	}
+	b.Notices, _ = findings(s.Config, b.lists())
 	return b, nil
 }
 
@@ -100,19 +99,32 @@ func (b *Toolbox) Close() {
 	b.opened = nil
 }
 
+// findings says what the user has to know of the config's rules and lists of tools, and which
+// of them were not checked, because some tools are not listed.
+func findings(config *configs.Config, lists []toolList) (notices, unchecked []string) {
+	notices, unchecked = unknown(config, lists)
+	idle, also := idleRules(config, lists)
+	return append(notices, idle...), append(unchecked, also...)
+}
+
 // unknown tells of the names in agents' lists of tools that mean none of theirs.
-func unknown(config *configs.Config, lists []toolList) (notices []string) {
+func unknown(config *configs.Config, lists []toolList) (notices, unchecked []string) {
 	for i, a := range config.Agents {
 		for key, names := range map[string][]string{"allowed_tools": a.Tools.AllowedTools, "exclude_tools": a.Tools.ExcludeTools} {
 			for _, name := range names {
-				if !lists[i].known[name] {
+				switch {
+				case lists[i].known[name]:
+				case len(lists[i].unlisted) > 0:
+					unchecked = append(unchecked, fmt.Sprintf("%s in %s of %s", name, key, a.ID))
+				default:
 					notices = append(notices, toolFault(config, i, key, fmt.Errorf("it has no tool %s", name)).Error())
 				}
 			}
 		}
 	}
 	slices.Sort(notices)
-	return notices
+	slices.Sort(unchecked)
+	return notices, unchecked
 }
 
 // openWorkspaces opens the agents' folders, and the storage of their snapshots.

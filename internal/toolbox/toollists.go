@@ -41,6 +41,7 @@ type toolList struct {
 	known    map[string]bool // what they are called, before any is left out
 	clashes  []string        // names that another tool had already
 	all      []backends.Tool // before any is left out
+	unlisted []string        // prefixes of the tools of MCP servers that were not started
 }
 
 // add adds tools, but for those that the agent's settings leave out. Models know them by

@@ -66,7 +66,7 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 	if !ok {
 		return c, nil
 	}
-	c.fence = &confine.Fence{Writes: []string{w.own.dir, w.temp}}
+	c.fence = &confine.Fence{Writes: []string{w.own.dir}}
 	for _, m := range w.mounts {
 		c.fence.Reads = append(c.fence.Reads, m.dir)
 	}
@@ -192,7 +192,11 @@ func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 	if v.command.fence == nil && !v.command.Unfenced {
 		return nil, fmt.Errorf("commands do not run here: nobody is there to approve them, and %s", v.command.reason)
 	}
-	fence, err := v.fence()
+	temp, err := v.temp.open("massgen-*")
+	if err != nil {
+		return nil, err
+	}
+	fence, err := v.fence(temp)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +204,7 @@ func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 		return nil, err
 	}
 	r, err := confine.Run(ctx, confine.Command{
-		Path: file, Argv: a.Argv, Dir: filepath.Join(v.own.dir, filepath.FromSlash(p.rel)), Env: v.commandEnv(),
+		Path: file, Argv: a.Argv, Dir: filepath.Join(v.own.dir, filepath.FromSlash(p.rel)), Env: v.commandEnv(temp),
 		Fence: fence, Timeout: v.command.Timeout, MaxOutput: v.command.MaxOutput,
 	})
 	if err != nil {
@@ -272,7 +276,7 @@ var wordPattern = regexp.MustCompile(`[a-zA-Z0-9_.+-]+`)
 
 // fence is the command's fence in this call, which lets it read the answers too, nil
 // where there is none. The links to the answers are made if they are not there.
-func (v *view) fence() (*confine.Fence, error) {
+func (v *view) fence(temp string) (*confine.Fence, error) {
 	var dirs []string
 	if v.links != nil {
 		links := map[string]string{}
@@ -293,14 +297,14 @@ func (v *view) fence() (*confine.Fence, error) {
 		return nil, nil
 	}
 	fence := *v.command.fence
-	fence.Reads = slices.Concat(fence.Reads, dirs)
+	fence.Reads, fence.Writes = slices.Concat(fence.Reads, dirs), append(slices.Clip(fence.Writes), temp)
 	return &fence, nil
 }
 
-func (w *Workspace) commandEnv() []string {
+func (w *Workspace) commandEnv(temp string) []string {
 	env := []string{
 		"PATH=" + strings.Join(w.command.path, string(filepath.ListSeparator)),
-		"HOME=" + w.own.dir, "TMPDIR=" + w.temp, "LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"),
+		"HOME=" + w.own.dir, "TMPDIR=" + temp, "LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"),
 	}
 	if w.links != nil {
 		env = append(env, "ANSWERS="+w.links.dir)

@@ -21,27 +21,26 @@ const linkable = filepath.Separator != '\\'
 // elsewhere. It is safe for concurrent use; commands at the same time, which belong to
 // one message, are shown the same answers.
 type links struct {
-	root *os.Root
-	dir  string // where it is, without symbolic links
-	own  bool   // close removes it
+	own  scratch  // the folder, if nobody has named one
+	root *os.Root // nil before the first links, if nobody has
+	dir  string   // where it is, without symbolic links
 	mu   sync.Mutex
 }
 
+// openLinks opens the folder that somebody has named, and no folder if that is empty.
 func openLinks(dir string) (l *links, err error) {
-	l = &links{own: dir == ""}
-	if l.own {
-		dir, err = os.MkdirTemp("", "massgen-answers-*")
-	} else {
-		err = os.MkdirAll(dir, 0o755)
+	l = &links{}
+	if dir == "" {
+		return l, nil
 	}
-	if err == nil {
+	if err = os.MkdirAll(dir, 0o755); err == nil {
 		dir, err = filepath.Abs(dir)
 	}
 	if err == nil {
-		l.dir, err = filepath.EvalSymlinks(dir)
+		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err == nil {
-		l.root, err = os.OpenRoot(l.dir)
+		err = l.open(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of answers for commands: %w", err)
@@ -52,10 +51,25 @@ func openLinks(dir string) (l *links, err error) {
 	return l, nil
 }
 
+func (l *links) open(dir string) (err error) {
+	l.dir = dir
+	l.root, err = os.OpenRoot(dir)
+	return err
+}
+
 // show makes links, given by name, the only ones of the folder.
 func (l *links) show(want map[string]string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.root == nil {
+		dir, err := l.own.open("massgen-answers-*")
+		if err == nil {
+			err = l.open(dir)
+		}
+		if err != nil {
+			return fmt.Errorf("make the folder of answers for commands: %w", err)
+		}
+	}
 	if err := l.change(want); err != nil {
 		return fmt.Errorf("show the answers to commands in %s: %w", l.dir, err)
 	}
@@ -92,8 +106,11 @@ func (l *links) change(want map[string]string) error {
 }
 
 func (l *links) close() error {
-	if l.own {
-		return errors.Join(os.RemoveAll(l.dir), l.root.Close())
+	switch {
+	case l.root == nil:
+		return l.own.remove()
+	case l.own.dir != "":
+		return errors.Join(l.root.Close(), l.own.remove())
 	}
 	return errors.Join(l.show(nil), l.root.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -17,11 +18,16 @@ import (
 )
 
 const (
-	mostListed  = 1000      // entries of one list
-	mostFound   = 200       // lines of one search
-	mostSearch  = 4 << 20   // bytes of a file that is searched
-	longestLine = 500       // bytes of a line that a search shows
-	mostVisited = 1_000_000 // files and folders that one call looks at
+	mostListed  = 1000    // entries of one list
+	mostFound   = 200     // lines of one search
+	mostSearch  = 4 << 20 // bytes of a file that is searched
+	longestLine = 500     // bytes of a line that a search shows
+
+	// A pattern takes time for each of its states and each character of a line, and one of so many
+	// bytes may have 200,000 states: that makes 2 s for a line of so many.
+	longestPattern = 1000
+	shortLine      = 1 << 10
+	mostVisited    = 1_000_000 // files and folders that one call looks at
 )
 
 type listFilesArgs struct {
@@ -191,6 +197,9 @@ func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	if len(a.Pattern) > longestPattern {
+		return nil, fmt.Errorf("the pattern has %d bytes: it may have %d", len(a.Pattern), longestPattern)
+	}
 	pattern, err := regexp.Compile(a.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("the pattern is no regular expression: %w", err)
@@ -208,7 +217,7 @@ func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) 
 			result.Skipped++
 			return nil //nolint:nilerr // one file that cannot be read is counted
 		}
-		return result.search(at.name, text, pattern)
+		return result.search(ctx, at.name, text, pattern)
 	})
 	return result, err
 }
@@ -216,11 +225,15 @@ func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) 
 // maxDepth is deeper than any path can be.
 const maxDepth = longestPath
 
-func (r *searchFilesResult) search(name string, text []byte, pattern *regexp.Regexp) error {
+func (r *searchFilesResult) search(ctx context.Context, name string, text []byte, pattern *regexp.Regexp) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, mostSearch+1)
 	for n := 1; lines.Scan(); n++ {
-		if !pattern.Match(lines.Bytes()) {
+		found := hasMatch(ctx, pattern, lines.Bytes())
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !found {
 			continue
 		}
 		if len(r.Matches) == mostFound {
@@ -230,6 +243,30 @@ func (r *searchFilesResult) search(name string, text []byte, pattern *regexp.Reg
 		r.Matches = append(r.Matches, match{name, n, shorten(lines.Text())})
 	}
 	return lines.Err()
+}
+
+// hasMatch matches a line. In one that is not short it stops when ctx ends, at which it pays with
+// the faster ways to match.
+func hasMatch(ctx context.Context, pattern *regexp.Regexp, line []byte) bool {
+	if len(line) <= shortLine {
+		return pattern.Match(line)
+	}
+	return pattern.MatchReader(&endingReader{Reader: bytes.NewReader(line), ctx: ctx})
+}
+
+// endingReader ends early when its context does.
+type endingReader struct {
+	*bytes.Reader
+	ctx  context.Context
+	read int
+}
+
+// ReadRune implements io.RuneReader.
+func (r *endingReader) ReadRune() (char rune, size int, err error) {
+	if r.read++; r.read%64 == 0 && r.ctx.Err() != nil {
+		return 0, 0, io.EOF
+	}
+	return r.Reader.ReadRune()
 }
 
 func shorten(line string) string {

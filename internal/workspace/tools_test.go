@@ -1,10 +1,13 @@
 package workspace
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -163,11 +166,32 @@ func TestSearchFiles(t *testing.T) {
 		`{"success":true,"path":"agent2","matches":[{"path":"agent2/answer.go","line":1,"text":"package theirs"}]}`)
 	s.is("search_files", args{"pattern": "("},
 		"{\"success\":false,\"error\":\"the pattern is no regular expression: error parsing regexp: missing closing ): `(`\"}")
+	s.is("search_files", args{"pattern": strings.Repeat("x", longestPattern+1)},
+		`{"success":false,"error":"the pattern has 1001 bytes: it may have 1000"}`)
 	s.call("write_file", args{"path": "many", "content": strings.Repeat("x\n", mostFound+1)})
 	out, ok := s.call("search_files", args{"pattern": "^x$"})
 	var found searchFilesResult
 	if err := json.Unmarshal([]byte(out), &found); err != nil || !ok || len(found.Matches) != mostFound || found.Truncated == "" {
 		t.Errorf("%d matches, %q", len(found.Matches), found.Truncated)
+	}
+}
+
+// A pattern may take minutes for one line.
+func TestMatchEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	pattern := regexp.MustCompile("b$")
+	line := []byte(strings.Repeat("a", 2*shortLine) + "b")
+	ctx, cancel := context.WithCancel(t.Context())
+	if !hasMatch(ctx, pattern, line) {
+		t.Error("it is not found")
+	}
+	cancel()
+	if hasMatch(ctx, pattern, line) {
+		t.Error("the line is read to its end after the context has ended")
+	}
+	var r searchFilesResult
+	if err := r.search(ctx, "f", line, pattern); !errors.Is(err, context.Canceled) {
+		t.Errorf("the search ends with %v", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/workspace/rootfs"
 )
 
@@ -58,7 +59,7 @@ type Workspace struct {
 	isAnswer func(session, dir string) bool
 	links    *links
 	command  *command
-	temp     string // where commands keep temporary files
+	temp     scratch // where commands keep temporary files
 	// changing is held while a tool changes files, so that what was checked still
 	// holds.
 	changing sync.Mutex
@@ -106,9 +107,6 @@ func Open(o Options) (w *Workspace, err error) {
 	if err := w.protect(o.Protected); err != nil {
 		return w, err
 	}
-	if err := w.openTemp(); err != nil {
-		return w, err
-	}
 	if o.Command == nil {
 		return w, nil
 	}
@@ -116,7 +114,7 @@ func Open(o Options) (w *Workspace, err error) {
 		if w.links, err = openLinks(o.AnswersDir); err != nil {
 			return w, err
 		}
-		if _, ok := rootfs.Inside(w.links.dir, w.own.dir); ok {
+		if _, ok := rootfs.Inside(w.links.dir, w.own.dir); ok && w.links.dir != "" {
 			return w, fmt.Errorf("the folder of answers %s is in the workspace, where commands could change it: take one elsewhere", o.AnswersDir)
 		}
 	}
@@ -171,15 +169,42 @@ func (w *Workspace) mount(m Mount, writable bool) error {
 	return nil
 }
 
-func (w *Workspace) openTemp() (err error) {
-	if w.temp, err = os.MkdirTemp("", "massgen-*"); err != nil {
-		return fmt.Errorf("make a folder for temporary files: %w", err)
+// scratch is a folder for temporary files. It is made when it is first needed, so that whoever is
+// interrupted before that leaves none. It is safe for concurrent use.
+type scratch struct {
+	mu  sync.Mutex
+	dir string // without symbolic links; empty before it is made
+}
+
+// open makes the folder if it is not there, and returns its path.
+func (s *scratch) open(pattern string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir != "" {
+		return s.dir, nil
 	}
-	if w.temp, err = filepath.EvalSymlinks(w.temp); err != nil {
-		return fmt.Errorf("find the folder for temporary files: %w", err)
+	dir, err := os.MkdirTemp("", pattern)
+	if err == nil {
+		s.dir = dir // also if its path cannot be found: it is removed
+		if dir, err = filepath.EvalSymlinks(dir); err == nil {
+			dir, err = filepath.Abs(dir)
+		}
 	}
-	w.temp, err = filepath.Abs(w.temp)
-	return err
+	if err != nil {
+		return "", fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	s.dir = dir
+	return dir, nil
+}
+
+// remove removes the folder with all that is in it.
+func (s *scratch) remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == "" {
+		return nil
+	}
+	return rootfs.RemoveAll(s.dir)
 }
 
 // Close lets go of the folders. Files stay as they are, but for the temporary ones.
@@ -193,10 +218,8 @@ func (w *Workspace) Close() error {
 	if w.links != nil {
 		errs = append(errs, w.links.close())
 	}
-	if w.temp != "" {
-		if err := rootfs.RemoveAll(w.temp); err != nil {
-			errs = append(errs, fmt.Errorf("remove temporary files of %s: %w", w.own.dir, err))
-		}
+	if err := w.temp.remove(); err != nil {
+		errs = append(errs, fmt.Errorf("remove temporary files of %s: %w", w.own.dir, err))
 	}
 	return errors.Join(errs...)
 }
@@ -235,6 +258,19 @@ func (w *Workspace) Tools() []agents.Tool {
 		tools = append(tools, run)
 	}
 	return tools
+}
+
+// Definitions returns what models are told of a workspace's tools, but for what depends on
+// the workspace. It opens none.
+func Definitions(runsCommands bool) (list []backends.Tool) {
+	w := &Workspace{}
+	for _, t := range w.Tools() {
+		list = append(list, t.Definition())
+	}
+	if runsCommands {
+		list = append(list, newTool(w, "run_command", (*view).runCommand).definition)
+	}
+	return list
 }
 
 // trees tells the model what there is beside its own files.

@@ -62,6 +62,12 @@ func (s Storage) Has(session, dir string) bool {
 	if !isName || filepath.Dir(turn) != s.session(session) || filepath.Clean(dir) != dir {
 		return false
 	}
+	return s.reaches(dir)
+}
+
+// reaches says that a folder in the storage is there, and no link leads elsewhere on the way from
+// the storage's own.
+func (s Storage) reaches(dir string) bool {
 	home, err := filepath.EvalSymlinks(s.dir)
 	if err != nil {
 		return false
@@ -81,7 +87,11 @@ var (
 
 // Remove removes the snapshots of a session, and nothing else that is in its folder.
 func (s Storage) Remove(session string) error {
-	return removeEach(s.session(session), turnName, func(turn string) error {
+	dir := s.session(session)
+	if _, err := os.Stat(dir); err == nil && !s.reaches(dir) {
+		return nil // what a link leads to is not ours
+	}
+	return removeEach(dir, turnName, func(turn string) error {
 		return removeEach(turn, snapshotName, Remove)
 	})
 }
@@ -155,10 +165,14 @@ func (s Storage) Keeper(workspace string, o Options) *Keeper {
 func (k *Keeper) Keep(ctx context.Context, of Place) (Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := os.MkdirAll(k.storage.dir, 0o700); err != nil {
+	dir := k.storage.Path(of)
+	turn := filepath.Dir(dir)
+	if err := os.MkdirAll(turn, 0o700); err != nil {
 		return Snapshot{}, fmt.Errorf("make the folder for snapshots: %w", err)
 	}
-	dir := k.storage.Path(of)
+	if !k.storage.reaches(turn) {
+		return Snapshot{}, fmt.Errorf("keep a snapshot: a link leads elsewhere on the way to %s: remove the link", turn)
+	}
 	if err := Remove(dir); err != nil {
 		return Snapshot{}, err
 	}

@@ -156,6 +156,25 @@ func TestRemoveOfASession(t *testing.T) {
 	}
 }
 
+// A link in the storage may have come with a project: nothing is kept or removed behind it.
+func TestLinksInTheStorage(t *testing.T) {
+	src, store := live(t)
+	storage := storageIn(t, store)
+	elsewhere := t.TempDir()
+	theirs := filepath.Join(elsewhere, "turn1", "a.round1")
+	must(t, os.MkdirAll(theirs, 0o700))
+	must(t, os.MkdirAll(store, 0o700))
+	must(t, os.Symlink(elsewhere, filepath.Join(store, "s")))
+	_, err := storage.Keeper(src, Options{}).Keep(t.Context(), Place{Session: "s", Turn: 1, Agent: "b", Round: 1})
+	if err == nil || !strings.Contains(err.Error(), "a link leads elsewhere") {
+		t.Errorf("it is kept: %v", err)
+	}
+	must(t, storage.Remove("s"))
+	if _, err := os.Lstat(theirs); err != nil {
+		t.Errorf("it is removed: %v", err)
+	}
+}
+
 // TestPlacesDiffer: each answer has a folder of its own within the storage, also where
 // case is ignored, and its storage is found again by it.
 func TestPlacesDiffer(t *testing.T) {
