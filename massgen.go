@@ -101,16 +101,13 @@ func Load(ctx context.Context, file string, opts ...Option) (*Panel, error) {
 		if err != nil {
 			return err
 		}
-		for _, w := range config.Warnings {
-			s.Warn(w.String())
-		}
 		s.Config = config
 		if s.Store != nil || s.Place != (store.Place{}) {
 			return nil
 		}
 		s.Place, err = store.Default(s.World.Environment)
 		if err == nil {
-			err = s.Place.Check()
+			err = s.Place.Check(ctx)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: WithStateDir names a folder", err)
@@ -135,6 +132,9 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 				return fmt.Errorf("agent %s has a Backend and a Provider, BaseURL or APIKey: leave these out", a.ID)
 			}
 			hide(s.Secrets, a)
+			if warning := s.Secrets.WarnShort("the APIKey of agent "+a.ID, a.APIKey); warning != "" {
+				s.Warn(warning)
+			}
 			s.Backends = append(s.Backends, a.Backend)
 			s.Config.Agents = append(s.Config.Agents, configs.Agent{
 				ID: a.ID, SystemMessage: a.SystemMessage, Context: s.Config.Context,
@@ -252,8 +252,8 @@ func give(s *panels.Settings, tools func(agent int) []agents.Tool) {
 	}
 }
 
-// Ask begins a turn of a session, which begins to exist when it is first named; "" is the
-// session default. It returns when the turn is accepted. Cancelling ctx ends the turn as
+// Ask begins a turn of a session, which begins to exist when it is first named; "" is one of the
+// panel's own, the same each time. It returns when the turn is accepted. Cancelling ctx ends the turn as
 // Turn.Cancel does.
 func (p *Panel) Ask(ctx context.Context, session, question string) (*Turn, error) {
 	return p.begin(func() (*Turn, error) { return p.opened.Start(ctx, session, question) })

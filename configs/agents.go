@@ -108,13 +108,22 @@ func (r *reader) address(at string, n *yaml.Node, example string) string {
 		return ""
 	}
 	r.secrets.AddURL(v)
+	r.warnShort(n, r.secrets.WarnShortInURL(at, v))
 	return v
+}
+
+// warnShort adds a warning about a short secret, unless it is empty.
+func (r *reader) warnShort(n *yaml.Node, warning string) {
+	if warning != "" {
+		r.warn(n, "%s", warning)
+	}
 }
 
 func (r *reader) apiKey(at string, n *yaml.Node, b *Backend) {
 	if v, ok := r.secretLine(at, n); ok {
 		b.APIKey = v
 		r.secrets.Add(v)
+		r.warnShort(n, r.secrets.WarnShort(at, v))
 	}
 }
 
@@ -186,6 +195,13 @@ func (r *reader) headerMap(at string, n *yaml.Node, headers *map[string]string) 
 			continue
 		}
 		r.secrets.Add(secrets.InHeader(name, v)...)
+		if secrets.NamesAKey(name) {
+			_, credentials, found := strings.Cut(v, " ")
+			if !found {
+				credentials = v
+			}
+			r.warnShort(e.value, r.secrets.WarnShort(join(at, name), credentials))
+		}
 		if *headers == nil {
 			*headers = map[string]string{}
 		}
@@ -248,6 +264,9 @@ func (r *reader) expandAll(at string, n *yaml.Node, v any, secret bool) any {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			v[k] = r.expandAll(at, n, v[k], secret || secrets.IsName(k))
+			if s, ok := v[k].(string); ok && secrets.NamesAKey(k) {
+				r.warnShort(n, r.secrets.WarnShort(join(at, k), s))
+			}
 		}
 	}
 	return v

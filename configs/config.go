@@ -44,8 +44,14 @@ type Config struct {
 	// Prices are by "TYPE/MODEL", and add to the table of package prices.
 	Prices map[string]prices.Override
 	// Warnings name the keys and values that MassGen knows and that have no effect
-	// here.
+	// here, and what else a user should know of the file.
 	Warnings []Issue
+	// Cosmetic names the keys and values of MassGen without effect here that only change
+	// what MassGen displays or logs. A run does not warn of them; massgen --validate does.
+	Cosmetic []Issue
+
+	// Text is the YAML that it was read from, secrets included; empty if it was made otherwise.
+	Text string
 
 	secrets *Secrets
 	// places are issues without a message, one for each key that was read, by its
@@ -175,7 +181,7 @@ const (
 // UI says how progress is shown.
 type UI struct {
 	// DisplayType is DisplaySimple, a few lines for each round, or DisplaySilent.
-	// What MassGen has beside these is DisplaySimple here, with a warning.
+	// What MassGen has beside these is DisplaySimple here, and is in Config.Cosmetic.
 	DisplayType string
 }
 

@@ -80,6 +80,9 @@ func TestParse(t *testing.T) {
 			for _, w := range config.Warnings {
 				b.WriteString("warning: " + w.String() + "\n")
 			}
+			for _, c := range config.Cosmetic {
+				b.WriteString("warning (cosmetic): " + c.String() + "\n")
+			}
 			if err := config.Describe(&b); err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +234,7 @@ func TestParsedValues(t *testing.T) {
 	}
 	want.Memory.Backend = want.Agents[0].Backend
 	want.Memory.Backend.ToolMode = ""
-	ignored := cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "secrets" || p.String() == "places" }, cmp.Ignore())
+	ignored := cmp.FilterPath(func(p cmp.Path) bool { return slices.Contains([]string{"secrets", "places", "Text"}, p.String()) }, cmp.Ignore())
 	if diff := cmp.Diff(want, got, ignored); diff != "" {
 		t.Error(diff)
 	}
@@ -305,8 +308,10 @@ func TestMaxOverlap(t *testing.T) {
 func TestSectionNames(t *testing.T) {
 	for _, section := range homes() {
 		names := slices.Clone(section.names)
-		for _, ignored := range section.ignored {
-			names = append(names, strings.Fields(ignored)...)
+		for _, table := range []ignored{section.ignored, section.cosmetic} {
+			for _, ignored := range table {
+				names = append(names, strings.Fields(ignored)...)
+			}
 		}
 		slices.Sort(names)
 		for i := 1; i < len(names); i++ {
@@ -381,7 +386,7 @@ func FuzzParseMutated(f *testing.F) {
 	})
 }
 
-// oddValues stand for those of a config.
+// oddValues are put in the place of a value of a config.
 func oddValues() []string {
 	return []string{
 		"", "~", "[]", "{}", "-1", "0", "1e400", ".nan", "true", `"\u0000"`, "${NOT_SET}", "${", "*a", "&a [*a]", "!!binary aGk=", "| \n  a", "<<: *a",

@@ -138,7 +138,7 @@ func (b Backend) parts() []string {
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	add("%s", strings.TrimSpace(b.Type+" "+b.Model))
 	if b.BaseURL != "" {
-		add("at %s", maskedURL(b.BaseURL))
+		add("at %s", MaskURL(b.BaseURL))
 	}
 	if b.APIVersion != "" {
 		add("api_version %s", b.APIVersion)
@@ -156,8 +156,9 @@ func (b Backend) parts() []string {
 	return parts
 }
 
-// maskedURL leaves out a user, and masks a query, which may hold a key.
-func maskedURL(s string) string {
+// MaskURL returns an address without its user and password, and with a mask for its query,
+// which may hold a key.
+func MaskURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
 		return secrets.Mask

@@ -3,6 +3,7 @@
 //
 // The shape is MassGen's: agents (or one agent), orchestrator,
 // timeout_settings, ui. A key that MassGen knows and that has no effect here is
-// named in Config.Warnings; a key known nowhere is an error with its line and
+// named in Config.Warnings, or in Config.Cosmetic where it only changes what
+// MassGen displays or logs; a key known nowhere is an error with its line and
 // column. Nothing is silently ignored (DESIGN §8).
 package configs

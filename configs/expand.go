@@ -45,6 +45,9 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 		if secrets.IsName(name) {
 			r.secrets.Add(value)
 		}
+		if set && secrets.NamesAKey(name) {
+			r.warnShort(n, r.secrets.WarnShort(name, value))
+		}
 		return value
 	})
 	return expanded, ok

@@ -4,9 +4,9 @@ import "slices"
 
 // home is where some keys belong.
 type home struct {
-	where   string
-	names   []string
-	ignored ignored
+	where             string
+	names             []string
+	ignored, cosmetic ignored
 }
 
 // homes are all sections, those first in which people look for a key first.
@@ -36,7 +36,9 @@ func homes() []home {
 	}
 }
 
-func homeOf[T any](where string, sec section[T]) home { return home{where, sec.names(), sec.ignored} }
+func homeOf[T any](where string, sec section[T]) home {
+	return home{where, sec.names(), sec.ignored, sec.cosmetic}
+}
 
 // whereIs says where a key that stands in the wrong place belongs.
 func whereIs(name string) (string, bool) {

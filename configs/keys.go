@@ -22,6 +22,9 @@ type section[T any] struct {
 	keys []key[T]
 	// ignored are the keys that MassGen knows and that have no effect here.
 	ignored ignored
+	// cosmetic are those that only change what MassGen displays or logs. A run does not warn
+	// of them.
+	cosmetic ignored
 }
 
 // ignored are names of keys by what to write in their place, "" where there is nothing.
@@ -102,7 +105,8 @@ func topSection() section[Config] {
 			{"prices", by((*reader).prices)},
 			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) })},
 		},
-		ignored: ignored{"": "filesystem_memory hooks checkpoint logging display"},
+		ignored:  ignored{"": "filesystem_memory hooks checkpoint"},
+		cosmetic: ignored{"": "logging display"},
 	}
 }
 
@@ -179,7 +183,7 @@ func toolKeys() []key[Agent] {
 func agentBackendSection() section[Agent] {
 	backend := backendSection()
 	keys := within(backend.keys, func(a *Agent) *Backend { return &a.Backend })
-	return section[Agent]{append(toolKeys(), keys...), backend.ignored}
+	return section[Agent]{keys: append(toolKeys(), keys...), ignored: backend.ignored}
 }
 
 func serverSection() section[MCPServer] {
@@ -225,9 +229,14 @@ func providerSection() section[Provider] {
 	}}
 }
 
+// mostPrice is the highest price of a million tokens, in US dollars. A hundred million of
+// them, which is the most that a call is believed to have, then cost no more than can be
+// counted.
+const mostPrice = 10_000
+
 func priceSection() section[prices.Override] {
 	dollars := func(field func(*prices.Override) **float64) item[prices.Override] {
-		return optional(number(0, 1e6), field)
+		return optional(number(0, mostPrice), field)
 	}
 	tokens := func(field func(*prices.Override) **int) item[prices.Override] {
 		return optional(integer[int](1, math.MaxInt32), field)
@@ -313,8 +322,9 @@ func warnSection() section[policy.Settings] {
 
 func reasoningSection() section[Backend] {
 	return section[Backend]{
-		keys:    []key[Backend]{{"effort", reasoningEffort()}},
-		ignored: ignored{"": "summary type budget_tokens"},
+		keys:     []key[Backend]{{"effort", reasoningEffort()}},
+		ignored:  ignored{"": "type budget_tokens"},
+		cosmetic: ignored{"": "summary"}, // of thoughts, which MassGen displays
 	}
 }
 
@@ -368,7 +378,7 @@ func uiSection() section[UI] {
 		keys: []key[UI]{
 			{"display_type", item[UI]{(*reader).displayType, func(u *UI) string { return u.DisplayType }}},
 		},
-		ignored: ignored{"": "logging_enabled", "display_type": "type"},
+		cosmetic: ignored{"": "logging_enabled", "display_type": "type"},
 	}
 }
 

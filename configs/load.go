@@ -105,7 +105,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		opts.Lookup = os.LookupEnv
 	}
 	config := Default()
-	config.File = file
+	config.File, config.Text = file, string(data)
 	if opts.Secrets != nil {
 		config.secrets = opts.Secrets
 	}
@@ -122,7 +122,8 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		return nil, issuesError(d.issues)
 	}
 	sortIssues(d.warnings)
-	config.Warnings = d.warnings
+	sortIssues(d.cosmetic)
+	config.Warnings, config.Cosmetic = d.warnings, d.cosmetic
 	config.places = map[string]Issue{}
 	for path, n := range d.places {
 		config.places[path] = d.issue(n, "")

@@ -24,6 +24,7 @@ type document struct {
 	file     string
 	issues   []Issue
 	warnings []Issue
+	cosmetic []Issue
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node
@@ -35,6 +36,11 @@ func (d *document) fail(n *yaml.Node, format string, args ...any) {
 
 func (d *document) warn(n *yaml.Node, format string, args ...any) {
 	d.warnings = append(d.warnings, d.issue(n, format, args...))
+}
+
+// remark adds an issue that a run does not warn of.
+func (d *document) remark(n *yaml.Node, format string, args ...any) {
+	d.cosmetic = append(d.cosmetic, d.issue(n, format, args...))
 }
 
 func (d *document) issue(n *yaml.Node, format string, args ...any) Issue {
@@ -53,7 +59,11 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 			continue
 		}
 		if instead, ok := sec.ignored.instead(e.key.Value); ok {
-			r.ignored(e.key, path, instead)
+			r.warn(e.key, "%s", withoutEffect(path, instead))
+			continue
+		}
+		if instead, ok := sec.cosmetic.instead(e.key.Value); ok {
+			r.remark(e.key, "%s", withoutEffect(path, instead))
 			continue
 		}
 		r.unknown(e.key, at, sec.names())
@@ -61,12 +71,13 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 	return len(r.issues) == before
 }
 
-func (d *document) ignored(n *yaml.Node, path, instead string) {
+// withoutEffect says that a key of MassGen is ignored.
+func withoutEffect(path, instead string) string {
 	message := path + " is a key of MassGen that has no effect here"
 	if instead != "" {
 		message += "; use " + instead
 	}
-	d.warn(n, "%s", message)
+	return message
 }
 
 func (d *document) unknown(n *yaml.Node, at string, names []string) {

@@ -67,7 +67,7 @@ const (
 // Format writes the settings without secrets, whatever the verb.
 func (s MCPServer) Format(f fmt.State, _ rune) {
 	if s.URL != "" {
-		tell(f, s.Name+" ("+maskedURL(s.URL)+")")
+		tell(f, s.Name+" ("+MaskURL(s.URL)+")")
 		return
 	}
 	tell(f, s.Name+" ("+s.Command+")")
@@ -263,6 +263,9 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 		}
 		if secrets.IsName(name) {
 			r.secrets.Add(v)
+		}
+		if secrets.NamesAKey(name) {
+			r.warnShort(e.value, r.secrets.WarnShort(join(at, name), v))
 		}
 		hideInAddress(r.secrets, v)
 		s.Env[name] = v

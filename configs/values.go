@@ -98,7 +98,7 @@ func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	typ := u.DisplayType
 	enum(func(t *string) *string { return t }, DisplaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
 	if typ != DisplaySimple && typ != DisplaySilent {
-		r.warn(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
+		r.remark(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
 			at, typ, DisplaySimple)
 		typ = DisplaySimple
 	}

@@ -23,6 +23,19 @@ func Anonymous(participants []string) map[string]string {
 	return names
 }
 
+// Participants are the ids of a panel's agents by the names of Anonymous. An agent alone has no
+// other name: nil.
+func Participants(ids []string) map[string]string {
+	if len(ids) < 2 {
+		return nil
+	}
+	names, byName := Anonymous(ids), map[string]string{}
+	for _, id := range ids {
+		byName[names[id]] = id
+	}
+	return byName
+}
+
 // panel knows the participants of a turn by the names that models see.
 type panel struct{ names map[string]string }
 

@@ -65,15 +65,7 @@ func TestTurnThatIsResumedInThePast(t *testing.T) {
 		if journal[0], err = turn.Encode(accepted); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Begin(t.Context(), "later", "energy"); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Append(t.Context(), "later", 1, journal[0]); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Leave(t.Context(), "later", 1); err != nil {
-			t.Fatal(err)
-		}
+		leaveTurn(t, store, "later", "energy", journal[0])
 		resumed, err := p.Resume(t.Context(), "later")
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// engine plays one turn in this process. The goroutine of run owns all of it; work runs in
+// localTurn plays one turn in this process. The goroutine of run owns all of it; work runs in
 // the group and meets it only in posts.
 type localTurn struct {
 	*view

@@ -261,21 +261,21 @@ func TestSessionsNeedNoName(t *testing.T) {
 		for _, c := range []struct {
 			session string
 			number  int
-		}{{"", 1}, {sessions.NewID(), 1}, {sessions.Default, 2}, {sessions.NewID(), 1}, {"", 3}} {
+		}{{"", 1}, {sessions.NewID(), 1}, {"default", 1}, {sessions.NewID(), 1}, {"", 2}} {
 			turn, err := p.Start(t.Context(), c.session, "energy")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := cmp.Or(c.session, "default"); turn.Session() != want || turn.Number() != c.number {
+			if want := cmp.Or(c.session, p.own); turn.Session() != want || turn.Number() != c.number {
 				t.Errorf("a turn of session %q has the id %s, want %s/%d", c.session, turn.ID(), want, c.number)
 			}
 			wait(t, turn)
 		}
-		if _, err := store.Begin(t.Context(), sessions.Default, "what was left"); err != nil {
+		if _, err := store.Begin(t.Context(), p.own, "what was left"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.Resume(t.Context(), ""); !errors.Is(err, sessions.ErrBusy) {
-			t.Errorf("resuming the default session, which is busy: %v", err)
+			t.Errorf("resuming its own session, which is busy: %v", err)
 		}
 	})
 }

@@ -156,17 +156,7 @@ func TestResumedTurnKeepsItsMessages(t *testing.T) {
 		}
 		for n := 1; n <= len(journal); n++ {
 			id := fmt.Sprintf("left after %d", n)
-			if _, err := store.Begin(t.Context(), id, "rain"); err != nil {
-				t.Fatal(err)
-			}
-			for _, event := range journal[:n] {
-				if err := store.Append(t.Context(), id, 1, event); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := store.Leave(t.Context(), id, 1); err != nil {
-				t.Fatal(err)
-			}
+			leaveTurn(t, store, id, "rain", journal[:n]...)
 			resumed, err := p.Resume(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)

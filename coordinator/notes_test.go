@@ -138,12 +138,12 @@ func TestNoteWhileCallsEnd(t *testing.T) {
 }
 
 // TestNoteRemote: who watches a turn that is played in another process can add to it, and so can
-// who does not.
+// who does not. There a key may be known, and masked, of which they do not know.
 func TestNoteRemote(t *testing.T) {
 	for name, add := range map[string]func(*plain, *Turn) error{
-		"who watches": func(_ *plain, turn *Turn) error { return turn.Note(context.Background(), "in French") },
+		"who watches": func(_ *plain, turn *Turn) error { return turn.Note(context.Background(), "in "+workersKey) },
 		"who does not": func(e *plain, _ *Turn) error {
-			return NoteRemote(context.Background(), e, e.store, "s", "in French")
+			return NoteRemote(context.Background(), e, e.store, "s", "in "+workersKey)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestNoteRemote(t *testing.T) {
 				localTurn := &plain{t: t, waits: true}
 				p, store := panelOf(t, 2, notable, nil, func(o *Options) { o.Remote = localTurn })
 				localTurn.worker, localTurn.store = p.Worker(p.opts.Store), store
-				if err := NoteRemote(t.Context(), localTurn, store, "s", "in French"); !errors.Is(err, sessions.ErrNoSession) {
+				if err := NoteRemote(t.Context(), localTurn, store, "s", "too early"); !errors.Is(err, sessions.ErrNoSession) {
 					t.Errorf("before the turn: %v", err)
 				}
 				turn := start(t, p, "energy")
@@ -159,10 +159,10 @@ func TestNoteRemote(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := wait(t, turn)
-				if diff := cmp.Diff([]report.ResultNote{{Text: "in French", SeenBy: 2}}, r.Notes); diff != "" {
+				if diff := cmp.Diff([]report.ResultNote{{Text: "in [key]", SeenBy: 2}}, r.Notes); diff != "" {
 					t.Errorf("the notes (-want +got):\n%s", diff)
 				}
-				if told := eventsOf[report.Noted](t, turn); len(told) != 1 || told[0].Text != "in French" {
+				if told := eventsOf[report.Noted](t, turn); len(told) != 1 || told[0].Text != "in [key]" {
 					t.Errorf("told is %v", told)
 				}
 				p.Wait()

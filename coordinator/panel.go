@@ -94,8 +94,10 @@ type Agent struct {
 	// SystemMessage stands before the coordination text; it may be empty.
 	SystemMessage string
 	Backend       backends.Backend
-	Model         string
-	Params        backends.Params
+	// Provider is the type of the model's provider, for results; it may be empty.
+	Provider string
+	Model    string
+	Params   backends.Params
 	// Tools are the agent's own, beside answering and voting. Plan, Permit and KeepResult
 	// are as in agents.Member, but in a panel of one nothing is planned; what Permit
 	// leaves to a person goes to Options.Approve.
@@ -186,6 +188,7 @@ type Options struct {
 // concurrent use; turns of different sessions run side by side.
 type Panel struct {
 	opts Options
+	own  string // the session of turns for which none is named
 	// scheduled lets a simulation take over how an engine runs work and receives posts.
 	scheduled func(*localTurn)
 
@@ -235,7 +238,7 @@ func New(opts Options) (*Panel, error) {
 
 // newPanel returns a panel whose options are in order.
 func newPanel(opts Options) *Panel {
-	p := &Panel{opts: opts}
+	p := &Panel{opts: opts, own: sessions.NewID()}
 	p.idle = sync.NewCond(&p.mu)
 	return p
 }
@@ -281,12 +284,12 @@ func (p *Panel) count(turns int) {
 }
 
 // Start begins the next turn of a session, which begins to exist when it is first
-// named; "" is sessions.Default, and sessions.NewID names a new one. It returns as
+// named; "" is one of the panel's own, the same each time, and sessions.NewID names a new one. It returns as
 // soon as the turn is accepted. Cancelling ctx ends the turn as Cancel does. The error
 // is sessions.ErrBusy for a session whose turn is not over, and otherwise says what is
 // wrong with the question or the store.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
-	session = cmp.Or(session, sessions.Default)
+	session = cmp.Or(session, p.own)
 	question = contextbuild.Clean(question)
 	if err := CheckQuestion(question); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 )
@@ -44,8 +43,8 @@ type Signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note passes on what is added to the question. The journal tells whether it came before
-	// the end, which is driver.ErrOver if that is known at once.
-	Note(ctx context.Context, note string) error
+	// the end, by a turn.Noted with its ID; the error is driver.ErrOver if that is known at once.
+	Note(ctx context.Context, id, text string) error
 	// SetPaused pauses the turn, or lets it go on. It returns when who plays the turn was
 	// told. The error is driver.ErrOver if the turn is known to be over.
 	SetPaused(ctx context.Context, pause bool) error
@@ -53,7 +52,7 @@ type Signals interface {
 
 // startRemote has a turn played by Options.Remote.
 func (p *Panel) startRemote(ctx context.Context, session, question string) (*Turn, error) {
-	masked, _, err := stored(ctx, p.opts.Store, question)
+	masked, err := stored(ctx, p.opts.Store, question)
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
@@ -72,12 +71,13 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 }
 
 // stored is a text as the store has it, which keeps no secrets: no engine is sent one.
-func stored(ctx context.Context, store agents.Blobs, text string) (masked string, ref blob.Ref, err error) {
-	if ref, err = store.Put(ctx, []byte(text)); err != nil {
-		return "", ref, err
+func stored(ctx context.Context, store agents.Blobs, text string) (masked string, err error) {
+	ref, err := store.Put(ctx, []byte(text))
+	if err != nil {
+		return "", err
 	}
 	data, err := store.Get(ctx, ref)
-	return string(data), ref, err
+	return string(data), err
 }
 
 // attach watches the turn that is played in a session already.

@@ -3,13 +3,13 @@ package coordinator
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -37,20 +37,20 @@ func NoteRemote(ctx context.Context, localTurn Remote, store NotedStore, session
 	return nil
 }
 
-// noteTo returns when the journal has a note that it had not before, or the turn is over.
+// noteTo returns when the journal has the note, or the turn is over.
 func noteTo(ctx context.Context, play RemoteTurn, store NotedStore, session, text string) error {
-	masked, ref, err := stored(ctx, store, text)
+	masked, err := stored(ctx, store, text)
 	if err != nil {
 		return err
 	}
-	read := 0
+	id, read := rand.Text(), 0
 	isTaken := func() (bool, error) {
 		events, err := readJournalFrom(ctx, store, session, play.Number(), read)
 		read += len(events)
-		return haveNote(events, ref), err
+		return haveNote(events, id), err
 	}
 	if _, err = isTaken(); err == nil {
-		err = play.Note(ctx, masked)
+		err = play.Note(ctx, id, masked)
 	}
 	if err != nil {
 		return err
@@ -84,10 +84,10 @@ func noteTo(ctx context.Context, play RemoteTurn, store NotedStore, session, tex
 	}
 }
 
-// haveNote says that one of the events is a note with a text.
-func haveNote(events []turn.Event, text blob.Ref) bool {
+// haveNote says that one of the events is the note with an ID.
+func haveNote(events []turn.Event, id string) bool {
 	return slices.ContainsFunc(events, func(ev turn.Event) bool {
 		noted, ok := ev.(turn.Noted)
-		return ok && noted.Note == text
+		return ok && noted.ID == id
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,8 +35,9 @@ type plainPlay struct {
 	number int
 	done   chan struct{}
 	err    error
+	put    func(ctx context.Context, text string) blob.Ref
 	// noted takes the one note that the turn waits for, if it does.
-	noted chan string
+	noted chan turn.Noted
 }
 
 func (p *plainPlay) Number() int                     { return p.number }
@@ -52,9 +54,13 @@ func (p *plainPlay) Wait(ctx context.Context) error {
 	}
 }
 
-func (p *plainPlay) Note(_ context.Context, note string) error {
+// workersKey is a key that only the workers know: what they store has it masked.
+const workersKey = "the key of a worker"
+
+func (p *plainPlay) Note(ctx context.Context, id, text string) error {
+	noted := turn.Noted{ID: id, Note: p.put(ctx, strings.ReplaceAll(text, workersKey, "[key]"))}
 	select {
-	case p.noted <- note:
+	case p.noted <- noted:
 		return nil
 	case <-p.done:
 		return nil
@@ -77,7 +83,7 @@ func (e *plain) Begin(ctx context.Context, session, question string, terms TurnO
 	if err != nil {
 		return nil, err
 	}
-	play := &plainPlay{number: begun.Turn, done: make(chan struct{}), noted: make(chan string)}
+	play := &plainPlay{number: begun.Turn, done: make(chan struct{}), noted: make(chan turn.Noted), put: e.put}
 	if e.waits {
 		e.attached = play
 	}
@@ -125,7 +131,9 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play 
 		events = events[1:]
 		if _, isReply := ev.(turn.ModelDone); e.waits && isReply {
 			e.waits = false
-			ev, events = turn.Noted{At: turn.When(ev), Note: e.put(ctx, <-play.noted)}, append([]turn.Event{ev}, events...)
+			noted := <-play.noted
+			noted.At = turn.When(ev)
+			ev, events = noted, append([]turn.Event{ev}, events...)
 		}
 		data, err := turn.Encode(ev)
 		if err == nil {

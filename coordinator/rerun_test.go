@@ -112,24 +112,18 @@ func leave(t *testing.T, store *sessions.Memory, events int, change func(*turn.A
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Begin(t.Context(), "left", "energy"); err != nil {
-		t.Fatal(err)
-	}
 	accepted := list[0].(turn.Accepted)
 	change(&accepted)
 	list[0] = accepted
+	var journal [][]byte
 	for _, ev := range list[:events] {
 		data, err := turn.Encode(ev)
-		if err == nil {
-			err = store.Append(t.Context(), "left", 1, data)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		journal = append(journal, data)
 	}
-	if err := store.Leave(t.Context(), "left", 1); err != nil {
-		t.Fatal(err)
-	}
+	leaveTurn(t, store, "left", "energy", journal...)
 }
 
 // TestResumeStopsAtAnotherInput, shows both, leaves the turn as it was, and lets it be
@@ -221,16 +215,7 @@ func TestJournalThatBreaksTheMachine(t *testing.T) {
 func TestTurnWithoutJournal(t *testing.T) {
 	t.Parallel()
 	_, store := panelOf(t, 3, agree, nil, nil)
-	begun, err := store.Begin(t.Context(), "left", "energy")
-	if err == nil {
-		err = store.Append(t.Context(), "left", begun.Turn, []byte("{}"))
-	}
-	if err == nil {
-		err = store.Leave(t.Context(), "left", begun.Turn)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	leaveTurn(t, store, "left", "energy", []byte("{}"))
 	p, _ := panelOf(t, 3, agree, nil, func(o *Options) { o.Store = cutJournal{Store: store} })
 	_, resumed := p.Resume(t.Context(), "left")
 	_, abandoned := p.Abandon(t.Context(), "left")

@@ -30,7 +30,7 @@ import (
 // The error is a *Difference if the input of a call that has its result is not the one
 // that was sent, as after a change of the prompts: Abandon leaves such a turn.
 func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
-	session = cmp.Or(session, sessions.Default)
+	session = cmp.Or(session, p.own)
 	if p.opts.Remote != nil {
 		return p.attach(ctx, session)
 	}
@@ -143,7 +143,7 @@ func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.W
 // returns its question. The turn stays without an answer, with its journal; what its calls
 // have cost is added to the session's usage.
 func (p *Panel) Abandon(ctx context.Context, session string) (question string, err error) {
-	session = cmp.Or(session, sessions.Default)
+	session = cmp.Or(session, p.own)
 	store := p.opts.Store
 	begun, err := store.Resume(ctx, session)
 	if err != nil {

@@ -239,6 +239,21 @@ func opened(t *testing.T, path string) *sqlite.Store {
 	return store
 }
 
+// leaveTurn leaves the first turn of a session with these events, as a process that is killed does.
+func leaveTurn(t *testing.T, store *sessions.Memory, id, question string, journal ...[]byte) {
+	t.Helper()
+	_, err := store.Begin(t.Context(), id, question)
+	if err == nil {
+		err = store.Append(t.Context(), id, 1, journal...)
+	}
+	if err == nil {
+		err = store.Leave(t.Context(), id, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestResumeRefusesAnotherPanel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
@@ -248,15 +263,7 @@ func TestResumeRefusesAnotherPanel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Begin(t.Context(), "other", "energy"); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Append(t.Context(), "other", 1, journal[0]); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Leave(t.Context(), "other", 1); err != nil {
-			t.Fatal(err)
-		}
+		leaveTurn(t, store, "other", "energy", journal[0])
 		two, err := New(Options{Store: store, Agents: p.opts.Agents[:2]})
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Helper is a model to which calls go that belong to no agent (DESIGN §1).
+// SidecallModel is a model to which calls go that belong to no agent (DESIGN §1).
 type SidecallModel struct {
 	Backend backends.Backend
 	Model   string
@@ -63,7 +63,7 @@ const sidecallLimit = 2 * time.Minute
 
 func (a *Sidecall) check(name string) error {
 	if a != nil && (a.Backend == nil || a.Ask == nil || a.Read == nil || a.Keep == nil) {
-		return fmt.Errorf("%s: an aside needs a backend and all of its functions", name)
+		return fmt.Errorf("%s: a sidecall needs a backend and all of its functions", name)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,7 +56,7 @@ type watcher struct {
 
 // passedNote is a note that was passed on to who plays the turn.
 type passedNote struct {
-	ref  blob.Ref
+	id   string
 	word chan<- error
 }
 
@@ -157,7 +158,7 @@ func (w *watcher) take(ev turn.Event) error {
 		return err
 	}
 	if noted, ok := ev.(turn.Noted); ok {
-		w.acknowledge(noted.Note)
+		w.acknowledge(noted.ID)
 	}
 	// A summary is kept where the turn is played. What else a call that belongs to no agent
 	// came to is kept here, too.
@@ -188,20 +189,21 @@ func (w *watcher) passNote(n *note) {
 		n.Reply(driver.ErrOver)
 		return
 	}
-	masked, ref, err := stored(w.base, w.panel.opts.Store, n.text)
+	id := rand.Text()
+	masked, err := stored(w.base, w.panel.opts.Store, n.text)
 	if err == nil {
-		err = w.play.Note(w.base, masked)
+		err = w.play.Note(w.base, id, masked)
 	}
 	if err != nil {
 		n.Reply(err)
 		return
 	}
-	w.passed = append(w.passed, passedNote{ref, n.word})
+	w.passed = append(w.passed, passedNote{id, n.word})
 }
 
 // acknowledge replies to the sender of a note that the journal has.
-func (w *watcher) acknowledge(ref blob.Ref) {
-	if i := slices.IndexFunc(w.passed, func(p passedNote) bool { return p.ref == ref }); i >= 0 {
+func (w *watcher) acknowledge(id string) {
+	if i := slices.IndexFunc(w.passed, func(p passedNote) bool { return p.id == id }); i >= 0 {
 		w.passed[i].word <- nil
 		w.passed = slices.Delete(w.passed, i, i+1)
 	}

@@ -33,11 +33,27 @@ type Call struct {
 	Error   *backends.Error `json:"-"`
 	Outcome Outcome         `json:"outcome"`
 	// Start, FirstByte and End are in UTC. FirstByte is zero if nothing came, End if
-	// the call still runs.
-	Start     time.Time `json:"start"`
+	// the call still runs. All are zero for a call that was read from a journal, which has
+	// neither times nor bytes.
+	Start     time.Time `json:"start,omitzero"`
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	End       time.Time `json:"end,omitzero"`
 }
+
+// Kept returns a call that a journal has, with its number among its agent's, from 1. Outcome is
+// empty for one that never came back, and failure says in words how it failed.
+func Kept(number int, participants map[string]string, req backends.Request, resp backends.Response, o Outcome, failure string) Call {
+	c := Call{
+		Number: number, Attempt: 1, Request: masked(req), Chars: countChars(req.Messages), Participants: participants, Response: resp, Outcome: o,
+	}
+	if failure != "" {
+		c.Error = &backends.Error{Message: failure}
+	}
+	return c
+}
+
+// isKept says that the call was read from a journal.
+func (c Call) isKept() bool { return c.Start.IsZero() }
 
 // SeenEvent is an event of a stream and when it came.
 type SeenEvent struct {

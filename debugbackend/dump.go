@@ -177,19 +177,24 @@ func writeCall(o Options, c Call) error {
 		return err
 	}
 	c = o.redacted(c)
+	name := filepath.Join(folder, callName(c.Number))
+	if err := o.writeText(name+textEnding, c); err != nil {
+		return err
+	}
 	data, err := plain.JSON(c)
 	if err != nil {
 		return err
 	}
+	return writeAtomically(name+jsonEnding, o.scrub(append(data, '\n')))
+}
+
+// writeText writes the call as text. A large one is gone from memory before it is made JSON.
+func (o Options) writeText(name string, c Call) error {
 	var text bytes.Buffer
 	if err := Print(&text, []Call{c}); err != nil {
 		return err
 	}
-	name := filepath.Join(folder, callName(c.Number))
-	if err := writeAtomically(name+textEnding, o.scrub(text.Bytes())); err != nil {
-		return err
-	}
-	return writeAtomically(name+jsonEnding, o.scrub(append(data, '\n')))
+	return writeAtomically(name, o.scrub(text.Bytes()))
 }
 
 // writeAtomically leaves either the whole file or none.

@@ -43,7 +43,11 @@ func (c Call) print(b *strings.Builder) {
 	if req.Key.Session != "" {
 		fmt.Fprintf(b, "session: %s\n", visible(req.Key.Session))
 	}
-	fmt.Fprintf(b, "model: %s\ntimes: %s\ncharacters: %s\n", visible(req.Model), c.times(), c.Chars)
+	fmt.Fprintf(b, "model: %s\n", visible(req.Model))
+	if !c.isKept() {
+		fmt.Fprintf(b, "times: %s\n", c.times())
+	}
+	fmt.Fprintf(b, "characters: %s\n", c.Chars)
 	if req.History != "" {
 		fmt.Fprintf(b, "history: %s\n", visible(req.History))
 	}
@@ -65,7 +69,9 @@ func (c Call) print(b *strings.Builder) {
 	for _, body := range c.EarlierBodies {
 		printBytes(b, "earlier request body", body)
 	}
-	printBytes(b, "request body", c.Body)
+	if !c.isKept() {
+		printBytes(b, "request body", c.Body)
+	}
 	heading(b, c.responseHeading())
 	b.WriteString(visible(c.responseLines()))
 }
@@ -164,6 +170,45 @@ func messageLines(m backends.Message) string {
 	return b.String()
 }
 
+// replyLines is a reply for people: of the coordination tools the texts that models wrote, not the
+// JSON around them.
+func replyLines(m backends.Message) string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		call, isCall := p.(backends.ToolCall)
+		text, isRead := "", false
+		if isCall {
+			text, isRead = actLines(call)
+		}
+		if !isRead {
+			text = messageLines(backends.Message{Parts: []backends.Part{p}})
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// actLines are the texts of a call of new_answer or vote.
+func actLines(call backends.ToolCall) (text string, ok bool) {
+	if call.Name != toolNewAnswer && call.Name != toolVote {
+		return "", false
+	}
+	var args struct {
+		Content string `json:"content"`
+		For     string `json:"agent_id"`
+		Reason  string `json:"reason"`
+	}
+	d := json.NewDecoder(strings.NewReader(call.Arguments))
+	d.DisallowUnknownFields()
+	if d.Decode(&args) != nil {
+		return "", false
+	}
+	if call.Name == toolNewAnswer {
+		return fmt.Sprintf("[%s]\n%s\n", call.Name, args.Content), true
+	}
+	return fmt.Sprintf("[%s for %s]\n%s\n", call.Name, args.For, args.Reason), true
+}
+
 func imageSource(p backends.Image) string {
 	if p.URL != "" {
 		return p.URL
@@ -219,7 +264,10 @@ func printBytes(b *strings.Builder, name string, data []byte) {
 
 func (c Call) responseLines() string {
 	var b strings.Builder
-	b.WriteString(messageLines(c.Response.Message))
+	if c.isKept() && c.Outcome == "" {
+		return "none: the call never came back\n"
+	}
+	b.WriteString(replyLines(c.Response.Message))
 	if c.Error != nil {
 		for _, call := range c.Error.Cut {
 			fmt.Fprintf(&b, "[tool call %s, %s, cut] %s\n", call.ID, call.Name, call.Arguments)
@@ -234,8 +282,13 @@ func (c Call) responseLines() string {
 	} else {
 		b.WriteString("usage: unknown\n")
 	}
-	fmt.Fprintf(&b, "raw: %s, %s\n", counted(len(c.Raw), "byte"), counted(len(c.Events), "event"))
-	if c.Error != nil {
+	if !c.isKept() {
+		fmt.Fprintf(&b, "raw: %s, %s\n", counted(len(c.Raw), "byte"), counted(len(c.Events), "event"))
+	}
+	switch {
+	case c.Error != nil && c.isKept():
+		fmt.Fprintf(&b, "error: %s\n", c.Error.Message)
+	case c.Error != nil:
 		fmt.Fprintf(&b, "error: %v\n", c.Error)
 	}
 	switch c.Outcome {

@@ -123,23 +123,9 @@ func (r *Recorder) makeRoom() {
 		if oldest == newest {
 			return
 		}
-		r.forget(func(key backends.Key) bool { return turnOf(key) == oldest })
+		r.calls = slices.DeleteFunc(r.calls, func(rec *recording) bool { return turnOf(rec.key) == oldest })
+		maps.DeleteFunc(r.attempts, func(key backends.Key, _ int) bool { return turnOf(key) == oldest })
 	}
-}
-
-// Forget drops all calls of a session from memory. Files stay.
-func (r *Recorder) Forget(session string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.forget(func(key backends.Key) bool { return key.Session == session })
-	if len(r.calls) == 0 && r.options.Dir == "" {
-		clear(r.numbers)
-	}
-}
-
-func (r *Recorder) forget(which func(backends.Key) bool) {
-	r.calls = slices.DeleteFunc(r.calls, func(rec *recording) bool { return which(rec.key) })
-	maps.DeleteFunc(r.attempts, func(key backends.Key, _ int) bool { return which(key) })
 }
 
 // turnOf is the key of all calls of the key's turn.

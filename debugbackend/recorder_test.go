@@ -233,24 +233,6 @@ func keptCalls(r *Recorder) string {
 	return strings.Join(kept, " ")
 }
 
-func TestRecorderForgetsASession(t *testing.T) {
-	for dir, again := range map[string]string{"": "s1.1/1", t.TempDir(): "s1.4/1"} {
-		rec := NewRecorder(Options{Dir: dir})
-		b := rec.Wrap(parse(t, "rules:\n- reply: {text: x}"))
-		record(t, b, "s", 1, 1)
-		record(t, b, "o", 1)
-		rec.Forget("s")
-		if got := keptCalls(rec); got != "o1.3/1" {
-			t.Errorf("kept %s", got)
-		}
-		rec.Forget("o")
-		record(t, b, "s", 1)
-		if got := keptCalls(rec); got != again {
-			t.Errorf("kept %s, want %s", got, again)
-		}
-	}
-}
-
 func TestRecorderKeepsTheNewestTurns(t *testing.T) {
 	rec := NewRecorder(Options{Keep: 4})
 	b := rec.Wrap(parse(t, "rules:\n- reply: {text: x}"))
@@ -282,7 +264,6 @@ func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 				t.Error(err)
 			}
 			rec.Calls()
-			rec.Forget("another")
 		})
 	}
 	wg.Wait()

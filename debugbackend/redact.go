@@ -14,7 +14,11 @@ func (o Options) scrub(data []byte) []byte {
 	if o.Redact == nil || data == nil {
 		return data
 	}
-	return []byte(o.Redact(string(data)))
+	text := string(data)
+	if masked := o.Redact(text); masked != text {
+		return []byte(masked)
+	}
+	return data
 }
 
 // redacted returns the call with the secrets masked in its bytes, of which a file

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/massgen/massgen/internal/blob"
@@ -69,12 +68,4 @@ func (m *Memory) Import(ctx context.Context, r io.Reader, as string) (Session, e
 	}
 	m.sessions[s.ID] = s
 	return s.copied(), nil
-}
-
-// Reset forgets a session, if there is one: its next turn is the first again.
-func (m *Memory) Reset(ctx context.Context, id string) error {
-	if err := m.Delete(ctx, id); !errors.Is(err, ErrNoSession) {
-		return err
-	}
-	return nil
 }

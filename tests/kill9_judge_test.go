@@ -373,9 +373,14 @@ func (r *killRun) metadata() (metadata map[string]string) {
 			r.t.Errorf("the models were asked %d times, and the session has spent %s, %v", len(r.server.Calls()), text, err)
 		}
 	}
-	delete(metadata, coordinator.MetaSpent)
+	if !strings.Contains(metadata["massgen:panel"], "panel.yaml") {
+		r.t.Errorf("the session's panel is forgotten: %q", metadata["massgen:panel"])
+	}
+	for _, own := range []string{coordinator.MetaSpent, "massgen:panel"} { // folders and ports differ
+		delete(metadata, own)
+	}
 	for key, value := range metadata {
-		metadata[key] = regexp.MustCompile(`"last_message":"[^"]*"`).ReplaceAllString(value, `"last_message":…`)
+		metadata[key] = regexp.MustCompile(`"last_interaction_time":"[^"]*"`).ReplaceAllString(value, `"last_interaction_time":…`)
 	}
 	return metadata
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/internal/kernel"
 )
@@ -29,6 +31,9 @@ func TestConversationOfThreeTurns(t *testing.T) {
 			t.Fatalf("turn %d: %s, answer %q, number %d", turn, r.Status, r.Answer, r.Turn)
 		}
 	}
+	for i, c := range p.server.Calls() {
+		logInput(t, fmt.Sprintf("call %d, by %s", i+1, c.Model()), c.Messages())
+	}
 	last := p.server.Calls()[12]
 	want := "<CONVERSATION_HISTORY>\n" +
 		"User: first?\nAssistant: agent1, turn 1\n" +
@@ -38,6 +43,15 @@ func TestConversationOfThreeTurns(t *testing.T) {
 		"<CURRENT ANSWERS from the agents>\n(no answers available yet)\n<END OF CURRENT ANSWERS>"
 	if got := last.User(); got != want {
 		t.Errorf("the third turn is asked with\n%s\nwant\n%s", got, want)
+	}
+}
+
+// logInput shows under -v what a model was sent (seed 003, how to see the exact inputs).
+func logInput(t *testing.T, of string, messages []backends.Message) {
+	t.Helper()
+	for _, m := range messages {
+		text := m.Text()
+		t.Logf("%s, %s (%d characters)\n%s", of, m.Role, utf8.RuneCountInString(text), text)
 	}
 }
 

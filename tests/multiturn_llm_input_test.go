@@ -45,6 +45,7 @@ func TestInputOfEveryCallHasTheLayoutOfSeed003(t *testing.T) {
 	calls := threeTurns(t)
 	for _, c := range calls {
 		key := c.Request.Key
+		logInput(t, key.String(), c.Request.Messages)
 		if len(c.Request.Messages) != 2 {
 			t.Errorf("%s: %d messages, want a system and a user message", key, len(c.Request.Messages))
 			continue

@@ -110,7 +110,7 @@ func TestContinueStopsAtAnotherInput(t *testing.T) {
 			t.Errorf("--continue: exit status %d, without %q\n%s", status, want, report)
 		}
 	}
-	if status, report := massgen("--state-dir", dir, "--config", config, "--continue", "--fresh", "--automation", "--json"); status != app.ExitCompleted || !strings.Contains(report, `"turn":3,"status":"completed"`) {
+	if status, report := massgen("--state-dir", dir, "--config", config, "--continue", "--fresh", "--automation", "--json"); status != app.ExitCompleted || !strings.Contains(report, `"turn":3,"question":"the wind","status":"completed"`) {
 		t.Errorf("--fresh: exit status %d\n%s", status, report)
 	}
 }

@@ -22,6 +22,9 @@ type Source struct {
 	Texts agents.Lookup
 	// WarnAt has for each agent's id how full its context may be before a step warns.
 	WarnAt map[string]policy.Thresholds
+	// Providers has for each agent's id the type of its model's provider, as far as they are
+	// known: the journal does not have it.
+	Providers map[string]string
 }
 
 // Report projects one turn, as far as its events were applied, to what people see. One

@@ -20,10 +20,12 @@ const resultFormat = 1
 // Result is how a turn ended, in the form that --json prints (DESIGN §8). Agents
 // are named by their config ids.
 type Result struct {
-	Format    int           `json:"format"`
-	SessionID string        `json:"session_id"`
-	Turn      int           `json:"turn"`
-	Status    kernel.Status `json:"status"`
+	Format    int    `json:"format"`
+	SessionID string `json:"session_id"`
+	Turn      int    `json:"turn"`
+	// Question is what was asked, without notes.
+	Question string        `json:"question"`
+	Status   kernel.Status `json:"status"`
 	// Winner is the agent whose answer won, "" when there is none.
 	Winner string `json:"winner"`
 	Answer string `json:"answer"`
@@ -76,7 +78,10 @@ type ResultVote struct {
 // ResultAgent is what an agent came to: voted, answered, abstained, late,
 // cancelled or failed. Error is why the others had to do without it.
 type ResultAgent struct {
-	ID    string       `json:"id"`
+	ID string `json:"id"`
+	// Model is the provider's type, if it is known, and what the provider calls the model, as
+	// in "openai gpt-5".
+	Model string       `json:"model"`
 	State kernel.Act   `json:"state"`
 	Error string       `json:"error"`
 	Usage budget.Usage `json:"usage"`
@@ -128,7 +133,7 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 	}
 	k := r.machine.Result()
 	result := Result{
-		Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: k.Status,
+		Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Question: r.textOf(r.machine.Turn().Question), Status: k.Status,
 		Answers: []ResultAnswer{}, Votes: r.votes(k.Votes), VoidVotes: r.votes(k.Void),
 		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: r.warningsOf(k, u),
 		ContextWarnings: append([]AgentContextWarning{}, r.warnings...),
@@ -159,7 +164,7 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 // resultAgent says what became of an agent. One whose call was cancelled, and did not even
 // come back for that, is lost, which is more than cancelled.
 func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultAgent {
-	agent := ResultAgent{ID: r.id(i), State: a.State, Usage: Rounded(u)}
+	agent := ResultAgent{ID: r.id(i), Model: r.model(i), State: a.State, Usage: Rounded(u)}
 	if a.State != kernel.ActFailed && a.State != kernel.ActLate && a.State != kernel.ActCancelled {
 		return agent
 	}
@@ -169,6 +174,15 @@ func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultA
 		agent.Error = strings.TrimPrefix(agent.Error+"; "+lost, "; ")
 	}
 	return agent
+}
+
+// model names an agent's model: by the journal, with the provider that serves it.
+func (r *Report) model(agent int) string {
+	a := r.machine.Turn().Agents[agent]
+	if provider := r.source.Providers[a.ID]; provider != "" && provider != a.Model {
+		return provider + " " + a.Model
+	}
+	return a.Model
 }
 
 // warningsOf are those of the coordination and what is to be known of single calls.
@@ -237,17 +251,27 @@ func (r *Report) votes(votes []kernel.Vote) []ResultVote {
 	return list
 }
 
-func (r *Report) readAnswers(k kernel.Result, result *Result) (err error) {
+// answers are those that stand, as far as they can be read.
+func (r *Report) answers(k kernel.Result) (list []ResultAnswer, err error) {
 	for _, a := range k.Answers {
 		content, err := r.texts(a.Text)
 		if err != nil {
-			return err
+			return list, err
 		}
 		work, err := agents.ReadSnapshot(r.texts, a.Work)
 		if err != nil {
-			return err
+			return list, err
 		}
-		result.Answers = append(result.Answers, ResultAnswer{Agent: r.id(a.Agent), Label: r.machine.Label(a), Content: string(content), Snapshot: work.Dir})
+		list = append(list, ResultAnswer{Agent: r.id(a.Agent), Label: r.machine.Label(a), Content: string(content), Snapshot: work.Dir})
+	}
+	return list, nil
+}
+
+func (r *Report) readAnswers(k kernel.Result, result *Result) error {
+	answers, err := r.answers(k)
+	result.Answers = append(result.Answers, answers...)
+	if err != nil {
+		return err
 	}
 	work, err := agents.ReadSnapshot(r.texts, k.Work)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
@@ -69,7 +70,11 @@ func (s *script) run() string {
 			s.t.Fatal(err)
 		}
 		kept, err := shown.Record()
-		return s.fields(kept, err, []string{"tool_calls", "partials", "notes", "Final"})
+		work := struct {
+			report.Record
+			Final agents.Snapshot
+		}{kept, kept.Final}
+		return s.fields(work, err, []string{"answers", "votes", "void_votes", "tool_calls", "partials", "notes", "Final"})
 	}
 	var seconds float64
 	if s.d.MaybeScanArgs(s.t, "at", &seconds) {

@@ -7,19 +7,32 @@ import (
 	"github.com/massgen/massgen/agents"
 )
 
-// Record is what a journal shows of a turn beside its result.
+// Record is what a journal shows of a turn.
 type Record struct {
+	// Answers are those that stand, in the config's order; Votes and VoidVotes are as in Result.
+	Answers   []ResultAnswer `json:"answers"`
+	Votes     []ResultVote   `json:"votes"`
+	VoidVotes []ResultVote   `json:"void_votes"`
 	Activity
 	// Final is the workspace that was kept with the turn's answer, zero if none was.
-	Final agents.Snapshot
+	Final agents.Snapshot `json:"-"`
 }
 
 // Record returns the turn's record. With an error it has what could be read.
 func (r *Report) Record() (record Record, err error) {
 	record.Activity, err = r.activity()
+	record.Answers, record.Votes, record.VoidVotes = []ResultAnswer{}, []ResultVote{}, []ResultVote{}
+	if !r.machine.Begun() {
+		return record, err
+	}
+	k := r.machine.Result()
+	record.Votes, record.VoidVotes = r.votes(k.Votes), r.votes(k.Void)
+	answers, answersErr := r.answers(k)
+	record.Answers = append(record.Answers, answers...)
+	err = cmp.Or(err, answersErr)
 	if r.machine.Over() {
 		var workErr error
-		record.Final, workErr = agents.ReadSnapshot(r.texts, r.machine.Result().Work)
+		record.Final, workErr = agents.ReadSnapshot(r.texts, k.Work)
 		err = cmp.Or(err, workErr)
 	}
 	return record, err

@@ -33,7 +33,7 @@ func source() report.Source {
 	for _, id := range []string{"ada", "bob", "cyd"} {
 		warnAt[id] = policy.Defaults().WarnAt
 	}
-	return report.Source{Session: "s", Turn: 1, WarnAt: warnAt, Texts: func(ref blob.Ref) ([]byte, error) { return []byte(ref.SHA256), nil }}
+	return report.Source{Session: "s", Turn: 1, WarnAt: warnAt, Providers: map[string]string{"ada": "openai", "cyd": "m"}, Texts: func(ref blob.Ref) ([]byte, error) { return []byte(ref.SHA256), nil }}
 }
 
 // world is a turn that a test plays.
@@ -60,7 +60,7 @@ func newWorld(ids ...string) *world {
 func (w *world) accepted() turn.Accepted {
 	described := machine.Turn{Session: "s", Turn: 1, Question: ref("energy?"), Limits: machine.Limits{MaxTurns: 4, MaxAttempts: 2}}
 	for _, id := range w.ids {
-		described.Agents = append(described.Agents, machine.Agent{ID: id, Tools: tools("find")})
+		described.Agents = append(described.Agents, machine.Agent{ID: id, Model: "m", Tools: tools("find")})
 	}
 	return turn.Accepted{At: w.at, Rules: kernel.Defaults(w.ids...), Turn: described}
 }

@@ -154,3 +154,14 @@ func TestDollars(t *testing.T) {
 		t.Error("what cannot be counted is no limit")
 	}
 }
+
+// The dearest call that is believed, a hundred million tokens each way at the highest price
+// that a config may have, is counted exactly, and so are four of them.
+func TestDearestCallIsCounted(t *testing.T) {
+	const dearest = 2 * 100_000_000 * 10_000 / 1e6
+	cost := Request(1, new(float64(dearest)))
+	all := cost.Plus(cost).Plus(cost).Plus(cost)
+	if got := all.USD.Float(); got != 4*dearest {
+		t.Errorf("four calls for %v each cost %v", dearest, got)
+	}
+}

@@ -28,18 +28,10 @@ func limits(c *configs.Config) machine.Limits {
 }
 
 // participants are the ids of the agents by the names that models know them by.
-// An agent alone has no other name.
 func participants(c *configs.Config) map[string]string {
-	if len(c.Agents) == 1 {
-		return nil
-	}
 	ids := make([]string, len(c.Agents))
 	for i, a := range c.Agents {
 		ids[i] = a.ID
 	}
-	byName := map[string]string{}
-	for id, name := range contextbuild.Anonymous(ids) {
-		byName[name] = id
-	}
-	return byName
+	return contextbuild.Participants(ids)
 }

@@ -120,7 +120,10 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 	for _, change := range s.Rules {
 		change(&opts.Rules)
 	}
-	for _, notice := range s.World.Notices() {
+	for _, w := range s.Config.Warnings {
+		p.notice(s, w.String())
+	}
+	for _, notice := range s.World.Notices(s.Secrets) {
 		p.notice(s, notice)
 	}
 	models, err := p.connect(ctx, s, &opts)
@@ -159,7 +162,7 @@ func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Optio
 		}
 		p.Models = append(p.Models, m)
 		opts.Agents = append(opts.Agents, coordinator.Agent{
-			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
+			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
 			ToolMode: toolMode(a.Backend), Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
 		})
 	}
@@ -216,6 +219,9 @@ func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Opt
 	}
 	if p.tools, err = toolbox.Open(ctx, settings); err != nil {
 		return err
+	}
+	for _, notice := range p.tools.Notices {
+		p.notice(s, notice)
 	}
 	p.tools.AddTo(opts)
 	return nil

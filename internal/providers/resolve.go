@@ -75,6 +75,8 @@ type choice struct {
 type Model struct {
 	Backend        backends.Backend
 	Provider, Name string
+	// BaseURL is the service's address, which may hold a password.
+	BaseURL string
 	// Window is the smallest context window, in tokens, of the model and of those that
 	// stand in for it, MaxOutput the smallest most of what they write; 0 if none is known.
 	Window, MaxOutput int
@@ -124,7 +126,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	}
 	backend, err := r.connect(p, c, keyVar)
 	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
-	return Model{backend, p.name, c.model, known.ContextWindow, known.MaxOutput}, err
+	return Model{backend, p.name, c.model, c.baseURL, known.ContextWindow, known.MaxOutput}, err
 }
 
 // Resolve makes an agent's backend: its model, with those that stand in for it. Its

@@ -35,17 +35,35 @@ func NewWorld(environment Lookup) (World, error) {
 	return w, err
 }
 
-// Notices are what a user has to know of the file .env.
-func (w World) Notices() (lines []string) {
+// Notices are what a user has to know of the file .env, and of keys in variables that are too
+// short to hide.
+func (w World) Notices(secrets *configs.Secrets) (lines []string) {
 	for _, name := range w.PassedOver {
 		lines = append(lines, name+" is not taken from .env, which gives only keys and tokens: set it in the environment, or base_url in the config")
+	}
+	for _, p := range providers() {
+		for _, name := range p.keyVars {
+			key, _ := w.Lookup(name)
+			if warning := secrets.WarnShort(name, key); warning != "" {
+				lines = append(lines, warning)
+			}
+		}
 	}
 	return lines
 }
 
 // LoadConfig reads a config, whose keys become secrets.
 func (w World) LoadConfig(file string, secrets *configs.Secrets) (*configs.Config, error) {
-	return configs.Load(file, configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets})
+	return configs.Load(file, w.configOptions(secrets))
+}
+
+// ParseConfig reads a config from its text, which errors call by the name of a file.
+func (w World) ParseConfig(file, text string, secrets *configs.Secrets) (*configs.Config, error) {
+	return configs.Parse(file, []byte(text), w.configOptions(secrets))
+}
+
+func (w World) configOptions(secrets *configs.Secrets) configs.Options {
+	return configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets}
 }
 
 // HideKeys makes the keys of all providers secrets, also of those that nobody

@@ -21,15 +21,19 @@ import (
 // it (sessions.ParseID): it has a colon.
 const MetaTopic = "massgen:topic"
 
-// ReadTopic reads the topic in a session's metadata; without one it is the zero state.
+// ReadTopic reads the topic in a session's metadata, empty without one. The session itself tells
+// whether it has had its greeting, which its first answer is taken for, and when it was used last.
 func ReadTopic(s sessions.Session) (state topic.State, err error) {
-	if s.Metadata[MetaTopic] == "" {
-		return state, nil
+	if data := s.Metadata[MetaTopic]; data != "" {
+		if err = json.Unmarshal([]byte(data), &state); err != nil {
+			state, err = topic.State{}, fmt.Errorf("read the topic of session %s: %w; /topic sets another", plain.Line(s.ID), err)
+		}
 	}
-	if err := json.Unmarshal([]byte(s.Metadata[MetaTopic]), &state); err != nil {
-		return topic.State{}, fmt.Errorf("read the topic of session %s: %w; /topic sets another", plain.Line(s.ID), err)
+	state.Greeted, state.LastMessage = s.Messages > 0, time.Time{}
+	if state.Greeted {
+		state.LastMessage = s.Updated
 	}
-	return state, nil
+	return state, err
 }
 
 // Topic is what a session is about now, also by what another process has made of it.
@@ -44,13 +48,14 @@ func (k *Keeper) Topic(ctx context.Context, id string) (topic.State, error) {
 	if err != nil {
 		return state, err
 	}
-	switch stored, err := ReadTopic(kept); {
-	case err != nil:
+	stored, err := ReadTopic(kept)
+	if err != nil {
 		k.Log.Debug("the topic stays as it is", "error", err)
-	case kept.Metadata[MetaTopic] != "":
-		state = stored
 	}
-	return state, nil
+	if err != nil || kept.Metadata[MetaTopic] == "" {
+		stored.Current, stored.Pending, stored.Page = state.Current, state.Pending, state.Page
+	}
+	return stored, nil
 }
 
 // SetTopic makes a state the session's, and stores it. A session that has had no turn is
@@ -74,8 +79,8 @@ func (k *Keeper) SetTopic(ctx context.Context, id string, state topic.State) err
 	return nil
 }
 
-// Forget forgets what the store does not have of a session.
-func (k *Keeper) Forget(id string) {
+// forget forgets what the store does not have of a session.
+func (k *Keeper) forget(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.unkept, id)
@@ -199,7 +204,7 @@ func changedTopic(state topic.State, change contextbuild.TopicChange, asked stri
 func (k *Keeper) storeTopic(ctx context.Context, id string, state topic.State) error {
 	err := k.SetTopic(ctx, id, state)
 	if k.ForOthers {
-		k.Forget(id)
+		k.forget(id)
 	}
 	return err
 }
@@ -228,9 +233,7 @@ func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string
 	if state.Current == nil {
 		return nil, nil
 	}
-	// An answer from before there was a topic was a greeting too.
-	greeted := len(last) > 0 || !state.ShouldGreet(time.Now())
-	return contextbuild.TopicSections(contextbuild.Topic{Text: state.Current.String(), History: last, Greeted: greeted}), nil
+	return contextbuild.TopicSections(contextbuild.Topic{Text: state.Current.String(), History: last, Greeted: !state.ShouldGreet(time.Now())}), nil
 }
 
 // logContext logs what the next turn goes by (seed 002, log context in prompts).
@@ -262,18 +265,17 @@ func (k *Keeper) lastExchanges(ctx context.Context, id string) ([]contextbuild.E
 	return last, err
 }
 
-// afterTurn notes that something was said.
+// afterTurn keeps the page that the turn was asked on.
 func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r report.Result) error {
 	if r.Winner == "" {
 		return nil
 	}
 	state, err := k.current(ctx, t.Session())
 	if err == nil && (state.Current != nil || state.Page != topic.Page{}) {
-		state.MarkMessage(time.Now())
 		err = k.SetTopic(ctx, t.Session(), state)
 	}
 	if err != nil {
-		k.Warn(err.Error()) // that nobody is greeted again is not worth the answer
+		k.Warn(err.Error()) // a page is not worth the answer
 	}
 	return nil
 }

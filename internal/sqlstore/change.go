@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/massgen/massgen/sessions"
 )
@@ -138,12 +137,4 @@ func (w *Tx) delete(name string) {
 	w.Exec("DELETE FROM metadata WHERE session = $1", session)
 	w.Exec("DELETE FROM sessions WHERE id = $1", session)
 	drop()
-}
-
-// Reset forgets a session, if there is one: its next turn is the first again.
-func (s *Store) Reset(ctx context.Context, id string) error {
-	if err := s.Delete(ctx, id); !errors.Is(err, sessions.ErrNoSession) {
-		return err
-	}
-	return nil
 }

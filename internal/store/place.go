@@ -3,11 +3,7 @@
 package store
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -28,6 +24,8 @@ type Place struct {
 	found bool
 	// state is the user's own folder, empty without a home folder.
 	state string
+	// isTrusted says that the user wants what is found there now.
+	isTrusted bool
 }
 
 // At is the place of a file that somebody has named.
@@ -46,6 +44,18 @@ func In(dir string) Place {
 // massgen in the user's state folder. A state folder that is not absolute is none: the current
 // folder shall not decide by chance where conversations are. The error is ErrNoHome.
 func Default(lookup func(name string) (value string, set bool)) (Place, error) {
+	state := stateFolder(lookup)
+	switch {
+	case isOwnFolder(OwnFolder):
+		return Place{File: filepath.Join(OwnFolder, File), found: true, state: state}, nil
+	case state == "":
+		return Place{}, ErrNoHome
+	}
+	return In(state), nil
+}
+
+// stateFolder is the user's own, empty without a home folder.
+func stateFolder(lookup func(name string) (value string, set bool)) string {
 	folder, _ := lookup("XDG_STATE_HOME")
 	if !filepath.IsAbs(folder) {
 		home, _ := lookup("HOME")
@@ -54,17 +64,10 @@ func Default(lookup func(name string) (value string, set bool)) (Place, error) {
 		}
 		folder = filepath.Join(home, ".local", "state")
 	}
-	state := ""
-	if filepath.IsAbs(folder) {
-		state = filepath.Join(folder, "massgen")
+	if !filepath.IsAbs(folder) {
+		return ""
 	}
-	switch {
-	case isOwnFolder(OwnFolder):
-		return Place{File: filepath.Join(OwnFolder, File), found: true, state: state}, nil
-	case state == "":
-		return Place{}, ErrNoHome
-	}
-	return In(state), nil
+	return filepath.Join(folder, "massgen")
 }
 
 // isOwnFolder says that somebody has made a folder for sessions. One that an agent has
@@ -89,140 +92,3 @@ var (
 	// ErrShared is returned for a project's folder that others can change.
 	ErrShared = errors.New(OwnFolder + " in this folder can be written to by others, who could decide what models are told: chmod go-w " + OwnFolder + " mends that")
 )
-
-// Check refuses a project's folder with ErrForeign or ErrShared, or, if there is something in it
-// that this user has not made with this program, or trusted, with ErrUntrusted.
-// A place that somebody has named is neither.
-func (p Place) Check() error {
-	if !p.found {
-		return nil
-	}
-	dir := filepath.Dir(p.File)
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", dir, err)
-	}
-	switch owners := ownersOf(info); {
-	case owners.isAnother:
-		return ErrForeign
-	case owners.isShared:
-		return ErrShared
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	now, err := p.describe()
-	if err != nil {
-		return err
-	}
-	kept, err := p.remembered(now.Folder)
-	if err != nil {
-		return err
-	}
-	isBeingMade := kept.Folder == now.Folder && kept.Store == ""
-	if kept != now && !isBeingMade {
-		return ErrUntrusted
-	}
-	return nil
-}
-
-// Trust remembers that the user trusts what is in the project's folder now. A store that takes
-// the place of the one that is there is another one. Without a home folder nothing is
-// remembered.
-func (p Place) Trust() error {
-	if !p.found || p.state == "" {
-		return nil
-	}
-	now, err := p.describe()
-	if err != nil {
-		return err
-	}
-	if kept, err := p.remembered(now.Folder); err != nil || kept == now {
-		return err
-	}
-	data, err := json.Marshal(now)
-	record := p.record(now.Folder)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(record), 0o700)
-	}
-	if err == nil {
-		err = replace(record, data)
-	}
-	if err != nil {
-		return fmt.Errorf("remember that %s is trusted: %w", now.Folder, err)
-	}
-	return nil
-}
-
-// owners says who may change a folder.
-type owners struct {
-	isAnother bool // it is another user's
-	isShared  bool // others may write to it
-}
-
-// trusted is what is remembered of a project's folder.
-type trusted struct {
-	Folder string `json:"folder"` // in a project's folder without links
-	Store  string `json:"store"`  // which file it is, empty for none
-}
-
-func (p Place) describe() (trusted, error) {
-	project, err := filepath.Abs(filepath.Dir(filepath.Dir(p.File)))
-	if err == nil {
-		project, err = filepath.EvalSymlinks(project)
-	}
-	if err != nil {
-		return trusted{}, fmt.Errorf("find %s: %w", filepath.Dir(p.File), err)
-	}
-	// If it is a link to a folder of another project, that one's trust is not this one's.
-	folder := filepath.Join(project, OwnFolder)
-	store, err := identity(filepath.Join(folder, File))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return trusted{}, fmt.Errorf("look at the store in %s: %w", folder, err)
-	}
-	return trusted{folder, store}, nil
-}
-
-// remembered is what is remembered of a folder.
-func (p Place) remembered(folder string) (kept trusted, err error) {
-	if p.state == "" {
-		return kept, nil
-	}
-	data, err := os.ReadFile(p.record(folder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return kept, nil
-	}
-	if err != nil {
-		return kept, fmt.Errorf("look whether %s is trusted: %w", folder, err)
-	}
-	if err := json.Unmarshal(data, &kept); err != nil {
-		return kept, fmt.Errorf("%s is damaged: remove it: %w", p.record(folder), err)
-	}
-	return kept, nil
-}
-
-// record is the file that says that a folder is trusted.
-func (p Place) record(folder string) string {
-	return filepath.Join(p.state, "trusted", fmt.Sprintf("%x.json", sha256.Sum256([]byte(folder))))
-}
-
-// replace writes a file so that others find it as it was, or whole.
-func replace(file string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), "new-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
-}

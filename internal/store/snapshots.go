@@ -99,3 +99,23 @@ func (list Snapshots) Remove(id string) error {
 	}
 	return errors.Join(errs...)
 }
+
+// replace writes a file so that others find it as it was, or whole.
+func replace(file string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(file), "new-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if _, err = f.Write(data); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}

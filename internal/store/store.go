@@ -64,7 +64,6 @@ type copying interface {
 
 type removing interface {
 	Delete(ctx context.Context, id string) error
-	Reset(ctx context.Context, id string) error
 	Compact(ctx context.Context) error
 }
 
@@ -169,19 +168,16 @@ func Open(ctx context.Context, place Place, redact func(string) string) (*Store,
 	if place == (Place{}) {
 		return InMemory("", redact), nil
 	}
-	if err := place.Check(); err != nil {
-		return nil, err
-	}
-	// Before there is a store, for others that open the same place meanwhile.
-	if err := place.Trust(); err != nil {
-		return nil, err
-	}
-	file, err := sqlite.Open(ctx, place.File)
+	var file *sqlite.Store
+	err := place.open(ctx, func() (err error) {
+		file, err = sqlite.Open(ctx, place.File)
+		return err
+	})
 	if err != nil {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
 		return nil, err
-	}
-	if err := place.Trust(); err != nil {
-		return nil, errors.Join(err, file.Close())
 	}
 	return &Store{Keeper: file, path: file.Path(), lasting: file, redact: redact, Snapshots: beside(file.Path())}, nil
 }

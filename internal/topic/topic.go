@@ -64,8 +64,8 @@ type State struct {
 	Pending *Pending `json:"pending_topic,omitempty"`
 	// Greeted says that the session has had its greeting, LastMessage when its last
 	// message was.
-	Greeted     bool      `json:"greeted"`
-	LastMessage time.Time `json:"last_message,omitzero"`
+	Greeted     bool      `json:"greeted_this_session"`
+	LastMessage time.Time `json:"last_interaction_time,omitzero"`
 	// Page is what the newest system message with page context has said.
 	Page Page `json:"page,omitzero"`
 }
@@ -121,7 +121,3 @@ const recent = 5 * time.Minute
 func (s *State) ShouldGreet(now time.Time) bool {
 	return !s.Greeted && (s.LastMessage.IsZero() || now.Sub(s.LastMessage) >= recent)
 }
-
-// MarkMessage notes that a message was exchanged. The first answer of a session is
-// taken for its greeting.
-func (s *State) MarkMessage(now time.Time) { s.Greeted, s.LastMessage = true, now }

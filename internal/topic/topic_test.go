@@ -61,11 +61,6 @@ func TestGreetingOnce(t *testing.T) {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	var s State
-	s.MarkMessage(now)
-	if s.ShouldGreet(now.Add(24 * time.Hour)) {
-		t.Error("greeted twice in a session")
-	}
 }
 
 func TestParsePage(t *testing.T) {

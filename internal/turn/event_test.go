@@ -46,6 +46,7 @@ var wholeEvents = []turn.Event{
 	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 8},
 	turn.Noted{At: 10, Note: ref("n")},
+	turn.Noted{At: 10, Note: ref("n"), ID: "note1"},
 	turn.Paused{At: 11},
 	turn.Unpaused{At: 11},
 	turn.Resumed{At: 9, Branched: true, Budget: budget.Allowance{Limits: budget.Limits{Calls: new(1)}, Session: budget.Limits{Tokens: new(2)}, Before: budget.Amount{Tokens: 3}}},

@@ -14,6 +14,9 @@ import (
 type Noted struct {
 	At   kernel.Time `json:"at"`
 	Note blob.Ref    `json:"note"`
+	// ID names a note that came from another process, whose sender waits for it. The text may
+	// not be the one that was sent: secrets in it are masked where it is stored.
+	ID string `json:"id,omitempty"`
 }
 
 func (e Noted) at() kernel.Time { return e.At }

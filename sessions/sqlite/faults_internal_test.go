@@ -24,7 +24,13 @@ import (
 
 func open(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
+	return openFile(t, filepath.Join(t.TempDir(), "sessions.db"))
+}
+
+// openFile opens the store in a file and closes it after the test.
+func openFile(t *testing.T, path string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

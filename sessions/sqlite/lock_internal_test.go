@@ -57,24 +57,12 @@ func TestLockFileThatIsRemoved(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "sessions.db")
-	open := func() *Store {
-		s, err := Open(ctx, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return s
-	}
 	removeLock := func() {
 		if err := os.Remove(lockPath(path, "s")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	mine, theirs := open(), open()
+	mine, theirs := openFile(t, path), openFile(t, path)
 	begun, err := mine.Begin(ctx, "s", "question")
 	if err != nil {
 		t.Fatal(err)

@@ -170,14 +170,13 @@ func removeKeeps(w world) {
 	w.same("the text is there for nobody", false, w.isThere(ref))
 }
 
-func reset(w world) {
+func compact(w world) {
 	ctx := w.Context()
-	w.ok(w.Reset(ctx, "s"))
 	w.ask("s", "q", "a")
-	w.ok(w.Reset(ctx, "s"))
+	w.ok(w.Delete(ctx, "s"))
 	w.same("the history", []string{}, w.history("s"))
 	w.ask("s", "again", "a")
-	w.same("the turn after a reset", 1, w.session("s").Turns)
+	w.same("the turn after it was deleted", 1, w.session("s").Turns)
 	w.begin("t", "q")
 	w.event("t", 1, "in a turn that is running")
 	w.ok(w.Compact(ctx))

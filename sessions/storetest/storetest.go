@@ -109,7 +109,6 @@ type Changes interface {
 // Removals make a store smaller.
 type Removals interface {
 	Delete(ctx context.Context, id string) error
-	Reset(ctx context.Context, id string) error
 	Compact(ctx context.Context) error
 }
 
@@ -174,7 +173,7 @@ func suite() map[string]func(world) {
 		"branch":                     branch,
 		"delete":                     remove,
 		"delete keeps what is put":   removeKeeps,
-		"reset and compact":          reset,
+		"delete, begin and compact":  compact,
 		"facts":                      facts,
 		"export and import":          exportImport,
 		"import refuses":             importRefuses,

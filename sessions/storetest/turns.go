@@ -152,7 +152,6 @@ func busy(w world) {
 	_, err = w.Resume(ctx, "s")
 	w.is(err, sessions.ErrBusy)
 	w.is(w.Delete(ctx, "s"), sessions.ErrBusy)
-	w.is(w.Reset(ctx, "s"), sessions.ErrBusy)
 	_, err = w.Branch(ctx, "s", 1, "s")
 	w.is(err, sessions.ErrBusy)
 	w.ok(w.SetTitle(ctx, "s", "a title")) // which no turn is in the way of

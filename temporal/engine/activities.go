@@ -22,6 +22,8 @@ type activities struct {
 	panel  *coordinator.Panel
 	as     func(owner string) Store
 	server server
+	// workflows are asked for budget.
+	workflows workflows
 	// home is the queue of this worker alone.
 	home     string
 	inFlight inFlight
@@ -146,7 +148,7 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 	var isLost atomic.Bool
 	if w.Limited {
 		info := activity.GetInfo(ctx).WorkflowExecution
-		called = backends.WithBudget(ctx, grants{h.server, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
+		called = backends.WithBudget(ctx, grants{h.workflows, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
 	}
 	ev, err := h.panel.Worker(store).Perform(called, w.Turn, e)
 	if err == nil && isLost.Load() {

@@ -109,9 +109,6 @@ type quiet struct{}
 
 func (quiet) Heartbeat(context.Context, []byte, string) error { return nil }
 func (quiet) IsOver(context.Context, string, string) bool     { return false }
-func (quiet) Update(context.Context, string, string, string, string, any, any) error {
-	return errors.New("no budget is asked for")
-}
 
 // fleet are two workers in an environment that skips time. The agents have their tools at the
 // first one, until it is lost.

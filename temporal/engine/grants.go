@@ -18,11 +18,11 @@ import (
 // grants is the budget of one call: its workflow, which has the ledger of the turn, is
 // asked before each attempt, wherever that is made.
 type grants struct {
-	server   server
-	workflow string
-	run      string
-	key      machine.Key
-	try      int
+	workflows workflows
+	workflow  string
+	run       string
+	key       machine.Key
+	try       int
 	// priced says that money is limited, not only tokens or calls.
 	priced bool
 	// lost is set when the workflow says that this try counts as lost.
@@ -35,8 +35,7 @@ func (g grants) Reserve(ctx context.Context, most backends.Cost) (backends.Reser
 	if most.USD == nil && g.priced {
 		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
-	var refused string
-	err := g.update(ctx, reserveUpdate, reservation{g.key, g.try, budget.Request(most.Tokens, most.USD)}, &refused)
+	refused, err := g.reserve(ctx, reservation{Key: g.key, Try: g.try, Most: budget.Request(most.Tokens, most.USD), Asks: true})
 	switch {
 	case ctx.Err() != nil:
 		g.Release() // it may have been granted meanwhile
@@ -75,11 +74,35 @@ func (g grants) end(spent *budget.Amount) {
 	}
 }
 
-// update asks the workflow until it answers, also while the server is away.
+// reserve enters an attempt, and returns when it may be sent, or why it may not. While it waits
+// it asks again and again: the server holds ten updates of a workflow, and one that waited there
+// would keep out those by which others give back what it waits for.
+func (g grants) reserve(ctx context.Context, r reservation) (refused string, err error) {
+	const first, longest = 50 * time.Millisecond, time.Second
+	err = g.update(ctx, reserveUpdate, r, &refused)
+	for pause := first; err == nil && refused == waitWord; pause = min(2*pause, longest) {
+		if err = sleep(ctx, pause); err == nil {
+			err = g.untilAnswered(ctx, func() error {
+				return g.workflows.Query(ctx, g.workflow, g.run, permittedQuery, r, &refused)
+			})
+		}
+	}
+	return refused, err
+}
+
+// update asks the workflow, which is told once.
 func (g grants) update(ctx context.Context, name string, arg, answer any) error {
+	id := rand.Text()
+	return g.untilAnswered(ctx, func() error {
+		return g.workflows.Update(ctx, g.workflow, g.run, id, name, arg, answer)
+	})
+}
+
+// untilAnswered asks the workflow until it answers, also while the server is away.
+func (g grants) untilAnswered(ctx context.Context, ask func() error) error {
 	const pause = time.Second
-	for id := rand.Text(); ; { // which the server takes once
-		err := g.server.Update(ctx, g.workflow, g.run, id, name, arg, answer)
+	for {
+		err := ask()
 		var gone *serviceerror.NotFound
 		if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
 			return err

@@ -109,8 +109,14 @@ type server interface {
 	Heartbeat(ctx context.Context, token []byte, queue string) error
 	// IsOver says that a workflow is known to be over.
 	IsOver(ctx context.Context, workflow, run string) bool
+}
+
+// workflows answer a worker.
+type workflows interface {
 	// Update asks a workflow, once for each id.
 	Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error
+	// Query asks a workflow without a trace in its history.
+	Query(ctx context.Context, workflow, run, name string, arg, answer any) error
 }
 
 // temporalServer is a server as a client reaches it.
@@ -127,7 +133,7 @@ func (s temporalServer) IsOver(ctx context.Context, workflow, run string) bool {
 	return err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
-// Update implements server.
+// Update implements workflows.
 func (s temporalServer) Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error {
 	handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflow, RunID: run, UpdateID: id, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -136,4 +142,13 @@ func (s temporalServer) Update(ctx context.Context, workflow, run, id, name stri
 		return err
 	}
 	return handle.Get(ctx, answer)
+}
+
+// Query implements workflows.
+func (s temporalServer) Query(ctx context.Context, workflow, run, name string, arg, answer any) error {
+	value, err := s.client.QueryWorkflow(ctx, workflow, run, name, arg)
+	if err != nil {
+		return err
+	}
+	return value.Get(answer)
 }

@@ -29,6 +29,7 @@ func (p *player) listen(ctx workflow.Context) error {
 			return p.number, err
 		}),
 		workflow.SetUpdateHandler(p.root, reserveUpdate, p.reserve),
+		workflow.SetQueryHandler(p.root, permittedQuery, p.permitted),
 		workflow.SetUpdateHandler(p.root, settleUpdate, p.settle),
 	)
 }
@@ -75,33 +76,66 @@ func (p *player) progress() (Progress, error) {
 	return g, nil
 }
 
-// lostWord is what an attempt hears that asks for a worker which counts as lost.
-const lostWord = "its worker is lost"
+// The answers to an attempt whose worker counts as lost, that is to ask again, and that comes too
+// late.
+const (
+	lostWord = "its worker is lost"
+	waitWord = "it waits for the budget"
+	overWord = "the turn is over"
+)
 
-// reserve waits until an attempt may be sent, and returns why it may not, "" if it may.
-func (p *player) reserve(ctx workflow.Context, r reservation) (refused string, err error) {
+// answersAtOnce names the change by which an attempt that has to wait is answered at once, and
+// asks again. Before it the update waited, of which a workflow can have ten: a turn that was
+// begun then, and a worker that asks as then, go on so.
+const answersAtOnce = "reserve answers at once"
+
+// reserve enters an attempt, and returns "" if it may be sent, waitWord, or why it may not.
+func (p *player) reserve(ctx workflow.Context, r reservation) (answer string, err error) {
 	if r.Try < p.tries[r.Key] {
 		return lostWord, nil
 	}
+	r.Asks = r.Asks && workflow.GetVersion(ctx, answersAtOnce, workflow.DefaultVersion, 1) == 1
+	if r.Asks {
+		delete(p.permits, r.Key) // of its attempt before
+	}
+	isEntered := false
 	p.happened(happening{
 		event: func(at kernel.Time) turn.Event { return turn.Reserving{At: at, Key: r.Key, Most: r.Most} },
 		heard: func(err error) {
+			isEntered = true
 			if err != nil {
 				p.Grant(r.Key, err.Error())
 			}
 		},
 	})
 	mine := p.permit(r.Key)
-	if err := workflow.Await(ctx, func() bool { return mine.decided || p.driver.Done() }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return mine.decided || r.Asks && isEntered || p.driver.Done() }); err != nil {
 		return "", fmt.Errorf("wait for the budget: %w", err)
 	}
+	if r.Asks {
+		return p.permitted(r)
+	}
 	if !mine.decided {
-		return "the turn is over", nil
+		return overWord, nil
 	}
 	if p.permits[r.Key] == mine {
 		delete(p.permits, r.Key)
 	}
 	return mine.refused, nil
+}
+
+// permitted answers an attempt that was entered, as reserve does. It changes nothing.
+func (p *player) permitted(r reservation) (answer string, err error) {
+	mine := p.permits[r.Key]
+	switch {
+	case r.Try < p.tries[r.Key]:
+		return lostWord, nil
+	case mine != nil && mine.decided:
+		return mine.refused, nil
+	case mine == nil || p.driver.Done():
+		return overWord, nil
+	}
+	return waitWord, nil
 }
 
 // settle returns when the end of an attempt is booked. One that waits was given up.

@@ -21,12 +21,13 @@ type newNote struct {
 // noted is a note to a turn.
 type noted struct {
 	toTurn
+	ID   string `json:"id,omitempty"`
 	Note string `json:"note"`
 }
 
 // Note implements coordinator.RemoteTurn.
-func (r *remote) Note(ctx context.Context, note string) error {
-	if err := r.signal(ctx, noteSignal, noted{toTurn{r.number}, note}); err != nil {
+func (r *remote) Note(ctx context.Context, id, text string) error {
+	if err := r.signal(ctx, noteSignal, noted{toTurn{r.number}, id, text}); err != nil {
 		return fmt.Errorf("send the note: %w", err)
 	}
 	return nil
@@ -50,7 +51,7 @@ func (p *player) hearNote(ctx workflow.Context, in noted) {
 		if p.driver.Machine().Over() {
 			return nil
 		}
-		return turn.Noted{At: at, Note: note}
+		return turn.Noted{At: at, Note: note, ID: in.ID}
 	}})
 }
 

@@ -34,6 +34,7 @@ const (
 	attendSignal    = "attend"
 	decideSignal    = "decide"
 	progressQuery   = "progress"
+	permittedQuery  = "permitted"
 )
 
 // request is what a turn is asked for with.
@@ -189,6 +190,8 @@ type reservation struct {
 	Key  machine.Key   `json:"key"`
 	Try  int           `json:"try,omitempty"` // as in work
 	Most budget.Amount `json:"most"`
+	// Asks says that the worker asks again until it is decided. Those of an older version wait.
+	Asks bool `json:"asks,omitempty"`
 }
 
 // settlement tells of an attempt's end; Spent is nil where nobody knows.

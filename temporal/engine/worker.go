@@ -64,7 +64,8 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 		WorkerStopTimeout: endGrace + giveBackTime,
 	}
 	w := worker.New(e.client, e.queueOf(panel.Config()), options)
-	h := &activities{panel: panel, as: as, server: temporalServer{e.client}, home: e.queue + "/worker/" + rand.Text()}
+	server := temporalServer{e.client}
+	h := &activities{panel: panel, as: as, server: server, workflows: server, home: e.queue + "/worker/" + rand.Text()}
 	defer h.inFlight.end()
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{

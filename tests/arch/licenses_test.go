@@ -60,7 +60,7 @@ func TestLicenses(t *testing.T) {
 		}
 		for _, line := range modules {
 			path, at, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if strings.HasPrefix(path, module) || path == "github.com/nexus-rpc/nexus-proto-annotations" { // docs/rough_edges.md
+			if strings.HasPrefix(path, module) || path == "github.com/nexus-rpc/nexus-proto-annotations" { // docs/several_machines.md
 				continue
 			}
 			if !isLicensed(t, at) {

@@ -27,7 +27,7 @@ func faces() []face {
 		{args: append([]string{"--debug", "question"}, dump...)},
 		{args: append([]string{"--json", "--no-display", "question"}, dump...)},
 		{args: append([]string{"--automation", "question"}, dump...)},
-		{args: []string{"--debug"}, stdin: "question\n/answers\n/inputs\n/inputs a\n/inputs agent1\n/config\n/status\n/context\n/usage\n/sessions\n/branch\nquestion\n/reset\n/quit\n"},
+		{args: []string{"--lines", "--debug"}, stdin: "question\n/answers\n/inputs\n/inputs a\n/inputs agent1\n/config\n/status\n/context\n/usage\n/sessions\n/branch\nquestion\n/delete\n/delete yes\n/undo\n/clear\n/quit\n"},
 	}
 }
 

@@ -92,7 +92,7 @@ func TestNoStrayWordsShowAKey(t *testing.T) {
 	stdout, stderr := listenFor("an answer"), listenFor("stray Bearer ***")
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--state-dir", t.TempDir(), "--backend", "openai", "--model", "m", "--base-url", url}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", t.TempDir(), "--lines", "--backend", "openai", "--model", "m", "--base-url", url}, app.Env{
 			Stdin: stdin, Stdout: stdout, Stderr: stderr, LocalServers: map[string]string{},
 			Lookup: func(name string) (string, bool) { return plainCanary, name == "OPENAI_API_KEY" },
 		})

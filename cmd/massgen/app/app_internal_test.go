@@ -24,7 +24,7 @@ func testProgram(t *testing.T) *program {
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Lookup: func(string) (string, bool) { return "", false },
 	})
-	p.options.session.stateDir = t.TempDir()
+	p.options.session.stateDir, p.options.session.id = t.TempDir(), sessions.Default
 	return p
 }
 
@@ -86,7 +86,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 		p := testProgram(t)
 		p.env.LocalServers = map[string]string{}
 		p.options.display.noDisplay = true
-		s, err := p.openSession(t.Context(), true)
+		s, err := p.openSession(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,11 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			}
 			before = total
 			want := budget.Usage{CostUSD: new(float64)} // the demo is free
-			for _, c := range s.opened.Record.Calls() {
+			calls, err := keptCalls(t.Context(), s.store, s.id, choice{}, s.console.warn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range calls {
 				want.Calls++
 				want.InputTokens += c.Response.Usage.InputTokens
 				want.OutputTokens += c.Response.Usage.OutputTokens
@@ -121,10 +125,10 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 	})
 }
 
-func TestResetKeepsNothing(t *testing.T) {
+func TestDeletedSessionIsGoneWhenTheConversationEnds(t *testing.T) {
 	p := testProgram(t)
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), true)
+	s, err := p.openSession(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +136,14 @@ func TestResetKeepsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := s.id
-	if err := (&dialogue{s: s}).command("/reset"); err != nil {
+	d := &dialogue{s: s}
+	if err := d.command("/delete yes"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Session(t.Context(), id); err != nil {
+		t.Errorf("before the end: %v", err)
+	}
+	if err := d.interact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	journal, err := s.store.Journal(t.Context(), id, 1, 0)
@@ -141,9 +152,6 @@ func TestResetKeepsNothing(t *testing.T) {
 	}
 	if _, err := s.store.Session(t.Context(), id); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("the old session: %v", err)
-	}
-	if diff := cmp.Diff(conversation{id: id}, s.conversation, cmp.AllowUnexported(conversation{})); diff != "" || len(s.opened.Record.Calls()) > 0 {
-		t.Errorf("kept: %d calls, and (-want +got)\n%s", len(s.opened.Record.Calls()), diff)
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)
@@ -156,7 +164,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	p := testProgram(t)
 	p.console.err = &shown
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), true)
+	s, err := p.openSession(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,12 +188,47 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	}
 }
 
+// TestPanelThatCannotBeRead keeps nobody from naming another.
+func TestPanelThatCannotBeRead(t *testing.T) {
+	p := testProgram(t)
+	for _, damage := range []string{"", "{"} {
+		p.options.panel.backend = providers.Demo
+		s, err := p.openSession(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ask(t.Context(), "question", nil); err != nil {
+			t.Fatal(err)
+		}
+		if damage != "" {
+			if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{metaPanel: damage}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	p.options.panel.backend = ""
+	if _, err := p.openSession(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "--config FILE names another") {
+		t.Errorf("without a panel: %v", err)
+	}
+	p.options.panel.backend = providers.Demo
+	s, err := p.openSession(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTurnThatAnotherResumesIsBusy has two processes that both found a turn left.
 func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	ctx := t.Context()
 	p := testProgram(t)
 	p.options.panel.backend = providers.Demo
-	first, err := p.openSession(ctx, true)
+	first, err := p.openSession(ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +245,7 @@ func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.options.session.goOn = true
-	second, err := p.openSession(ctx, true)
+	second, err := p.openSession(ctx, "")
 	if err != nil || second.unfinished == nil {
 		t.Fatalf("the turn that was left: %v", err)
 	}

@@ -170,7 +170,7 @@ func (p *program) work(ctx context.Context, words []string) (err error) {
 	if at.Log = p.log; !p.log.Enabled(ctx, slog.LevelInfo) { // nobody sits before a worker
 		at.Log = slog.New(slog.NewTextHandler(p.console.err, nil))
 	}
-	s, err := p.openSession(ctx, false)
+	s, err := p.openSession(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/sessions"
 )
 
 // command is what a line that begins with a slash does. What it shows goes to
@@ -36,10 +38,11 @@ func commands() []command {
 		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*dialogue).remember},
 		{[]string{"/sessions"}, "list the sessions that were used last", (*dialogue).listSessions},
 		{[]string{"/session"}, "go on with another session: /session ID", (*dialogue).goOnWith},
-		{[]string{"/new"}, "begin a new session; this one is kept", (*dialogue).begin},
+		{[]string{"/new", "/clear", "/reset"}, "begin a new session; this one is kept", (*dialogue).begin},
 		{[]string{"/branch"}, "go on in a copy of this session; /branch TURN: as it was after that turn", (*dialogue).branch},
 		{[]string{"/config"}, "show the settings that hold", (*dialogue).showConfig},
-		{[]string{"/reset", "/clear"}, "forget this session and begin a new one", (*dialogue).reset},
+		{[]string{"/delete"}, "delete this session and begin a new one; it asks first", (*dialogue).discard},
+		{[]string{"/undo"}, "take a deletion back, until massgen ends", (*dialogue).undo},
 		{[]string{"/quit", "/exit", "/q", "quit", "exit"}, "leave", func(*dialogue, string) error { return errLeave }},
 	}
 }
@@ -49,14 +52,32 @@ func isCommand(line string) bool {
 	return line == "quit" || line == "exit" || regexp.MustCompile(`^/[A-Za-z?]*(\s|$)`).MatchString(line)
 }
 
-func (d *dialogue) command(line string) error {
+// isKnownCommand says whether a text is one line that is one of the commands.
+func isKnownCommand(text string) bool {
+	_, _, known := commandOf(text)
+	return known && !strings.Contains(text, "\n") && isCommand(text)
+}
+
+// commandOf returns the command that a line names, and what stands behind its name.
+func commandOf(line string) (c command, argument string, known bool) {
 	name, argument, _ := strings.Cut(line, " ")
+	all := commands()
+	at := slices.IndexFunc(all, func(c command) bool { return slices.Contains(c.names, strings.ToLower(name)) })
+	if at < 0 {
+		return c, "", false
+	}
+	return all[at], strings.TrimSpace(argument), true
+}
+
+func (d *dialogue) command(line string) error {
+	c, argument, known := commandOf(line)
+	if known {
+		return c.run(d, argument)
+	}
+	name, _, _ := strings.Cut(line, " ")
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.names[0])
-		if slices.Contains(c.names, strings.ToLower(name)) {
-			return c.run(d, strings.TrimSpace(argument))
-		}
 	}
 	cure := "/help lists them"
 	if near, ok := configs.Nearest(name, names); ok {
@@ -73,27 +94,36 @@ func (d *dialogue) help(string) error {
 	return nil
 }
 
+var errNoTurn = errors.New("there are none yet: ask a question first")
+
 // answers shows what the winner was chosen from.
 func (d *dialogue) answers(string) error {
-	switch {
-	case d.s.last.Turn == 0 && d.s.turns > 0:
-		return fmt.Errorf("/answers: no turn has ended since this session was opened; massgen sessions show %s has its winning answers", plain.Line(d.s.id))
-	case d.s.last.Turn == 0:
-		return fmt.Errorf("/answers: there are none yet: ask a question first")
-	case len(d.s.last.Answers) == 0:
-		return fmt.Errorf("/answers: no answer stood at the end of turn %d", d.s.last.Turn)
+	ctx := context.Background()
+	last, err := lastEnded(ctx, d.s.store, d.s.id)
+	if errors.Is(err, sessions.ErrNoSession) {
+		err = errNoTurn
 	}
-	for i, a := range d.s.last.Answers {
+	if err != nil {
+		return fmt.Errorf("/answers: %w", err)
+	}
+	kept, err := coordinator.ReadRecord(ctx, d.s.store, d.s.id, last.Number)
+	if err != nil {
+		return fmt.Errorf("/answers: %w", err)
+	}
+	if len(kept.Answers) == 0 {
+		return fmt.Errorf("/answers: no answer stood at the end of turn %d", last.Number)
+	}
+	for i, a := range kept.Answers {
 		if i > 0 {
 			d.s.console.say("")
 		}
 		title := a.Label
-		if a.Agent == d.s.last.Winner {
+		if a.Agent == last.Winner {
 			title += ", the winner"
 		}
 		d.s.console.say("--- %s ---", title)
 		d.s.console.write(withNewline(printable(a.Content)))
-		for _, v := range d.s.last.Votes {
+		for _, v := range kept.Votes {
 			if v.For == a.Agent {
 				d.s.console.say("voted for by %s: %s", v.Voter, plain.Line(v.Reason))
 			}
@@ -102,47 +132,28 @@ func (d *dialogue) answers(string) error {
 	return nil
 }
 
+// inputs shows what the calls of the last turns were sent.
 func (d *dialogue) inputs(agent string) error {
-	calls := slices.DeleteFunc(d.s.opened.Record.Calls(), func(c debugbackend.Call) bool { return c.Request.Key.Session != d.s.id })
-	if len(calls) == 0 && d.s.turns > 0 {
-		return errors.New("/inputs: no turn has begun since massgen was started; --dump-inputs DIR keeps the inputs of a run")
+	const turns = 10
+	ctx := context.Background()
+	last, err := d.s.store.Turns(ctx, d.s.id, turns)
+	if errors.Is(err, sessions.ErrNoSession) {
+		err = errNoTurn
 	}
-	if len(calls) == 0 {
-		return errors.New("/inputs: there are none yet: ask a question first")
+	var calls []debugbackend.Call
+	if err == nil {
+		calls, err = choice{agent: agent}.of(callsOf(ctx, d.s.store, d.s.id, last, d.s.console.warn))
 	}
-	if agent == "" {
+	switch {
+	case err != nil:
+		return fmt.Errorf("/inputs: %w", err)
+	case agent == "":
 		return debugbackend.Table(d.s.console.err, calls)
-	}
-	calls = slices.DeleteFunc(calls, func(c debugbackend.Call) bool { return c.Request.Key.Agent != agent })
-	if len(calls) == 0 {
-		return fmt.Errorf("/inputs: there is no call of %s: the panel is %s", agent, d.s.opened.Names(d.s.config))
 	}
 	return debugbackend.Print(d.s.console.err, calls[len(calls)-1:])
 }
 
 func (d *dialogue) showConfig(string) error { return d.s.config.Describe(d.s.console.err) }
-
-// reset begins the session anew, with a history and a usage of its own. Nothing of
-// the old one is kept, except in the files of a dump. The id stays, since whoever
-// comes back goes on by it.
-func (d *dialogue) reset(string) error {
-	ctx := context.Background()
-	kept, err := d.s.store.SnapshotStorages()
-	if err == nil {
-		err = d.s.store.Reset(ctx, d.s.id)
-	}
-	if err == nil {
-		err = kept.Remove(d.s.id)
-	}
-	if err != nil {
-		return fmt.Errorf("/reset: %w", err)
-	}
-	d.s.opened.Record.Forget(d.s.id)
-	d.s.opened.Sidecalls.Forget(d.s.id)
-	d.s.conversation = conversation{id: d.s.id}
-	d.s.console.say("The conversation is forgotten.")
-	return nil
-}
 
 // remember keeps a fact about the session's user.
 func (d *dialogue) remember(text string) error {

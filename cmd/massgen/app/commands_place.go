@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/massgen/massgen/internal/plain"
@@ -15,10 +16,12 @@ const mostRecent = 10
 
 // listSessions lists those that were used last.
 func (d *dialogue) listSessions(string) error {
-	list, err := d.s.store.List(context.Background(), sessions.Filter{Limit: mostRecent})
+	list, err := d.s.store.List(context.Background(), sessions.Filter{Limit: mostRecent + len(d.discarded)})
 	if err != nil {
 		return fmt.Errorf("/sessions: %w", err)
 	}
+	list = slices.DeleteFunc(list, func(s sessions.Session) bool { return d.isDiscarded(s.ID) })
+	list = list[:min(len(list), mostRecent)]
 	if len(list) == 0 {
 		d.s.console.say("There is no session yet: a question begins this one, %s.", plain.Line(d.s.id))
 		return nil
@@ -33,6 +36,9 @@ func (d *dialogue) goOnWith(id string) error {
 	if id == "" {
 		return errors.New("/session: say which: /session ID; /sessions lists them")
 	}
+	if d.isDiscarded(id) {
+		return fmt.Errorf("/session: %s is deleted: /undo takes that back", plain.Line(id))
+	}
 	if _, err := sessionOf(context.Background(), d.s.store, id); err != nil {
 		return fmt.Errorf("/session: %w", err)
 	}
@@ -46,9 +52,12 @@ func (d *dialogue) goOnWith(id string) error {
 
 // moveTo makes another session the one that is talked in, or leaves all as it is.
 func (d *dialogue) moveTo(id string) error {
-	before := d.s.conversation
+	ctx, before := context.Background(), d.s.conversation
 	d.s.conversation = conversation{id: id}
-	err := d.s.load(context.Background())
+	err := d.s.load(ctx)
+	if err == nil {
+		d.s.remembers, err = d.s.takePanelOf(ctx, id)
+	}
 	if err != nil {
 		d.s.conversation = before
 	}
@@ -82,10 +91,10 @@ func (d *dialogue) branch(word string) error {
 	if err != nil {
 		return fmt.Errorf("/branch: %w", err)
 	}
-	after := last
+	after := last.Number
 	if word != "" {
-		if after, err = strconv.Atoi(word); err != nil || after < 1 || after > last {
-			return fmt.Errorf("/branch: %q is no turn to go on after: it is a number from 1 to %d", shortened(word, 40), last)
+		if after, err = strconv.Atoi(word); err != nil || after < 1 || after > last.Number {
+			return fmt.Errorf("/branch: %q is no turn to go on after: it is a number from 1 to %d", shortened(word, 40), last.Number)
 		}
 	}
 	from := d.s.id

@@ -79,11 +79,11 @@ func (c console) put(text string) error {
 
 // putJSON prints a value as one line.
 func (c console) putJSON(v any) error {
-	line, err := plain.JSON(v)
+	line, err := plain.JSONLine(v)
 	if err != nil {
 		return err
 	}
-	return c.put(string(line) + "\n")
+	return c.put(line + "\n")
 }
 
 // The colours of a terminal.

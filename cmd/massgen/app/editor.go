@@ -13,6 +13,8 @@ import (
 
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // prompt stands where a line is typed.
@@ -299,14 +301,17 @@ func (k *keys) take(input []byte) {
 		if k.pasting {
 			mark = pasteEnd
 		}
+		char, size := utf8.DecodeRune(rest)
 		switch {
 		case bytes.HasPrefix(rest, []byte(mark)):
 			k.pasting = !k.pasting
 			k.ready = append(k.ready, mark...)
 			i += len(mark) - 1
-		case strings.HasPrefix(mark, string(rest)):
+		case strings.HasPrefix(mark, string(rest)), !utf8.FullRune(rest):
 			k.held = bytes.Clone(rest)
 			return
+		case size > 1 && plain.IsControl(char): // the editor would show it to the terminal
+			i += size - 1
 		case k.pasting:
 			k.paste(rest)
 		case rest[0] == escape && rest[1] < ' ':

@@ -192,6 +192,20 @@ func TestKeysInPieces(t *testing.T) {
 	}
 }
 
+// What would tell the terminal what to do, or turn a reader's direction, is not typed.
+func TestKeysWithoutControls(t *testing.T) {
+	const typed = "a\u009b2Jé\x1b[200~b\u202e\u009dü\x1b[201~€\r"
+	for name, in := range map[string]io.Reader{
+		"at once":   strings.NewReader(typed),
+		"in pieces": iotest.OneByteReader(strings.NewReader(typed)),
+	} {
+		got, err := io.ReadAll(&keys{in: in})
+		if want := "a2Jé\x1b[200~bü\x1b[201~€\r"; string(got) != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
 // A paste whose end never comes is ended by a Ctrl+C that is typed, and not by one within it.
 func TestPasteWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

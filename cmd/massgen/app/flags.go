@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // options are the flags of the program, by what they are about. Each group has the method
@@ -28,14 +29,15 @@ type options struct {
 
 // panelFlags say who is asked, and for how long.
 type panelFlags struct {
-	config, model, backend, baseURL, systemMessage string
-	turnLimit                                      time.Duration
+	config, model, backend, baseURL, systemMessage, cwd string
+	turnLimit                                           time.Duration
 }
 
 // sessionFlags say which session is talked in, and where sessions are kept.
 type sessionFlags struct {
 	id, stateDir, database string
-	goOn, fresh, trust     bool
+	goOn, fresh            bool
+	lines, trust           bool
 }
 
 // displayFlags say what is shown and written.
@@ -69,12 +71,18 @@ func (f panelFlags) single() bool {
 	return f.model != "" || f.backend != "" || f.baseURL != "" || f.systemMessage != ""
 }
 
+// isNamed says that the flags name a panel.
+func (f panelFlags) isNamed() bool { return f.config != "" || f.single() }
+
 func (o options) check() error {
 	if o.panel.config != "" && o.panel.single() {
 		return errors.New("--config: the config says which models and system messages there are; leave out --model, --backend, --base-url and --system-message, or --config")
 	}
 	return o.session.check()
 }
+
+// mayGoOn says that the session may be one that is there.
+func (f sessionFlags) mayGoOn() bool { return f.goOn || f.id != "" && f.id != newSession }
 
 func (f sessionFlags) check() error {
 	if f.goOn && f.id == newSession {
@@ -136,6 +144,7 @@ func (f *panelFlags) flags() []cli.Flag {
 		textFlag(asking, "model", &f.model, "ask one model, `NAME`, without a config"),
 		textFlag(asking, "backend", &f.backend, "the `TYPE` of the one model's service; see --list-backends"),
 		textFlag(asking, "base-url", &f.baseURL, "the address, `URL`, of the one model's service"),
+		textFlag(asking, "cwd", &f.cwd, "the folder `DIR` whose files the one agent reads and writes; those of a panel get DIR/ID"),
 		textFlag(asking, "system-message", &f.systemMessage, "`TEXT` that the one model is given before the conversation"),
 		&cli.StringFlag{Name: "orchestrator-timeout", Action: f.readTurnLimit, Category: asking,
 			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
@@ -146,8 +155,9 @@ func (f *sessionFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "session-id", Aliases: []string{"session"}, Destination: &f.id, Category: talking,
 			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db: a file of its own",
-			DefaultText: "new for a question, else default"},
+			DefaultText: "new"},
 		switchFlag(talking, "continue", &f.goOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"),
+		switchFlag(talking, "lines", &f.lines, "take each line of standard input for a question or a command, in one session"),
 		switchFlag(talking, "fresh", &f.fresh, "with --continue: start the turn that was interrupted over; what it has cost counts"),
 		&cli.StringFlag{Name: "state-dir", Destination: &f.stateDir, Category: talking,
 			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
@@ -177,37 +187,36 @@ func (f *aboutFlags) flags() []cli.Flag {
 	}
 }
 
-const usageText = `massgen [flags] "question"     answer one question
-massgen [flags] "question" <F  the same, with a file or a pipe beside it
-massgen [flags] -              read the question from standard input
-massgen [flags]                talk: each line is a question, /help lists commands
-massgen inputs DIR             show what --dump-inputs wrote
-massgen sessions list          the sessions that are kept; sessions --help has more
-massgen memory list            what is remembered of you; memory --help has more
-massgen replay ID              run recorded turns again, calling nothing; --from goes on`
+const usageText = `  massgen "question"             ask a panel
+  massgen "question" <notes.txt  the same, with a file or a pipe beside it
+  massgen -                      read the question from standard input
+  massgen                        talk, in a new session; /help lists commands
+  massgen --continue "question"  go on with the last session and its panel`
 
 const description = `Without a config and without --model, the file massgen/config.yaml of your
 configuration folder is the panel, else the shipped three_agents: it takes the
 first provider whose key is set, else a model server on this machine, else a
-demo with canned answers.
+demo with canned answers. The answer goes to standard output, everything else to
+standard error. Flags may stand behind the question; -- ends them.
 
-Flags may stand after the question; -- ends them. The answer goes to standard
-output, everything else to standard error.
-
-Exit status: 0 answered, by the config's decision rule; 1 wrong usage or config;
-2 failed, no answer; 3 no consensus, or out of time or budget, the best answer so
-far was printed; 4 interrupted. A conversation from a pipe has that of its first
-turn that is not 0.`
+Exit status: 0 answered, by the panel's decision rule; 1 wrong usage or config;
+2 failed, no answer; 3 no consensus, or out of time or budget, with the best
+answer so far; 4 interrupted. With --lines it is the first that is not 0.`
 
 // cliApp describes the command line. Each action runs in the program p.
 func (p *program) cliApp() *cli.App {
+	commands := p.commands()
+	for _, c := range commands {
+		c.CustomHelpTemplate = commandHelp(c)
+	}
 	return &cli.App{
-		Name: "massgen", Usage: "several language models answer, read each other and vote",
+		CustomAppHelpTemplate: p.helpText(),
+		Name:                  "massgen", Usage: "several language models answer, read each other and vote",
 		UsageText: usageText, Description: description, Version: version(),
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.flags(), cli.HelpFlag),
-		Commands:       p.commands(),
+		Commands:       commands,
 		Action:         func(c *cli.Context) error { return p.root(c.Context, p.words) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -221,8 +230,8 @@ func (p *program) flags() []cli.Flag {
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
-		p.inputsCommand(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(),
-		p.completionCommand(), manCommand(), helpCommand(), versionCommand(),
+		(&inputsCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(),
+		p.completionCommand(), manCommand(), p.helpCommand(), versionCommand(),
 	}
 	if p.env.Cluster != nil {
 		list = append(list, p.workerCommand(), p.noteCommand())
@@ -231,9 +240,15 @@ func (p *program) commands() []*cli.Command {
 }
 
 // helpCommand is for who types it: without it, help would be a question.
-func helpCommand() *cli.Command {
-	return &cli.Command{Name: "help", Hidden: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
-		return cli.ShowAppHelp(c)
+func (p *program) helpCommand() *cli.Command {
+	return &cli.Command{Name: "help", Hidden: true, HideHelpCommand: true, Action: func(*cli.Context) error {
+		switch {
+		case len(p.words) == 0:
+			return p.console.put(p.helpText())
+		case p.words[0] == "flags":
+			return p.console.put(p.flagsText())
+		}
+		return fmt.Errorf("help: there is no page %s: massgen help flags has all flags, massgen COMMAND --help all of a command", shortened(plain.Line(p.words[0]), 40))
 	}}
 }
 

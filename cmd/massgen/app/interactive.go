@@ -13,11 +13,24 @@ import (
 type dialogue struct {
 	s    *session
 	next string // a question that a command asks
+	// discarded are the sessions that are deleted when the conversation ends, those last that
+	// were deleted last.
+	discarded []string
 }
 
 // interact takes a line for a turn until the lines end. On a terminal the exit
 // status is 0; from a pipe it is that of the first turn that was not completed.
 func (d *dialogue) interact(ctx context.Context) error {
+	err := d.talk(ctx)
+	if deleteErr := d.empty(ctx); deleteErr != nil && err == nil {
+		err = exitError{ExitFailed, deleteErr}
+	} else if deleteErr != nil {
+		d.s.console.complain(deleteErr)
+	}
+	return err
+}
+
+func (d *dialogue) talk(ctx context.Context) error {
 	onTerminal := isTerminal(d.s.env.Stdin)
 	space := func() {
 		if onTerminal {

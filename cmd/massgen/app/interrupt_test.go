@@ -123,7 +123,7 @@ func (c *conversation) wantStatus(t *testing.T, want int) {
 
 func TestInterruptWhileNothingRuns(t *testing.T) {
 	leaks.Check(t)
-	c := converse(t, "--backend", "demo")
+	c := converse(t, "--lines", "--backend", "demo")
 	c.typed(t, "/status")
 	c.stderr.await(t, "usage")
 	c.interrupts <- os.Interrupt
@@ -158,7 +158,7 @@ func TestSecondInterruptLeaves(t *testing.T) {
 	url, called := hangingServer(t, 1)
 	stderr := newTape()
 	stderr.stopAt(t, "interrupt again to leave at once")
-	c := converseOn(t, stderr, "--model", "m", "--base-url", url)
+	c := converseOn(t, stderr, "--lines", "--model", "m", "--base-url", url)
 	c.typed(t, "question")
 	<-called
 	c.interrupts <- os.Interrupt
@@ -170,7 +170,7 @@ func TestSecondInterruptLeaves(t *testing.T) {
 func TestInterruptEndsTheTurnOnly(t *testing.T) {
 	leaks.Check(t)
 	url, called := hangingServer(t, 1)
-	c := converse(t, "--model", "m", "--base-url", url)
+	c := converse(t, "--lines", "--model", "m", "--base-url", url)
 	c.typed(t, "first")
 	<-called
 	c.interrupts <- os.Interrupt
@@ -186,7 +186,7 @@ func TestInterruptEndsTheTurnOnly(t *testing.T) {
 func TestInterruptsOfATurnDoNotReachThePrompt(t *testing.T) {
 	leaks.Check(t)
 	url, called := hangingServer(t, 1)
-	c := converse(t, "--model", "m", "--base-url", url)
+	c := converse(t, "--lines", "--model", "m", "--base-url", url)
 	c.typed(t, "first")
 	<-called
 	c.interrupts <- os.Interrupt
@@ -209,7 +209,7 @@ func TestInterruptsOfATurnDoNotReachThePrompt(t *testing.T) {
 func TestTerminationEndsTheProgram(t *testing.T) {
 	leaks.Check(t)
 	url, called := hangingServer(t, 1)
-	c := converse(t, "--model", "m", "--base-url", url)
+	c := converse(t, "--lines", "--model", "m", "--base-url", url)
 	c.typed(t, "question")
 	<-called
 	c.interrupts <- syscall.SIGTERM
@@ -236,7 +236,7 @@ func TestTerminationAfterTheAnswerEndsTheProgram(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := converse(t, "--config", config)
+	c := converse(t, "--lines", "--config", config)
 	c.typed(t, "question")
 	<-looking
 	c.interrupts <- syscall.SIGTERM

@@ -73,11 +73,11 @@ func (p *program) keptFlags() []cli.Flag {
 }
 
 func (c keptCommand) usage() string {
-	var rows [][]string
+	var rows [][2]string
 	for _, v := range c.verbs {
-		rows = append(rows, []string{strings.TrimSpace(fmt.Sprintf("massgen %s %s %s", c.name, v.name, v.arguments)), v.about})
+		rows = append(rows, [2]string{strings.TrimSpace(v.name + " " + v.arguments), v.about})
 	}
-	return strings.TrimRight(plain.Columns(rows), "\n")
+	return fmt.Sprintf("massgen %s WORD ...\n\n", c.name) + strings.TrimRight(twoColumns(rows), "\n")
 }
 
 // verb returns what the first word names.

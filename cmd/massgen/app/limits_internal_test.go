@@ -33,7 +33,7 @@ func TestOutOfTime(t *testing.T) {
 			p := testProgram(t)
 			p.console.err = &shown
 			p.options.panel.backend, p.options.panel.turnLimit, p.options.display.noDisplay = providers.Demo, 200*time.Millisecond, true
-			s, err := p.openSession(t.Context(), false)
+			s, err := p.openSession(t.Context(), "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,29 +19,40 @@ import (
 // defaultConfig is the panel of a run that names none.
 const defaultConfig = "@examples/three_agents"
 
-// config returns the panel that the flags ask for, and shows what its file warns of.
-func (p *program) config(world providers.World) (*configs.Config, error) {
+// loadConfig returns the panel that the flags ask for.
+func (p *program) loadConfig(world providers.World) (*configs.Config, error) {
 	o := p.options.panel
 	if o.single() {
-		c := configs.Default()
-		c.Agents = []configs.Agent{{
-			ID: "agent1", SystemMessage: o.systemMessage, Context: c.Context,
-			Backend: configs.Backend{Type: o.backend, Model: o.model, BaseURL: o.baseURL},
-		}}
-		return c, nil
+		return flagsConfig(o), nil
 	}
 	file := o.config
 	if file == "" {
 		file = p.ownConfig()
 	}
-	config, err := world.LoadConfig(file, p.console.secrets)
-	if err != nil {
-		return nil, err
+	return world.LoadConfig(file, p.console.secrets)
+}
+
+// workIn gives the agents of a config a folder to work in: one alone dir itself, others one in it.
+func workIn(c *configs.Config, dir string) {
+	if dir == "" {
+		return
 	}
-	for _, w := range config.Warnings {
-		p.console.warn(w.String())
+	for i, a := range c.Agents {
+		c.Agents[i].Tools.CWD = dir
+		if len(c.Agents) > 1 {
+			c.Agents[i].Tools.CWD = filepath.Join(dir, a.ID)
+		}
 	}
-	return config, nil
+}
+
+// flagsConfig is the panel of one that flags describe.
+func flagsConfig(o panelFlags) *configs.Config {
+	c := configs.Default()
+	c.Agents = []configs.Agent{{
+		ID: "agent1", SystemMessage: o.systemMessage, Context: c.Context,
+		Backend: configs.Backend{Type: o.backend, Model: o.model, BaseURL: o.baseURL},
+	}}
+	return c
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,
@@ -63,20 +74,21 @@ func (p *program) ownConfig() string {
 	return defaultConfig
 }
 
-// connectToLook connects the panel that the flags ask for, which is only looked at.
-func (p *program) connectToLook(ctx context.Context, store *store.Store) (*massgen.Panel, *configs.Config, error) {
+// connectToLook connects the panel that the flags ask for, which is only looked at. warn is
+// told what the user has to know.
+func (p *program) connectToLook(ctx context.Context, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
 	world, err := p.world()
 	if err != nil {
 		return nil, nil, err
 	}
-	config, err := p.config(world)
+	config, err := p.loadConfig(world)
 	if err != nil {
 		return nil, nil, err
 	}
 	world.HideKeys(p.console.secrets)
 	panel, err := massgen.Load(ctx, config.File, settled(panels.Settings{
 		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: slog.New(slog.DiscardHandler), OnlyLooks: true,
-		Listener: panels.Listener{Warn: p.console.warn},
+		Listener: panels.Listener{Warn: warn},
 	}))
 	return panel, config, err
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/providers"
 )
 
 // TestLegible has a person see the letters that a tool sees.
@@ -59,9 +58,9 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 // TestNobodyIsAskedWhereNobodyIs: a question of a turn that was killed comes back with
 // --continue, whatever standard input holds then.
 func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
-	s := &session{config: &configs.Config{}}
+	s := &session{program: &program{}}
 	s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
-	if settings := s.settings(providers.World{}, false); settings.Approve != nil || settings.ForOthers {
+	if settings := s.settings(&configs.Config{}); settings.Approve != nil || settings.ForOthers {
 		t.Error("somebody is asked")
 	}
 }

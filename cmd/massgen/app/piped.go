@@ -13,6 +13,7 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // pipePatience is how long a question waits for the first byte of what is piped beside it. A
@@ -22,21 +23,68 @@ const pipePatience = 2 * time.Second
 // besides returns a question with what is piped to the program beside it. Who waits wants all
 // of that, however late it begins.
 func (p *program) besides(ctx context.Context, question string, waits bool) (string, error) {
-	in, isPiped := pipedInput(p.env.Stdin)
-	if !isPiped {
+	if _, isPiped := pipedInput(p.env.Stdin); !isPiped {
 		return question, nil
 	}
-	text, err := p.piped(ctx, in, waits)
-	if err != nil {
-		return "", fmt.Errorf("question: cannot read standard input: %w", err)
+	silence := "the question is asked without it: a - behind the question waits"
+	if waits {
+		silence = ""
 	}
-	if text = strings.TrimRight(text, "\r\n"); strings.TrimSpace(text) == "" {
-		return question, nil
+	text, err := p.readInput(ctx, silence)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return question, err
 	}
 	if len(question)+len(text) > coordinator.MaxQuestion {
 		return "", tooLong()
 	}
 	return question + "\n\n<stdin>\n" + text + "\n</stdin>", nil
+}
+
+// inPlace returns what is piped to the program in place of a question, "" for nothing. Beside
+// --continue, which needs no question, nobody waits for a pipe that stays silent.
+func (p *program) inPlace(ctx context.Context) (string, error) {
+	if isTerminal(p.env.Stdin) {
+		return "", nil
+	}
+	silence := ""
+	if p.options.session.goOn {
+		silence = "--continue goes on without a question: a - waits for one"
+	}
+	question, err := p.readInput(ctx, silence)
+	switch {
+	case err != nil || strings.TrimSpace(question) == "":
+		return "", err
+	case isKnownCommand(strings.TrimSpace(question)):
+		return "", fmt.Errorf("question: %s is a command of a conversation: --lines takes what is piped line by line, a - asks it as it is", shortened(plain.Line(question), 40))
+	}
+	return question, nil
+}
+
+// readInput reads standard input to its end, without the last line's, or returns an error if it
+// has more than a question may have. For silence see piped.
+func (p *program) readInput(ctx context.Context, silence string) (text string, err error) {
+	if in, isPiped := pipedInput(p.env.Stdin); isPiped {
+		text, err = p.piped(ctx, in, silence)
+	} else {
+		text, err = readAll(p.env.Stdin)
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("question: cannot read standard input: %w", err)
+	case len(text) > coordinator.MaxQuestion:
+		return "", tooLong()
+	}
+	return strings.TrimRight(text, "\r\n"), nil
+}
+
+// readAll reads to the end, or to more than a question may have.
+func readAll(in io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(in, coordinator.MaxQuestion+1))
+	return string(data), err
+}
+
+func tooLong() error {
+	return fmt.Errorf("question: it has more than %d bytes (1 MiB), the most that is taken: every agent is sent it in every round; shorten it", coordinator.MaxQuestion)
 }
 
 // pipedInput returns standard input if something may have been piped to it: it is a pipe, a
@@ -51,12 +99,11 @@ func pipedInput(in io.Reader) (*os.File, bool) {
 }
 
 // piped reads what is piped to the program to its end, or to more than a question may have.
-// Nobody waits for a pipe that stays silent, but who says so.
-func (p *program) piped(ctx context.Context, in *os.File, waits bool) (string, error) {
+// Where silence says what follows from it, nobody waits for a pipe that stays silent.
+func (p *program) piped(ctx context.Context, in *os.File, silence string) (string, error) {
 	reader, err := cancelreader.NewReader(in)
 	if err != nil { // a file, which is never silent
-		data, err := io.ReadAll(io.LimitReader(in, coordinator.MaxQuestion+1))
-		return string(data), err
+		return readAll(in)
 	}
 	defer func() { _ = reader.Close() }() // it does not close standard input
 	began, ended := make(chan struct{}), make(chan struct{})
@@ -74,15 +121,15 @@ func (p *program) piped(ctx context.Context, in *os.File, waits bool) (string, e
 			<-ended
 		}
 	}
-	var silent <-chan time.Time
-	if !waits {
-		silent = time.After(pipePatience)
+	var tooLate <-chan time.Time
+	if silence != "" {
+		tooLate = time.After(pipePatience)
 	}
 	select {
 	case <-began:
-	case <-silent:
+	case <-tooLate:
 		stop()
-		p.console.warn(fmt.Sprintf("nothing came on standard input for %s, so the question is asked without it: a - behind the question waits, </dev/null says that there is none", pipePatience))
+		p.console.warn(fmt.Sprintf("nothing came on standard input for %s, so %s, </dev/null says that there is none", pipePatience, silence))
 		return "", nil
 	case <-ctx.Done():
 		stop()

@@ -13,8 +13,6 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/internal/store"
-	"github.com/massgen/massgen/internal/toolbox"
 )
 
 // program is one run of massgen.
@@ -70,13 +68,13 @@ func (p *program) root(ctx context.Context, words []string) error {
 	case o.example != "":
 		return p.printExample(o.example)
 	case o.validate != "":
-		return p.validate(ctx, o.validate)
+		return validate(ctx, p, o.validate)
 	}
 	return p.converse(ctx, words)
 }
 
-// converse asks a panel: the question of the command line, or what comes line by
-// line.
+// converse asks a panel: the question of the command line, what is piped in its place, or
+// what a person types.
 func (p *program) converse(ctx context.Context, words []string) error {
 	if err := p.options.check(); err != nil {
 		return err
@@ -85,8 +83,13 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
+	talks := p.options.session.lines || isTerminal(p.env.Stdin)
+	if !given && !talks && !p.options.session.goOn {
+		p.console.say("massgen: standard input is empty: there is nothing to ask")
+		return nil
+	}
 	p.log = p.logger()
-	s, err := p.openSession(ctx, !given)
+	s, err := p.openSession(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -103,7 +106,9 @@ func (p *program) converse(ctx context.Context, words []string) error {
 		if p.options.session.goOn {
 			s.console.say("massgen: no turn of session %s was interrupted; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
 		}
-		err = (&dialogue{s: s}).interact(ctx)
+		if talks {
+			err = (&dialogue{s: s}).interact(ctx)
+		}
 	}
 	if closeErr := s.close(); err == nil && closeErr != nil {
 		return exitError{ExitFailed, closeErr}
@@ -111,18 +116,27 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	return err
 }
 
-// question returns the question of the command line, if there is one, with what is piped
-// beside it.
+// question returns the question of the command line with what is piped beside it, or what is
+// piped in its place.
 func (p *program) question(ctx context.Context, words []string) (question string, given bool, err error) {
 	switch {
-	case len(words) == 0 && p.options.display.automation && !p.options.session.goOn:
-		return "", false, errors.New("question: --automation needs one: massgen --automation \"question\"")
-	case len(words) == 0:
+	case len(words) > 0 && p.options.session.lines:
+		return "", false, errors.New("--lines: the questions are the lines of standard input: leave out the one of the command line, or --lines")
+	case len(words) == 0 && p.options.session.lines:
 		return "", false, nil
+	case len(words) == 0:
+		question, err = p.inPlace(ctx)
+		if err == nil && question == "" && p.options.display.automation && !p.options.session.goOn {
+			err = errors.New("question: --automation needs one: massgen --automation \"question\"")
+		}
+		if err != nil || question == "" {
+			return "", false, err
+		}
+		return question, true, checkQuestion(question)
 	case len(words) > 2 || len(words) == 2 && words[1] != "-":
 		return "", false, fmt.Errorf("question: it is %d words to the shell, and must be one: put it in quotes", len(words))
 	case words[0] == "-":
-		question, err = p.readQuestion()
+		question, err = p.readInput(ctx, "")
 	default:
 		if err := checkQuestion(words[0]); err != nil { // before it waits for anything
 			return "", false, err
@@ -140,22 +154,6 @@ func checkQuestion(question string) error {
 		return fmt.Errorf("question: %w", err)
 	}
 	return nil
-}
-
-// readQuestion reads standard input to its end, or to the longest question.
-func (p *program) readQuestion() (string, error) {
-	data, err := io.ReadAll(io.LimitReader(p.env.Stdin, coordinator.MaxQuestion+1))
-	if err != nil {
-		return "", fmt.Errorf("question: cannot read standard input: %w", err)
-	}
-	if len(data) > coordinator.MaxQuestion {
-		return "", tooLong()
-	}
-	return strings.TrimRight(string(data), "\r\n"), nil
-}
-
-func tooLong() error {
-	return fmt.Errorf("question: it has more than %d bytes (1 MiB), the most that is taken: every agent is sent it in every round; shorten it", coordinator.MaxQuestion)
 }
 
 // logger logs the steps for --debug and LOG_LEVEL=debug, else nothing.
@@ -182,23 +180,6 @@ func (p *program) printExample(name string) error {
 		return fmt.Errorf("--example: there is no %s: --list-examples shows what there is", name)
 	}
 	_, err := p.console.out.Write(data)
-	return err
-}
-
-// validate checks a configuration as far as a run does before it calls a model:
-// every agent must have its service, address, key and model.
-func (p *program) validate(ctx context.Context, file string) (err error) {
-	p.options.panel = panelFlags{config: file}
-	panel, config, err := p.connectToLook(ctx, store.InMemory("", p.console.secrets.Redact))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, panel.Close()) }()
-	if err := toolbox.Check(config); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.console.out, "%s is valid: %s, %s\n",
-		config.File, plain.Count(len(config.Agents), "agent"), plain.Count(len(config.Warnings), "warning"))
 	return err
 }
 

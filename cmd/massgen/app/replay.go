@@ -28,11 +28,12 @@ type replayCommand struct {
 func (p *program) replayCommand() *cli.Command {
 	r := &replayCommand{program: p}
 	return &cli.Command{
-		Name: "replay", Usage: "run recorded turns again, calling nothing, and stop where an input or output differs",
-		UsageText: `massgen replay ID [--turn N]            all turns of a session, or one
-massgen replay FILE.jsonl [--turn N]    those of a file that sessions export wrote
-massgen replay ID --from ROUND          in a new session: the turn as recorded up to the
-                                        start of that round, and live from there on`,
+		Name: "replay", Usage: "run recorded turns again, calling nothing",
+		UsageText: "massgen replay ID|FILE.jsonl ...\n\n" + twoColumns([][2]string{
+			{"ID [--turn N]", "all turns of a session, or one"},
+			{"FILE.jsonl [--turn N]", "those of a file that sessions export wrote"},
+			{"ID --from ROUND", "in a new session: the turn as recorded up to the start of that round, and live from there on"},
+		}),
 		Flags: slices.Concat(p.keptFlags(), []cli.Flag{
 			&cli.IntFlag{Name: "turn", Destination: &r.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
 			&cli.IntFlag{Name: "from", Destination: &r.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
@@ -235,7 +236,7 @@ func (c *replayCommand) rerun(ctx context.Context, id string) (err error) {
 		c.options.session.id = c.as
 	}
 	c.log = c.logger()
-	s, err := c.openSession(ctx, false)
+	s, err := c.openSession(ctx, id)
 	if err != nil {
 		return err
 	}

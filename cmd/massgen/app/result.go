@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +18,7 @@ import (
 // deliver prints a result, writes the file, and returns the exit status that the
 // result stands for.
 func (s *session) deliver(r report.Result) (int, error) {
-	for _, w := range r.Warnings[len(s.notices):] {
+	for _, w := range r.Warnings[len(s.noticesAfter(s.notices)):] {
 		s.console.warn(w)
 	}
 	if !s.display() {
@@ -46,11 +45,11 @@ func (s *session) deliver(r report.Result) (int, error) {
 
 func (s *session) printResult(r report.Result) error {
 	if s.options.display.json {
-		line, err := json.Marshal(r)
+		line, err := plain.JSONLine(r)
 		if err != nil {
 			return fmt.Errorf("encode the result: %w", err)
 		}
-		return s.print(string(line))
+		return s.print(line)
 	}
 	if r.Winner == "" {
 		return nil

@@ -58,7 +58,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 				display: displayFlags{debug: true, json: true, dumpInputs: dir},
 			}
 			p.log = p.logger()
-			s, err := p.openSession(t.Context(), false)
+			s, err := p.openSession(t.Context(), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestNoJournalHoldsAKey(t *testing.T) {
 	}
 	p := testProgram(t)
 	p.options.panel.config = config
-	s, err := p.openSession(t.Context(), false)
+	s, err := p.openSession(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestKeysThatNobodyUsesAreHidden(t *testing.T) {
 	p := testProgram(t)
 	p.env.Lookup = func(name string) (string, bool) { return values[name], values[name] != "" }
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), false)
+	s, err := p.openSession(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

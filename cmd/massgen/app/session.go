@@ -1,10 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"syscall"
 	"time"
@@ -16,7 +16,6 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
@@ -24,19 +23,41 @@ import (
 
 // session is a panel that is asked and shown, in one conversation at a time.
 type session struct {
+	*program
 	conversation
-	console console
-	env     Env
+	asked
 	term    terminal
-	options options
-	log     *slog.Logger
-	config  *configs.Config
+	memory  memory
 	store   *store.Store
-	panel   *massgen.Panel
-	opened  *panels.Panel     // what the panel is made of
 	engine  *elsewhere        // nil for turns that are played here
 	notices []string          // what every result is to be read with
 	turn    *coordinator.Turn // the last one, as long as something may follow its answer
+}
+
+// asked is the panel that is asked.
+type asked struct {
+	config *configs.Config
+	panel  *massgen.Panel
+	opened *panels.Panel // what the panel is made of
+	known  remembered    // what a session is to remember of it
+}
+
+// noticesAfter are what every result is to be read with.
+func (a asked) noticesAfter(others []string) []string {
+	return append(append([]string{}, others...), a.opened.Notices...)
+}
+
+// close ends the panel's connections, and tells if inputs could not be written.
+func (a asked) close(c console) error {
+	if a.panel == nil {
+		return nil
+	}
+	if a.opened.Record != nil {
+		if err := a.opened.Record.Err(); err != nil {
+			c.warn(err.Error())
+		}
+	}
+	return a.panel.Close()
 }
 
 // conversation is what is known of the session that is talked in.
@@ -47,37 +68,33 @@ type conversation struct {
 	// busy says that one is running, in another process.
 	unfinished *sessions.Turn
 	busy       bool
-	last       report.Result // of the last turn; its zero value before the first
+	// remembers says that the session has a panel that it was begun with, or is to have none.
+	remembers bool
 }
 
-// keptCalls is how many calls /inputs can show, unless one turn has more.
-const keptCalls = 500
-
-// openSession makes everything ready to ask, and calls no model. With keep,
-// inputs are kept for /inputs.
-func (p *program) openSession(ctx context.Context, keep bool) (*session, error) {
-	world, err := p.world()
-	if err != nil {
-		return nil, err
-	}
-	config, err := p.config(world)
-	if err != nil {
-		return nil, err
-	}
-	if limit := p.options.panel.turnLimit; limit > 0 {
-		config.Orchestrator.Rules.TurnLimit = limit
-	}
-	config.Budget = p.options.budget.Over(config.Budget)
-	if err := p.options.display.check(); err != nil {
-		return nil, err
-	}
+// openSession makes everything ready to ask, and calls no model. The panel is that of the flags, else of the session like, else of the session that is
+// gone on with.
+func (p *program) openSession(ctx context.Context, like string) (*session, error) {
 	s := &session{
-		console: p.console, env: p.env, options: p.options, log: p.log, config: config,
+		program: p,
 		term: terminal{
 			console: p.console, env: p.env, watch: p.watch, automation: p.options.display.automation, requests: make(chan request),
 		},
 	}
+	if err := p.options.display.check(); err != nil {
+		return nil, err
+	}
+	world, err := p.world()
+	if err != nil {
+		return nil, err
+	}
 	world.HideKeys(p.console.secrets)
+	var config *configs.Config
+	if p.options.panel.isNamed() || like == "" && !p.options.session.mayGoOn() { // a fault in it leaves all as it was
+		if config, err = p.loadConfig(world); err != nil {
+			return nil, err
+		}
+	}
 	var notice string
 	storage := p.storage()
 	if s.store, notice, err = storage.openToAsk(ctx); err != nil {
@@ -87,25 +104,38 @@ func (p *program) openSession(ctx context.Context, keep bool) (*session, error) 
 		s.notices = append(s.notices, notice)
 		s.console.warn(notice)
 	}
-	if s.id, err = storage.sessionID(ctx, s.store, !keep); err == nil {
+	s.memory = memory{p, world, s.store}
+	if s.id, err = storage.sessionID(ctx, s.store); err == nil {
 		s.engine, err = p.connectEngine(ctx, storage.database())
 	}
 	if err == nil {
-		s.panel, err = massgen.Load(ctx, config.File, settled(s.settings(world, keep)))
+		s.asked, s.remembers, err = s.choosePanel(ctx, storage, cmp.Or(like, s.id), config)
 	}
 	if err == nil {
-		s.opened = s.panel.Opened()
-		s.notices = append(s.notices, s.opened.Notices...)
 		err = s.load(ctx)
 	}
 	if err == nil {
 		err = s.checkContinue(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.closeAll())
+		return nil, errors.Join(err, s.close())
 	}
 	s.introduce()
 	return s, nil
+}
+
+// connect connects a panel.
+func (s *session) connect(ctx context.Context, config *configs.Config, known remembered) (a asked, err error) {
+	if limit := s.options.panel.turnLimit; limit > 0 {
+		config.Orchestrator.Rules.TurnLimit = limit
+	}
+	config.Budget = s.options.budget.Over(config.Budget)
+	workIn(config, known.CWD)
+	panel, err := massgen.Load(ctx, config.File, settled(s.settings(config)))
+	if err != nil {
+		return a, err
+	}
+	return asked{config, panel, panel.Opened(), known}, nil
 }
 
 // settled is the option by which the program says all that a panel is made of.
@@ -113,14 +143,14 @@ func settled(s panels.Settings) massgen.Option {
 	return func(of *panels.Settings) { *of = s }
 }
 
-// settings returns the settings of the session's panel. With keep, the panel records its inputs.
-func (s *session) settings(world providers.World, keep bool) panels.Settings {
+// settings returns the settings of a panel of the session.
+func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
-		World: world, Config: s.config, Store: s.store, Secrets: s.console.secrets, Log: s.log,
+		World: s.memory.world, Config: config, Store: s.store, Secrets: s.console.secrets, Log: s.log,
 		Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
 	}
-	if dir := s.options.display.dumpInputs; keep || dir != "" {
-		settings.Record = &debugbackend.Options{Dir: dir, Keep: keptCalls}
+	if dir := s.options.display.dumpInputs; dir != "" {
+		settings.Record = &debugbackend.Options{Dir: dir, Keep: 1}
 	}
 	if s.engine != nil {
 		settings.Engine = s.engine
@@ -262,6 +292,12 @@ func (s *session) refused(ctx context.Context, err error) error {
 
 // watchTurn shows a turn's progress until it is over. See ask for the interrupts.
 func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (report.Result, error) {
+	if !s.remembers && s.store.Lasts() {
+		s.remembers = true
+		if err := s.memory.keep(ctx, s.id, s.known); err != nil {
+			s.console.warn(err.Error())
+		}
+	}
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		defer close(shown)
@@ -287,8 +323,8 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			}
 			s.hideReasons(r)
 			s.turn = t
-			s.last, s.unfinished, s.busy = r, nil, false
-			r.Warnings = append(append([]string{}, s.notices...), r.Warnings...)
+			s.unfinished, s.busy = nil, false
+			r.Warnings = append(s.noticesAfter(s.notices), r.Warnings...)
 			return r, err
 		case signal := <-signals:
 			switch {
@@ -340,25 +376,12 @@ func (s *session) finish(result report.Result, err error) error {
 	return withStatus(code, err)
 }
 
-// close ends the connections, and tells if inputs could not be written.
+// close ends what the session has opened.
 func (s *session) close() error {
-	if s.opened.Record != nil {
-		if err := s.opened.Record.Err(); err != nil {
-			s.console.warn(err.Error())
-		}
-	}
-	return s.closeAll()
-}
-
-// closeAll ends what the session has opened.
-func (s *session) closeAll() error {
 	s.term.closeKeyboard()
 	var err error
 	if s.engine != nil {
 		err = s.engine.connection.Close()
 	}
-	if s.panel != nil {
-		err = errors.Join(err, s.panel.Close())
-	}
-	return errors.Join(err, s.store.Close())
+	return errors.Join(err, s.asked.close(s.console), s.store.Close())
 }

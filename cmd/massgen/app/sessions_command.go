@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,6 +62,9 @@ func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, 
 	case err != nil:
 		return err
 	case c.options.display.json:
+		for _, s := range all {
+			delete(s.Metadata, metaPanel) // sessions show has it
+		}
 		return c.console.putJSON(append([]sessions.Session{}, all...))
 	case len(all) == 0:
 		return c.console.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", plain.Line(store.Path())))
@@ -149,9 +153,11 @@ func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store,
 	}
 	if turn == 0 {
 		var err error
-		if turn, err = lastEnded(ctx, store, from); err != nil {
+		last, err := lastEnded(ctx, store, from)
+		if err != nil {
 			return err
 		}
+		turn = last.Number
 	}
 	made, err := store.Branch(ctx, from, turn, to)
 	if errors.Is(err, sessions.ErrExists) {
@@ -176,17 +182,17 @@ func checkNewID(id string) error {
 }
 
 // lastEnded is the last turn of a session that is over.
-func lastEnded(ctx context.Context, store *store.Store, id string) (int, error) {
+func lastEnded(ctx context.Context, store *store.Store, id string) (sessions.Turn, error) {
 	last, err := store.Turns(ctx, id, 2)
 	if err != nil {
-		return 0, err
+		return sessions.Turn{}, err
 	}
-	for i := len(last) - 1; i >= 0; i-- {
-		if last[i].Status != sessions.Running {
-			return last[i].Number, nil
+	for _, t := range slices.Backward(last) {
+		if t.Status != sessions.Running {
+			return t, nil
 		}
 	}
-	return 0, fmt.Errorf("session %s has no turn yet that is over", plain.Line(id))
+	return sessions.Turn{}, fmt.Errorf("session %s has no turn yet that is over", plain.Line(id))
 }
 
 // exportSession writes a session to a file, or to standard output. It masks what
@@ -267,6 +273,9 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 	case err != nil:
 		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
 	}
+	if err := disown(ctx, store, made); err != nil {
+		return err
+	}
 	return c.console.put(fmt.Sprintf("%s is taken in, with %s\n", plain.Line(made.ID), plain.Count(made.Turns, "turn")))
 }
 
@@ -289,19 +298,14 @@ func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store
 			return err
 		}
 	}
-	kept, err := store.SnapshotStorages()
-	if err != nil {
-		return err
+	if s := c.storage(); s.canAsk() {
+		yes, err := s.asks(fmt.Sprintf("%s will be forgotten for good: %s.\nGo on?", plain.Count(len(ids), "session"), plain.Line(plain.List(ids))))
+		if err != nil || !yes {
+			return errors.Join(err, errors.New("nothing was deleted"))
+		}
 	}
 	for _, id := range ids {
-		err := store.Delete(ctx, id)
-		if errors.Is(err, sessions.ErrBusy) {
-			return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", plain.Line(id))
-		}
-		if err != nil {
-			return err
-		}
-		if err := kept.Remove(id); err != nil {
+		if err := deleteSession(ctx, store, id); err != nil {
 			return err
 		}
 		if err := c.console.put(plain.Line(id) + " is forgotten\n"); err != nil {

@@ -91,10 +91,10 @@ func newestLink(turns []sessions.Turn) blob.Ref {
 
 // lookAtAgents adds what the agents would be shown, if the options name a panel.
 func (c *sessionsCommand) lookAtAgents(ctx context.Context, store *store.Store, shown *shownSession) (err error) {
-	if o := c.options.panel; o.config == "" && !o.single() {
+	if !c.options.panel.isNamed() {
 		return nil
 	}
-	panel, _, err := c.connectToLook(ctx, store)
+	panel, _, err := c.connectToLook(ctx, store, c.console.warn)
 	if err != nil {
 		return err
 	}

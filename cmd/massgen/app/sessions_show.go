@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +25,17 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
+// historySize is how long a history is.
+type historySize struct {
+	// CharCount counts the characters of the history: the questions that have an
+	// answer, and the answers.
+	CharCount int `json:"char_count"`
+	// ContextSize estimates the tokens of the history, at three bytes each: what a
+	// model counts is another figure.
+	ContextSize          int  `json:"context_size_estimate"`
+	ContextSizeEstimated bool `json:"context_size_is_estimate"`
+}
+
 // shownSession is a session as sessions show --json prints it.
 type shownSession struct {
 	sessions.Session
@@ -33,6 +45,8 @@ type shownSession struct {
 	Interrupted *shownTurn `json:"interrupted,omitempty"`
 	// Unfinished are the calls of that turn that have no result.
 	Unfinished []coordinator.UnfinishedCall `json:"unfinished,omitempty"`
+	// Panel is what the session remembers of the panel that it was begun with, absent if nothing.
+	Panel *remembered `json:"panel,omitempty"`
 	// State is the session's topics, greeting and page (seed 002), which are not among
 	// its metadata here. ShouldGreet says whether a greeting would be in place now.
 	topic.State
@@ -42,13 +56,7 @@ type shownSession struct {
 	// context is full, are shown less, as Agents says; an agent alone is shown the same
 	// as messages.
 	History string `json:"history"`
-	// CharCount counts the characters of the history: the questions that have an
-	// answer, and the answers.
-	CharCount int `json:"char_count"`
-	// ContextSize estimates the tokens of the history, at three bytes each: what a
-	// model counts is another figure.
-	ContextSize          int  `json:"context_size_estimate"`
-	ContextSizeEstimated bool `json:"context_size_is_estimate"`
+	historySize
 	// ContextWarning is the worst of the agents' warnings. Without a config no agent is
 	// known, and it is none.
 	ContextWarning string `json:"context_warning"`
@@ -69,8 +77,8 @@ type shownTurn struct {
 	// answer was given, "" if there is none, or if the turn was taken in the session of
 	// which this one is a branch.
 	Snapshot string `json:"snapshot"`
-	// Activity is as in the result of --json; a turn of a branch has none.
-	report.Activity
+	// Record is as in the result of --json; a turn of a branch has none.
+	report.Record
 }
 
 // shownTurn is a turn with its activity and its work. That these cannot be read costs no
@@ -80,7 +88,7 @@ func (c *sessionsCommand) shownTurn(ctx context.Context, store *store.Store, ses
 	if err != nil {
 		c.console.warn(err.Error())
 	}
-	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir, kept.Activity}
+	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir, kept}
 }
 
 // look reads all that is shown of a session.
@@ -98,7 +106,7 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, id strin
 		return shownSession{}, err
 	}
 	shown := shownSession{
-		Session: kept, TurnCount: kept.Turns, Turns: []shownTurn{}, ContextSizeEstimated: true,
+		Session: kept, TurnCount: kept.Turns, Turns: []shownTurn{}, historySize: historySize{ContextSizeEstimated: true},
 		ContextWarning: noWarning, link: newestLink(turns),
 	}
 	for _, t := range turns {
@@ -110,6 +118,13 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, id strin
 		if shown.Unfinished, err = unfinished(ctx, store, id, left[0]); err != nil {
 			c.console.warn(err.Error())
 		}
+	}
+	if shown.Panel, err = c.recallFrom(kept); err != nil && !errors.Is(err, errForeign) {
+		c.console.warn(err.Error())
+	}
+	if shown.Panel != nil {
+		shown.Panel.Mark = ""
+		delete(shown.Metadata, metaPanel)
 	}
 	if shown.State, err = sidecalls.ReadTopic(kept); err != nil {
 		c.console.warn(err.Error())
@@ -188,11 +203,38 @@ func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, w
 		if t.Answer != "" {
 			b.WriteString("\n" + withNewline(printable(t.Answer)))
 		}
+		b.WriteString(answerLines(t))
 		if t.Snapshot != "" {
 			fmt.Fprintf(&b, "\nthe winner's work: %s\n", plain.Line(t.Snapshot))
 		}
 	}
 	return c.console.put(b.String())
+}
+
+// answerLines are the answers of a turn beside the winning one, and all votes with their reasons.
+func answerLines(t shownTurn) string {
+	var b strings.Builder
+	for _, a := range t.Answers {
+		if a.Agent != t.Winner || a.Content != t.Answer {
+			fmt.Fprintf(&b, "\n%s:\n%s", plain.Line(a.Label), withNewline(printable(a.Content)))
+		}
+	}
+	for i, v := range slices.Concat(t.Votes, t.VoidVotes) {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "  %s\n", voteLine(v))
+	}
+	return b.String()
+}
+
+// voteLine is "a voted for b.1: it is clear", and why the vote does not count.
+func voteLine(v report.ResultVote) string {
+	line := fmt.Sprintf("%s voted for %s: %s", plain.Line(v.Voter), plain.Line(v.Label), plain.Line(v.Reason))
+	if v.Void != "" {
+		line += " (void: " + plain.Line(v.Void) + ")"
+	}
+	return line
 }
 
 // toolLines has a line for each tool call, behind an empty one.
@@ -212,6 +254,9 @@ func (s shownSession) rows() [][]string {
 	rows := [][]string{{"session", s.ID}, {"title", titleOf(s.Session)}}
 	if s.Parent != "" {
 		rows = append(rows, []string{"branch of", fmt.Sprintf("%s, after turn %d", s.Parent, s.ParentTurn)})
+	}
+	if s.Panel != nil {
+		rows = append(rows, []string{"panel", s.Panel.name()})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
 		if key != coordinator.MetaSummary && key != coordinator.MetaSpent { // other rows tell of both
@@ -244,7 +289,7 @@ func (s shownSession) stateRows() (rows [][]string) {
 	if s.Pending != nil {
 		rows = append(rows, []string{"pending topic", fmt.Sprintf("%s, for the question %s", s.Pending.Topic.Name, quoted(s.Pending.Question))})
 	}
-	if s.Greeted { // of a session that never had a topic nobody notes it
+	if s.Greeted {
 		rows = append(rows, []string{"greeting", "given, last message " + moment(s.LastMessage)})
 	}
 	for _, part := range [][]string{{"page", s.Page.CurrentPage}, {"page's user", s.Page.User}, {"previous topic", s.Page.PreviousTopic}} {

@@ -16,7 +16,7 @@ const newSession = "new"
 
 // place is where the sessions are kept: in a file of its own if --session names a path, else
 // in the folder of --state-dir, else in the default one, if that may be used.
-func (s storage) place() (store.Place, error) {
+func (s storage) place(ctx context.Context) (store.Place, error) {
 	switch {
 	case isPath(s.flags.id):
 		return store.At(s.flags.id), nil
@@ -27,7 +27,7 @@ func (s storage) place() (store.Place, error) {
 	if err != nil {
 		return place, fmt.Errorf("%w: --state-dir names a folder", err)
 	}
-	err = place.Check()
+	err = place.Check(ctx)
 	switch {
 	case err == nil:
 		return place, nil
@@ -38,17 +38,14 @@ func (s storage) place() (store.Place, error) {
 		return place, fmt.Errorf("%w: --state-dir names another folder", err)
 	case s.flags.trust:
 	case s.canAsk():
-		yes, readErr := s.asksToTrust()
+		yes, readErr := s.asks(store.ErrUntrusted.Error() + ".\nUse it from now on?")
 		if readErr != nil || !yes {
 			return place, errors.Join(readErr, fmt.Errorf("%w: --state-dir names another folder", err))
 		}
 	default:
 		return place, fmt.Errorf("%w: --state-dir %s looks at it, --trust uses it from now on, --state-dir names another", err, store.OwnFolder)
 	}
-	if err := place.Trust(); err != nil {
-		return place, err
-	}
-	return store.At(place.File), nil
+	return place.Trusted(), nil
 }
 
 // canAsk says whether a person is there who sees a question and can answer it.
@@ -56,10 +53,10 @@ func (s storage) canAsk() bool {
 	return !s.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
 }
 
-// asksToTrust asks whether the project's folder is to be used. It reads no more than the line:
-// what follows is for others. An interrupt ends the program here.
-func (s storage) asksToTrust() (bool, error) {
-	s.console.write(fmt.Sprintf("massgen: %v.\nUse it from now on? [y/N] ", store.ErrUntrusted))
+// asks asks a person who is there. It reads no more than the line: what follows is for others. An
+// interrupt ends the program here.
+func (s storage) asks(question string) (yes bool, err error) {
+	s.console.write(fmt.Sprintf("massgen: %s [y/N] ", question))
 	var line []byte
 	for b := make([]byte, 1); ; {
 		n, err := s.env.Stdin.Read(b)
@@ -67,7 +64,7 @@ func (s storage) asksToTrust() (bool, error) {
 		case n > 0 && b[0] == '\n', errors.Is(err, io.EOF):
 			return len(line) > 0 && (line[0] == 'y' || line[0] == 'Y'), nil
 		case err != nil:
-			return false, fmt.Errorf("read whether to use %s: %w", store.OwnFolder, err)
+			return false, fmt.Errorf("read the answer: %w", err)
 		case n > 0:
 			line = append(line, b[0])
 		}
@@ -82,9 +79,8 @@ func isPath(session string) bool {
 	return strings.ContainsAny(session, `/\`) || strings.HasSuffix(session, ".json") || strings.HasSuffix(session, ".db")
 }
 
-// sessionID is the session that the options mean. With no flag a question begins a
-// new one, and a conversation goes on with the default one.
-func (s storage) sessionID(ctx context.Context, store *store.Store, question bool) (string, error) {
+// sessionID is the session that the options mean: without a flag a new one.
+func (s storage) sessionID(ctx context.Context, store *store.Store) (string, error) {
 	switch id := s.flags.id; {
 	case s.flags.goOn && (id == "" || isPath(id)):
 		last, err := store.List(ctx, sessions.Filter{Limit: 1})
@@ -104,8 +100,6 @@ func (s storage) sessionID(ctx context.Context, store *store.Store, question boo
 			return "", fmt.Errorf("--session-id: %w", err)
 		}
 		return id, nil
-	case question:
-		return sessions.NewID(), nil
 	}
-	return sessions.Default, nil
+	return sessions.NewID(), nil
 }

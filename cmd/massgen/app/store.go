@@ -36,7 +36,7 @@ func (s storage) open(ctx context.Context) (*store.Store, error) {
 	if address := s.database(); address != "" {
 		return s.openDatabase(ctx, address)
 	}
-	place, err := s.place()
+	place, err := s.place(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s storage) openIfThere(ctx context.Context) (*store.Store, error) {
 	if s.database() != "" {
 		return s.open(ctx)
 	}
-	place, err := s.place()
+	place, err := s.place(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice str
 	opened, err = s.open(ctx)
 	named := s.database() != "" || s.flags.stateDir != "" || s.flags.id != "" && s.flags.id != newSession
 	refused := errors.Is(err, store.ErrUntrusted) || errors.Is(err, store.ErrForeign) || errors.Is(err, store.ErrShared)
-	if err == nil || named || refused || ctx.Err() != nil || s.isThere() && !errors.Is(err, sqlite.ErrReadOnly) {
+	if err == nil || named || refused || ctx.Err() != nil || s.isThere(ctx) && !errors.Is(err, sqlite.ErrReadOnly) {
 		return opened, "", err
 	}
 	notice = fmt.Sprintf("nothing is kept of this session after this run: %v", err)
@@ -82,8 +82,8 @@ func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice str
 }
 
 // isThere says whether there is a file where the store is to be.
-func (s storage) isThere() bool {
-	place, err := s.place()
+func (s storage) isThere(ctx context.Context) bool {
+	place, err := s.place(ctx)
 	if err == nil {
 		_, err = os.Stat(place.File)
 	}
@@ -113,7 +113,7 @@ func (s storage) openDatabase(ctx context.Context, address string) (*store.Store
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	place, err := s.place()
+	place, err := s.place(ctx)
 	if err != nil && !errors.Is(err, store.ErrNoHome) { // without one there is only a temporary folder for snapshots
 		return nil, errors.Join(err, shared.Close())
 	}

@@ -12,7 +12,7 @@ import (
 func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 	p := testProgram(t)
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), true)
+	s, err := p.openSession(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 	var talks [2]*session
 	for i := range talks {
 		var err error
-		if talks[i], err = p.openSession(t.Context(), true); err != nil {
+		if talks[i], err = p.openSession(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := (&dialogue{s: talks[i]}).setTopic("Tyburn"); err != nil {

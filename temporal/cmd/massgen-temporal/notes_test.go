@@ -25,7 +25,7 @@ func (w *world) signalNothing() {
 	ok(w.t, err)
 	play, err := e.Attach(w.t.Context(), "s")
 	ok(w.t, err)
-	ok(w.t, play.Note(w.t.Context(), " "))
+	ok(w.t, play.Note(w.t.Context(), "nothing", " "))
 	ok(w.t, e.Close())
 }
 

@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions"
+)
+
+// discard deletes the session that is talked in, after a yes. Until the conversation ends it is
+// only put away, so that a deletion can be taken back, and a program that is killed has deleted
+// nothing.
+func (d *dialogue) discard(word string) error {
+	kept, err := d.s.store.Session(context.Background(), d.s.id)
+	switch {
+	case errors.Is(err, sessions.ErrNoSession):
+		return errors.New("/delete: there is nothing in this session yet")
+	case err != nil:
+		return fmt.Errorf("/delete: %w", err)
+	case word == "":
+		d.s.console.say("This deletes %s, with %s: /delete yes does it.", plain.Line(d.s.id), plain.Count(kept.Turns, "turn"))
+		return nil
+	case word != "yes":
+		return fmt.Errorf("/delete: %q is no yes: /delete yes deletes this session, massgen sessions delete ID another", shortened(word, 40))
+	}
+	d.discarded = append(d.discarded, d.s.id)
+	d.s.conversation = conversation{id: sessions.NewID()}
+	d.s.console.say("%s is deleted when massgen ends; /undo takes that back. A new session begins: %s.", plain.Line(kept.ID), d.s.id)
+	return nil
+}
+
+// undo goes back to the session that was deleted last.
+func (d *dialogue) undo(string) error {
+	if len(d.discarded) == 0 {
+		return errors.New("/undo: nothing was deleted")
+	}
+	last := len(d.discarded) - 1
+	id := d.discarded[last]
+	if err := d.moveTo(id); err != nil {
+		return fmt.Errorf("/undo: %w", err)
+	}
+	d.discarded = d.discarded[:last]
+	d.s.console.say("%s is kept. This goes on with it, after %s.", plain.Line(id), plain.Count(d.s.turns, "turn"))
+	return nil
+}
+
+// isDiscarded says that a session is there only for /undo.
+func (d *dialogue) isDiscarded(id string) bool { return slices.Contains(d.discarded, id) }
+
+// empty deletes what was put away. One that another process uses or has deleted is left.
+func (d *dialogue) empty(ctx context.Context) error {
+	var failed error
+	for _, id := range d.discarded {
+		err := deleteSession(ctx, d.s.store, id)
+		if err != nil && !errors.Is(err, sessions.ErrNoSession) {
+			failed = errors.Join(failed, fmt.Errorf("/delete: %w", err))
+		}
+	}
+	return failed
+}
+
+// deleteSession deletes a session and the snapshots of its workspaces.
+func deleteSession(ctx context.Context, store *store.Store, id string) error {
+	snapshots, err := store.SnapshotStorages()
+	if err != nil {
+		return err
+	}
+	err = store.Delete(ctx, id)
+	if errors.Is(err, sessions.ErrBusy) {
+		return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", plain.Line(id))
+	}
+	if err != nil {
+		return err
+	}
+	return snapshots.Remove(id)
+}

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// helpWidth is how many columns help may take: those of a terminal that nobody has widened.
+const helpWidth = 80
+
+// helpText is what --help prints: what fits one screen. The rest is behind help flags.
+func (p *program) helpText() string {
+	var b strings.Builder
+	b.WriteString("massgen - several language models answer, read each other and vote\n\n")
+	b.WriteString(usageText + "\n\nCommands, each with a --help of its own:\n")
+	var rows [][2]string
+	for _, c := range p.commands() {
+		if !c.Hidden {
+			rows = append(rows, [2]string{c.Name, c.Usage})
+		}
+	}
+	b.WriteString(twoColumns(rows))
+	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
+	b.WriteString(twoColumns(flagRows(p.flags(), "config", "model", "cwd", "session-id", "continue", "json", "max-usd", "validate")))
+	b.WriteString("\n" + description + "\n")
+	return b.String()
+}
+
+// flagsText has every flag, by what it is for.
+func (p *program) flagsText() string {
+	var b strings.Builder
+	var categories []string
+	all := p.flags()
+	for _, f := range all {
+		if name := categoryOf(f); !slices.Contains(categories, name) {
+			categories = append(categories, name)
+		}
+	}
+	for i, name := range categories {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		within := slices.DeleteFunc(slices.Clone(all), func(f cli.Flag) bool { return categoryOf(f) != name })
+		b.WriteString(name + "\n" + twoColumns(flagRows(within)))
+	}
+	return b.String()
+}
+
+func categoryOf(f cli.Flag) string {
+	if c, ok := f.(cli.CategorizableFlag); ok {
+		return c.GetCategory()
+	}
+	return ""
+}
+
+// commandHelp is the help of a command.
+func commandHelp(c *cli.Command) string {
+	text := fmt.Sprintf("massgen %s - %s\n\n%s\n", c.Name, c.Usage, strings.TrimRight(c.UsageText, "\n"))
+	if len(c.Flags) > 0 {
+		text += "\nFlags:\n" + twoColumns(flagRows(c.Flags))
+	}
+	return text
+}
+
+// flagRows are flags with their help, in the order of names where some are named.
+func flagRows(flags []cli.Flag, names ...string) (rows [][2]string) {
+	if len(names) > 0 {
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool { return !slices.Contains(names, f.Names()[0]) })
+		slices.SortStableFunc(flags, func(a, b cli.Flag) int {
+			return slices.Index(names, a.Names()[0]) - slices.Index(names, b.Names()[0])
+		})
+	}
+	for _, f := range flags {
+		doc, ok := f.(cli.DocGenerationFlag)
+		if !ok {
+			continue
+		}
+		before, rest, hasValue := strings.Cut(doc.GetUsage(), "`")
+		value, after, _ := strings.Cut(rest, "`")
+		left, right := "--"+strings.Join(f.Names(), ", --"), doc.GetUsage()
+		if hasValue {
+			left, right = left+" "+value, before+value+after
+		}
+		if text := doc.GetDefaultText(); text != "" && text != "false" {
+			right += " (default: " + text + ")"
+		}
+		rows = append(rows, [2]string{left, right})
+	}
+	return rows
+}
+
+// twoColumns writes rows below each other, the second column wrapped to the width of help. A first
+// cell that is too long has a line of its own.
+func twoColumns(rows [][2]string) string {
+	const longest = 28
+	left := 0
+	for _, row := range rows {
+		if len(row[0]) <= longest {
+			left = max(left, len(row[0]))
+		}
+	}
+	indent := strings.Repeat(" ", left+4)
+	var b strings.Builder
+	for _, row := range rows {
+		line := fmt.Sprintf("  %-*s  ", left, row[0])
+		if len(row[0]) > left {
+			b.WriteString("  " + row[0] + "\n")
+			line = indent
+		}
+		for _, word := range strings.Fields(row[1]) {
+			if len([]rune(line))+len([]rune(word)) > helpWidth {
+				b.WriteString(strings.TrimRight(line, " ") + "\n")
+				line = indent
+			}
+			line += word + " "
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}

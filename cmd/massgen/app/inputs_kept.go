@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+// choice says which calls of a session are meant.
+type choice struct {
+	turn  int    // 0 is all
+	agent string // "" is all
+}
+
+// newChoice reads the words behind a session: a turn and an agent, either of which may be missing.
+func newChoice(words []string) (c choice, err error) {
+	if len(words) > 0 {
+		if n, err := strconv.Atoi(words[0]); err == nil {
+			if n < 1 {
+				return c, fmt.Errorf("there is no turn %d: turns count from 1", n)
+			}
+			c.turn, words = n, words[1:]
+		}
+	}
+	switch len(words) {
+	case 0:
+	case 1:
+		c.agent = words[0]
+	default:
+		return c, errors.New("its form is: massgen inputs SESSION [TURN] [AGENT]")
+	}
+	return c, nil
+}
+
+// of are the calls that are meant. The error names what there is instead.
+func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
+	var agents []string
+	chosen := slices.DeleteFunc(slices.Clone(calls), func(call debugbackend.Call) bool {
+		k := call.Request.Key
+		if c.turn > 0 && k.Turn != c.turn {
+			return true
+		}
+		if k.Agent != "" && !slices.Contains(agents, k.Agent) {
+			agents = append(agents, k.Agent)
+		}
+		return c.agent != "" && k.Agent != c.agent
+	})
+	switch {
+	case len(chosen) > 0:
+		return chosen, nil
+	case len(agents) > 0:
+		slices.Sort(agents)
+		return nil, fmt.Errorf("there is no call of %s: the agents are %s", plain.Line(c.agent), plain.Line(plain.List(agents)))
+	case c.turn > 0:
+		return nil, fmt.Errorf("turn %d has no call here: it is of the session that this one was branched off, or made none", c.turn)
+	}
+	return nil, errors.New("there is no call yet")
+}
+
+// callsOf reads the calls of turns from their journals. What is damaged costs no more than itself,
+// and warn is told.
+func callsOf(ctx context.Context, r recording, id string, turns []sessions.Turn, warn func(string)) (calls []debugbackend.Call) {
+	for _, t := range turns {
+		past, err := coordinator.ReadCalls(ctx, r, id, t.Number)
+		if err != nil {
+			warn(err.Error())
+		}
+		numbers := map[string]int{}
+		for _, p := range past {
+			by := p.Request.Key.Agent
+			numbers[by]++
+			outcome := debugbackend.Outcome("")
+			switch {
+			case p.Failure != "":
+				outcome = debugbackend.OutcomeFailed
+			case p.IsOver:
+				outcome = debugbackend.OutcomeEnded
+			}
+			if p.Lost != nil {
+				warn(fmt.Sprintf("%s: %v", p.Request.Key, p.Lost))
+			}
+			calls = append(calls, debugbackend.Kept(numbers[by], p.Participants, p.Request, p.Response, outcome, p.Failure))
+		}
+	}
+	return calls
+}
+
+// keptCalls reads the calls of a session.
+func keptCalls(ctx context.Context, r recording, id string, c choice, warn func(string)) ([]debugbackend.Call, error) {
+	turns, err := r.Turns(ctx, id, 0)
+	if err != nil {
+		return nil, err
+	}
+	if c.turn > len(turns) {
+		return nil, fmt.Errorf("session %s has no turn %d: it has %s", plain.Line(id), c.turn, plain.Count(len(turns), "turn"))
+	}
+	if c.turn > 0 {
+		turns = turns[c.turn-1 : c.turn]
+	}
+	return c.of(callsOf(ctx, r, id, turns, warn))
+}

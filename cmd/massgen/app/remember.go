@@ -1,0 +1,315 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions"
+)
+
+// metaPanel is the key of a session's metadata that has its remembered panel. No id can name it
+// (sessions.ParseID): it has a colon.
+const metaPanel = "massgen:panel"
+
+// remembered is the panel that a session was begun with, without secrets.
+type remembered struct {
+	// File is what its config was called, and Folder the one from which its paths are seen.
+	File   string `json:"file,omitempty"`
+	Folder string `json:"folder,omitempty"`
+	Config string `json:"config,omitempty"` // YAML; empty for a panel that flags describe
+	// Digest is that of the config's text as it was.
+	Digest        string `json:"digest,omitempty"`
+	Backend       string `json:"backend,omitempty"`
+	Model         string `json:"model,omitempty"`
+	BaseURL       string `json:"base_url,omitempty"`
+	SystemMessage string `json:"system_message,omitempty"`
+	// CWD is the folder that the agents work in, an absolute path; empty for their config's.
+	CWD string `json:"cwd,omitempty"`
+	// Lacks says that something of it was a secret and is not there.
+	Lacks bool `json:"lacks_secrets,omitempty"`
+	// Mark shows that it is this user's own: a config may start programs.
+	Mark string `json:"mark,omitempty"`
+}
+
+// memory is where sessions remember their panels.
+type memory struct {
+	*program
+	world providers.World
+	store *store.Store
+}
+
+// describe returns what is to be remembered of a panel.
+func (m memory) describe(config *configs.Config) (remembered, error) {
+	o := m.options.panel
+	cwd, err := m.cwd()
+	if err != nil {
+		return remembered{}, err
+	}
+	if config.Text == "" {
+		r := remembered{
+			Backend: o.backend, Model: o.model, BaseURL: m.console.secrets.Redact(o.baseURL), SystemMessage: m.console.secrets.Redact(o.systemMessage), CWD: cwd,
+		}
+		r.Lacks = r.BaseURL != o.baseURL || r.SystemMessage != o.systemMessage
+		return r, nil
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return remembered{}, fmt.Errorf("find the current folder: %w", err)
+	}
+	r := remembered{File: config.File, Folder: folder, Config: m.console.secrets.Redact(config.Text), Digest: digestOf(config.Text), CWD: cwd}
+	r.Lacks = r.Config != config.Text
+	return r, nil
+}
+
+// cwd is the folder that a flag names, an absolute path; empty for none.
+func (m memory) cwd() (string, error) {
+	if m.options.panel.cwd == "" {
+		return "", nil
+	}
+	dir, err := filepath.Abs(m.options.panel.cwd)
+	if err != nil {
+		return "", fmt.Errorf("--cwd: %w", err)
+	}
+	return dir, nil
+}
+
+func digestOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// name is what people call it.
+func (r remembered) name() string {
+	if r.Config == "" {
+		return cmp.Or(r.Model, r.Backend, "one model")
+	}
+	return r.File
+}
+
+// isSame says that two are of the same panel, wherever their paths are seen from.
+func (r remembered) isSame(other remembered) bool {
+	r.File, r.Folder, r.Mark = other.File, other.Folder, other.Mark
+	return r == other
+}
+
+// text is what its mark is of.
+func (r remembered) text() (string, error) {
+	r.Mark = ""
+	data, err := json.Marshal(r)
+	return string(data), err
+}
+
+// path is where its config was, empty for one that is shipped.
+func (r remembered) path() string {
+	if r.Config == "" || strings.HasPrefix(r.File, "@") {
+		return ""
+	}
+	if filepath.IsAbs(r.File) {
+		return r.File
+	}
+	return filepath.Join(r.Folder, r.File)
+}
+
+// current is the text that its file has now, and whether the file is there.
+func (r remembered) current() (text string, isThere bool) {
+	if r.path() == "" {
+		return "", false
+	}
+	if info, err := os.Stat(r.path()); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	data, err := os.ReadFile(r.path())
+	return string(data), err == nil
+}
+
+// errForeign says that a session's panel came with it from elsewhere.
+var errForeign = errors.New("the panel it was begun with came from elsewhere, and a panel may start programs and read files")
+
+// recallFrom reads the panel that a session remembers; nil if there is none. With errForeign it is
+// not this user's own.
+func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
+	data := kept.Metadata[metaPanel]
+	if data == "" {
+		return nil, nil
+	}
+	var r remembered
+	if err := json.Unmarshal([]byte(data), &r); err != nil {
+		return nil, fmt.Errorf("session %s: read the panel it was begun with: %w: --config FILE names another", plain.Line(kept.ID), err)
+	}
+	text, err := r.text()
+	if err != nil {
+		return nil, err
+	}
+	own, err := store.NewMarker(p.env.Lookup).IsOwn(text, r.Mark)
+	if err == nil && !own {
+		err = errForeign
+	}
+	return &r, err
+}
+
+// recall is recallFrom for a session's id; nil if there is no such session.
+func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
+	kept, err := m.store.Session(ctx, id)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.recallFrom(kept)
+}
+
+// keep has a session remember a panel.
+func (m memory) keep(ctx context.Context, id string, r remembered) error {
+	text, err := r.text()
+	if err == nil {
+		r.Mark, err = store.NewMarker(m.env.Lookup).Mark(text)
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(r)
+	}
+	if err == nil {
+		err = m.store.SetMetadata(ctx, id, map[string]string{metaPanel: string(data)})
+	}
+	if err != nil {
+		return fmt.Errorf("remember the panel of session %s: %w", plain.Line(id), err)
+	}
+	return nil
+}
+
+// disown takes the mark from the panel of a session that was taken in, whoever made it.
+func disown(ctx context.Context, kept *store.Store, made sessions.Session) error {
+	var r remembered
+	data := made.Metadata[metaPanel]
+	if data == "" || json.Unmarshal([]byte(data), &r) == nil && r.Mark == "" {
+		return nil
+	}
+	r.Mark = ""
+	text, err := r.text()
+	if err == nil {
+		err = kept.SetMetadata(ctx, made.ID, map[string]string{metaPanel: text})
+	}
+	if err != nil {
+		return fmt.Errorf("take the mark from the panel of session %s: %w", plain.Line(made.ID), err)
+	}
+	return nil
+}
+
+// config makes the config of a remembered panel.
+func (m memory) config(r remembered) (*configs.Config, error) {
+	text := r.Config
+	if r.Lacks {
+		if now, isThere := r.current(); isThere && digestOf(now) == r.Digest {
+			text = now
+		} else {
+			return nil, fmt.Errorf("the panel it was begun with, %s, had a key in its text, and keys are not kept: name a panel, such as --config FILE", plain.Line(r.name()))
+		}
+	}
+	if text == "" {
+		return flagsConfig(panelFlags{backend: r.Backend, model: r.Model, baseURL: r.BaseURL, systemMessage: r.SystemMessage}), nil
+	}
+	config, err := m.world.ParseConfig(r.File, text, m.console.secrets)
+	if err != nil {
+		return nil, err
+	}
+	if now, isThere := r.current(); isThere && digestOf(now) != r.Digest {
+		m.console.say("massgen: the session goes on with its panel as it was: %s has changed since; --config %s takes it as it is now", r.path(), shellWord(r.path()))
+	}
+	if folder, err := os.Getwd(); err != nil || folder != r.Folder {
+		config.From(r.Folder)
+	}
+	return config, nil
+}
+
+// choosePanel returns the panel that is asked in a session, and whether the session remembers one.
+// It is that of the flags, whose config is nil if they name none, else what the session like
+// remembers, else the user's own.
+func (s *session) choosePanel(ctx context.Context, by storage, like string, named *configs.Config) (chosen asked, remembers bool, err error) {
+	was, err := s.memory.recall(ctx, like)
+	isForeign := errors.Is(err, errForeign)
+	if err != nil && !isForeign && named == nil {
+		return chosen, false, err
+	}
+	if was != nil && named == nil {
+		if isForeign {
+			if yes, err := s.memory.wantsForeign(by, like, was); err != nil || !yes {
+				return chosen, false, errors.Join(err, fmt.Errorf("session %s: %w: --config FILE names one", plain.Line(like), errForeign))
+			}
+		}
+		cwd, err := s.memory.cwd()
+		if err != nil {
+			return chosen, false, err
+		}
+		was.CWD = cmp.Or(cwd, was.CWD)
+		chosen, err = s.connectAgain(ctx, like, *was)
+		return chosen, !isForeign, err
+	}
+	if named == nil {
+		if named, err = s.loadConfig(s.memory.world); err != nil {
+			return chosen, false, err
+		}
+	}
+	now, err := s.memory.describe(named)
+	if err != nil {
+		return chosen, false, err
+	}
+	remembers = was != nil && !isForeign
+	if remembers && !now.isSame(*was) {
+		s.console.say("massgen: session %s was begun with another panel, %s: %s is asked now", plain.Line(like), plain.Line(was.name()), plain.Line(now.name()))
+	}
+	chosen, err = s.connect(ctx, named, now)
+	return chosen, remembers, err
+}
+
+// connectAgain connects the panel that a session remembers.
+func (s *session) connectAgain(ctx context.Context, id string, was remembered) (asked, error) {
+	config, err := s.memory.config(was)
+	if err != nil {
+		return asked{}, fmt.Errorf("session %s: %w", plain.Line(id), err)
+	}
+	return s.connect(ctx, config, was)
+}
+
+// wantsForeign asks a person, if one is there, whether to use a panel that came from elsewhere.
+func (m memory) wantsForeign(by storage, id string, r *remembered) (bool, error) {
+	if !by.canAsk() {
+		return false, nil
+	}
+	m.console.write(printable(r.Config))
+	return by.asks(fmt.Sprintf("session %s: %s: this is its config, and its paths are seen from %s.\nUse it from now on?", plain.Line(id), errForeign, plain.Line(r.Folder)))
+}
+
+// takePanelOf makes the panel that a session remembers the one that is asked, unless it is that
+// already or is not this user's own: then the panel stays, and the person is told.
+func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, err error) {
+	was, err := s.memory.recall(ctx, id)
+	switch {
+	case errors.Is(err, errForeign):
+		s.console.say("massgen: session %s: %s: the panel that is asked stays %s", plain.Line(id), errForeign, s.opened.Names(s.config))
+		return true, nil
+	case err != nil || was == nil:
+		return false, err
+	case *was == s.known || was.isSame(s.known) && was.Folder == s.known.Folder:
+		return true, nil
+	}
+	other, err := s.connectAgain(ctx, id, *was)
+	if err != nil {
+		return false, err
+	}
+	left := s.asked
+	s.asked = other
+	s.remark("panel: %s", s.opened.Names(s.config))
+	if err := left.close(s.console); err != nil {
+		s.console.warn(err.Error())
+	}
+	return true, nil
+}

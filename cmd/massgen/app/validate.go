@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/toolbox"
+)
+
+// validated is what massgen --validate FILE --json prints.
+type validated struct {
+	Config string           `json:"config"`
+	Agents []validatedAgent `json:"agents"`
+	// Warnings are those of a run, and the keys and values that are cosmetic.
+	Warnings []string `json:"warnings"`
+	// Errors are why a run would end before its first call.
+	Errors []string `json:"errors"`
+	Valid  bool     `json:"valid"`
+}
+
+// validatedAgent is an agent with the model that it would ask.
+type validatedAgent struct {
+	ID      string `json:"id"`
+	Model   string `json:"model"`
+	Type    string `json:"type"`
+	BaseURL string `json:"base_url"` // without user, password and query
+}
+
+// validate checks a configuration as far as a run does before it calls a model: every agent
+// must have its service, address, key and model. It tells what a run would warn of.
+func validate(ctx context.Context, p *program, file string) error {
+	v := validated{Config: file, Agents: []validatedAgent{}, Warnings: []string{}, Errors: []string{}}
+	err := v.check(ctx, p)
+	if err == nil {
+		v.Valid = true
+	} else {
+		v.Errors = strings.Split(err.Error(), "\n")
+	}
+	if p.options.display.json {
+		return errors.Join(err, p.console.putJSON(v))
+	}
+	if err != nil {
+		return err
+	}
+	return p.console.put(fmt.Sprintf("%s is valid: %s, %s\n",
+		v.Config, plain.Count(len(v.Agents), "agent"), plain.Count(len(v.Warnings), "warning")))
+}
+
+func (v *validated) check(ctx context.Context, p *program) (err error) {
+	warn := func(text string) {
+		v.Warnings = append(v.Warnings, text)
+		p.console.warn(text)
+	}
+	p.options.panel = panelFlags{config: v.Config}
+	panel, config, err := p.connectToLook(ctx, store.InMemory("", p.console.secrets.Redact), warn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, panel.Close()) }()
+	v.take(config, panel.Opened().Models)
+	for _, c := range config.Cosmetic {
+		warn(c.String())
+	}
+	for _, notice := range toolbox.Foresee(config) {
+		warn(notice)
+	}
+	return toolbox.Check(config)
+}
+
+// take takes the agents of a config with their models.
+func (v *validated) take(config *configs.Config, models []providers.Model) {
+	v.Config = config.File
+	for i, a := range config.Agents {
+		m := models[i]
+		v.Agents = append(v.Agents, validatedAgent{ID: a.ID, Model: m.Name, Type: m.Provider, BaseURL: configs.MaskURL(m.BaseURL)})
+	}
+}

@@ -1,0 +1,141 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/turn"
+)
+
+// PastCall is a call of a model as the journal of its turn has it.
+type PastCall struct {
+	// Request is what it was sent, without headers and extra body, which may hold keys. Lost
+	// says why it is not all there, or why it is what this program would send.
+	Request backends.Request
+	Lost    error
+	// Participants are the ids of agents by the names that they have in the request.
+	Participants map[string]string
+	// IsOver says that it came back: with a Response, with a Failure in words, or with what had
+	// come of a response until then.
+	IsOver   bool
+	Response backends.Response
+	Failure  string
+}
+
+// ReadCalls reads the calls of a turn from its journal, in the order in which they came back, those
+// that did not at the end. It calls nothing. Branches have no journal of the turns before them: no
+// calls. With an error it returns what could be read.
+func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]PastCall, error) {
+	events, damage := readJournal(ctx, r, session, number)
+	f := newFollower(new(turn.Machine), r)
+	f.trusts = true
+	var calls []PastCall
+	fail := func(err error) ([]PastCall, error) {
+		return calls, fmt.Errorf("read turn %d of session %s: %w", number, session, err)
+	}
+	for _, ev := range events {
+		if done, ok := ev.(turn.ModelDone); ok {
+			if w, asked := f.modelCall(done.Key); asked {
+				past, err := f.past(ctx, r, w, &done.Reply)
+				if err != nil {
+					return fail(err)
+				}
+				calls = append(calls, past)
+			}
+		}
+		if _, err := f.follow(ctx, ev); err != nil {
+			return fail(err)
+		}
+	}
+	for _, w := range f.out {
+		if _, ok := w.Effect.(machine.ModelCall); ok {
+			past, err := f.past(ctx, r, w, nil)
+			if err != nil {
+				return fail(err)
+			}
+			calls = append(calls, past)
+		}
+	}
+	if damage != nil {
+		return fail(damage)
+	}
+	return calls, nil
+}
+
+// modelCall is the call of a model with a key that has no result yet.
+func (f *follower) modelCall(key machine.Key) (w driver.Work, asked bool) {
+	i := slices.IndexFunc(f.out, func(w driver.Work) bool { return w.Key() == key })
+	if i < 0 {
+		return w, false
+	}
+	_, asked = f.out[i].Effect.(machine.ModelCall)
+	return f.out[i], asked
+}
+
+// past reads a call and its reply, nil for none.
+func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *machine.ModelReply) (p PastCall, err error) {
+	call, _ := w.Effect.(machine.ModelCall)
+	ids := make([]string, len(w.Turn.Agents))
+	for i, a := range w.Turn.Agents {
+		ids[i] = a.ID
+	}
+	p.Participants = contextbuild.Participants(ids)
+	if p.Request, err = f.inputs.Input(ctx, w.Turn, call); err != nil {
+		return p, err
+	}
+	if reply == nil {
+		return p, nil
+	}
+	p.IsOver = true
+	if reply.Sent != nil {
+		if digest, err := p.Request.Digest(); err != nil || digest != reply.Sent.Digest {
+			p.readRecorded(ctx, f, *reply.Sent)
+		}
+	}
+	return p, p.readReply(agents.LookupIn(ctx, r), *reply)
+}
+
+// readRecorded takes what was noted when the call was made, where that differs from what is built.
+func (p *PastCall) readRecorded(ctx context.Context, f *follower, sent machine.Sent) {
+	recorded, err := f.inputs.Recorded(ctx, sent)
+	if err != nil {
+		p.Lost = fmt.Errorf("this is what would be sent now: what was sent is lost: %w", err)
+		return
+	}
+	recorded.Key = p.Request.Key
+	p.Request = recorded
+}
+
+func (p *PastCall) readReply(texts agents.Lookup, reply machine.ModelReply) error {
+	if reply.Failure != nil {
+		p.Failure = reply.Failure.Kind + ": " + reply.Failure.Message
+	}
+	if u := reply.Usage; u != nil {
+		p.Response.Usage = &backends.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens, CostUSD: u.CostUSD}
+	}
+	switch {
+	case reply.Message != (blob.Ref{}):
+		data, err := texts(reply.Message)
+		if err == nil {
+			err = json.Unmarshal(data, &p.Response.Message)
+		}
+		if err != nil {
+			return fmt.Errorf("read the reply of %s: %w", p.Request.Key, err)
+		}
+	case reply.Partial != (blob.Ref{}):
+		data, err := texts(reply.Partial)
+		if err != nil {
+			return fmt.Errorf("read what had come of %s: %w", p.Request.Key, err)
+		}
+		p.Response.Message = backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{backends.Text{Text: string(data)}}}
+	}
+	return nil
+}

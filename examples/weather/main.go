@@ -1,0 +1,85 @@
+// Weather asks one model a question, with a tool that is a function of this program.
+//
+//	go run ./examples/weather -model claude-sonnet-4-5 "Do I need a coat in Oslo?"
+//
+// The key stands in the environment or in .env. Without -model the answer is canned.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/agents"
+)
+
+// place is what the model says when it calls the tool. Its schema is made from this struct.
+type place struct {
+	City string `json:"city" jsonschema:"the name of a city"`
+}
+
+// report is what the tool answers, as JSON.
+type report struct {
+	City    string `json:"city"`
+	Celsius int    `json:"celsius"`
+	Sky     string `json:"sky"`
+}
+
+// look stands for a service that knows the weather.
+func look(_ context.Context, p place) (report, error) {
+	known := map[string]report{"oslo": {"Oslo", -2, "snow"}, "rome": {"Rome", 19, "clear"}}
+	r, ok := known[strings.ToLower(p.City)]
+	if !ok {
+		return report{}, fmt.Errorf("the weather of %s is not known: only that of Oslo and Rome", p.City)
+	}
+	return r, nil
+}
+
+func main() {
+	massgen.Launcher()
+	model := flag.String("model", "", "the model to ask; without one the answer is canned")
+	flag.Parse()
+	agent := massgen.Agent{ID: "forecaster", Model: *model}
+	if *model == "" {
+		agent.Provider = "demo"
+	}
+	if err := ask(context.Background(), os.Stdout, agent, strings.Join(flag.Args(), " ")); err != nil {
+		fmt.Fprintln(os.Stderr, "weather:", err)
+		os.Exit(1)
+	}
+}
+
+// ask prints what the agent answers, and the calls of its tool.
+func ask(ctx context.Context, w io.Writer, agent massgen.Agent, question string) (err error) {
+	tool, err := agents.NewTool("weather", "Tells the weather of a city at this moment.", look)
+	if err != nil {
+		return err
+	}
+	agent.Tools = append(agent.Tools, tool)
+	agent.SystemMessage = "You tell people what to wear. Look at the weather first."
+	panel, err := massgen.New(ctx, []massgen.Agent{agent})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, panel.Close()) }()
+	turn, err := panel.Ask(ctx, "", question)
+	if err != nil {
+		return err
+	}
+	result, err := turn.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range result.ToolCalls {
+		if _, err := fmt.Fprintf(w, "%s %s: %s\n", c.Name, c.Arguments, c.Result); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(w, result.Answer)
+	return err
+}

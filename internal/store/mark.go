@@ -1,0 +1,84 @@
+package store
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Marker marks texts as a user's own, with a key in the user's state folder: what comes with a
+// session of somebody else has no such mark. It is safe for concurrent use.
+type Marker struct{ file string }
+
+// NewMarker returns the marker for the variables of an environment. Without a home folder no text
+// is the user's own.
+func NewMarker(lookup func(name string) (value string, set bool)) Marker {
+	state := stateFolder(lookup)
+	if state == "" {
+		return Marker{}
+	}
+	return Marker{filepath.Join(state, "key")}
+}
+
+// Mark returns a text's mark, "" without a home folder.
+func (m Marker) Mark(text string) (string, error) {
+	key, err := m.key()
+	if errors.Is(err, fs.ErrNotExist) && m.file != "" {
+		key, err = m.newKey()
+	}
+	if err != nil || len(key) == 0 {
+		return "", err
+	}
+	return sign(key, text), nil
+}
+
+// IsOwn says whether a mark is that of a text.
+func (m Marker) IsOwn(text, mark string) (bool, error) {
+	key, err := m.key()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return len(key) > 0 && hmac.Equal([]byte(sign(key, text)), []byte(mark)), err
+}
+
+func sign(key []byte, text string) string {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (m Marker) key() ([]byte, error) {
+	if m.file == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(m.file)
+	if err != nil {
+		return nil, fmt.Errorf("read the key that marks what is yours: %w", err)
+	}
+	return key, nil
+}
+
+// newKey makes the key, or takes that of a process which was faster.
+func (m Marker) newKey() ([]byte, error) {
+	beside := m.file + "-" + rand.Text()
+	err := os.MkdirAll(filepath.Dir(m.file), 0o700)
+	if err == nil {
+		err = os.WriteFile(beside, []byte(rand.Text()), 0o600)
+	}
+	if err == nil {
+		if err = os.Link(beside, m.file); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		err = errors.Join(err, os.Remove(beside))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the key that marks what is yours: %w", err)
+	}
+	return m.key()
+}
