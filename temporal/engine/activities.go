@@ -110,11 +110,14 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 	name := fmt.Sprintf("%s/%s/%d/%s", w.Owner, w.Session, w.Turn.Turn, key)
 	var begin func(context.Context) (result, error)
 	if !w.Joins {
+		if err := h.announce(ctx); err != nil {
+			return result{}, unsent(err)
+		}
 		over, _ := ctx.Deadline() // every activity has one
 		begin = func(ctx context.Context) (result, error) {
 			ctx, cancel := context.WithDeadline(ctx, over)
 			defer cancel()
-			return h.begin(ctx, store, w, e)
+			return h.begin(ctx, store, w, e, name)
 		}
 	}
 	under, err := h.inFlight.join(context.WithoutCancel(ctx), name, begin)
@@ -122,17 +125,20 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 		return result{}, unsent(err)
 	}
 	if under != nil {
-		return h.wait(ctx, under)
+		return h.wait(ctx, under, w.Joins)
 	}
 	r, isKept, err := keptResult(ctx, store, w, key)
-	if err == nil && !isKept {
-		err = errors.New("this worker has not begun it")
+	switch {
+	case isKept || err != nil:
+		return r, err
+	case h.inFlight.isUnkept(name):
+		return r, errors.New("this worker has begun it, and its result is lost")
 	}
-	return r, unsent(err)
+	return r, unsent(errors.New("this worker has not begun it"))
 }
 
-// begin does an effect, unless its result is kept, and keeps that.
-func (h *activities) begin(ctx context.Context, store patient, w work, e machine.Effect) (result, error) {
+// begin does the effect of a name, unless its result is kept, and keeps that.
+func (h *activities) begin(ctx context.Context, store patient, w work, e machine.Effect, name string) (result, error) {
 	key := e.EffectKey()
 	if r, isKept, err := keptResult(ctx, store, w, key.String()); isKept || err != nil {
 		return r, unsent(err)
@@ -144,6 +150,7 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 		return result{}, refusal(refusedKind, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session))
 	}
 	defer store.AtWork(w.Session)()
+	kept := h.inFlight.begun(name)
 	called := ctx
 	var isLost atomic.Bool
 	if w.Limited {
@@ -161,7 +168,7 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 	if err != nil {
 		return result{}, err
 	}
-	return keepResult(ctx, store, w, key.String(), r)
+	return keepResult(ctx, store, w, key.String(), r, kept)
 }
 
 // keepNote stores the text of a note. That it is in the store before the journal names it

@@ -13,7 +13,8 @@
 // it is lost, so are they, and each call says so.
 //
 // An activity is tried once, and only waits for its effect (inFlight), whose result is kept
-// in the store. A worker of which nothing is heard is asked for the result before it counts
+// in the store. A worker announces an effect to the server before it begins it: the server
+// may give an activity to a worker that never hears of it, and then nothing was begun. A worker of which nothing is heard is asked for the result before it counts
 // as lost. Then the workflow has the effect done again, by any worker: a model call
 // that was under way is counted as one that may be paid for twice, and a tool is not called
 // again. The attempts within a call are those of package internal/retry, and each asks the

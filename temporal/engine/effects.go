@@ -88,8 +88,9 @@ func (p *player) performAt(ctx workflow.Context, queue string, heartbeats int, w
 }
 
 // rejoin asks the worker that has an effect under way, or has not taken it, for the result:
-// the server may have been away, or the worker slow. The error is lost, which made this
-// necessary, if that worker does not know, and does not live.
+// the server may have been away, the worker slow, or the server's word to it lost on the way.
+// The error is lost, which made this necessary, unless that worker lives and has not begun
+// the effect, or no worker has announced that it would.
 func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) (result, error) {
 	at := cmp.Or(queue, workerOf(lost))
 	w.Joins = true
@@ -99,7 +100,7 @@ func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) 
 		return r, nil
 	case at != "" && isUnstarted(err):
 		p.loseHome(at)
-	case isUnsent(err) && isUnstarted(lost): // it lives, and has not begun
+	case isOfKind(err, unsentKind) && (at != "" || isUnstarted(lost) || isSilent(lost)): // it lives, and has not begun
 		return r, err
 	}
 	return r, lost
@@ -130,6 +131,12 @@ func isTimeout(err error) bool {
 func isUnstarted(err error) bool {
 	var timeout *temporal.TimeoutError
 	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+}
+
+// isSilent says that a worker was not heard of for too long.
+func isSilent(err error) bool {
+	var timeout *temporal.TimeoutError
+	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT
 }
 
 // isUnsent says that no worker has begun what an effect asks for.

@@ -45,6 +45,8 @@ type memory struct {
 	mu      sync.Mutex
 	begun   *sessions.Begun
 	results map[string][]byte
+	// refused are the results that it will not take, once each.
+	refused map[string]bool
 }
 
 func (s *memory) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
@@ -85,6 +87,10 @@ func (s *memory) KeepResult(_ context.Context, id string, number int, key string
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := fmt.Sprint(id, number, key)
+	if s.refused[name] {
+		delete(s.refused, name)
+		return nil, sessions.ErrNotRunning
+	}
 	if _, ok := s.results[name]; !ok {
 		s.results[name] = result
 	}
@@ -97,11 +103,11 @@ func (s *memory) Result(_ context.Context, id string, number int, key string) ([
 	return s.results[fmt.Sprint(id, number, key)], nil
 }
 
-// forgetful is a store that a worker did not reach before it was lost.
-type forgetful struct{ Store }
-
-func (forgetful) KeepResult(context.Context, string, int, string, []byte) ([]byte, error) {
-	return nil, sessions.ErrNotRunning
+// refuse has the store take the next result of a key no more than if it could not be reached.
+func (s *memory) refuse(id string, number int, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused[fmt.Sprint(id, number, key)] = true
 }
 
 // quiet is a server that cancels nothing.
@@ -145,6 +151,10 @@ const (
 	after
 	// broken is a worker that lives, and whose activity fails in the call.
 	broken
+	// untold is a worker that lives, and does not hear that it is to do an activity.
+	untold
+	// unkept is a worker that lives, does a call, and can neither tell nor keep the result.
+	unkept
 )
 
 // counting counts the requests of each call.
@@ -178,18 +188,13 @@ func newFleet(t *testing.T) *fleet {
 		t.Fatal(err)
 	}
 	f := &fleet{
-		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory(), results: map[string][]byte{}},
+		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
 		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
 		done: map[string]int{}, at: map[string]int{},
 	}
 	for i := range f.workers {
-		f.workers[i] = &activities{panel: f.panel(i), as: func(owner string) Store {
-			if owner == forgotten {
-				return forgetful{f.store}
-			}
-			return f.store
-		}, server: quiet{}, home: fmt.Sprint("home", i)}
+		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, server: quiet{}, home: fmt.Sprint("home", i)}
 	}
 	f.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	common := f.workers[1] // the other processes that listen to the queue of all are like it
@@ -263,9 +268,6 @@ func unheard[In, Out any](f *fleet, name string, run func(context.Context, In) (
 	}
 }
 
-// forgotten is the owner for whom nothing is kept.
-const forgotten = "forgotten"
-
 // perform does an effect at the worker that it is for, unless that is lost.
 func (f *fleet) perform(ctx context.Context, w work) (result, error) {
 	if w.Joins { // it is asked for where it was
@@ -294,7 +296,7 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 		}
 		f.mu.Lock()
 		isGone := f.isGone()
-		if l != none && l != broken {
+		if l == before || l == during || l == after {
 			close(f.gone)
 		}
 		f.mu.Unlock()
@@ -302,15 +304,22 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 			return result{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 		}
 	}
-	if l == during || l == broken {
-		w.Owner = forgotten
+	switch l {
+	case untold:
+		return result{}, temporal.NewHeartbeatTimeoutError()
+	case during, broken, unkept:
+		e, err := w.Effect.effect()
+		if err != nil {
+			return result{}, err
+		}
+		f.store.refuse(w.Session, w.Turn.Turn, e.EffectKey().String())
 	}
 	r, err := by.perform(ctx, w)
 	switch {
 	case err == nil && l == broken:
 		err = errors.New("the disk is full")
 	case err == nil && l != none:
-		err = temporal.NewHeartbeatTimeoutError()
+		err = temporal.NewHeartbeatTimeoutError(by.home)
 	}
 	return r, err
 }

@@ -47,28 +47,41 @@ func atWork(ctx context.Context) (working context.Context, stop func()) {
 	}
 }
 
+// announce tells the server which worker is about to begin an effect: where the server knows
+// of no worker, none has begun.
+func (h *activities) announce(ctx context.Context) error {
+	info := activity.GetInfo(ctx)
+	ctx, cancel := context.WithTimeout(ctx, info.HeartbeatTimeout/2)
+	defer cancel()
+	if err := h.server.Heartbeat(ctx, info.TaskToken, h.home); err != nil {
+		return fmt.Errorf("announce an effect: %w", err)
+	}
+	return nil
+}
+
 // wait waits for a call, and tells the server meanwhile that its worker lives, and which one
-// it is. The call is cut if the server says so, and if the worker is told to end. While the
-// server cannot be reached, and when it has forgotten the activity, the call goes on.
-func (h *activities) wait(ctx context.Context, under *call) (result, error) {
+// it is: at once if that is due. The call is cut if the server says so, and if the worker is
+// told to end. While the server cannot be reached, and when it has forgotten the activity,
+// the call goes on.
+func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result, error) {
 	info := activity.GetInfo(ctx)
 	every := min(mostCancelDelay, info.HeartbeatTimeout/4)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	ending := activity.GetWorkerStopChannel(ctx)
 	var graceOver <-chan time.Time
-	for isTold := true; ; {
-		if isTold {
+	for {
+		if isDue {
 			if err := h.beat(ctx, under, info, every); err != nil {
 				return result{}, err
 			}
 		}
-		isTold = false
+		isDue = false
 		select {
 		case <-under.done:
 			return under.result, under.err
 		case <-ticker.C:
-			isTold = true
+			isDue = true
 		case <-ctx.Done(): // the effect's time is over, or the server has cancelled it in another way
 			under.cancel(context.Cause(ctx))
 			<-under.done

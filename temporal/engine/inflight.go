@@ -13,8 +13,11 @@ import (
 type inFlight struct {
 	mu    sync.Mutex
 	calls map[string]*call
-	group sync.WaitGroup
-	ended bool // nothing is begun any more
+	// unkept names the effects that were begun and have no result in the store: few, as the
+	// store is asked until it has one.
+	unkept map[string]bool
+	group  sync.WaitGroup
+	ended  bool // nothing is begun any more
 	// late ends some time after that: then nobody waits for the store any more either.
 	late       context.Context
 	cancelLate context.CancelFunc
@@ -54,6 +57,29 @@ func (f *inFlight) join(ctx context.Context, name string, run func(context.Conte
 		close(begun.done)
 	})
 	return begun, nil
+}
+
+// begun notes that the effect of a name is begun. Whoever begins it calls kept when the store
+// has its result.
+func (f *inFlight) begun(name string) (kept func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unkept == nil {
+		f.unkept = map[string]bool{}
+	}
+	f.unkept[name] = true
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.unkept, name)
+	}
+}
+
+// isUnkept says that the effect of a name was begun here, and has no result in the store.
+func (f *inFlight) isUnkept(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unkept[name]
 }
 
 // over returns a context that ends some time after end, when nobody waits for the store any

@@ -48,12 +48,17 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 		"in the second call":  {during, 1, []string{ran + "write", unknown}},
 		"after a call":        {after, 0, []string{ran + "write", lost("")}},
 		"after the last call": {after, 1, []string{ran + "write", ran + "read"}},
+		"the server's word":   {untold, 0, []string{ran + "write", ran + "read"}},
+		"its second word":     {untold, 1, []string{ran + "write", ran + "read"}},
+		"the worker's word":   {unkept, 0, []string{"interrupted: Error: this call was cut off, and what it has done is not known.", ran + "read"}},
 		"a call is cut off":   {broken, 0, []string{"interrupted: Error: this call was cut off, and what it has done is not known.", ran + "read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFleet(t)
+			isLost := false
 			f.lose = func(_ string, w work) loss {
-				if callOf(w, c.at) && w.Try == 0 {
+				if callOf(w, c.at) && !isLost {
+					isLost = true
 					return c.lose
 				}
 				return none
@@ -64,7 +69,7 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", f.done, diff)
 			}
 			want := "the worker on which the tools and files of a were is lost"
-			if c.lose == none || c.lose == broken {
+			if !f.isGone() {
 				want = "/kept"
 			}
 			if !strings.Contains(o.kept, want) {
@@ -98,13 +103,14 @@ func TestCallThatWaitsForALostWorker(t *testing.T) {
 
 // TestWorkerIsLost in each activity, or after it, when nobody has heard of what was done: the
 // turn is begun and ended once all the same. A call of a model whose result was kept is not
-// made again; another one is made twice, and is in the journal as lost.
+// made again; another one is made twice, and is in the journal as lost, but for one of which
+// no worker has heard.
 func TestWorkerIsLost(t *testing.T) {
 	const activities = 9 // the beginning, seven calls of models, and the end
 	for nth := range activities {
-		for _, l := range []loss{during, after} {
+		for _, l := range []loss{during, after, untold} {
 			isCall := nth > 0 && nth < activities-1
-			if !isCall && l == during { // the environment cannot stop these half way
+			if !isCall && l != after { // the environment cannot stop these half way
 				continue
 			}
 			t.Run(fmt.Sprint(nth, l), func(t *testing.T) {
@@ -126,7 +132,7 @@ func TestWorkerIsLost(t *testing.T) {
 					lost = 1
 				}
 				again := lost
-				if !isCall {
+				if !isCall || l == untold {
 					again = 1
 				}
 				if isCall != wasCall || asked != activities+again {

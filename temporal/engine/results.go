@@ -23,8 +23,9 @@ func keptResult(ctx context.Context, store patient, w work, key string) (r resul
 }
 
 // keepResult stores an effect's result, and returns the one that counts: the first.
-// One that cannot be kept counts all the same: to do the effect again would cost more.
-func keepResult(ctx context.Context, store patient, w work, key string, r result) (result, error) {
+// It calls kept when the store has it. One that cannot be kept counts all the same: to do the
+// effect again would cost more.
+func keepResult(ctx context.Context, store patient, w work, key string, r result, kept func()) (result, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return r, err
@@ -34,6 +35,7 @@ func keepResult(ctx context.Context, store patient, w work, key string, r result
 		activity.GetLogger(ctx).Warn("a result was not kept", "call", key, "error", err)
 		return r, nil
 	}
+	kept()
 	r = result{}
 	return r, json.Unmarshal(stands, &r)
 }
