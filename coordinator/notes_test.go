@@ -137,8 +137,9 @@ func TestNoteWhileCallsEnd(t *testing.T) {
 	})
 }
 
-// TestNoteRemote: who watches a turn that is played in another process can add to it, and so can
-// who does not. There a key may be known, and masked, of which they do not know.
+// TestNoteRemote adds notes to a turn that another process plays: from a process that watches the
+// turn, and from one that does not. The other process masks its keys in them, also keys that the
+// sender does not know.
 func TestNoteRemote(t *testing.T) {
 	for name, add := range map[string]func(*plain, *Turn) error{
 		"who watches": func(_ *plain, turn *Turn) error { return turn.Note(context.Background(), "in "+workersKey) },

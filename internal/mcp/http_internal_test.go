@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,21 +122,12 @@ func clientOf(t *testing.T, far *silent.Service, limit time.Duration) *http.Clie
 // A connection that died without a word costs the call that finds out, and no other.
 func TestSilentConnectionIsNotUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var far *silent.Service
-		var killed atomic.Bool
-		far = silent.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if killed.Swap(true) {
-				_, _ = io.WriteString(w, "the answer")
-				return
-			}
-			far.Kill()
-			<-r.Context().Done()
-		}))
+		far := silent.DiesOnce(t, func(http.ResponseWriter) {})
 		client, began := clientOf(t, far, defaultCallTimeout), time.Now()
 		if body, err := posted(t, far, client); err == nil || time.Since(began) > defaultCallTimeout {
 			t.Errorf("the first call: %q, %v, after %v", body, err, time.Since(began))
 		}
-		if body, err := posted(t, far, client); body != "the answer" {
+		if body, err := posted(t, far, client); body != silent.Answer {
 			t.Errorf("the second call: %q, %v", body, err)
 		}
 	})
@@ -147,15 +137,7 @@ func TestSilentConnectionIsNotUsedAgain(t *testing.T) {
 // the connection does.
 func TestServerThatStopsReadingHoldsNoCall(t *testing.T) {
 	t.Parallel()
-	var far *silent.Service
-	far = silent.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		far.Stall()
-		for part := make([]byte, 32<<10); ; { // more than a client takes before it writes
-			if _, err := w.Write(part); err != nil {
-				return
-			}
-		}
-	}))
+	far := silent.StopsReading(t)
 	if body, err := posted(t, far, clientOf(t, far, 300*time.Millisecond)); err == nil { // it may have been cut off before it had begun
 		t.Errorf("an answer of %d bytes", len(body))
 	}

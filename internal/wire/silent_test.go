@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,28 +35,20 @@ func TestSilentConnectionIsNotUsedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var far *silent.Service
-				var killed atomic.Bool
-				far = silent.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if killed.Swap(true) {
-						_, _ = io.WriteString(w, "the answer")
-						return
-					}
+				far := silent.DiesOnce(t, func(w http.ResponseWriter) {
 					_, _ = io.WriteString(w, "a part of it")
 					if c.FirstByteTimeout <= 0 {
 						_ = http.NewResponseController(w).Flush()
 						synctest.Wait()
 					}
-					far.Kill()
-					<-r.Context().Done()
-				}))
+				})
 				s := serviceOf(t, far, c)
 				_, err := exchanged(t, s)
 				var failed *backends.Error
 				if !errors.As(err, &failed) || !failed.Retryable() {
 					t.Errorf("the first attempt: %v", err)
 				}
-				if body, err := exchanged(t, s); string(body) != "the answer" {
+				if body, err := exchanged(t, s); string(body) != silent.Answer {
 					t.Errorf("the second attempt: %q, %v", body, err)
 				}
 			})
@@ -69,15 +60,7 @@ func TestSilentConnectionIsNotUsedAgain(t *testing.T) {
 // of the connection does.
 func TestServiceThatStopsReadingHoldsNoCall(t *testing.T) {
 	t.Parallel()
-	var far *silent.Service
-	far = silent.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		far.Stall()
-		for part := make([]byte, 32<<10); ; { // more than a client takes before it writes
-			if _, err := w.Write(part); err != nil {
-				return
-			}
-		}
-	}))
+	far := silent.StopsReading(t)
 	s := serviceOf(t, far, Config{FirstByteTimeout: -1, IdleTimeout: 300 * time.Millisecond})
 	if body, err := exchanged(t, s); err == nil { // it may have been cut off before it had begun
 		t.Errorf("an answer of %d bytes", len(body))

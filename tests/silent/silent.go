@@ -5,6 +5,7 @@ package silent
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -44,6 +45,43 @@ func Serve(t *testing.T, handler http.Handler) *Service {
 		s.each(func(c *conn) { _ = c.Close() }) // the server waits for them
 		s.server.Close()
 	})
+	return s
+}
+
+// Answer is what DiesOnce replies to all requests but the first.
+const Answer = "the answer"
+
+// DiesOnce starts a service whose connection dies without a word in its first request, once
+// begin has written what it wants to the response.
+func DiesOnce(t *testing.T, begin func(http.ResponseWriter)) *Service {
+	t.Helper()
+	var s *Service
+	var killed atomic.Bool
+	s = Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if killed.Swap(true) {
+			_, _ = io.WriteString(w, Answer) // the test asserts what arrived
+			return
+		}
+		begin(w)
+		s.Kill()
+		<-r.Context().Done()
+	}))
+	return s
+}
+
+// StopsReading starts a service that reads nothing more once a request came, and sends a body
+// without an end.
+func StopsReading(t *testing.T) *Service {
+	t.Helper()
+	var s *Service
+	s = Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.Stall()
+		for part := make([]byte, 32<<10); ; { // more than a client takes before it writes
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	}))
 	return s
 }
 

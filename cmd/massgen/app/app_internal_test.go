@@ -125,8 +125,9 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 	})
 }
 
-func TestDeletedSessionIsGoneWhenTheConversationEnds(t *testing.T) {
-	p := testProgram(t)
+// askedOnce opens a session of the offline demo in which a turn is over.
+func askedOnce(t *testing.T, p *program) *session {
+	t.Helper()
 	p.options.panel.backend = providers.Demo
 	s, err := p.openSession(t.Context(), "")
 	if err != nil {
@@ -135,6 +136,11 @@ func TestDeletedSessionIsGoneWhenTheConversationEnds(t *testing.T) {
 	if _, err := s.ask(t.Context(), "question", nil); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func TestDeletedSessionIsGoneWhenTheConversationEnds(t *testing.T) {
+	s := askedOnce(t, testProgram(t))
 	id := s.id
 	d := &dialogue{s: s}
 	if err := d.command("/delete yes"); err != nil {
@@ -163,14 +169,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	var shown strings.Builder
 	p := testProgram(t)
 	p.console.err = &shown
-	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.ask(t.Context(), "question", nil); err != nil {
-		t.Fatal(err)
-	}
+	s := askedOnce(t, p)
 	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{sidecalls.MetaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
 		t.Fatal(err)
 	}
@@ -192,14 +191,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 func TestPanelThatCannotBeRead(t *testing.T) {
 	p := testProgram(t)
 	for _, damage := range []string{"", "{"} {
-		p.options.panel.backend = providers.Demo
-		s, err := p.openSession(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.ask(t.Context(), "question", nil); err != nil {
-			t.Fatal(err)
-		}
+		s := askedOnce(t, p)
 		if damage != "" {
 			if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{metaPanel: damage}); err != nil {
 				t.Fatal(err)

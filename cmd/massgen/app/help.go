@@ -8,10 +8,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// helpWidth is how many columns help may take: those of a terminal that nobody has widened.
+// helpWidth is the longest line of a help text, in columns. A new terminal has as many.
 const helpWidth = 80
 
-// helpText is what --help prints: what fits one screen. The rest is behind help flags.
+// helpText returns what --help prints. It fits one screen; "massgen help flags" prints the rest.
 func (p *program) helpText() string {
 	var b strings.Builder
 	b.WriteString("massgen - several language models answer, read each other and vote\n\n")
@@ -29,7 +29,7 @@ func (p *program) helpText() string {
 	return b.String()
 }
 
-// flagsText has every flag, by what it is for.
+// flagsText lists all flags by category.
 func (p *program) flagsText() string {
 	var b strings.Builder
 	var categories []string
@@ -56,7 +56,7 @@ func categoryOf(f cli.Flag) string {
 	return ""
 }
 
-// commandHelp is the help of a command.
+// commandHelp returns what "massgen COMMAND --help" prints.
 func commandHelp(c *cli.Command) string {
 	text := fmt.Sprintf("massgen %s - %s\n\n%s\n", c.Name, c.Usage, strings.TrimRight(c.UsageText, "\n"))
 	if len(c.Flags) > 0 {
@@ -65,7 +65,8 @@ func commandHelp(c *cli.Command) string {
 	return text
 }
 
-// flagRows are flags with their help, in the order of names where some are named.
+// flagRows returns a row for each flag: its names and its help. With names it returns those
+// flags alone, in the order of the names.
 func flagRows(flags []cli.Flag, names ...string) (rows [][2]string) {
 	if len(names) > 0 {
 		flags = slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool { return !slices.Contains(names, f.Names()[0]) })
@@ -92,8 +93,8 @@ func flagRows(flags []cli.Flag, names ...string) (rows [][2]string) {
 	return rows
 }
 
-// twoColumns writes rows below each other, the second column wrapped to the width of help. A first
-// cell that is too long has a line of its own.
+// twoColumns formats rows as a table and wraps the second column at helpWidth. A first cell that
+// is too long gets a line of its own.
 func twoColumns(rows [][2]string) string {
 	const longest = 28
 	left := 0

@@ -13,13 +13,14 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// choice says which calls of a session are meant.
+// choice selects calls of a session.
 type choice struct {
-	turn  int    // 0 is all
-	agent string // "" is all
+	turn  int    // 0 selects all turns
+	agent string // "" selects all agents
 }
 
-// newChoice reads the words behind a session: a turn and an agent, either of which may be missing.
+// newChoice parses the arguments that follow SESSION: a turn, an agent, or both in this order. No
+// arguments select all calls.
 func newChoice(words []string) (c choice, err error) {
 	if len(words) > 0 {
 		if n, err := strconv.Atoi(words[0]); err == nil {
@@ -39,7 +40,7 @@ func newChoice(words []string) (c choice, err error) {
 	return c, nil
 }
 
-// of are the calls that are meant. The error names what there is instead.
+// of returns the selected calls. If there are none, the error names the agents that there are.
 func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
 	var agents []string
 	chosen := slices.DeleteFunc(slices.Clone(calls), func(call debugbackend.Call) bool {
@@ -64,8 +65,8 @@ func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
 	return nil, errors.New("there is no call yet")
 }
 
-// callsOf reads the calls of turns from their journals. What is damaged costs no more than itself,
-// and warn is told.
+// callsOf reads the calls of turns from their journals. It skips a call that is damaged and passes
+// the reason to warn.
 func callsOf(ctx context.Context, r recording, id string, turns []sessions.Turn, warn func(string)) (calls []debugbackend.Call) {
 	for _, t := range turns {
 		past, err := coordinator.ReadCalls(ctx, r, id, t.Number)
@@ -92,7 +93,7 @@ func callsOf(ctx context.Context, r recording, id string, turns []sessions.Turn,
 	return calls
 }
 
-// keptCalls reads the calls of a session.
+// keptCalls reads the selected calls of a session from its journals.
 func keptCalls(ctx context.Context, r recording, id string, c choice, warn func(string)) ([]debugbackend.Call, error) {
 	turns, err := r.Turns(ctx, id, 0)
 	if err != nil {

@@ -139,7 +139,7 @@ func fieldTable(of reflect.Type) string {
 	return b.String()
 }
 
-// jsonFields are those of a struct, with those of the structs that it embeds.
+// jsonFields returns the fields that encoding/json writes for a struct, embedded ones included.
 func jsonFields(of reflect.Type) (fields []reflect.StructField) {
 	for _, f := range reflect.VisibleFields(of) {
 		if !f.Anonymous && f.IsExported() && jsonName(f) != "-" {

@@ -18,38 +18,38 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// metaPanel is the key of a session's metadata that has its remembered panel. No id can name it
-// (sessions.ParseID): it has a colon.
+// metaPanel is the key of a session's metadata under which its panel is stored. It contains a
+// colon so that it is no session id (sessions.ParseID).
 const metaPanel = "massgen:panel"
 
-// remembered is the panel that a session was begun with, without secrets.
+// remembered is the panel that a session began with, without secrets.
 type remembered struct {
-	// File is what its config was called, and Folder the one from which its paths are seen.
+	// File is the config's name as the user gave it. Relative paths start at Folder.
 	File   string `json:"file,omitempty"`
 	Folder string `json:"folder,omitempty"`
 	Config string `json:"config,omitempty"` // YAML; empty for a panel that flags describe
-	// Digest is that of the config's text as it was.
+	// Digest is the SHA-256 of the config before secrets were removed, in hex.
 	Digest        string `json:"digest,omitempty"`
 	Backend       string `json:"backend,omitempty"`
 	Model         string `json:"model,omitempty"`
 	BaseURL       string `json:"base_url,omitempty"`
 	SystemMessage string `json:"system_message,omitempty"`
-	// CWD is the folder that the agents work in, an absolute path; empty for their config's.
+	// CWD is the absolute path given by --cwd; if it is empty, the config's folders count.
 	CWD string `json:"cwd,omitempty"`
-	// Lacks says that something of it was a secret and is not there.
+	// Lacks reports that a secret was removed from the text.
 	Lacks bool `json:"lacks_secrets,omitempty"`
-	// Mark shows that it is this user's own: a config may start programs.
+	// Mark proves that this user made the panel (store.Marker). A config may start programs.
 	Mark string `json:"mark,omitempty"`
 }
 
-// memory is where sessions remember their panels.
+// memory stores and loads the panels of sessions.
 type memory struct {
 	*program
 	world providers.World
 	store *store.Store
 }
 
-// describe returns what is to be remembered of a panel.
+// describe returns the form in which a session stores a panel.
 func (m memory) describe(config *configs.Config) (remembered, error) {
 	o := m.options.panel
 	cwd, err := m.cwd()
@@ -72,7 +72,7 @@ func (m memory) describe(config *configs.Config) (remembered, error) {
 	return r, nil
 }
 
-// cwd is the folder that a flag names, an absolute path; empty for none.
+// cwd returns the absolute path of --cwd, "" without the flag.
 func (m memory) cwd() (string, error) {
 	if m.options.panel.cwd == "" {
 		return "", nil
@@ -86,7 +86,7 @@ func (m memory) cwd() (string, error) {
 
 func digestOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// name is what people call it.
+// name returns the panel's name for messages.
 func (r remembered) name() string {
 	if r.Config == "" {
 		return cmp.Or(r.Model, r.Backend, "one model")
@@ -94,20 +94,20 @@ func (r remembered) name() string {
 	return r.File
 }
 
-// isSame says that two are of the same panel, wherever their paths are seen from.
+// isSame reports whether two panels differ in no more than their File, Folder and Mark.
 func (r remembered) isSame(other remembered) bool {
 	r.File, r.Folder, r.Mark = other.File, other.Folder, other.Mark
 	return r == other
 }
 
-// text is what its mark is of.
+// text returns the JSON that Mark signs.
 func (r remembered) text() (string, error) {
 	r.Mark = ""
 	data, err := json.Marshal(r)
 	return string(data), err
 }
 
-// path is where its config was, empty for one that is shipped.
+// path returns the path of the config file, "" for a shipped config or none.
 func (r remembered) path() string {
 	if r.Config == "" || strings.HasPrefix(r.File, "@") {
 		return ""
@@ -118,7 +118,7 @@ func (r remembered) path() string {
 	return filepath.Join(r.Folder, r.File)
 }
 
-// current is the text that its file has now, and whether the file is there.
+// current reads the config file as it is now.
 func (r remembered) current() (text string, isThere bool) {
 	if r.path() == "" {
 		return "", false
@@ -130,11 +130,11 @@ func (r remembered) current() (text string, isThere bool) {
 	return string(data), err == nil
 }
 
-// errForeign says that a session's panel came with it from elsewhere.
+// errForeign reports a panel that another user or machine made.
 var errForeign = errors.New("the panel it was begun with came from elsewhere, and a panel may start programs and read files")
 
-// recallFrom reads the panel that a session remembers; nil if there is none. With errForeign it is
-// not this user's own.
+// recallFrom decodes the panel that a session stores, nil if it stores none. With errForeign it
+// returns a panel that this user has not made.
 func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
 	data := kept.Metadata[metaPanel]
 	if data == "" {
@@ -155,7 +155,7 @@ func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
 	return &r, err
 }
 
-// recall is recallFrom for a session's id; nil if there is no such session.
+// recall is recallFrom for a session's id. It returns nil if there is no such session.
 func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
 	kept, err := m.store.Session(ctx, id)
 	if errors.Is(err, sessions.ErrNoSession) {
@@ -167,7 +167,7 @@ func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
 	return m.recallFrom(kept)
 }
 
-// keep has a session remember a panel.
+// keep stores a panel in a session.
 func (m memory) keep(ctx context.Context, id string, r remembered) error {
 	text, err := r.text()
 	if err == nil {
@@ -186,7 +186,8 @@ func (m memory) keep(ctx context.Context, id string, r remembered) error {
 	return nil
 }
 
-// disown takes the mark from the panel of a session that was taken in, whoever made it.
+// disown removes the mark from the panel of an imported session, so that the panel counts as
+// foreign even if this user made it.
 func disown(ctx context.Context, kept *store.Store, made sessions.Session) error {
 	var r remembered
 	data := made.Metadata[metaPanel]
@@ -204,7 +205,7 @@ func disown(ctx context.Context, kept *store.Store, made sessions.Session) error
 	return nil
 }
 
-// config makes the config of a remembered panel.
+// config parses the config of a stored panel, or makes one from its flags.
 func (m memory) config(r remembered) (*configs.Config, error) {
 	text := r.Config
 	if r.Lacks {
@@ -230,9 +231,9 @@ func (m memory) config(r remembered) (*configs.Config, error) {
 	return config, nil
 }
 
-// choosePanel returns the panel that is asked in a session, and whether the session remembers one.
-// It is that of the flags, whose config is nil if they name none, else what the session like
-// remembers, else the user's own.
+// choosePanel connects the panel for a session. It takes the first of these: the config named by
+// the flags (named, nil if there is none), the panel stored in the session like, and the user's
+// default config. remembers reports whether the session like stores a panel that this user made.
 func (s *session) choosePanel(ctx context.Context, by storage, like string, named *configs.Config) (chosen asked, remembers bool, err error) {
 	was, err := s.memory.recall(ctx, like)
 	isForeign := errors.Is(err, errForeign)
@@ -270,7 +271,7 @@ func (s *session) choosePanel(ctx context.Context, by storage, like string, name
 	return chosen, remembers, err
 }
 
-// connectAgain connects the panel that a session remembers.
+// connectAgain connects the panel that session id stores.
 func (s *session) connectAgain(ctx context.Context, id string, was remembered) (asked, error) {
 	config, err := s.memory.config(was)
 	if err != nil {
@@ -279,7 +280,8 @@ func (s *session) connectAgain(ctx context.Context, id string, was remembered) (
 	return s.connect(ctx, config, was)
 }
 
-// wantsForeign asks a person, if one is there, whether to use a panel that came from elsewhere.
+// wantsForeign shows a foreign panel and asks the user whether to use it. Without a terminal the
+// answer is no.
 func (m memory) wantsForeign(by storage, id string, r *remembered) (bool, error) {
 	if !by.canAsk() {
 		return false, nil
@@ -288,8 +290,9 @@ func (m memory) wantsForeign(by storage, id string, r *remembered) (bool, error)
 	return by.asks(fmt.Sprintf("session %s: %s: this is its config, and its paths are seen from %s.\nUse it from now on?", plain.Line(id), errForeign, plain.Line(r.Folder)))
 }
 
-// takePanelOf makes the panel that a session remembers the one that is asked, unless it is that
-// already or is not this user's own: then the panel stays, and the person is told.
+// takePanelOf replaces the current panel by the one that session id stores. The current panel
+// stays if it is the same one, or if the stored one is foreign, which is reported. remembers
+// reports whether the session stores a panel.
 func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, err error) {
 	was, err := s.memory.recall(ctx, id)
 	switch {

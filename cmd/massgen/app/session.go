@@ -68,12 +68,12 @@ type conversation struct {
 	// busy says that one is running, in another process.
 	unfinished *sessions.Turn
 	busy       bool
-	// remembers says that the session has a panel that it was begun with, or is to have none.
+	// remembers reports that the session stores its panel already, or must not store one.
 	remembers bool
 }
 
-// openSession makes everything ready to ask, and calls no model. The panel is that of the flags, else of the session like, else of the session that is
-// gone on with.
+// openSession opens the store, the session and its panel. It calls no model. The panel comes from
+// the flags, else from the session like, else from the session that is continued.
 func (p *program) openSession(ctx context.Context, like string) (*session, error) {
 	s := &session{
 		program: p,

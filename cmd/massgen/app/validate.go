@@ -13,13 +13,13 @@ import (
 	"github.com/massgen/massgen/internal/toolbox"
 )
 
-// validated is what massgen --validate FILE --json prints.
+// validated is the JSON object that massgen --validate FILE --json prints.
 type validated struct {
 	Config string           `json:"config"`
 	Agents []validatedAgent `json:"agents"`
-	// Warnings are those of a run, and the keys and values that are cosmetic.
+	// Warnings lists what a run would warn of, then the cosmetic keys and values.
 	Warnings []string `json:"warnings"`
-	// Errors are why a run would end before its first call.
+	// Errors lists why a run would end before its first model call.
 	Errors []string `json:"errors"`
 	Valid  bool     `json:"valid"`
 }
@@ -32,8 +32,8 @@ type validatedAgent struct {
 	BaseURL string `json:"base_url"` // without user, password and query
 }
 
-// validate checks a configuration as far as a run does before it calls a model: every agent
-// must have its service, address, key and model. It tells what a run would warn of.
+// validate checks a config as a run does before its first model call: each agent must have a
+// service, an address, a key and a model. It prints the warnings that the run would print.
 func validate(ctx context.Context, p *program, file string) error {
 	v := validated{Config: file, Agents: []validatedAgent{}, Warnings: []string{}, Errors: []string{}}
 	err := v.check(ctx, p)
@@ -73,7 +73,7 @@ func (v *validated) check(ctx context.Context, p *program) (err error) {
 	return toolbox.Check(config)
 }
 
-// take takes the agents of a config with their models.
+// take copies the agents of a config and their models into v.
 func (v *validated) take(config *configs.Config, models []providers.Model) {
 	v.Config = config.File
 	for i, a := range config.Agents {
