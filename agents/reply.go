@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -84,8 +85,16 @@ func (r *replyReader) text(text string) (blob.Ref, string) {
 
 // normalisedHash is the same for texts that differ only in white space.
 func normalisedHash(text string) string {
-	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
-	return hex.EncodeToString(sum[:])
+	h := sha256.New()
+	words := bufio.NewWriter(h)
+	between := ""
+	for word := range strings.FieldsSeq(text) {
+		_, _ = words.WriteString(between) // a hash never fails
+		_, _ = words.WriteString(word)    // likewise
+		between = " "
+	}
+	_ = words.Flush() // likewise
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {

@@ -73,7 +73,9 @@ func (b *exactBytes) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the form that LoadDir reads. The bodies keep every byte;
 // the other texts are JSON, which has no place for invalid UTF-8, and JSON within
 // them (schemas, opaque parts) loses its white space.
-func (c Call) MarshalJSON() ([]byte, error) {
+func (c Call) MarshalJSON() ([]byte, error) { return plain.JSON(c.file()) }
+
+func (c Call) file() callFile {
 	f := callFile{Format: callFormat, plainCall: plainCall(c)}
 	if f.Events == nil {
 		f.Events = []SeenEvent{}
@@ -84,7 +86,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 			f.Error.RetryAfter = e.RetryAfter.String()
 		}
 	}
-	return plain.JSON(f)
+	return f
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Anything else is an error, also

@@ -181,7 +181,7 @@ func writeCall(o Options, c Call) error {
 	if err := o.writeText(name+textEnding, c); err != nil {
 		return err
 	}
-	data, err := plain.JSON(c)
+	data, err := plain.JSON(c.file()) // a Call would be encoded twice, as MarshalJSON's result is
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,8 @@ type Options struct {
 // for concurrent use.
 type Recorder struct {
 	options Options
+	// large is held while a large call is written, which takes several times its memory.
+	large sync.Mutex
 
 	mu       sync.Mutex
 	calls    []*recording
@@ -138,7 +140,7 @@ func (r *Recorder) finish(rec *recording, outcome Outcome) {
 		return
 	}
 	call := rec.snapshot()
-	err := writeCall(r.options, call)
+	err := r.write(call)
 	if err == nil {
 		return
 	}
@@ -148,6 +150,16 @@ func (r *Recorder) finish(rec *recording, outcome Outcome) {
 	if r.err == nil {
 		r.err = fmt.Errorf("write the input of %s: %w", call.Request.Key, err)
 	}
+}
+
+// write writes a call to the folder, large ones one at a time.
+func (r *Recorder) write(c Call) error {
+	const small = 1 << 20
+	if len(c.Body)+len(c.Raw) > small {
+		r.large.Lock()
+		defer r.large.Unlock()
+	}
+	return writeCall(r.options, c)
 }
 
 // recording is a call that is being recorded. Traces report from goroutines of

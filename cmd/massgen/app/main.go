@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 )
@@ -38,6 +39,10 @@ func System() Env {
 	return Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
 }
 
+// softMemoryLimit is the memory, in bytes, from which on garbage is collected sooner. A reply of
+// 32 MiB is copied several times, and the copies would stay for as long as the heap may double.
+const softMemoryLimit = 512 << 20
+
 // Main runs the program with args, whose first is its own name, and returns the
 // exit status. All goroutines have ended when it returns, except after an
 // interrupt that is there to leave at once, which is the second of a turn and any
@@ -46,6 +51,9 @@ func System() Env {
 func Main(args []string, env Env) int {
 	ownsProcess := env.Interrupts == nil
 	if ownsProcess {
+		if _, isSet := env.Lookup("GOMEMLIMIT"); !isSet {
+			debug.SetMemoryLimit(softMemoryLimit)
+		}
 		signals := make(chan os.Signal, 2)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
