@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/massgen/massgen/internal/filelock"
 	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
 )
@@ -26,7 +27,7 @@ type holds struct {
 // running is a turn that holds its session.
 type running struct {
 	number int
-	lock   *fileLock
+	lock   *filelock.Lock
 	began  int64 // a moment of texts
 
 	mu   sync.Mutex // one change of the turn at a time
@@ -42,11 +43,11 @@ func (h *holds) Take(ctx context.Context, id string, next func(sqlstore.Last) (s
 	}
 	last, err := h.db.LastTurn(ctx, id)
 	if err != nil {
-		return sessions.Begun{}, errors.Join(err, lock.release())
+		return sessions.Begun{}, errors.Join(err, lock.Release())
 	}
 	turn, err := next(last)
 	if err != nil {
-		return sessions.Begun{}, errors.Join(err, lock.release())
+		return sessions.Begun{}, errors.Join(err, lock.Release())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +58,7 @@ func (h *holds) Take(ctx context.Context, id string, next func(sqlstore.Last) (s
 // Write implements sqlstore.Holds.
 func (h *holds) Write(ctx context.Context, what, id string, turn int, ends bool, do func(*sqlstore.Tx, *sqlstore.Running)) error {
 	return h.during(id, turn, func(r *running) error {
-		held, err := r.lock.keep()
+		held, err := r.lock.Keep()
 		if err != nil {
 			return fault(h.path, "look after the lock of session "+id, err)
 		}
@@ -120,7 +121,7 @@ func (h *holds) letGo(id string, r *running) error {
 		first = min(first, r.began)
 	}
 	h.texts.sweep(first)
-	return fault(h.path, "unlock session "+id, r.lock.release())
+	return fault(h.path, "unlock session "+id, r.lock.Release())
 }
 
 // letGoOfAll ends what all turns hold.
@@ -128,7 +129,7 @@ func (h *holds) letGoOfAll() (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, r := range h.running {
-		err = errors.Join(err, r.lock.release())
+		err = errors.Join(err, r.lock.Release())
 		delete(h.running, id)
 	}
 	return err
@@ -156,7 +157,7 @@ func (h *holds) Unheld(ctx context.Context, id string, do func() error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(), fault(h.path, "unlock session "+id, lock.release()))
+	return errors.Join(do(), fault(h.path, "unlock session "+id, lock.Release()))
 }
 
 // emptyLog moves what SQLite's log holds to the file, as far as nobody is reading it, so

@@ -14,6 +14,7 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
+	"github.com/massgen/massgen/internal/filelock"
 	"github.com/massgen/massgen/internal/sqlstore"
 )
 
@@ -195,9 +196,9 @@ func create(ctx context.Context, path string, wait time.Duration) error {
 		return fault(path, "make", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return errors.Join(lock.release(), inspect(ctx, path))
+		return errors.Join(lock.Release(), inspect(ctx, path))
 	}
-	return errors.Join(fault(path, "make", createLocked(ctx, path)), lock.release())
+	return errors.Join(fault(path, "make", createLocked(ctx, path)), lock.Release())
 }
 
 func createLocked(ctx context.Context, path string) error {
@@ -252,9 +253,9 @@ func fill(ctx context.Context, path string) error {
 }
 
 // waitLock waits until nobody else has a lock.
-func waitLock(ctx context.Context, path string, wait time.Duration) (*fileLock, error) {
+func waitLock(ctx context.Context, path string, wait time.Duration) (*filelock.Lock, error) {
 	for end := time.Now().Add(wait); ; {
-		lock, err := tryLock(path)
+		lock, err := filelock.Try(path)
 		if lock != nil || err != nil {
 			return lock, err
 		}

@@ -31,7 +31,7 @@ var layers = [][]string{
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs"},
-	{"internal/blob", "internal/secrets", "internal/plain", "internal/child", "tests/leaks", "tests/linear", "tests/silent"},
+	{"internal/blob", "internal/secrets", "internal/plain", "internal/child", "internal/filelock", "tests/leaks", "tests/linear", "tests/silent"},
 }
 
 func row(dir string) int {
@@ -100,7 +100,7 @@ var confined = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcp"},
 	"github.com/google/jsonschema-go":        {"agents", "internal/mcp"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
-	"github.com/gofrs/flock":                 {"internal/store", "sessions/sqlite"},
+	"github.com/gofrs/flock":                 {"internal/filelock", "internal/store"},
 	"github.com/jackc/pgx/v5":                {"temporal/postgres"},
 	"go.temporal.io/sdk":                     {"temporal/engine"},
 	"go.temporal.io/api":                     {"temporal/engine"},
