@@ -154,7 +154,7 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 			t.Errorf("the tool calls (-want +got):\n%s", diff)
 		}
 		change := report.ToolsChange{Added: []string{"grown"}, Removed: []string{"seed"}, Described: []string{"grow"}}
-		wantTold := []report.ToolsChanged{{Actor: report.Actor{Agent: "agent1"}, Tools: change}, {Actor: report.Actor{Agent: "agent2"}, Tools: change}}
+		wantTold := []report.ToolsChanged{{Actor: report.Actor{Agent: "agent1", State: machine.StepAwaitingLLM}, Tools: change}, {Actor: report.Actor{Agent: "agent2", State: machine.StepAwaitingLLM}, Tools: change}}
 		if diff := cmp.Diff(wantTold, eventsOf[report.ToolsChanged](t, handle), headless()); diff != "" {
 			t.Errorf("what was told (-want +got):\n%s", diff)
 		}
@@ -311,8 +311,8 @@ func TestOtherToolsThanTheJournals(t *testing.T) {
 			}
 		}
 		wantTold := []report.ToolsChanged{
-			{Actor: report.Actor{Agent: "agent1"}, Tools: report.ToolsChange{Added: []string{"grown"}, Removed: []string{"grow"}, Described: []string{"seed"}}},
-			{Actor: report.Actor{Agent: "agent2"}, Tools: report.ToolsChange{Removed: []string{"grow", "seed"}}},
+			{Actor: report.Actor{Agent: "agent1", State: machine.StepAwaitingLLM}, Tools: report.ToolsChange{Added: []string{"grown"}, Removed: []string{"grow"}, Described: []string{"seed"}}},
+			{Actor: report.Actor{Agent: "agent2", State: machine.StepAwaitingLLM}, Tools: report.ToolsChange{Removed: []string{"grow", "seed"}}},
 		}
 		if diff := cmp.Diff(wantTold, eventsOf[report.ToolsChanged](t, handle), headless()); diff != "" {
 			t.Errorf("what was told (-want +got):\n%s", diff)

@@ -50,6 +50,9 @@ type Actor struct {
 	// Round counts from 1; at the eager pace it counts the agent's starts.
 	Agent string `json:"agent,omitempty"`
 	Round int    `json:"round,omitempty"`
+	// State is what the agent's step waits for after the event, or how it ended. Events of an
+	// effect that runs have none.
+	State machine.StepState `json:"state,omitempty"`
 }
 
 // ActorOf returns the actor of an effect. The function id returns the id of an agent.
@@ -102,6 +105,18 @@ type CallStarted struct {
 	// Number counts the calls of the step from 1. Tools names the tools that are sent.
 	Number int      `json:"number"`
 	Tools  []string `json:"tools"`
+}
+
+// CallEnded ends a model call of an agent, with what the call used.
+type CallEnded struct {
+	Actor
+	// Number is as in CallStarted. Model is the model that was asked, as in ResultAgent, or
+	// the one that stood in for it.
+	Number int          `json:"number"`
+	Model  string       `json:"model"`
+	Usage  budget.Usage `json:"usage,omitzero"`
+	// Why is the kind of error with which the call failed, empty if it did not.
+	Why string `json:"text,omitempty"`
 }
 
 // ToolStarted begins a call of a tool.
@@ -277,6 +292,7 @@ func (e TextDelta) stamped(h Header) Event       { e.Header = h.of("text"); retu
 func (e Thinking) stamped(h Header) Event        { e.Header = Header{h.At, "reasoning", h.Replayed}; return e }
 func (e ToolCalled) stamped(h Header) Event      { e.Header = h.of("tool_call"); return e }
 func (e CallStarted) stamped(h Header) Event     { e.Header = h.of("call_started"); return e }
+func (e CallEnded) stamped(h Header) Event       { e.Header = h.of("call_ended"); return e }
 func (e ToolStarted) stamped(h Header) Event     { e.Header = h.of("tool_started"); return e }
 func (e ToolProgress) stamped(h Header) Event    { e.Header = h.of("tool_progress"); return e }
 func (e ToolEnded) stamped(h Header) Event       { e.Header = h.of("tool_ended"); return e }

@@ -82,8 +82,15 @@ func (r *Report) SetWarnings(warnings []AgentContextWarning) { r.warnings = warn
 // Apply takes an event that the machine has applied and the commands that it returned, and
 // returns what happened, for people.
 func (r *Report) Apply(ev turn.Event, commands []turn.Command) (told []Event) {
-	if ev, ok := ev.(turn.Accepted); ok && !summarizes(ev.Turn) {
-		told = r.contextWarned() // else after the summary, which changes them
+	switch ev := ev.(type) {
+	case turn.Accepted:
+		if !summarizes(ev.Turn) {
+			told = r.contextWarned() // else after the summary, which changes them
+		}
+	case turn.ModelDone:
+		if ev.Key.Agent != machine.NoAgent {
+			told = []Event{r.callEnded(ev)}
+		}
 	}
 	for _, c := range commands {
 		told = append(told, r.eventsOf(c)...)
@@ -105,7 +112,7 @@ func (r *Report) eventsOf(c turn.Command) []Event {
 		return []Event{HeldUp{Actor: ActorOf(c.Key, r.id), Why: c.Why}}
 	case turn.ToolEnded:
 		call, _ := r.describeCall(c.Call)
-		return []Event{ToolEnded{Actor: ActorOf(c.Call.Call.Key, r.id), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)}}
+		return []Event{ToolEnded{Actor: r.actorOf(c.Call.Call.Key), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)}}
 	case turn.NewTools:
 		return []Event{ToolsChanged{Actor: r.actor(c.Agent, 0), Tools: CompareTools(byName(r.readTools(c.Before)), byName(r.readTools(c.After)))}}
 	case turn.StepEnded:
@@ -134,7 +141,7 @@ func (r *Report) effectStarted(effect machine.Effect) []Event {
 	if key.Agent == machine.NoAgent || key.Purpose.IsSnapshot() { // a snapshot is part of its answer's event
 		return nil
 	}
-	actor := ActorOf(key, r.id)
+	actor := r.actorOf(key)
 	if call, ok := effect.(machine.ModelCall); ok {
 		return append(r.warnOfStep(call), CallStarted{Actor: actor, Number: key.Index + 1, Tools: r.toolsOf(call)})
 	}
@@ -142,9 +149,21 @@ func (r *Report) effectStarted(effect machine.Effect) []Event {
 	return []Event{ToolStarted{Actor: actor, Tool: tool}}
 }
 
+func (r *Report) callEnded(ev turn.ModelDone) Event {
+	end := CallEnded{Actor: r.actorOf(ev.Key), Number: ev.Key.Index + 1, Model: r.model(ev.Key.Agent), Usage: turn.UsageOf(ev.Reply)}
+	if f := ev.Reply.Fallback; f != nil {
+		end.Model = f.To
+	}
+	if f := ev.Reply.Failure; f != nil {
+		end.Why = f.Kind
+	}
+	return end
+}
+
 // stepEnded returns the event of a step that ended.
 func (r *Report) stepEnded(c turn.StepEnded) Event {
 	end := StepEnd{Actor: r.actor(c.Agent, c.Round), Elapsed: elapsed(c.Elapsed), Usage: c.Usage, ToolCalls: c.ToolCalls}
+	end.State = c.Outcome.Kind.StepState() // the next step may have begun
 	work, _ := agents.ReadSnapshot(r.texts, c.Outcome.Work)
 	partial := r.textOf(c.Partial)
 	switch c.Outcome.Kind {
@@ -176,7 +195,12 @@ func (r *Report) sidecallEnded(c turn.SidecallEnded) (told []Event) {
 	return told
 }
 
-func (r *Report) actor(agent, round int) Actor { return Actor{Agent: r.id(agent), Round: round} }
+func (r *Report) actor(agent, round int) Actor {
+	return Actor{Agent: r.id(agent), Round: round, State: r.machine.StepState(agent)}
+}
+
+// actorOf returns the actor of an agent's effect.
+func (r *Report) actorOf(key machine.Key) Actor { return r.actor(key.Agent, key.Round) }
 
 func (r *Report) id(agent int) string { return r.machine.Turn().Agents[agent].ID }
 

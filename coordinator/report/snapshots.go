@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/machine"
 )
 
 // Record is what a journal shows of a turn.
@@ -14,6 +15,8 @@ type Record struct {
 	Votes     []ResultVote   `json:"votes"`
 	VoidVotes []ResultVote   `json:"void_votes"`
 	Activity
+	// StepStates has for each agent's id what its step waits for, or how its last one ended.
+	StepStates map[string]machine.StepState `json:"step_states"`
 	// Final is the workspace that was kept with the turn's answer, zero if none was.
 	Final agents.Snapshot `json:"-"`
 }
@@ -24,6 +27,10 @@ func (r *Report) Record() (record Record, err error) {
 	record.Answers, record.Votes, record.VoidVotes = []ResultAnswer{}, []ResultVote{}, []ResultVote{}
 	if !r.machine.Begun() {
 		return record, err
+	}
+	record.StepStates = make(map[string]machine.StepState, len(r.machine.Turn().Agents))
+	for i, a := range r.machine.Turn().Agents {
+		record.StepStates[a.ID] = r.machine.StepState(i)
 	}
 	k := r.machine.Result()
 	record.Votes, record.VoidVotes = r.votes(k.Votes), r.votes(k.Void)

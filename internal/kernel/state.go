@@ -43,6 +43,9 @@ const (
 	Stopping Phase = "stopping"
 )
 
+// Act returns what an agent's last step came to, ActNone if none has ended in this round.
+func (m *Machine) Act(agent int) Act { return m.s.Members[agent].Act }
+
 // Act is what an agent's last step came to.
 type Act string
 

@@ -132,6 +132,20 @@ func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
 // TurnAt is when the turn's time is over, 0 for never.
 func (m *Machine) TurnAt() kernel.Time { return m.s.Kernel.TurnAt() }
 
+// StepState returns what an agent's step waits for, or how its last one ended.
+func (m *Machine) StepState(agent int) machine.StepState {
+	if s := m.s.Steps[agent]; s != nil {
+		return s.Step.State()
+	}
+	switch m.s.Kernel.Act(agent) {
+	case kernel.ActNone:
+		return machine.StepIdle
+	case kernel.ActFailed:
+		return machine.StepError
+	}
+	return machine.StepCompleted
+}
+
 // Describe returns the coordination's state as text.
 func (m *Machine) Describe() string { return m.s.Kernel.Describe() }
 

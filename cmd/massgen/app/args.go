@@ -62,7 +62,7 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 
 // reserved are the names that other programs of this kind have for commands, or that this one
 // will have. Sent to a panel they would cost money and mean nothing.
-const reserved = "acp config configs describe doctor export init mcp models serve show simulate version viewer"
+const reserved = "acp config configs doctor export init mcp models serve show simulate version viewer"
 
 // mistyped says that a word in the place of a command is nearly one, or the name of one that
 // there is not. A question of one word is asked after "--".

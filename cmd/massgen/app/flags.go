@@ -154,7 +154,7 @@ func (f *panelFlags) flags() []cli.Flag {
 func (f *sessionFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "session-id", Aliases: []string{"session"}, Destination: &f.id, Category: talking,
-			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db: a file of its own",
+			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db or ./chat.json: a file of its own",
 			DefaultText: "new"},
 		switchFlag(talking, "continue", &f.goOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"),
 		switchFlag(talking, "lines", &f.lines, "take each line of standard input for a question or a command, in one session"),
@@ -230,7 +230,7 @@ func (p *program) flags() []cli.Flag {
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
-		(&inputsCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(),
+		(&inputsCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(), p.describeCommand(),
 		p.completionCommand(), manCommand(), p.helpCommand(), versionCommand(),
 	}
 	if p.env.Cluster != nil {

@@ -127,7 +127,7 @@ func (v *progress) show(ev report.Event) {
 		return
 	}
 	switch ev := ev.(type) {
-	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.ToolStarted, report.SessionUpdated, report.Ended:
+	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.CallEnded, report.ToolStarted, report.SessionUpdated, report.Ended:
 		return
 	case report.StepStarted:
 		v.begin(ev)

@@ -26,7 +26,7 @@ type silence struct {
 // hear takes the events of a turn in their order.
 func (q *silence) hear(ev report.Event) {
 	switch ev := ev.(type) {
-	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.ToolStarted:
+	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.CallEnded, report.ToolStarted:
 		return
 	case report.StepStarted:
 		q.working = append(q.working, ev)

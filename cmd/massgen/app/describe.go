@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions"
+)
+
+// described is the state of a session's last turn as massgen describe --json prints it.
+type described struct {
+	ID     string        `json:"id"`
+	Turn   int           `json:"turn"`
+	Status kernel.Status `json:"status"`
+	// StepStates is as in sessions show --json.
+	StepStates map[string]machine.StepState `json:"step_states"`
+	// Unfinished are the calls of an interrupted turn that have no result.
+	Unfinished []coordinator.UnfinishedCall `json:"unfinished"`
+}
+
+// describeCommand shows where a session's last turn is.
+func (p *program) describeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "describe", Usage: "show what each agent of a session's last turn waits for",
+		UsageText:       "massgen describe SESSION\n\n" + twoColumns([][2]string{{"SESSION", "its last turn: idle, awaiting_llm, awaiting_tool, completed or error, for each agent"}}),
+		Flags:           p.keptFlags(),
+		HideHelpCommand: true,
+		Action: func(ctx *cli.Context) error {
+			if len(p.words) != 1 {
+				return errors.New("describe: it takes one session: massgen describe SESSION")
+			}
+			return p.withStore(ctx.Context, "describe", verb{name: plain.Line(p.words[0]), run: p.describe}, p.words)
+		},
+	}
+}
+
+func (p *program) describe(ctx context.Context, store *store.Store, words []string) error {
+	kept, err := sessionOf(ctx, store, words[0])
+	if err != nil {
+		return err
+	}
+	left, err := store.Interrupted(ctx, kept.ID)
+	if err != nil {
+		return err
+	}
+	d := described{ID: kept.ID, Unfinished: []coordinator.UnfinishedCall{}}
+	var last sessions.Turn
+	if len(left) > 0 {
+		last = left[0]
+		d.Unfinished, err = unfinished(ctx, store, kept.ID, last)
+	} else {
+		last, err = lastEnded(ctx, store, kept.ID)
+	}
+	if err != nil {
+		return err
+	}
+	record, err := coordinator.ReadRecord(ctx, store, kept.ID, last.Number)
+	if err != nil {
+		return err
+	}
+	d.Turn, d.Status, d.StepStates = last.Number, last.Status, record.StepStates
+	if p.options.display.json {
+		return p.console.putJSON(d)
+	}
+	var b strings.Builder
+	status := d.Status
+	if len(left) > 0 {
+		status = "interrupted"
+	}
+	fmt.Fprintf(&b, "turn %d of session %s: %s\n", d.Turn, plain.Line(d.ID), status)
+	var rows [][]string
+	for _, id := range slices.Sorted(maps.Keys(d.StepStates)) {
+		rows = append(rows, []string{plain.Line(id), string(d.StepStates[id])})
+	}
+	b.WriteString(plain.Columns(rows))
+	if len(d.Unfinished) > 0 {
+		fmt.Fprintf(&b, "without a result: %s\n", plain.Line(unfinishedCalls(d.Unfinished)))
+	}
+	return p.console.put(b.String())
+}
