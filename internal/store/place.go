@@ -20,6 +20,8 @@ const OwnFolder = ".massgen"
 type Place struct {
 	// File is empty for no file.
 	File string
+	// export is the file of an exported session, whose database File is while it is open.
+	export string
 	// found says that nobody has named it: it was in the current folder.
 	found bool
 	// state is the user's own folder, empty without a home folder.

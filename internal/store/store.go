@@ -74,6 +74,7 @@ type Store struct {
 	// path is the file, which is not there while lasting is nil: then all is in memory.
 	path    string
 	lasting io.Closer
+	export  *exported // nil for a store that is no exported file's
 	redact  func(string) string
 	// Limiter returns what keeps the limits of an account; it is nil for a store in which no
 	// limits of use are kept.
@@ -154,10 +155,13 @@ func (s *Store) Files() (list []string) {
 	return list
 }
 
-// Close closes the file, if there is one.
+// Close closes the file, if there is one. That of an exported session is written first.
 func (s *Store) Close() error {
-	if s.lasting == nil {
+	switch {
+	case s.lasting == nil:
 		return nil
+	case s.export != nil:
+		return s.export.close(s)
 	}
 	return s.lasting.Close()
 }
@@ -167,6 +171,9 @@ func (s *Store) Close() error {
 func Open(ctx context.Context, place Place, redact func(string) string) (*Store, error) {
 	if place == (Place{}) {
 		return InMemory("", redact), nil
+	}
+	if place.export != "" {
+		return openExported(ctx, place, redact)
 	}
 	var file *sqlite.Store
 	err := place.open(ctx, func() (err error) {

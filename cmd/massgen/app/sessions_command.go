@@ -14,7 +14,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
@@ -176,7 +175,7 @@ func checkNewID(id string) error {
 		return err
 	}
 	if id == newSession || isPath(id) {
-		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json or .db at its end", plain.Line(id))
+		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json, .jsonl or .db at its end", plain.Line(id))
 	}
 	return nil
 }
@@ -263,8 +262,8 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
-	if line := secretLine(string(data), c.console.secrets); line > 0 {
-		return fmt.Errorf("%s: line %d has a text that is a secret here, such as a key in the environment, and models are sent what is stored: nothing was taken in; unset the secret to take it in as it is", file, line)
+	if err := store.CheckSecrets(string(data)); err != nil {
+		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
 	}
 	made, err := store.Import(ctx, bytes.NewReader(data), c.as)
 	switch {
@@ -277,18 +276,6 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 		return err
 	}
 	return c.console.put(fmt.Sprintf("%s is taken in, with %s\n", plain.Line(made.ID), plain.Count(made.Turns, "turn")))
-}
-
-// secretLine returns the number of the first line that has a secret, 0 for none.
-func secretLine(text string, secrets *configs.Secrets) int {
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		if secrets.Redact(line) != line {
-			return number
-		}
-	}
-	return 0
 }
 
 // deleteSessions forgets nothing if one of the ids is wrong.

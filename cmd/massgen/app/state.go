@@ -18,6 +18,8 @@ const newSession = "new"
 // in the folder of --state-dir, else in the default one, if that may be used.
 func (s storage) place(ctx context.Context) (store.Place, error) {
 	switch {
+	case isPath(s.flags.id) && store.IsExported(s.flags.id):
+		return store.Exported(s.flags.id), nil
 	case isPath(s.flags.id):
 		return store.At(s.flags.id), nil
 	case s.flags.stateDir != "":
@@ -76,7 +78,7 @@ func isPath(session string) bool {
 	if strings.Contains(session, "|") { // seed 002's ids may hold anything
 		return false
 	}
-	return strings.ContainsAny(session, `/\`) || strings.HasSuffix(session, ".json") || strings.HasSuffix(session, ".db")
+	return strings.ContainsAny(session, `/\`) || store.IsExported(session) || strings.HasSuffix(session, ".db")
 }
 
 // sessionID is the session that the options mean: without a flag a new one.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/store"
@@ -53,7 +51,7 @@ func (s storage) openIfThere(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(place.File); errors.Is(err, fs.ErrNotExist) {
+	if there, err := place.IsThere(); err == nil && !there {
 		return store.InMemory(place.File, s.secrets.Redact), nil
 	}
 	return store.Open(ctx, place, s.secrets.Redact)
@@ -84,10 +82,11 @@ func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice str
 // isThere says whether there is a file where the store is to be.
 func (s storage) isThere(ctx context.Context) bool {
 	place, err := s.place(ctx)
-	if err == nil {
-		_, err = os.Stat(place.File)
+	if err != nil {
+		return false
 	}
-	return err == nil
+	there, err := place.IsThere()
+	return err == nil && there
 }
 
 // database is the address of the database, "" for a file. A file that is named is meant
