@@ -42,6 +42,8 @@ var (
 	notesPrompt string
 	//go:embed prompts/final_turn.txt
 	finalTurn string
+	//go:embed prompts/tools.txt
+	toolPrompt string
 	//go:embed prompts/final_reply.txt
 	finalReply string
 	//go:embed prompts/present.txt
@@ -88,6 +90,10 @@ func JSONMode(mayAnswer, mayVote bool) string {
 // FinalTurn returns the text that tells an agent that only the coordination
 // tools are left to it.
 func FinalTurn() string { return finalTurn }
+
+// ToolPrompt returns the system message of an agent that has tools of its own and no system
+// message (seed 004).
+func ToolPrompt() string { return toolPrompt }
 
 // FinalReply returns the text that tells a model without coordination tools that
 // its tools are taken away.

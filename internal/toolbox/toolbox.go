@@ -14,6 +14,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/workspace"
 	"github.com/massgen/massgen/internal/workspace/confine"
@@ -79,13 +80,16 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 	return b, nil
 }
 
-// AddTo gives the agents of a panel their tools, and what belongs to them: where long
-// results are kept, and snapshots.
+// AddTo gives the agents of a panel their tools, and what belongs to them: where long results are
+// kept, snapshots, and a system message for those that have tools and none of their own.
 func (b *Toolbox) AddTo(opts *coordinator.Options) {
 	opts.Tools, opts.ToolsVersion = b.tools, b.version
-	for i := range opts.Agents {
+	for i, list := range b.lists() {
 		a := &opts.Agents[i]
 		a.KeepResult, a.Snapshot = b.keep[i], b.snapshots[i]
+		if a.SystemMessage == "" && len(list.all)+len(list.unlisted) > 0 {
+			a.SystemMessage = contextbuild.ToolPrompt()
+		}
 	}
 }
 

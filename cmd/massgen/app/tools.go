@@ -77,9 +77,11 @@ func outcomeOf(state machine.ToolState) string {
 	return string(state)
 }
 
-// hasSystemMessage says whether agents are sent one: an agent alone only its own.
-func (s *session) hasSystemMessage() bool {
-	return len(s.config.Agents) > 1 || s.config.Agents[0].SystemMessage != ""
+// hasSystemMessage reports whether a call is sent a system message. An agent alone is sent its own,
+// or the one for agents with tools.
+func (s *session) hasSystemMessage(call report.CallStarted) bool {
+	own := s.config.Agents[0].SystemMessage
+	return len(s.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
 }
 
 // logTools logs the tool loop in the words of seed 004, and says whether it did.
@@ -87,10 +89,12 @@ func (s *session) logTools(ev report.Event, log *slog.Logger) bool {
 	switch ev := ev.(type) {
 	case report.CallStarted:
 		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Number))
-		if s.hasSystemMessage() {
+		if s.hasSystemMessage(ev) {
 			log.Debug("System prompt being sent")
 		}
 		log.Debug("Tools being sent", "tools", ev.Tools)
+	case report.CallEnded:
+		log.Debug("Model call ended", "model", ev.Model, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens, "error", ev.Why, "replayed", ev.Replayed)
 	case report.ToolsChanged:
 		log.Debug("Tools changed", "added", ev.Tools.Added, "removed", ev.Tools.Removed, "described_anew", ev.Tools.Described, "replayed", ev.Replayed)
 	case report.ToolStarted:
