@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -186,6 +187,37 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSlowServerIsTold has an MCP server that does not start before the wait for it is told.
+func TestSlowServerIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	told := filepath.Join(dir, "told")
+	config := filepath.Join(dir, "panel.yaml")
+	command := fmt.Sprintf("until [ -e %s ]; do sleep 0.1; done", told)
+	text := fmt.Sprintf("agent: {id: a, backend: {type: demo, mcp_servers: {late: {command: sh, args: [-c, %q]}}}}\n", command)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := testProgram(t)
+	p.options.panel.config = config
+	p.console.err = writerFunc(func(data []byte) (int, error) {
+		if strings.Contains(string(data), "waiting for MCP servers to start: late") {
+			return len(data), os.WriteFile(told, nil, 0o600)
+		}
+		return len(data), nil
+	})
+	if _, err := p.openSession(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "late") {
+		t.Errorf("with a server that ends at once: %v", err)
+	}
+	if _, err := os.Stat(told); err != nil {
+		t.Error(err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(data []byte) (int, error) { return f(data) }
 
 // TestPanelThatCannotBeRead keeps nobody from naming another.
 func TestPanelThatCannotBeRead(t *testing.T) {

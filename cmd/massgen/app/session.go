@@ -161,7 +161,12 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 	if s.term.canAsk() {
 		settings.Approve = s.term.approve
 	}
-	settings.Waiting, settings.TopicChanged, settings.Remembered = s.tellWaiting, s.tellTopic, s.tellFacts
+	settings.Waiting = func(servers []string) { // while the session has no panel, or another one
+		if s.displayOf(config) {
+			s.console.say("%s", s.console.paint(faint, "waiting for MCP servers to start: "+plain.Line(plain.List(servers))))
+		}
+	}
+	settings.TopicChanged, settings.Remembered = s.tellTopic, s.tellFacts
 	return settings
 }
 
@@ -217,9 +222,12 @@ func lastTurn(ctx context.Context, store *store.Store, id string) (last sessions
 	return turns[0], left, nil
 }
 
-// display says whether progress is shown.
-func (s *session) display() bool {
-	return !s.options.display.noDisplay && !s.options.display.automation && s.config.UI.DisplayType != configs.DisplaySilent
+// display reports whether progress is shown.
+func (s *session) display() bool { return s.displayOf(s.config) }
+
+// displayOf reports whether progress is shown for the panel of a config.
+func (s *session) displayOf(config *configs.Config) bool {
+	return !s.options.display.noDisplay && !s.options.display.automation && config.UI.DisplayType != configs.DisplaySilent
 }
 
 // introduce says who will answer, and, display or not, when nobody real will.

@@ -41,11 +41,6 @@ func (s *session) tellFacts(facts []string) {
 	}
 }
 
-// tellWaiting tells which MCP servers take long to start.
-func (s *session) tellWaiting(servers []string) {
-	s.remark("waiting for MCP servers to start: %s", plain.List(servers))
-}
-
 // settle waits for what follows the answer of the last turn. An interrupt ends that: the
 // answer is out already. After a second one nobody waits for it.
 func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
