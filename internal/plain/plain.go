@@ -45,6 +45,20 @@ func IsControl(r rune) bool {
 	return r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
+// Visible writes each letter that a terminal does not show, or shows as a blank, as \u{HEX}.
+// The space stays.
+func Visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	return b.String()
+}
+
 // JSON is json.Marshal that leaves <, > and & readable: prompts are full of them, and models
 // and people read them.
 func JSON(v any) (json.RawMessage, error) {

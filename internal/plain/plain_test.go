@@ -58,6 +58,18 @@ func TestNumbersCompareByValue(t *testing.T) {
 }
 
 // JSON on a terminal moves no cursor and turns no text, and reads as before.
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"a b é 日本":            "a b é 日本",
+		"a\u200bb\U000e0041c": `a\u{200b}b\u{e0041}c`,
+		"\u3000\u00a0\t":      `\u{3000}\u{a0}\u{9}`,
+	} {
+		if got := plain.Visible(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestJSONLine(t *testing.T) {
 	const text = "<a> é \u009b2J \u202e \x7f \x1b"
 	line, err := plain.JSONLine(text)

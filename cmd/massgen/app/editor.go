@@ -210,6 +210,7 @@ type keys struct {
 	ready   []byte    // made ready and not read yet
 	held    []byte    // the beginning of what may be the mark of a paste
 	pasting bool
+	skips   bool // the rest of an escape sequence that is longer than a key's
 	typed   bool // since the last Ctrl+C
 	// fresh says that what was typed until now is to be dropped. It is set from outside.
 	fresh atomic.Bool
@@ -225,6 +226,10 @@ const (
 	// clearLine goes to the end of the line and deletes all before it.
 	clearLine = "\x05\x15"
 )
+
+// longestKey is how many bytes the escape sequence of a key has at most. The editor waits for the
+// end of a longer one, and breaks down where its buffer ends.
+const longestKey = 32
 
 // pastePause is how long a paste must have been silent for a Ctrl+C that comes alone to be
 // typed: it ends a paste whose end never came. One within a paste is a part of that, whose
@@ -302,6 +307,12 @@ func (k *keys) take(input []byte) {
 			mark = pasteEnd
 		}
 		char, size := utf8.DecodeRune(rest)
+		if k.skips {
+			k.skips = rest[0] >= ' ' && (rest[0] < '@' || rest[0] >= deleteKey)
+			if rest[0] >= ' ' {
+				continue
+			}
+		}
 		switch {
 		case bytes.HasPrefix(rest, []byte(mark)):
 			k.pasting = !k.pasting
@@ -310,7 +321,25 @@ func (k *keys) take(input []byte) {
 		case strings.HasPrefix(mark, string(rest)), !utf8.FullRune(rest):
 			k.held = bytes.Clone(rest)
 			return
+		case char == utf8.RuneError && size == 1: // the editor would wait for the rest of a letter
+		case bytes.HasPrefix(rest, []byte("\x1b[")) && !k.pasting:
+			length := sequenceLength(rest)
+			switch {
+			case length == 0 && len(rest) <= longestKey:
+				k.held = bytes.Clone(rest)
+				return
+			case length == 0:
+				k.skips = true
+				return
+			case length <= longestKey:
+				k.ready = append(k.ready, rest[:length]...)
+			}
+			i += length - 1
 		case size > 1 && plain.IsControl(char): // the editor would show it to the terminal
+			i += size - 1
+		case size > 1:
+			k.ready = append(k.ready, rest[:size]...)
+			k.typed = true
 			i += size - 1
 		case k.pasting:
 			k.paste(rest)
@@ -325,6 +354,20 @@ func (k *keys) take(input []byte) {
 			k.typed = true
 		}
 	}
+}
+
+// sequenceLength returns the length of the escape sequence that a text begins with, 0 if its end
+// has not come. A control character ends it and is no part of it.
+func sequenceLength(text []byte) int {
+	for i, b := range text[len("\x1b["):] {
+		switch {
+		case b < ' ':
+			return len("\x1b[") + i
+		case b >= '@' && b < deleteKey:
+			return len("\x1b[") + i + 1
+		}
+	}
+	return 0
 }
 
 // paste takes the first byte of a pasted text. Terminals send a line's end as a

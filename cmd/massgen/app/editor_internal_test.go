@@ -206,6 +206,29 @@ func TestKeysWithoutControls(t *testing.T) {
 	}
 }
 
+// The editor would wait for the end of what is no letter, and of a key that is none.
+func TestKeysThatAreNone(t *testing.T) {
+	long := strings.Repeat("9;", 150)
+	for typed, want := range map[string]string{
+		"a\xff\xfeb\r":                 "ab\r",
+		"a\x1b[200~\xc3(b\x1b[201~\r":  "a\x1b[200~(b\x1b[201~\r",
+		"a\x1b[" + long + "mb\r":       "ab\r",
+		"a\x1b[" + long + "\rb\r":      "a\rb\r",
+		"a\x1b[1;5Cb\x1b[A\r":          "a\x1b[1;5Cb\x1b[A\r",
+		"a\x1b[1;\rb\r":                "a\x1b[1;\rb\r",
+		"a\x1b[" + long + "é" + "mb\r": "ab\r",
+	} {
+		for name, in := range map[string]io.Reader{
+			"at once": strings.NewReader(typed), "in pieces": iotest.OneByteReader(strings.NewReader(typed)),
+		} {
+			got, err := io.ReadAll(&keys{in: in})
+			if string(got) != want || err != nil {
+				t.Errorf("%q, %s: %q, %v; want %q", typed, name, got, err, want)
+			}
+		}
+	}
+}
+
 // A paste whose end never comes is ended by a Ctrl+C that is typed, and not by one within it.
 func TestPasteWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

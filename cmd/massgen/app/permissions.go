@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/plain"
@@ -46,7 +44,7 @@ func (p *prompter) requests() <-chan request {
 func (p *prompter) put(r request) {
 	p.term.ahead = nil
 	arguments := plain.Line(middleCut(p.term.console.secrets.Redact(legible(r.call.Arguments)), mostAsked))
-	p.term.console.write(questionText(plain.Line(r.call.Agent), plain.Line(r.call.Tool), arguments, because(r.call.Why)))
+	p.term.console.write(questionText(plain.Line(r.call.Agent), plain.Visible(plain.Line(r.call.Tool)), plain.Visible(arguments), because(r.call.Why)))
 	p.asked, p.gone = &r, r.ctx.Done()
 	p.listen()
 }
@@ -88,19 +86,38 @@ func legible(arguments string) string {
 // a line have a margin: a model that fills lines with blanks must not be able to write one
 // that looks like another question, where this one has left the screen.
 func questionText(agent, tool, arguments, because string) string {
-	if utf8.RuneCountInString(arguments) <= askedLine {
+	lines := linesOf(arguments, askedLine)
+	if len(lines) < 2 {
 		return fmt.Sprintf("%s wants to run %s %s%s\n", agent, tool, arguments, because)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s wants to run %s with%s\n", agent, tool, because)
-	for line := range slices.Chunk([]rune(arguments), askedLine) {
-		fmt.Fprintf(&b, "  | %s\n", string(line))
+	for _, line := range lines {
+		fmt.Fprintf(&b, "  | %s\n", line)
 	}
 	return b.String()
 }
 
-// askedLine is how many characters of the arguments stand in a line.
+// askedLine is how many columns the arguments take in a line.
 const askedLine = 60
+
+// linesOf cuts a text into lines of so many columns. A letter that may take two counts as two:
+// one that the terminal wraps would have no margin.
+func linesOf(text string, columns int) (lines []string) {
+	const firstWide = 0x1100 // Hangul, the first block with letters of two columns
+	start, used := 0, 0
+	for i, r := range text {
+		width := 1
+		if r >= firstWide {
+			width = 2
+		}
+		if used+width > columns {
+			lines, start, used = append(lines, text[start:i]), i, 0
+		}
+		used += width
+	}
+	return append(lines, text[start:])
+}
 
 // mostAsked is how many bytes of its arguments a person is shown of a call.
 const mostAsked = 4000
@@ -118,7 +135,7 @@ func because(why string) string {
 	if why == "" {
 		return ""
 	}
-	return " (" + plain.Line(why) + ")"
+	return " (" + plain.Visible(plain.Line(why)) + ")"
 }
 
 // take takes what a person has typed. A line that was read before the question came is

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/massgen/massgen/configs"
 )
@@ -48,6 +49,11 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 			if !strings.HasPrefix(line, "  | ") || len(line) > 64 {
 				t.Errorf("a line of the arguments is %q", line)
 			}
+		}
+	}
+	for _, line := range linesOf(strings.Repeat("\u4e00", 200)+"é", askedLine) {
+		if n := utf8.RuneCountInString(line); n > askedLine/2 {
+			t.Errorf("a line has %d letters of two columns", n)
 		}
 	}
 	if got := questionText("ada", "list_files", "{}", " (ask)"); got != "ada wants to run list_files {} (ask)\n" {

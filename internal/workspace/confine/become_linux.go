@@ -39,7 +39,14 @@ func becomeCommand(in *os.File) error {
 	}
 	if c.OwnUsers {
 		// Elsewhere the limit would count all that the user runs.
-		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: mostProcesses, Max: mostProcesses}); err != nil {
+		var limit unix.Rlimit
+		err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit)
+		if err == nil {
+			limit.Max = min(limit.Max, mostProcesses) // only root may raise it
+			limit.Cur = limit.Max
+			err = unix.Setrlimit(unix.RLIMIT_NPROC, &limit)
+		}
+		if err != nil {
 			return fmt.Errorf("limit the number of processes: %w", err)
 		}
 	}
