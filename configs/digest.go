@@ -23,10 +23,13 @@ func (c *Config) Digest() (string, error) {
 		Limits                [4]int
 		Novelty               Novelty
 		ToolTimeout           time.Duration
+		// Rights are those to context paths. The paths differ from machine to machine.
+		Rights [][]string `json:",omitempty"`
 	}{
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
 		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made,
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
+		Rights: rights(c),
 		Limits: [4]int{c.Orchestrator.MaxTurns, c.Orchestrator.MaxAttempts, c.Orchestrator.MaxToolCalls, c.Orchestrator.MaxToolResultBytes},
 	}
 	for _, a := range c.Agents {
@@ -44,6 +47,28 @@ func (c *Config) Digest() (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8]), nil
+}
+
+// rights returns for the panel and each agent what may be done with its context paths; nil if
+// there are none.
+func rights(c *Config) (list [][]string) {
+	all := [][]ContextPath{c.Orchestrator.ContextPaths}
+	for _, a := range c.Agents {
+		all = append(all, a.Tools.ContextPaths)
+	}
+	isAny := false
+	for _, paths := range all {
+		may := []string{}
+		for _, p := range paths {
+			isAny = true
+			may = append(may, fmt.Sprintf("write %t, protected %d", p.Write, len(p.Protected)))
+		}
+		list = append(list, may)
+	}
+	if !isAny {
+		return nil
+	}
+	return list
 }
 
 // public returns backends without their secrets.

@@ -32,6 +32,12 @@ agents:
 		return d
 	}
 	want := digest()
+	paths := func(permission string) string {
+		return digest("planning_mode: false", "planning_mode: false, context_paths: [{path: site, permission: "+permission+"}]")
+	}
+	if paths("read") == paths("write") {
+		t.Error("a folder to read and one to write are the same")
+	}
 	for _, same := range [][]string{{"secret1", "another"}, {"secret2", "another"}, {"cwd: here", "cwd: there"}, {"command: server", "command: its"}} {
 		if got := digest(same...); got != want {
 			t.Errorf("with %q it is %s, not %s", same, got, want)

@@ -18,7 +18,7 @@ func TestKeysPage(t *testing.T) {
 	const page = "../docs/keys.md"
 	data, _ := ReadExample("all_settings")
 	var file yaml.Node
-	if err := yaml.Unmarshal([]byte(data), &file); err != nil {
+	if err := yaml.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

@@ -272,6 +272,9 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 	if err = json.Unmarshal([]byte(text), &noted); err != nil || noted.Session != session {
 		return spentBySession{}, err
 	}
+	if noted.Before.IsNegative() || noted.Spent.IsNegative() { // somebody else wrote it
+		return spentBySession{}, errors.New("it is said to be less than nothing: begin another session")
+	}
 	return noted, nil
 }
 

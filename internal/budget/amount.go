@@ -45,6 +45,9 @@ type Amount struct {
 	Calls int `json:"calls"`
 }
 
+// IsNegative reports whether a part of an amount is below nothing.
+func (a Amount) IsNegative() bool { return a.USD < 0 || a.Tokens < 0 || a.Calls < 0 }
+
 // Plus returns the sum of two amounts, neither of which is below nothing. What is too much
 // to be counted is the most that can be.
 func (a Amount) Plus(b Amount) Amount {

@@ -86,6 +86,23 @@ type Limits struct {
 	MaxOverlap int `json:"max_overlap"`
 }
 
+// Beyond returns the name of a limit that is wider than the other's, "" if none is.
+func (l Limits) Beyond(other Limits) string {
+	for _, of := range []struct {
+		name      string
+		own, most int
+	}{
+		{"max_turns", l.MaxTurns, other.MaxTurns}, {"max_attempts", l.MaxAttempts, other.MaxAttempts},
+		{"max_tool_calls", l.MaxToolCalls, other.MaxToolCalls}, {"tool_timeout_seconds", l.ToolLimit, other.ToolLimit},
+		{"max_tool_result_bytes", l.ResultLimit, other.ResultLimit},
+	} {
+		if of.most != 0 && (of.own == 0 || of.own > of.most) {
+			return of.name
+		}
+	}
+	return ""
+}
+
 // DefaultLimits are ten turns of tools (seeds 001 and 004), three attempts (DESIGN
 // §4.7), and 50 tool calls, each of two minutes and 50,000 bytes.
 func DefaultLimits() Limits {

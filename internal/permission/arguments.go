@@ -2,6 +2,7 @@ package permission
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,9 +68,12 @@ func blanksHidden(text string) string {
 	}, text)
 }
 
-// refused says that the argument of a call fits a pattern in one way, or that it is a folder in
-// which something may be that does.
+// refused reports whether the argument of a call fits a pattern in one way, or is a folder in which
+// something may be that does. A program and " *" also mean the program without arguments.
 func (a argument) refused(pattern, name string, c call) bool {
+	if program, ok := strings.CutSuffix(pattern, " *"); ok && a.list && a.refused(program, name, c) {
+		return true
+	}
 	ways, texts := slices.Clone(a.ways), slices.Clone(a.texts)
 	if len(texts) == 0 {
 		texts = ways
@@ -277,12 +281,36 @@ func decode(d *json.Decoder) (value any, texts []string, err error) {
 	return token, nil, nil
 }
 
+// decimal writes a number without an exponent and without zeros that say nothing, to the last
+// digit. Of an exponent beyond mostExponent it keeps one.
 func decimal(n json.Number) json.Number {
-	value, err := n.Float64()
+	text, negative := strings.CutPrefix(string(n), "-")
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	point, err := strconv.Atoi(cmp.Or(exponent, "0"))
 	if err != nil {
 		return n // it is too large to be written in another way
 	}
-	return json.Number(strconv.FormatFloat(value, 'f', -1, 64))
+	digits := strings.TrimLeft(whole+fraction, "0")
+	point += len(whole) - (len(whole+fraction) - len(digits))
+	digits = strings.TrimRight(digits, "0")
+	const mostExponent = 400
+	switch {
+	case digits == "":
+		return "0"
+	case point > mostExponent || point < -mostExponent:
+		text = digits + "e" + strconv.Itoa(point)
+	case point <= 0:
+		text = "0." + strings.Repeat("0", -point) + digits
+	case point >= len(digits):
+		text = digits + strings.Repeat("0", point-len(digits))
+	default:
+		text = digits[:point] + "." + digits[point:]
+	}
+	if negative {
+		text = "-" + text
+	}
+	return json.Number(text)
 }
 
 func decodeList(d *json.Decoder) (value any, texts []string, err error) {

@@ -113,6 +113,9 @@ func (p *program) hideKeys() error {
 // checkOutputFile proves, before anything is paid for, that the file can be
 // written. It leaves the file as it is.
 func checkOutputFile(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		return fmt.Errorf("--output-file: %s is a pipe, and its reader may never come; > writes to it", path)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if isNew {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -101,7 +100,7 @@ type recording interface {
 
 // readRecording reads a file into a store of its own.
 func readRecording(ctx context.Context, file string) (r recording, id string, err error) {
-	f, err := os.Open(file)
+	f, err := openFile(file)
 	if err != nil {
 		return nil, "", err
 	}

@@ -218,9 +218,29 @@ func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store,
 		c.console.warn("sessions export: the session has a text that is a secret now; it is masked, and so the file cannot be imported")
 	}
 	if len(words) == 1 {
+		if isTerminal(c.env.Stdout) { // JSON and Markdown read the same with escapes for what would move the cursor
+			text = plain.Escape(text, "\n")
+		}
 		return c.console.put(text)
 	}
 	return writeNew(words[1], text)
+}
+
+// mostImported is how many bytes a file of a session may have.
+const mostImported = 1 << 30
+
+// openFile opens an ordinary file to read: a device may have no end, and a pipe no beginning.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no ordinary file: copy what it has into one", path)
+	case info.Size() > mostImported:
+		return nil, fmt.Errorf("%s has %d bytes, and a session has at most %d", path, info.Size(), mostImported)
+	}
+	return os.Open(path)
 }
 
 // writeNew writes a file that is not there yet, for nobody else to read.
@@ -251,7 +271,7 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 	}
 	source := c.env.Stdin
 	if file != "-" {
-		f, openErr := os.Open(file)
+		f, openErr := openFile(file)
 		if openErr != nil {
 			return openErr
 		}
