@@ -27,7 +27,8 @@ import (
 var updateRecordings = flag.Bool("update-recordings", false, "record the sessions below replay anew")
 
 // TestRecord makes the recordings, for who asks for it, and spoils copies of one:
-// go test ./tests -run Record -update-recordings.
+// go test ./tests -run Record -update-recordings. The files replay/past_*.jsonl stay: a
+// program that let a step go on past its limits made them, and none does so any more.
 func TestRecord(t *testing.T) {
 	if !*updateRecordings {
 		return
