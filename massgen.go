@@ -39,7 +39,8 @@ type (
 	// Event is something that happens in a turn: one of the types of coordinator/report.
 	Event = report.Event
 	// Result is how a turn ended, in the form of massgen --json. Its Status is completed,
-	// no_consensus, timeout, budget, interrupted or failed, its Answer that of the winner.
+	// no_consensus, timeout, budget, max_turns, interrupted or failed, its Answer that of the
+	// winner.
 	Result = report.Result
 )
 

@@ -148,9 +148,8 @@ type Orchestrator struct {
 	// Rules have no agents.
 	Rules                    kernel.Config
 	AnswerNoveltyRequirement Novelty
-	// MaxTurns limits the model calls of one step in which tools are used, and
-	// MaxAttempts the messages of a step that neither act nor use a tool
-	// (DESIGN §4.7).
+	// MaxTurns limits the model calls of one step, and MaxAttempts the messages of a step
+	// that neither act nor use a tool (DESIGN §4.7).
 	MaxTurns    int
 	MaxAttempts int
 	// MaxToolCalls limits the calls of an agent's own tools in one step, and

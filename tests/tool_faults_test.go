@@ -38,9 +38,7 @@ type toolFaultCase struct {
 	name string
 	dig  digs
 	// calls are those of the model's first message: lookup and dig, if there are none.
-	calls []backends.ToolCall
-	// asks is how many messages call tools; 0: one.
-	asks   int
+	calls  []backends.ToolCall
 	limits func(*machine.Limits)
 	permit func(tool, arguments string) (machine.Permission, string)
 	// want is a part of a result that the model is sent.
@@ -83,7 +81,6 @@ func toolFaults() []toolFaultCase {
 		{name: "asked for, with nobody there", dig: hole, permit: deny(machine.Asked), want: "not permitted"},
 		{name: "over the limit of calls", dig: hole, limits: func(l *machine.Limits) { l.MaxToolCalls = 1 }, want: "Exceeded maximum tool calls (1)"},
 		{name: "told of the last turn", dig: hole, limits: func(l *machine.Limits) { l.MaxTurns = 2 }, want: "This is your FINAL turn"},
-		{name: "called on the last turn", dig: hole, asks: 2, limits: func(l *machine.Limits) { l.MaxTurns = 2 }, want: `there is no tool "dig" on offer`},
 		{name: "unknown", dig: hole, calls: []backends.ToolCall{called("call_1", "sing", `{}`), called("call_2", "dig", `{}`)}, want: `there is no tool "sing" on offer`},
 		{name: "with a name that cannot be", dig: hole, calls: []backends.ToolCall{called("call_1", "dig a hole!", `{}`)}, want: "on offer now"},
 		{name: "with arguments that are no object", dig: hole, calls: []backends.ToolCall{called("call_1", "dig", `"deep"`), called("call_2", "dig", `[1]`)}, want: "a hole"},
@@ -114,7 +111,7 @@ func (f toolFaultCase) options() coordinator.Options {
 // member is an agent whose server refuses what its service would.
 func (f toolFaultCase) member(t *testing.T, p protocol, reply func(backendtest.Call) backendtest.Reply) (coordinator.Agent, *backendtest.Server) {
 	server, adapter := p.serve(t, refusing(t, p, func(c backendtest.Call) backendtest.Reply {
-		if c.Number <= max(f.asks, 1) {
+		if c.Number == 1 {
 			return thinking(p.model, f.of(p).message())
 		}
 		return reply(c)
@@ -125,11 +122,10 @@ func (f toolFaultCase) member(t *testing.T, p protocol, reply func(backendtest.C
 // check says whether the model was told of the fault when it went on.
 func (f toolFaultCase) check(t *testing.T, calls []backendtest.Call) {
 	t.Helper()
-	asks := max(f.asks, 1)
-	if len(calls) <= asks {
+	if len(calls) < 2 {
 		t.Fatalf("%d calls: the loop did not go on", len(calls))
 	}
-	results := toolResults(calls[asks].Messages())
+	results := toolResults(calls[1].Messages())
 	if !strings.Contains(strings.Join(results, "\n"), f.want) {
 		t.Errorf("the results are %.500q, without %q", results, f.want)
 	}
@@ -159,6 +155,38 @@ func TestEveryFaultOfAToolGivesValidRequests(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestToolCalledOnTheLastTurnGivesValidRequests: the turn ends with what the model said, and
+// the next one is sent the refused calls with their results.
+func TestToolCalledOnTheLastTurnGivesValidRequests(t *testing.T) {
+	t.Parallel()
+	f := toolFaultCase{dig: hole, limits: func(l *machine.Limits) { l.MaxTurns = 2 }}
+	perProtocol(t, func(t *testing.T, p protocol) {
+		synctest.Test(t, func(t *testing.T) {
+			agent, server := f.member(t, p, func(c backendtest.Call) backendtest.Reply {
+				reply := thinking(p.model, f.message())
+				reply.Text = "I dig."
+				if c.Number > 2 {
+					reply = backendtest.Reply{Text: "So it is."}
+				}
+				return reply
+			})
+			opts := f.options()
+			opts.Agents = []coordinator.Agent{agent}
+			asked := opened(t, opts)
+			if r := asked.ask(t, "What is it?"); r.Status != kernel.MaxTurns || r.Answer != "I dig." || r.Usage.Calls != 2 {
+				t.Errorf("status %s, answer %q after %d calls", r.Status, r.Answer, r.Usage.Calls)
+			}
+			if r := asked.ask(t, "And now?"); r.Status != kernel.Completed || r.Answer != "So it is." || r.Usage.Calls != 1 {
+				t.Errorf("status %s, answer %q after %d calls, %+v", r.Status, r.Answer, r.Usage.Calls, r.Failed)
+			}
+			results := strings.Join(toolResults(server.Calls()[2].Messages()), "\n")
+			if want := `there is no tool "dig" on offer`; !strings.Contains(results, want) {
+				t.Errorf("the results are %.500q, without %q", results, want)
+			}
+		})
+	})
 }
 
 // TestEveryFaultOfAToolInAPanel is the same for three agents that answer and vote.

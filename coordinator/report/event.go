@@ -161,7 +161,8 @@ type Voted struct {
 	Void   string `json:"void,omitempty"`
 }
 
-// Abstained ends a step with neither an answer nor a vote.
+// Abstained ends a step with neither an answer nor a vote. An agent alone does so only when
+// it asked for tools to the last of its calls.
 type Abstained struct {
 	StepEnd
 	Reason string `json:"text,omitempty"`

@@ -174,7 +174,7 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 		return Answered{StepEnd: end, Label: c.Label, Void: c.Void, Snapshot: work}
 	case machine.Voted:
 		return Voted{StepEnd: end, Label: c.Label, Reason: c.Outcome.Reason, Void: c.Void}
-	case machine.Abstained:
+	case machine.Abstained, machine.OutOfTurns:
 		return Abstained{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
 	case machine.Stopped:
 		return Cancelled{StepEnd: end, Partial: partial}

@@ -75,8 +75,8 @@ type ResultVote struct {
 	Void   string `json:"void,omitempty"`
 }
 
-// ResultAgent is what an agent came to: voted, answered, abstained, late,
-// cancelled or failed. Error is why the others had to do without it.
+// ResultAgent is what an agent came to: voted, answered, abstained, late, cancelled,
+// max_turns or failed. Error is why the others had to do without it.
 type ResultAgent struct {
 	ID string `json:"id"`
 	// Model is the provider's type, if it is known, and what the provider calls the model, as
@@ -88,7 +88,8 @@ type ResultAgent struct {
 }
 
 // FailedAgent is an agent that gave no answer and no vote because its calls did
-// not: it is out, or its call had not come back at the end.
+// not: it is out, or its call had not come back at the end, or it asked for tools to the
+// last of its calls.
 type FailedAgent struct {
 	Agent string `json:"agent"`
 	Error string `json:"error"`
@@ -165,7 +166,9 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 // come back for that, is lost, which is more than cancelled.
 func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultAgent {
 	agent := ResultAgent{ID: r.id(i), Model: r.model(i), State: a.State, Usage: Rounded(u)}
-	if a.State != kernel.ActFailed && a.State != kernel.ActLate && a.State != kernel.ActCancelled {
+	switch a.State {
+	case kernel.ActFailed, kernel.ActLate, kernel.ActCancelled, kernel.ActMaxTurns:
+	default:
 		return agent
 	}
 	agent.Error = a.Reason

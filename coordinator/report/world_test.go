@@ -58,7 +58,7 @@ func newWorld(ids ...string) *world {
 
 // accepted is the first event of a turn whose agents have a tool.
 func (w *world) accepted() turn.Accepted {
-	described := machine.Turn{Session: "s", Turn: 1, Question: ref("energy?"), Limits: machine.Limits{MaxTurns: 4, MaxAttempts: 2}}
+	described := machine.Turn{Session: "s", Turn: 1, Question: ref("energy?"), Limits: machine.Limits{MaxTurns: 4, MaxAttempts: 2, EndAtLimits: true}}
 	for _, id := range w.ids {
 		described.Agents = append(described.Agents, machine.Agent{ID: id, Model: "m", Tools: tools("find")})
 	}

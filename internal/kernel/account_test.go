@@ -1,6 +1,10 @@
 package kernel
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
+)
 
 // This file is the checker's reading of the rules: what each event changes, and
 // what must follow from it.
@@ -52,6 +56,11 @@ func (c *checker) book(ev Event, emit func(Command)) {
 		c.stepEnded(s, ActVoted, ev.Seen)
 	case Abstained:
 		c.stepEnded(&c.seats[ev.Agent], ActAbstained, ev.Seen)
+	case OutOfTurns:
+		c.stepEnded(&c.seats[ev.Agent], ActMaxTurns, ev.Seen)
+		if len(c.seats) == 1 {
+			c.bookAlone(ev, emit)
+		}
 	case Failed:
 		c.stepEnded(&c.seats[ev.Agent], ActFailed, 0)
 	case Stopped:
@@ -60,6 +69,15 @@ func (c *checker) book(ev Event, emit func(Command)) {
 		c.presenting, c.over, c.shown = false, true, ev.Answer
 		emit(Finish{})
 	}
+}
+
+// bookAlone is rule 7 for a panel of one that is out of turns.
+func (c *checker) bookAlone(ev OutOfTurns, emit func(Command)) {
+	if ev.Answer != (blob.Ref{}) {
+		c.seats[0].count++
+		c.answers = append(c.answers, entry{0, ev.Hash})
+	}
+	c.end(MaxTurns, len(c.answers)-1, emit)
 }
 
 func (c *checker) bookStopped(s *seat) {

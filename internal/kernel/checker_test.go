@@ -146,6 +146,8 @@ func endsStep(ev Event, agent int) bool {
 		return ev.Agent == agent
 	case Abstained:
 		return ev.Agent == agent
+	case OutOfTurns:
+		return ev.Agent == agent
 	case Stopped:
 		return ev.Agent == agent
 	}

@@ -17,6 +17,7 @@ const (
 	NoConsensus Status = "no_consensus"
 	Timeout     Status = "timeout"
 	Budget      Status = "budget"
+	MaxTurns    Status = "max_turns"
 	Cut         Status = "interrupted"
 	AllFailed   Status = "failed"
 )

@@ -42,6 +42,19 @@ type Abstained struct {
 	Reason string
 }
 
+// OutOfTurns ends a step that asked for tools to the last of its calls: the agent of a
+// panel abstains. One that is alone ends the turn with Answer, which may be zero; Hash and
+// Work are as in Answered.
+type OutOfTurns struct {
+	At     Time
+	Agent  int
+	Seen   int
+	Answer blob.Ref
+	Hash   string
+	Work   blob.Ref
+	Reason string
+}
+
 // Failed ends a step with an error: the agent is out for the turn.
 type Failed struct {
 	At     Time
@@ -78,6 +91,7 @@ func (e Accepted) at() Time    { return e.At }
 func (e Answered) at() Time    { return e.At }
 func (e Voted) at() Time       { return e.At }
 func (e Abstained) at() Time   { return e.At }
+func (e OutOfTurns) at() Time  { return e.At }
 func (e Failed) at() Time      { return e.At }
 func (e Stopped) at() Time     { return e.At }
 func (e Presented) at() Time   { return e.At }

@@ -1,6 +1,10 @@
 package kernel
 
-import "time"
+import (
+	"time"
+
+	"github.com/massgen/massgen/internal/blob"
+)
 
 func (m *Machine) after(d time.Duration) Time { return m.s.Now + Time(d.Milliseconds()) }
 
@@ -100,6 +104,21 @@ func (m *Machine) takeStopped(agent int) {
 		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")
 	default:
 		m.endStep(agent, ActAbstained, "it did not act within the round's time limit")
+	}
+}
+
+// takeOutOfTurns is rule 7: an agent that asked for tools to the last abstains, and its
+// earlier answer stands. One that is alone has no peers to go on: its text, if it has one,
+// is the best so far.
+func (m *Machine) takeOutOfTurns(ev OutOfTurns) {
+	isAlone := len(m.cfg.Agents) == 1
+	if isAlone && ev.Answer != (blob.Ref{}) {
+		m.takeAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work})
+	}
+	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
+	m.endStep(ev.Agent, ActMaxTurns, ev.Reason)
+	if isAlone {
+		m.decide(MaxTurns, m.set()-1)
 	}
 }
 

@@ -74,6 +74,8 @@ func (m *Machine) check(ev Event) error {
 		return m.checkVote(ev)
 	case Abstained:
 		return m.checkAct(ev.Agent, ev.Seen)
+	case OutOfTurns:
+		return m.checkAct(ev.Agent, ev.Seen)
 	case Failed:
 		return m.checkPhase(ev.Agent, Busy, Late)
 	case Stopped:
@@ -152,6 +154,8 @@ func (m *Machine) take(ev Event) {
 	case Abstained:
 		m.endStep(ev.Agent, ActAbstained, ev.Reason)
 		m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
+	case OutOfTurns:
+		m.takeOutOfTurns(ev)
 	case Failed:
 		m.endStep(ev.Agent, ActFailed, ev.Reason)
 	case Stopped:

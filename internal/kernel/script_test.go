@@ -134,6 +134,8 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 		return Answered{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text}
 	case "vote":
 		return Voted{At: s.now, Agent: agent, Seen: seen, For: s.agent(target), Reason: reason}
+	case "out_of_turns":
+		return OutOfTurns{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text, Reason: reason}
 	case "abstain":
 		return Abstained{At: s.now, Agent: agent, Seen: seen, Reason: reason}
 	case "fail":

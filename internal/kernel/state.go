@@ -58,13 +58,14 @@ const (
 	ActLate      Act = "late"
 	ActCancelled Act = "cancelled"
 	ActFailed    Act = "failed"
+	ActMaxTurns  Act = "max_turns"
 )
 
 // member is one agent's part of the state.
 type member struct {
 	Phase Phase `json:"phase"`
 	// Failed says that the agent is out for the turn; Reason is why, or why it
-	// abstained.
+	// abstained or is out of turns.
 	Failed  bool   `json:"failed,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Starts  int    `json:"starts"`

@@ -121,14 +121,14 @@ func checkRefusals(w world) error {
 			impossible = append(impossible, Stopped{Agent: i})
 		}
 		if !s.busy {
-			impossible = append(impossible, Failed{Agent: i}, Abstained{Agent: i, Seen: s.seen})
+			impossible = append(impossible, Failed{Agent: i}, Abstained{Agent: i, Seen: s.seen}, OutOfTurns{Agent: i, Seen: s.seen})
 		}
 		if !s.busy || !s.mayAnswer {
 			impossible = append(impossible, Answered{Agent: i, Seen: s.seen})
 		}
 		seen := w.seenBy(s)
 		last := seen[len(seen)-1]
-		impossible = append(impossible, Abstained{Agent: i, Seen: s.seen - 1}, Abstained{Agent: i, Seen: last + 1},
+		impossible = append(impossible, Abstained{Agent: i, Seen: s.seen - 1}, Abstained{Agent: i, Seen: last + 1}, OutOfTurns{Agent: i, Seen: last + 1},
 			Answered{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last, For: len(w.c.seats)})
 		for target := range w.c.seats {
 			if !s.busy || target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, s.seen) {

@@ -20,11 +20,14 @@ type events struct {
 	answers   int  // the most answers that one agent gives
 	equal     bool // an agent may answer with a text that others may give too
 	fail      bool
-	abstain   bool
+	abstain   bool // or an agent is out of turns
 	interrupt bool
 	budget    bool
 	overdue   bool // an event may come at the time of a wake, and before it
 }
+
+// chatter is what a model says beside calls of tools.
+var chatter = blob.Ref{SHA256: "chatter", Bytes: 7}
 
 // sharedText is the one text that several agents may come to by themselves.
 const sharedText = "shared"
@@ -141,7 +144,11 @@ func (w world) actsOf(list []Event, i int, at Time) []Event {
 	for _, seen := range w.seenBy(s) {
 		list = w.votesOf(list, i, seen, at)
 		if w.may.abstain {
-			list = append(list, Abstained{At: at, Agent: i, Seen: seen, Reason: "r"})
+			list = append(list, Abstained{At: at, Agent: i, Seen: seen, Reason: "r"},
+				OutOfTurns{At: at, Agent: i, Seen: seen, Answer: chatter, Hash: chatter.SHA256, Reason: "r"})
+			if len(w.c.seats) == 1 {
+				list = append(list, OutOfTurns{At: at, Agent: i, Seen: seen, Reason: "r"})
+			}
 		}
 	}
 	if w.may.fail {

@@ -68,15 +68,18 @@ const (
 
 // Limits bound a step.
 type Limits struct {
-	// MaxTurns is how many model calls may ask for tools; in the last of them only
-	// the coordination tools are offered (seed 001).
+	// MaxTurns is how many model calls a step may have; in the last of them only the
+	// coordination tools are offered (seed 001).
 	MaxTurns int `json:"max_turns"`
 	// MaxAttempts is how many messages may come to nothing (rule 7).
 	MaxAttempts int `json:"max_attempts"`
-	// MaxToolCalls is how many calls of the agent's own tools a step may have, those that
-	// are refused too; past it only the coordination tools are offered (seed 004). 0: no
-	// limit.
+	// MaxToolCalls is how many calls of the agent's own tools a step may have, denied ones
+	// too; after them only the coordination tools are offered (seed 004). 0: no limit.
 	MaxToolCalls int `json:"max_tool_calls,omitempty"`
+	// EndAtLimits ends a step that still asks for tools when MaxTurns or MaxToolCalls is
+	// used up (OutOfTurns). New turns have it. Without it, as in older journals, each such
+	// message is an attempt, and a step may have MaxTurns + MaxAttempts model calls.
+	EndAtLimits bool `json:"end_at_limits,omitempty"`
 	// ToolLimit is how many milliseconds a tool call may take, ResultLimit how many
 	// bytes of its result are sent to the model; 0: no limit.
 	ToolLimit   int `json:"tool_limit,omitempty"`

@@ -154,4 +154,7 @@ const (
 	Abstained OutcomeKind = "abstained"
 	Failed    OutcomeKind = "failed"
 	Stopped   OutcomeKind = "stopped"
+	// OutOfTurns is a step that asked for tools to the last. Only a panel of one has an
+	// answer with it, if there was any text.
+	OutOfTurns OutcomeKind = "max_turns"
 )

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -63,6 +64,9 @@ func drawTask(t *rapid.T) machine.Task {
 			MaxTurns:    rapid.IntRange(1, 4).Draw(t, "max turns"),
 			MaxAttempts: rapid.IntRange(1, 4).Draw(t, "max attempts"),
 			MaxOverlap:  rapid.SampledFrom([]int{0, 500}).Draw(t, "overlap"),
+
+			MaxToolCalls: rapid.IntRange(0, 3).Draw(t, "max tool calls"),
+			EndAtLimits:  rapid.Bool().Draw(t, "end at limits"),
 		},
 	}
 }
@@ -196,11 +200,18 @@ func (r *run) took(effects []machine.Effect) {
 // checkCall looks at what a model is about to be told.
 func (r *run) checkCall(c machine.ModelCall) {
 	limits := r.task.Limits
-	if most := limits.MaxTurns + limits.MaxAttempts; len(r.calls)+1 > most {
+	most := limits.MaxTurns
+	if !limits.EndAtLimits {
+		most += limits.MaxAttempts
+	}
+	if len(r.calls)+1 > most {
 		r.t.Fatalf("call %d of at most %d", len(r.calls)+1, most)
 	}
 	if c.OwnTools && len(r.calls)+1 >= limits.MaxTurns {
 		r.t.Fatalf("its own tools are offered in call %d of %d", len(r.calls)+1, limits.MaxTurns)
+	}
+	if c.OwnTools && limits.EndAtLimits && limits.MaxToolCalls > 0 && r.step.ToolCalls() >= limits.MaxToolCalls {
+		r.t.Fatalf("its own tools are offered after %d calls of them", r.step.ToolCalls())
 	}
 	if r.cancelled || len(r.tools) > 0 {
 		r.t.Fatalf("a model is called with cancelled=%t and %d tools out", r.cancelled, len(r.tools))
@@ -231,7 +242,7 @@ func (r *run) checkSnapshot(e machine.ToolCall, effects int) {
 // checkWork: an answer, and nothing else, has what was kept with it.
 func (r *run) checkWork(o machine.Outcome) {
 	want := machine.Outcome{}
-	switch answered := o.Kind == machine.Answered; {
+	switch answered := o.Answer != (blob.Ref{}); {
 	case answered && r.task.Snapshot && r.kept == nil:
 		r.t.Fatal("an answer was not kept with its work")
 	case answered && r.kept != nil && r.kept.Error:
@@ -323,6 +334,23 @@ func (r *run) checkOutcome(o machine.Outcome) {
 		if !coordinates {
 			r.t.Fatalf("a %s abstained", r.task.Purpose)
 		}
+	case machine.OutOfTurns:
+		r.checkOutOfTurns(o)
+	}
+}
+
+// checkOutOfTurns: the last call offered no tools, and its message asked for one. Only a
+// panel of one has a text.
+func (r *run) checkOutOfTurns(o machine.Outcome) {
+	last := r.calls[len(r.calls)-1]
+	reply := r.replies[fmt.Sprint("message ", len(r.replies)-1)]
+	isAlone := r.task.Purpose == machine.Conversation
+	if !r.task.Limits.EndAtLimits || last.OwnTools || len(reply.Calls) == 0 || !isAlone && o.Answer != (blob.Ref{}) {
+		r.t.Fatalf("after %+v a %s ends with %+v", reply, r.task.Purpose, o)
+	}
+	hasText := slices.ContainsFunc(slices.Collect(maps.Values(r.replies)), func(m machine.ModelReply) bool { return m.Text != blob.Ref{} })
+	if isAlone && hasText != (o.Answer != blob.Ref{}) {
+		r.t.Fatalf("with a text %t it ends with %+v", hasText, o)
 	}
 }
 

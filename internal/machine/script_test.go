@@ -17,7 +17,7 @@ import (
 
 // TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
-//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= overlap= snapshot notes=(a,b)
+//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot notes=(a,b)
 //	reply      with a line for each part of the message:
 //	             text WORDS | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
@@ -29,6 +29,7 @@ import (
 //	recall     the model call that is out, and that nobody has sent
 //	state      what is out, and how many notes the call that is out tells
 //
+// With old a step is one of a journal that does not have EndAtLimits.
 // The answer of agent 1 has the hash h1 unless shown=1:hash says another. After
 // each command the step is written to JSON and read again.
 func TestScripts(t *testing.T) {
@@ -175,7 +176,7 @@ func ref(text string) blob.Ref { return blob.Ref{SHA256: text, Bytes: len(text)}
 func task(t *testing.T, d *datadriven.TestData) machine.Task {
 	task := machine.Task{
 		Agent: 1, Round: 2, Purpose: machine.Coordination, Offer: offer(t, d),
-		Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3},
+		Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: !d.HasArg("old")},
 	}
 	d.MaybeScanArgs(t, "agent", &task.Agent)
 	d.MaybeScanArgs(t, "round", &task.Round)
@@ -342,8 +343,10 @@ func describeEntry(e machine.Entry) string {
 func describeOutcome(o machine.Outcome) string {
 	words := []string{string(o.Kind), fmt.Sprintf("seen=%d", o.Seen)}
 	switch o.Kind {
-	case machine.Answered:
-		words = append(words, fmt.Sprintf("%q hash=%q", o.Answer.SHA256, o.Hash))
+	case machine.Answered, machine.OutOfTurns:
+		if o.Answer != (blob.Ref{}) {
+			words = append(words, fmt.Sprintf("%q hash=%q", o.Answer.SHA256, o.Hash))
+		}
 		if o.Work != (blob.Ref{}) {
 			words = append(words, "work="+o.Work.SHA256)
 		}

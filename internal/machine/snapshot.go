@@ -1,11 +1,15 @@
 package machine
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/internal/blob"
+)
 
 // act ends the step. An answer is first kept together with its author's work: peers are
 // to judge the files as they were when it was given.
 func (s *Step) act(o Outcome) []Effect {
-	if o.Kind != Answered || !s.s.Task.Snapshot {
+	if o.Answer == (blob.Ref{}) || !s.s.Task.Snapshot {
 		return s.end(o)
 	}
 	s.s.Answer = &o

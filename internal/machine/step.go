@@ -180,9 +180,7 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
 
 func (s *Step) callModel() Effect {
-	// In the last of max_turns calls, and after it, only the coordination tools are
-	// offered (seed 001).
-	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && !s.s.Exceeded && s.s.Calls < s.s.Task.Limits.MaxTurns-1
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools()
 	call := ModelCall{
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
@@ -295,16 +293,13 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	if len(r.Calls) == 0 {
 		s.s.Ignored++
 	}
-	if len(effects) > 0 || isAsking {
+	switch {
+	case len(effects) > 0 || isAsking:
 		return effects
+	case act == nil && s.isOutOfTurns(r.Calls):
+		return s.endOutOfTurns()
 	}
 	return s.goOn()
-}
-
-// exceeds says that one more tool call would be one too many.
-func (s *Step) exceeds() bool {
-	limit := s.s.Task.Limits.MaxToolCalls
-	return limit > 0 && s.s.Tools >= limit
 }
 
 // ToolCalls returns how many calls of the agent's own tools the step has had, those that
@@ -346,7 +341,7 @@ func (s *Step) goOn() []Effect {
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
 	case s.s.Act != nil:
 		return s.act(*s.s.Act)
-	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts:
+	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts, s.isLastCall():
 		return s.giveUp()
 	}
 	if s.s.Ignored >= maxIgnored && s.mayUseJSON() {
@@ -374,7 +369,7 @@ func (s *Step) tell() {
 	}
 	last := &s.s.Transcript[len(s.s.Transcript)-1]
 	last.Notes, s.s.Notes = s.s.Notes, nil
-	last.Final = !s.s.JSON && s.s.Calls == s.s.Task.Limits.MaxTurns-1
+	last.Final = !s.s.JSON && s.isFinalTurn()
 	s.update(last)
 }
 
@@ -383,22 +378,6 @@ func (s *Step) update(last *Entry) {
 	if last.Kind == Result && s.s.Next != nil {
 		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
 	}
-}
-
-// giveUp is rule 7: the first non-empty text becomes the answer of an agent that
-// has none; else it abstains, or fails with nothing to show.
-func (s *Step) giveUp() []Effect {
-	reason := fmt.Sprintf("%d of its messages neither answered nor voted", s.s.Attempts)
-	hasText := s.s.FirstText != (blob.Ref{})
-	text := Call{Answer: s.s.FirstText, Hash: s.s.FirstHash}
-	_, refused := s.judgeAnswer(text)
-	switch {
-	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
-		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
-	case s.isConversation(), !s.hasAnswer() && !hasText:
-		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text"})
-	}
-	return s.end(Outcome{Kind: Abstained, Reason: reason})
 }
 
 // hasAnswer says whether the agent's own answer is among those it was shown.

@@ -101,7 +101,9 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
 		Session: "s", Turn: 1, Agents: list,
-		Limits:    machine.Limits{MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls")},
+		Limits: machine.Limits{
+			MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls"), EndAtLimits: rapid.Bool().Draw(t, "end at limits"),
+		},
 		Sidecalls: []machine.Sidecall{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
 }
@@ -341,10 +343,14 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	}
 	delete(p.steps, c.Agent)
 	isFinal := c.Purpose == machine.Presentation || c.Purpose == machine.Synthesis
-	if o := c.Outcome; o.Kind == machine.Answered && p.m.Turn().Agents[c.Agent].Workspace == (o.Work == o.Unkept) {
+	hasAnswer := c.Outcome.Answer != blob.Ref{}
+	if o := c.Outcome; hasAnswer && p.m.Turn().Agents[c.Agent].Workspace == (o.Work == o.Unkept) {
 		p.t.Fatalf("agent %d answered, and its work is %+v", c.Agent, o)
 	}
-	acted := c.Outcome.Kind == machine.Answered || c.Outcome.Kind == machine.Voted
+	if o := c.Outcome; hasAnswer != (o.Kind == machine.Answered) && (o.Kind != machine.OutOfTurns || c.Purpose != machine.Conversation) {
+		p.t.Fatalf("agent %d ends %s with %+v", c.Agent, c.Purpose, o)
+	}
+	acted := hasAnswer || c.Outcome.Kind == machine.Voted
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
 	}

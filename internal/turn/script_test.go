@@ -149,7 +149,7 @@ func (s *script) accepted() turn.Accepted {
 			*limit = time.Duration(seconds) * time.Second
 		}
 	}
-	described := machine.Turn{Session: "s", Turn: 1, Question: ref("q"), Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3}}
+	described := machine.Turn{Session: "s", Turn: 1, Question: ref("q"), Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: true}}
 	s.d.MaybeScanArgs(s.t, "max_turns", &described.Limits.MaxTurns)
 	s.d.MaybeScanArgs(s.t, "max_attempts", &described.Limits.MaxAttempts)
 	described.Agents, described.Sidecalls = make([]machine.Agent, len(s.ids)), s.sidecalls()

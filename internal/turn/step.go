@@ -3,6 +3,7 @@ package turn
 import (
 	"slices"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -120,6 +121,8 @@ func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.O
 		return kernel.Voted{At: at, Agent: agent, Seen: o.Seen, For: o.For, Reason: o.Reason}
 	case machine.Abstained:
 		return kernel.Abstained{At: at, Agent: agent, Seen: o.Seen, Reason: o.Reason}
+	case machine.OutOfTurns:
+		return kernel.OutOfTurns{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Work: o.Work, Reason: o.Reason}
 	case machine.Stopped:
 		return kernel.Stopped{At: at, Agent: agent}
 	default:
@@ -136,7 +139,7 @@ func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) S
 	}
 	switch {
 	case s.Purpose.IsFinalAnswer(): // it has no label, and nothing can make it void
-	case o.Kind == machine.Answered:
+	case o.Answer != (blob.Ref{}):
 		told.Label, told.Void = m.s.Kernel.LastAnswer(agent, o.Answer)
 	case o.Kind == machine.Voted:
 		told.Label, told.Void = m.s.Kernel.LastVote(agent)

@@ -15,7 +15,7 @@ const (
 	ExitCompleted   = 0 // there is an answer, by consensus
 	ExitUsage       = 1 // flags, question or configuration are wrong, or --output-file cannot be written
 	ExitFailed      = 2 // there is no answer
-	ExitUndecided   = 3 // no consensus, or out of time or budget: the best so far was printed
+	ExitUndecided   = 3 // no consensus, or out of time, budget or turns: the best so far was printed
 	ExitInterrupted = 4 // a person ended it
 )
 

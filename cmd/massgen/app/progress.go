@@ -197,7 +197,11 @@ func (v *progress) tellEnd(ev report.Event) {
 		}
 		tell(ev.StepEnd, text)
 	case report.Abstained:
-		tell(ev.StepEnd, ev.Agent+" abstained: "+plain.Line(ev.Reason))
+		what := " abstained: "
+		if v.alone {
+			what = " is out of turns: "
+		}
+		tell(ev.StepEnd, ev.Agent+what+plain.Line(ev.Reason))
 	case report.Failed:
 		tell(ev.StepEnd, c.paint(red, ev.Agent+" failed")+": "+plain.Line(ev.Reason)+partialKept(ev.Partial))
 	case report.Cancelled:

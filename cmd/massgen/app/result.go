@@ -106,8 +106,10 @@ func (s *session) explain(r report.Result) {
 		if r.Winner == "" {
 			why += " after " + duration(time.Duration(r.DurationMS)*time.Millisecond)
 		}
+	case kernel.MaxTurns:
+		why, hint = "out of turns", "; max_turns and max_tool_calls in the config give more"
 	}
-	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout; {
+	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns; {
 	case r.Winner != "" && r.Status != kernel.Completed:
 		s.console.say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
 	case r.Winner != "":

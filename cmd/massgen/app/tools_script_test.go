@@ -89,7 +89,11 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return backendtest.Reply{Text: "That is all."}
 		},
-		"judges-files": judgesFiles,
+		// Models that call a tool in each message, also when they are offered none.
+		"never-stops":    neverStops("Let me look again."),
+		"never-speaks":   neverStops(""),
+		"m3-never-stops": m3NeverStops,
+		"judges-files":   judgesFiles,
 		// As far as its answer, no further.
 		"never-judges-files": func(c backendtest.Call) backendtest.Reply {
 			if !isBlind(c) {
@@ -110,6 +114,26 @@ func toolBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Text: results[0]}
 		}),
 	}
+}
+
+// neverStops is a model that calls a tool in each message, and says a text beside it.
+func neverStops(text string) func(backendtest.Call) backendtest.Reply {
+	return func(c backendtest.Call) backendtest.Reply {
+		r := calls("list_files", `{"path":"."}`)
+		r.Text, r.ToolCalls[0].ID = text, fmt.Sprintf("call_%d", c.Number)
+		return r
+	}
+}
+
+// m3NeverStops has one such model among others that answer and vote.
+func m3NeverStops(c backendtest.Call) backendtest.Reply {
+	switch {
+	case c.Model() == "m3":
+		return neverStops("Let me look again.")(c)
+	case isBlind(c):
+		return calls("new_answer", `{"content":"the answer of `+c.Model()+`"}`)
+	}
+	return voteFor("agent2")
 }
 
 // judgesFiles is a model that writes a file and answers, and in the next round reads those
