@@ -47,16 +47,23 @@ func checkBudget(opts Options) error {
 type attempts struct {
 	// limited and priced say that the turn has a budget, and one of money.
 	limited, priced bool
-	waiting         map[machine.Key]chan<- string
+	waiting         map[machine.Key]chan<- verdict
+}
+
+// verdict is the answer to an attempt: by how many tokens its output is shortened, or why it
+// may not be sent.
+type verdict struct {
+	less    int
+	refused string
 }
 
 // limit says what the turn may spend.
 func (a *attempts) limit(most budget.Allowance) { a.limited, a.priced = !most.None(), most.Priced() }
 
 // Grant implements driver.Runtime. In a journal that is replayed nobody waits.
-func (a *attempts) Grant(key machine.Key, refused string) {
+func (a *attempts) Grant(key machine.Key, less int, refused string) {
 	if word := a.waiting[key]; word != nil {
-		word <- refused
+		word <- verdict{less, refused}
 		delete(a.waiting, key)
 	}
 }
@@ -70,8 +77,8 @@ type callBudget struct {
 // reserving is an attempt that asks for budget. The driver grants it by its key.
 type reserving struct {
 	callBudget
-	most budget.Amount
-	word chan<- string // takes one without waiting: why the attempt may not be sent, or ""
+	most, least budget.Amount
+	word        chan<- verdict // takes one without waiting
 }
 
 // EndsWork implements driver.Post.
@@ -80,13 +87,13 @@ func (reserving) EndsWork() bool { return false }
 // Events implements driver.Post.
 func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
 	r.local.waiting[r.key] = r.word
-	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most}}, nil
+	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most, Least: r.least}}, nil
 }
 
 // Reply implements driver.Post.
 func (r reserving) Reply(err error) {
 	if err != nil {
-		r.word <- err.Error()
+		r.word <- verdict{refused: err.Error()}
 	}
 }
 
@@ -110,32 +117,32 @@ func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
 func (s settled) Reply(error) { close(s.booked) }
 
 // Reserve asks the driver, and waits for its word.
-func (b callBudget) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
+func (b callBudget) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
 	if most.USD == nil && b.local.priced {
-		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
+		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
 	if ctx.Err() != nil {
-		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
+		return nil, 0, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
 	}
-	word := make(chan string, 1)
-	b.local.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), word})
-	refused := ""
+	word := make(chan verdict, 1)
+	b.local.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), budget.Request(least.Tokens, least.USD), word})
+	var said verdict
 	select {
-	case refused = <-word:
+	case said = <-word:
 	case <-ctx.Done():
 		select {
-		case refused = <-word: // who is refused is cancelled, too
+		case said = <-word: // who is refused is cancelled, too
 		default:
 		}
 	}
 	switch {
-	case refused != "":
-		return nil, backends.Unpaid(backends.KindBudget, refused, nil)
+	case said.refused != "":
+		return nil, 0, backends.Unpaid(backends.KindBudget, said.refused, nil)
 	case ctx.Err() != nil: // also for one that was granted meanwhile
 		b.Release()
-		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+		return nil, 0, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
 	}
-	return b, nil
+	return b, said.less, nil
 }
 
 // Release implements backends.Reservation.

@@ -35,6 +35,11 @@ type till struct {
 	most   float64 // of the requests under way
 	top    float64 // the most that both were together
 	sent   int
+	// asked is the limit of each agent's output, and shortened counts the requests that came
+	// with a lower one, short the lowest.
+	asked     map[string]int
+	shortened int
+	short     int
 }
 
 func (s *till) reckon(req backends.Request) backends.Cost {
@@ -68,6 +73,18 @@ func (s *till) came(most float64) {
 	s.top = max(s.top, s.billed+s.most)
 }
 
+// noteLimit books the limit of a request's output.
+func (s *till) noteLimit(req backends.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if limit := *req.Params.MaxTokens; limit < s.asked[req.Key.Agent] {
+		s.shortened++
+		if s.short == 0 || limit < s.short {
+			s.short = limit
+		}
+	}
+}
+
 func (s *till) left(most, billed float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,6 +99,7 @@ func (s *till) Stream(ctx context.Context, req backends.Request) iter.Seq2[backe
 	return func(yield func(backends.Event, error) bool) {
 		most := *s.reckon(req).USD
 		s.came(most)
+		s.noteLimit(req)
 		select {
 		case <-time.After(time.Duration(1+s.draw(5000)) * time.Millisecond):
 		case <-ctx.Done():
@@ -133,9 +151,13 @@ func spendingPanel(t *testing.T, n int, s *till, store Store, change func(*Optio
 	opts := Options{Store: store}
 	backend := retry.New(s, retry.NewGate("till", retry.Limits{Concurrent: 3}), retry.Options{Most: s.reckon})
 	for i := range n {
-		tokens := 1 + s.draw(3000)
+		tokens, id := 1+s.draw(3000), fmt.Sprintf("agent%d", i+1)
+		if s.asked == nil {
+			s.asked = map[string]int{}
+		}
+		s.asked[id] = tokens
 		opts.Agents = append(opts.Agents, Agent{
-			ID: fmt.Sprintf("agent%d", i+1), Backend: backend, Model: "m", Params: backends.Params{MaxTokens: &tokens},
+			ID: id, Backend: backend, Model: "m", Params: backends.Params{MaxTokens: &tokens},
 			Tools: []agents.Tool{&counter{}},
 		})
 	}
@@ -153,39 +175,44 @@ func usdLimit(usd float64) budget.Limits {
 }
 
 // TestBudgetIsNeverExceeded: whatever the models do, the requests that were sent never
-// could have cost more than the budget, if none costs more than it could at most.
+// could have cost more than the budget, if none costs more than it could at most. Some are
+// sent with less output than they asked for, to fit into what is left.
 func TestBudgetIsNeverExceeded(t *testing.T) {
 	t.Parallel()
-	var spent, budgets atomic.Int64
+	var spent, budgets, shortened atomic.Int64
 	t.Run("seeds", func(t *testing.T) {
 		const parts = 10
 		for part := range uint64(parts) {
 			t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
 				t.Parallel()
 				for seed := part; seed < 1000; seed += parts {
-					sent, status := spendRandomly(t, seed)
+					s, status := spendRandomly(t, seed)
 					if status == kernel.Budget {
 						budgets.Add(1)
 					}
-					spent.Add(int64(sent))
+					spent.Add(int64(s.sent))
+					shortened.Add(int64(s.shortened))
 				}
 			})
 		}
 	})
-	t.Logf("1000 turns of 16 agents, %d requests, %d ended by the budget", spent.Load(), budgets.Load())
+	t.Logf("1000 turns of 16 agents, %d requests of which %d were shortened, %d ended by the budget", spent.Load(), shortened.Load(), budgets.Load())
 	if n := budgets.Load(); n == 0 || n == 1000 {
 		t.Errorf("%d of 1000 turns were ended by the budget", n)
 	}
+	if shortened.Load() == 0 {
+		t.Error("no request was shortened")
+	}
 }
 
-// spendRandomly plays a turn with a budget, and returns how many requests were sent and how
-// the turn ended.
-func spendRandomly(t *testing.T, seed uint64) (sent int, status kernel.Status) {
+// spendRandomly plays a turn with a budget, and returns the service with the requests that
+// were sent, and how the turn ended.
+func spendRandomly(t *testing.T, seed uint64) (s *till, status kernel.Status) {
 	t.Helper()
 	const limit = 0.10
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		s := &till{random: random, dollars: random.Float64() * 1e-5}
+		s = &till{random: random, dollars: random.Float64() * 1e-5}
 		s.bills = func(most float64) float64 { return most * float64(s.draw(101)) / 100 }
 		p := spendingPanel(t, 16, s, sessions.NewMemory(), func(o *Options) { o.Budget.Turn = usdLimit(limit) })
 		turn := start(t, p, "energy")
@@ -200,9 +227,12 @@ func spendRandomly(t *testing.T, seed uint64) (sent int, status kernel.Status) {
 		if r.Budget == nil || r.Budget.SpentUSD > limit || r.Budget.SpentUSD+1e-9 < s.billed {
 			t.Fatalf("seed %d: %.6f were billed, and told are %+v", seed, s.billed, r.Budget)
 		}
-		sent, status = s.sent, r.Status
+		if s.shortened > 0 && s.short < 256 {
+			t.Fatalf("seed %d: a request was shortened to %d tokens", seed, s.short)
+		}
+		status = r.Status
 	})
-	return sent, status
+	return s, status
 }
 
 func TestBestSoFarIsTheResultOfASpentBudget(t *testing.T) {

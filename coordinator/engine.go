@@ -38,7 +38,7 @@ type localTurn struct {
 
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
-		attempts: attempts{waiting: map[machine.Key]chan<- string{}}, summaries: newSummaryReader(p),
+		attempts: attempts{waiting: map[machine.Key]chan<- verdict{}}, summaries: newSummaryReader(p),
 		clock:        newClock(func() { t.inbox.put(woke{}) }),
 		toolsVersion: t.toolsVersion, receive: t.inbox.wait,
 	}

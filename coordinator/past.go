@@ -17,8 +17,9 @@ import (
 
 // PastCall is a call of a model as the journal of its turn has it.
 type PastCall struct {
-	// Request is what it was sent, without headers and extra body, which may hold keys. Lost
-	// says why it is not all there, or why it is what this program would send.
+	// Request is what it was sent, without headers and extra body, which may hold keys. Its
+	// limit of output is that of the last attempt, which a budget may have lowered. Lost says
+	// why it is not all there, or why it is what this program would send.
 	Request backends.Request
 	Lost    error
 	// Participants are the ids of agents by the names that they have in the request.
@@ -38,6 +39,7 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 	f := newFollower(new(turn.Machine), r)
 	f.trusts = true
 	var calls []PastCall
+	less := map[machine.Key]int{} // by how many tokens the budget shortened the output of a call's last attempt
 	fail := func(err error) ([]PastCall, error) {
 		return calls, fmt.Errorf("read turn %d of session %s: %w", number, session, err)
 	}
@@ -48,11 +50,18 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 				if err != nil {
 					return fail(err)
 				}
+				past.shorten(less[done.Key])
 				calls = append(calls, past)
 			}
 		}
-		if _, err := f.follow(ctx, ev); err != nil {
+		commands, err := f.follow(ctx, ev)
+		if err != nil {
 			return fail(err)
+		}
+		for _, c := range commands {
+			if granted, ok := c.(turn.Granted); ok {
+				less[granted.Key] = granted.Less
+			}
 		}
 	}
 	for _, w := range f.out {
@@ -61,6 +70,7 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 			if err != nil {
 				return fail(err)
 			}
+			past.shorten(less[w.Key()])
 			calls = append(calls, past)
 		}
 	}
@@ -68,6 +78,13 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 		return fail(damage)
 	}
 	return calls, nil
+}
+
+// shorten lowers the limit of the call's output as the budget did.
+func (p *PastCall) shorten(less int) {
+	if most := p.Request.Params.MaxTokens; less > 0 && most != nil {
+		p.Request.Params.MaxTokens = new(*most - less)
+	}
 }
 
 // modelCall is the call of a model with a key that has no result yet.

@@ -17,15 +17,18 @@ import (
 // comes of it.
 type simModel struct{ s *simulation }
 
+// simOutput is the limit of each call's output.
+const simOutput = 1000
+
 // reckon is what an attempt costs at most: a dollar and a token for each 1,000 bytes of
-// text, and as much for the output.
+// text, and a dollar for 1,000 tokens of output.
 func (m simModel) reckon(req backends.Request) backends.Cost {
-	size := 2
+	size := 1
 	for _, message := range req.Messages {
 		size += len(message.Text()) / 1000
 	}
-	usd := float64(size)
-	return backends.Cost{Tokens: size, USD: &usd}
+	usd := float64(size) + float64(*req.Params.MaxTokens)/1000
+	return backends.Cost{Tokens: size + *req.Params.MaxTokens, USD: &usd}
 }
 
 func (m simModel) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {

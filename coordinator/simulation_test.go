@@ -135,7 +135,7 @@ func (s *simulation) panel() (*Panel, error) {
 	model := simModel{s}
 	backend := retry.New(model, retry.NewGate("sim", retry.Limits{}), retry.Options{Most: model.reckon, MaxAttempts: 2, Random: func() float64 { return 0.5 }})
 	for _, id := range s.ids() {
-		a := Agent{ID: id, Backend: backend, Model: "m", Tools: s.toolsNamed(firstTools)}
+		a := Agent{ID: id, Backend: backend, Model: "m", Params: backends.Params{MaxTokens: new(simOutput)}, Tools: s.toolsNamed(firstTools)}
 		if s.plan.workspaces {
 			a.Snapshot = s.snapshot
 		}

@@ -1,6 +1,10 @@
 package budget
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+	"sort"
+)
 
 // Ledger is the account of one turn. Its zero value has no limits. It is not safe for
 // concurrent use: one goroutine owns it.
@@ -27,19 +31,70 @@ type Ledger struct {
 type Hold struct {
 	Attempt int    `json:"attempt"`
 	Most    Amount `json:"most"`
+	// Least is what an attempt that waits costs with the shortest output that is worth
+	// asking for. If it is Most, or zero, the output cannot be shortened.
+	Least Amount `json:"least,omitzero"`
+}
+
+// span is by how many tokens of output an attempt can be shortened.
+func (h Hold) span() int {
+	if h.Least == (Amount{}) || h.Most.USD < h.Least.USD {
+		return 0
+	}
+	return max(h.Most.Tokens-h.Least.Tokens, 0)
+}
+
+// shortened is what an attempt costs at most with so many tokens of output less, which are
+// no more than its span. All of them cost the same.
+func (h Hold) shortened(less int) Amount {
+	most := h.Most
+	if less > 0 {
+		high, low := bits.Mul64(uint64(h.Most.USD-h.Least.USD), uint64(less))
+		saved, _ := bits.Div64(high, low, uint64(h.span()))
+		most.USD -= USD(saved)
+		most.Tokens -= less
+	}
+	return most
 }
 
 // Ask asks for an attempt, and returns its number, from 1. It may be made if it is
-// granted; else it waits until enough of what others hold has come back.
-func (l *Ledger) Ask(most Amount) (attempt int, granted bool) {
+// granted; else it waits until enough of what others hold has come back. Least is that of
+// its Hold.
+func (l *Ledger) Ask(most, least Amount) (attempt int, granted bool) {
 	l.Asked++
-	hold := Hold{l.Asked, most}
+	hold := Hold{l.Asked, most, least}
 	if l.lacks(most) != "" {
 		l.Waiting = append(l.Waiting, hold)
 		return hold.Attempt, false
 	}
-	l.Held = append(l.Held, hold)
+	l.hold(hold)
 	return hold.Attempt, true
+}
+
+// Shorten grants an attempt that waits as much output as there is room for. It returns by
+// how many tokens that is less than the attempt asked for, or which limit has no room even
+// for its least; then the attempt goes on waiting.
+func (l *Ledger) Shorten(attempt int) (less int, why string) {
+	i := slices.IndexFunc(l.Waiting, func(h Hold) bool { return h.Attempt == attempt })
+	if i < 0 {
+		return 0, "it does not wait"
+	}
+	h := l.Waiting[i]
+	span := h.span()
+	less = sort.Search(span, func(n int) bool { return l.lacks(h.shortened(n)) == "" })
+	if why = l.lacks(h.shortened(less)); why != "" {
+		return 0, why
+	}
+	l.Waiting = slices.Delete(l.Waiting, i, i+1)
+	h.Most = h.shortened(less)
+	l.hold(h)
+	return less, ""
+}
+
+// hold holds what a granted attempt may cost.
+func (l *Ledger) hold(h Hold) {
+	h.Least = Amount{}
+	l.Held = append(l.Held, h)
 }
 
 // End ends an attempt and returns those that may be made now. With spent it is what the
@@ -103,7 +158,7 @@ func (l *Ledger) grant() (granted []int) {
 		if l.lacks(h.Most) != "" {
 			return false
 		}
-		l.Held = append(l.Held, h)
+		l.hold(h)
 		granted = append(granted, h.Attempt)
 		return true
 	})

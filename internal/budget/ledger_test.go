@@ -9,8 +9,9 @@ import (
 )
 
 // TestNothingBeyondTheLimitsIsGranted plays attempts of random sizes, which end in random
-// order, with what they cost, without a word, or lost. What is spent, kept and held never
-// exceeds the limits as long as no attempt costs more than was held for it.
+// order, with what they cost, without a word, or lost, and some of which are shortened.
+// What is spent, kept and held never exceeds the limits as long as no attempt costs more
+// than was held for it.
 func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -22,11 +23,11 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 			}
 		}
 		running := map[int]Amount{} // what the attempts under way may still cost
-		waiting := map[int]Amount{}
+		waiting := map[int]Hold{}
 		var billed Amount // by a service that nobody here sees
 		grant := func(attempts ...int) {
 			for _, attempt := range attempts {
-				running[attempt] = waiting[attempt]
+				running[attempt] = waiting[attempt].Most
 				delete(waiting, attempt)
 			}
 		}
@@ -45,10 +46,18 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 				end()
 			case 1, 2, 3, 4:
 				most := amount(Amount{40, 40, 1})
-				attempt, granted := l.Ask(most)
-				waiting[attempt] = most
+				least := amount(most)
+				least.Calls = most.Calls
+				attempt, granted := l.Ask(most, least)
+				waiting[attempt] = Hold{attempt, most, least}
 				if granted {
 					grant(attempt)
+				}
+			case 5:
+				attempt := rapid.IntRange(1, l.Asked+1).Draw(t, "attempt")
+				if most, granted := shorten(t, &l, waiting[attempt], attempt); granted {
+					delete(waiting, attempt)
+					running[attempt] = most
 				}
 			default:
 				attempt := rapid.IntRange(1, l.Asked+1).Draw(t, "attempt")
@@ -73,9 +82,9 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 			if over := l.Limits.lacks(Amount{}, could); over != "" {
 				t.Fatalf("%+v may be billed, over %s: %+v", could, over, l)
 			}
-			for attempt, most := range waiting {
+			for attempt, h := range waiting {
 				if l.Lacks(attempt) == "" {
-					t.Fatalf("attempt %d of %+v waits, and fits: %+v", attempt, most, l)
+					t.Fatalf("attempt %d of %+v waits, and fits: %+v", attempt, h.Most, l)
 				}
 			}
 			if l.Used() != could {
@@ -85,10 +94,88 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 	})
 }
 
+// shorten has the ledger shorten an attempt, whose hold is zero if it does not wait, and
+// returns what it may cost then.
+func shorten(t *rapid.T, l *Ledger, h Hold, attempt int) (most Amount, granted bool) {
+	waits := h.Attempt == attempt
+	room := Ledger{Limits: l.Limits, Spent: l.Used()}
+	less, why := l.Shorten(attempt)
+	switch {
+	case why == "" && !waits:
+		t.Fatalf("attempt %d does not wait, and is granted", attempt)
+	case why == "" && less > 0 && room.lacks(h.shortened(less-1)) == "":
+		t.Fatalf("attempt %+v is %d tokens shorter, and one less would do: %+v", h, less, l)
+	case why == "":
+		return checkShortened(t, h, less), true
+	case waits && h.span() > 0 && l.lacks(h.Least) == "":
+		t.Fatalf("attempt %+v is not granted, and its least fits: %+v", h, l)
+	}
+	return Amount{}, false
+}
+
+// checkShortened checks what may still be spent on an attempt that is so many tokens shorter,
+// and returns it. A line leads from its most to its least.
+func checkShortened(t *rapid.T, h Hold, less int) Amount {
+	got := h.shortened(less)
+	if less == 0 {
+		return h.Most
+	}
+	span := h.Most.Tokens - h.Least.Tokens
+	saved := int64(h.Most.USD-h.Least.USD) * int64(less) / int64(span)
+	if want := (Amount{h.Most.USD - USD(saved), h.Most.Tokens - less, h.Most.Calls}); less > span || got != want {
+		t.Fatalf("%+v is %d tokens shorter: %+v, want %+v", h, less, got, want)
+	}
+	return got
+}
+
+// TestOutputIsShortenedToWhatFits: a call of 1,000 input tokens at $1 a million and up to
+// 8,000 of output at $2 waits, and then is granted what there is room for.
+func TestOutputIsShortenedToWhatFits(t *testing.T) {
+	most, least := Amount{Dollars(0.017), 9000, 1}, Amount{Dollars(0.001512), 1256, 1}
+	for name, c := range map[string]struct {
+		limits Allowance
+		least  Amount
+		less   int
+		why    string
+	}{
+		"all of it":                    {Allowance{Limits: Limits{USD: new(Dollars(0.017))}}, least, 0, ""},
+		"by money":                     {Allowance{Limits: Limits{USD: new(Dollars(0.01))}}, least, 3500, ""},
+		"by tokens":                    {Allowance{Limits: Limits{Tokens: new(5000)}}, least, 4000, ""},
+		"by the tighter of both":       {Allowance{Limits: Limits{USD: new(Dollars(0.01)), Tokens: new(5000)}}, least, 4000, ""},
+		"by the session's":             {Allowance{Session: Limits{USD: new(Dollars(0.02))}, Before: Amount{USD: Dollars(0.01)}}, least, 3500, ""},
+		"a part of a token is none":    {Allowance{Limits: Limits{USD: new(Dollars(0.010001))}}, least, 3500, ""},
+		"the least":                    {Allowance{Limits: Limits{USD: &least.USD}}, least, 7744, ""},
+		"less than the least":          {Allowance{Limits: Limits{USD: new(least.USD - 1)}}, least, 0, "it may cost $0.001512, and $0.001512 of max_usd $0.001512 is left"},
+		"no calls":                     {Allowance{Limits: Limits{Calls: new(0)}}, least, 0, "0 of max_calls 0 are left"},
+		"one that cannot be shortened": {Allowance{Limits: Limits{Tokens: new(5000)}}, most, 0, "it may take 9000 tokens, and 5000 of max_tokens 5000 are left"},
+		"one that does not say":        {Allowance{Limits: Limits{Tokens: new(5000)}}, Amount{}, 0, "it may take 9000 tokens, and 5000 of max_tokens 5000 are left"},
+		"one that says nonsense":       {Allowance{Limits: Limits{Tokens: new(5000)}}, Amount{Dollars(1), 1256, 1}, 0, "it may take 9000 tokens, and 5000 of max_tokens 5000 are left"},
+	} {
+		l := Ledger{Limits: c.limits}
+		l.Held = []Hold{{Attempt: 1, Most: Amount{USD: Dollars(0.5), Tokens: 1 << 20, Calls: 1}}}
+		l.Asked = 1
+		attempt, granted := l.Ask(most, c.least)
+		if granted {
+			t.Errorf("%s: it is granted beside another", name)
+		}
+		l.Held = nil
+		less, why := l.Shorten(attempt)
+		if less != c.less || why != c.why {
+			t.Errorf("%s: %d tokens less, %q, want %d, %q", name, less, why, c.less, c.why)
+		}
+		if isHeld := len(l.Held) == 1 && len(l.Waiting) == 0; isHeld != (c.why == "") {
+			t.Errorf("%s: held %+v, waiting %+v", name, l.Held, l.Waiting)
+		}
+		if c.why == "" && l.Held[0] != (Hold{Attempt: attempt, Most: Amount{l.Held[0].Most.USD, 9000 - c.less, 1}}) {
+			t.Errorf("%s: held %+v", name, l.Held)
+		}
+	}
+}
+
 func TestOvershootIsBooked(t *testing.T) {
 	limit := Dollars(0.10)
 	l := Ledger{Limits: Allowance{Limits: Limits{USD: &limit}}}
-	attempt, granted := l.Ask(Amount{USD: Dollars(0.02), Tokens: 100, Calls: 1})
+	attempt, granted := l.Ask(Amount{USD: Dollars(0.02), Tokens: 100, Calls: 1}, Amount{})
 	if !granted {
 		t.Fatal("an attempt that fits was not granted")
 	}
@@ -96,7 +183,7 @@ func TestOvershootIsBooked(t *testing.T) {
 	if want := (Amount{USD: Dollars(0.03)}); l.Over != want {
 		t.Errorf("over by %+v, want %+v", l.Over, want)
 	}
-	if _, granted := l.Ask(Amount{USD: Dollars(0.06)}); granted {
+	if _, granted := l.Ask(Amount{USD: Dollars(0.06)}, Amount{}); granted {
 		t.Error("0.06 were granted, and only 0.05 are left")
 	}
 }
@@ -111,13 +198,13 @@ func TestNoSumWrapsAround(t *testing.T) {
 	} {
 		l := Ledger{Limits: Allowance{Limits: limits}}
 		for range 6 {
-			if _, granted := l.Ask(Amount{Calls: 1}); !granted {
+			if _, granted := l.Ask(Amount{Calls: 1}, Amount{}); !granted {
 				t.Fatal("an attempt that fits was not granted")
 			}
 		}
 		for attempt := range 6 {
 			l.End(attempt+1, &most)
-			if _, granted := l.Ask(Amount{USD: 1, Tokens: 1, Calls: 1}); granted {
+			if _, granted := l.Ask(Amount{USD: 1, Tokens: 1, Calls: 1}, Amount{}); granted {
 				t.Fatalf("after %d attempts that cost %+v each another one was granted: %+v", attempt+1, most, l)
 			}
 		}
@@ -130,9 +217,9 @@ func TestNoSumWrapsAround(t *testing.T) {
 func TestSmallerOnesPass(t *testing.T) {
 	calls := 10
 	l := Ledger{Limits: Allowance{Limits: Limits{Calls: &calls}}}
-	first, _ := l.Ask(Amount{Calls: 8})
-	big, _ := l.Ask(Amount{Calls: 9})
-	small, _ := l.Ask(Amount{Calls: 3})
+	first, _ := l.Ask(Amount{Calls: 8}, Amount{})
+	big, _ := l.Ask(Amount{Calls: 9}, Amount{})
+	small, _ := l.Ask(Amount{Calls: 3}, Amount{})
 	if got := l.End(first, &Amount{Calls: 2}); !slices.Equal(got, []int{small}) {
 		t.Errorf("granted %v, want %d only", got, small)
 	}

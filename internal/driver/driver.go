@@ -63,8 +63,8 @@ type Runtime interface {
 	// Clock stops the clock of Now and Wake, or starts it again.
 	Clock(runs bool)
 	// Grant answers a request for budget: refused says why the attempt may not be sent, and
-	// is empty if it may.
-	Grant(key machine.Key, refused string)
+	// is empty if it may, with so many tokens of output less than it asked for.
+	Grant(key machine.Key, less int, refused string)
 	// Tell passes on an event that is durable, and what the machine commanded, before that is
 	// carried out, to those who watch the turn.
 	Tell(ev turn.Event, commands []turn.Command)
@@ -205,9 +205,9 @@ func (d *Driver) Carry(ev turn.Event, commands []turn.Command, described machine
 		case turn.Clock:
 			d.runtime.Clock(c.Runs)
 		case turn.Granted:
-			d.runtime.Grant(c.Key, "")
+			d.runtime.Grant(c.Key, c.Less, "")
 		case turn.Refused:
-			d.runtime.Grant(c.Key, c.Why)
+			d.runtime.Grant(c.Key, 0, c.Why)
 		}
 	}
 	return Asked(commands, described)

@@ -34,13 +34,15 @@ func (r *recorder) Append(events []turn.Event) error {
 	return r.full
 }
 
-func (r *recorder) Start(w Work)                          { r.add("start %s", w.Key()) }
-func (r *recorder) Begin(agent int)                       { r.add("begin %d", agent) }
-func (r *recorder) Cancel(agent int)                      { r.add("cancel %d", agent) }
-func (r *recorder) Wake(kernel.Time)                      { r.add("wake") }
-func (r *recorder) Clock(runs bool)                       { r.add("clock %t", runs) }
-func (r *recorder) Grant(key machine.Key, refused string) { r.add("grant %s %q", key, refused) }
-func (r *recorder) Tell(turn.Event, []turn.Command)       {}
+func (r *recorder) Start(w Work)     { r.add("start %s", w.Key()) }
+func (r *recorder) Begin(agent int)  { r.add("begin %d", agent) }
+func (r *recorder) Cancel(agent int) { r.add("cancel %d", agent) }
+func (r *recorder) Wake(kernel.Time) { r.add("wake") }
+func (r *recorder) Clock(runs bool)  { r.add("clock %t", runs) }
+func (r *recorder) Grant(key machine.Key, less int, refused string) {
+	r.add("grant %s %d %q", key, less, refused)
+}
+func (r *recorder) Tell(turn.Event, []turn.Command) {}
 
 // told returns what was written down since the last call.
 func (r *recorder) told() []string {

@@ -56,16 +56,16 @@ func (c *call) run() error {
 // once makes one attempt, as soon as it can be paid for and the gate lets it through.
 // last is the failure of the attempt before, or nil.
 func (c *call) once(last *backends.Error) (sent bool, err error) {
-	held, err := c.reserve()
+	req, held, err := c.reserve()
 	if err != nil {
 		return false, c.unpaid(last, err)
 	}
-	p, err := c.enter(last)
+	p, err := c.enter(req, last)
 	if err != nil {
 		held.Release()
 		return false, err
 	}
-	return true, c.attempt(p, held)
+	return true, c.attempt(req, p, held)
 }
 
 // unpaid is the end of a call that the budget let make no other attempt.
@@ -79,13 +79,48 @@ func (c *call) unpaid(last *backends.Error, err error) error {
 	return afterwards(last, err)
 }
 
-// reserve asks the budget of the call for another attempt.
-func (c *call) reserve() (backends.Reservation, error) {
+// reserve asks the budget of the call for another attempt, and returns what that sends: the
+// call's request, with a lower limit of its output where the budget has no room for more.
+func (c *call) reserve() (req backends.Request, held backends.Reservation, err error) {
 	budget := backends.BudgetFrom(c.ctx)
 	if budget == nil {
-		return unlimited{}, nil
+		return c.req, unlimited{}, nil
 	}
-	return budget.Reserve(c.ctx, c.options.Most(c.req))
+	most := c.options.Most(c.req)
+	least := most
+	if output := leastOutput(c.req.Params); output > 0 {
+		least = c.options.Most(limited(c.req, output))
+	}
+	held, less, err := budget.Reserve(c.ctx, most, least)
+	if err != nil || less == 0 {
+		return c.req, held, err
+	}
+	return limited(c.req, *c.req.Params.MaxTokens-less), held, nil
+}
+
+// The fewest output tokens to which a budget shortens a call. A model that reasons needs some
+// before it says anything.
+const (
+	leastTokens          = 256
+	leastReasoningTokens = 4096
+)
+
+// leastOutput is the lowest limit of a call's output, 0 where its own is none or no higher.
+func leastOutput(p backends.Params) int {
+	least := leastTokens
+	if p.ReasoningEffort != "" && p.ReasoningEffort != "none" {
+		least = leastReasoningTokens
+	}
+	if p.MaxTokens == nil || *p.MaxTokens <= least {
+		return 0
+	}
+	return least
+}
+
+// limited is a request with so many tokens of output at most.
+func limited(req backends.Request, output int) backends.Request {
+	req.Params.MaxTokens = &output
+	return req
 }
 
 // unlimited is what a call without a budget reserves.
@@ -96,8 +131,8 @@ func (unlimited) Settle(*backends.Usage) {}
 
 // enter waits at the gate, before a repetition no longer than time is left. last
 // is the failure of the attempt before, or nil.
-func (c *call) enter(last *backends.Error) (*pass, error) {
-	tokens := estimate(c.req)
+func (c *call) enter(req backends.Request, last *backends.Error) (*pass, error) {
+	tokens := estimate(req)
 	if last == nil {
 		p, err := c.gate.enter(c.ctx, tokens)
 		c.until = time.Now().Add(c.options.MaxTime)
@@ -127,14 +162,14 @@ func afterwards(last *backends.Error, err error) error {
 }
 
 // attempt sends the request once.
-func (c *call) attempt(p *pass, held backends.Reservation) (err error) {
+func (c *call) attempt(req backends.Request, p *pass, held backends.Reservation) (err error) {
 	var usage *backends.Usage
 	err = errStopped // also if something panics
 	defer func() {
 		p.leave(c.ctx, err, usage)
 		settle(held, usage, err)
 	}()
-	for ev, failure := range c.inner.Stream(c.ctx, c.req) {
+	for ev, failure := range c.inner.Stream(c.ctx, req) {
 		if failure != nil {
 			return failure
 		}

@@ -16,6 +16,9 @@ type Reserving struct {
 	At   kernel.Time   `json:"at"`
 	Key  machine.Key   `json:"key"`
 	Most budget.Amount `json:"most"`
+	// Least is what the attempt costs with the shortest output that is worth asking for. If
+	// it is Most, or zero as in journals of older versions, the output cannot be shortened.
+	Least budget.Amount `json:"least,omitzero"`
 }
 
 // Settled is the end of an attempt that was granted, or that waited and was given up.
@@ -55,8 +58,11 @@ func (Settled) kind() string   { return "settled" }
 func (Resumed) kind() string   { return "resumed" }
 func (Lost) kind() string      { return "lost" }
 
-// Granted lets a call's attempt be sent.
-type Granted struct{ Key machine.Key }
+// Granted lets a call's attempt be sent, with Less tokens of output less than it asked for.
+type Granted struct {
+	Key  machine.Key
+	Less int
+}
 
 // HeldUp tells that a call's attempt waits for what others hold, and which limit is why.
 type HeldUp struct {
@@ -102,10 +108,10 @@ func (m *Machine) reserving(ev Reserving) error {
 		m.out = append(m.out, Refused{ev.Key, "the call is not waited for any more"})
 		return nil
 	}
-	number, granted := a.Ledger.Ask(ev.Most)
+	number, granted := a.Ledger.Ask(ev.Most, ev.Least)
 	a.Attempts = append(a.Attempts, attempt{number, ev.Key})
 	if granted {
-		m.out = append(m.out, Granted{ev.Key})
+		m.out = append(m.out, Granted{Key: ev.Key})
 		return nil
 	}
 	m.out = append(m.out, HeldUp{ev.Key, a.Ledger.Lacks(number)})
@@ -122,7 +128,7 @@ func (m *Machine) settled(ev Settled) error {
 	a.Attempts = slices.Delete(a.Attempts, i, i+1)
 	for _, granted := range a.Ledger.End(number, ev.Spent) {
 		j := slices.IndexFunc(a.Attempts, func(a attempt) bool { return a.Number == granted })
-		m.out = append(m.out, Granted{a.Attempts[j].Key})
+		m.out = append(m.out, Granted{Key: a.Attempts[j].Key})
 	}
 	return nil
 }
@@ -227,17 +233,27 @@ func (m *Machine) calls() (list []machine.Key) {
 	return list
 }
 
-// checkBudget ends the turn when nothing goes on any more but attempts that do not fit
-// into the budget: as long as something does, it may give back what it holds, and what it
-// comes to is used.
+// checkBudget decides when nothing goes on any more but attempts that do not fit into the
+// budget: as long as something does, it may give back what it holds, and what it comes to
+// is used. The first attempt for which a shorter output leaves room is sent with that, and
+// the others wait for what it gives back. If there is none, the turn ends.
 func (m *Machine) checkBudget(at kernel.Time) error {
 	waiting := m.waiting()
 	if len(waiting) == 0 || len(waiting) < m.underWay() {
 		return nil
 	}
 	ledger := &m.s.Account.Ledger
+	var refused []Command
 	for _, a := range waiting {
-		m.out = append(m.out, Refused{a.Key, "it does not fit into the budget: " + ledger.Lacks(a.Number)})
+		less, why := ledger.Shorten(a.Number)
+		if why == "" {
+			m.grantShortened(Granted{a.Key, less})
+			return nil
+		}
+		refused = append(refused, Refused{a.Key, "it does not fit into the budget: " + why})
+	}
+	m.out = append(m.out, refused...)
+	for _, a := range waiting {
 		ledger.End(a.Number, nil)
 	}
 	m.s.Account.Attempts = slices.DeleteFunc(m.s.Account.Attempts, func(a attempt) bool { return slices.Contains(waiting, a) })
@@ -245,6 +261,16 @@ func (m *Machine) checkBudget(at kernel.Time) error {
 		return nil // those come to nothing, and the turn goes on
 	}
 	return m.decide(kernel.BudgetSpent{At: at})
+}
+
+// grantShortened lets an attempt be sent. One that was entered by the same event has not
+// waited, so that nobody is told that it does.
+func (m *Machine) grantShortened(g Granted) {
+	m.out = slices.DeleteFunc(m.out, func(c Command) bool {
+		held, ok := c.(HeldUp)
+		return ok && held.Key == g.Key
+	})
+	m.out = append(m.out, g)
 }
 
 // waiting are the attempts that do not fit, of calls that somebody waits for and that were

@@ -13,6 +13,7 @@ type spending struct {
 	limits   budget.Limits
 	attempts map[machine.Key]attemptState
 	most     map[machine.Key]budget.Amount
+	least    map[machine.Key]budget.Amount
 	// billed is what the services may have asked for.
 	billed budget.Amount
 }
@@ -77,8 +78,12 @@ func (p *play) drawAttempt(key machine.Key) turn.Event {
 			return nil
 		}
 	}
-	s.attempts[key], s.most[key] = attemptWaits, budget.Amount{USD: budget.USD(rapid.IntRange(0, 40).Draw(p.t, "most")), Calls: 1}
-	return turn.Reserving{At: p.now, Key: key, Most: s.most[key]}
+	s.attempts[key], s.most[key] = attemptWaits, budget.Amount{USD: budget.USD(rapid.IntRange(0, 40).Draw(p.t, "most")), Tokens: 40, Calls: 1}
+	s.least[key] = s.most[key]
+	if rapid.Bool().Draw(p.t, "can be shortened") {
+		s.least[key] = budget.Amount{USD: budget.USD(rapid.IntRange(0, int(s.most[key].USD)).Draw(p.t, "least")), Tokens: 10, Calls: 1}
+	}
+	return turn.Reserving{At: p.now, Key: key, Most: s.most[key], Least: s.least[key]}
 }
 
 // mayGoOn says that something of an effect can come next: one that waits for the budget
@@ -96,6 +101,9 @@ func (p *play) tookBudget(c turn.Command) {
 			p.t.Fatalf("%s is granted and did not ask", c.Key)
 		}
 		s.attempts[c.Key] = attemptRuns
+		if c.Less > 0 {
+			p.shorten(c)
+		}
 		could := s.billed
 		for key, state := range s.attempts {
 			if state == attemptRuns {
@@ -113,6 +121,24 @@ func (p *play) tookBudget(c turn.Command) {
 			}
 		}
 	}
+}
+
+// shorten takes it that an attempt may cost less than it asked for, which happens only while
+// nothing else goes on.
+func (p *play) shorten(c turn.Granted) {
+	s := &p.spending
+	most, least := s.most[c.Key], s.least[c.Key]
+	span := most.Tokens - least.Tokens
+	if c.Less > span {
+		p.t.Fatalf("%s is to have %d tokens less, and can have %d less", c.Key, c.Less, span)
+	}
+	for _, e := range p.out {
+		if key := e.EffectKey(); key != c.Key && s.attempts[key] != attemptWaits || p.asking != nil {
+			p.t.Fatalf("%s is shortened while %s goes on, asked: %v", c.Key, key, p.asking)
+		}
+	}
+	saved := int(most.USD-least.USD) * c.Less / span
+	s.most[c.Key] = budget.Amount{USD: most.USD - budget.USD(saved), Tokens: most.Tokens - c.Less, Calls: most.Calls}
 }
 
 // resume has another process go on: its calls are those that are out.

@@ -42,7 +42,7 @@ var wholeEvents = []turn.Event{
 	turn.ToolsChanged{At: 11},
 	turn.Woke{At: 4},
 	turn.Interrupted{At: 5},
-	turn.Reserving{At: 6, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
+	turn.Reserving{At: 6, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}, Least: budget.Amount{USD: 1, Tokens: 1, Calls: 3}},
 	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 8},
 	turn.Noted{At: 10, Note: ref("n")},

@@ -61,7 +61,7 @@ func playTurn(t *rapid.T, twins bool) *play {
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]budget.Usage{},
 		tools: map[int]int{}, ended: map[machine.Key]bool{}, list: map[int]blob.Ref{},
 		cancelled: map[int]bool{},
-		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}},
+		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}, least: map[machine.Key]budget.Amount{}},
 	}
 	accepted := drawAccepted(t)
 	accepted.Budget = drawAllowance(t, p.spending.limits)

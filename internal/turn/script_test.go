@@ -30,7 +30,7 @@ import (
 //	kept AGENT [final error]               with the snapshot's result as input
 //	tools AGENT [WORD]                     with other tools from now on, or with none
 //	decide AGENT N yes | no
-//	reserve AGENT usd= tokens=             for an attempt of its call
+//	reserve AGENT usd= tokens= [least_usd= least_tokens=]   for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
 //	woke | interrupt | resume [branched] | note WORD | pause | unpause
 //	commit asides=(facts)                  after the end
@@ -118,9 +118,9 @@ func (s *script) event() turn.Event {
 	case "note":
 		return turn.Noted{At: s.at, Note: ref(s.d.CmdArgs[0].Key)}
 	case "reserve":
-		return turn.Reserving{At: s.at, Key: s.key(), Most: *s.amount()}
+		return turn.Reserving{At: s.at, Key: s.key(), Most: *s.amount(""), Least: s.least()}
 	case "settle":
-		return turn.Settled{At: s.at, Key: s.key(), Spent: s.amount()}
+		return turn.Settled{At: s.at, Key: s.key(), Spent: s.amount("")}
 	case "decide":
 		key := s.key()
 		key.Index, key.Purpose = s.number(s.d.CmdArgs[1].Key), "tool"
@@ -190,15 +190,23 @@ func (s *script) limits(of string) (l budget.Limits) {
 	return l
 }
 
-// amount is that of one request, nil if there is none.
-func (s *script) amount() *budget.Amount {
-	if !s.d.HasArg("tokens") && !s.d.HasArg("usd") {
+// least is that of a reservation, zero if there is none.
+func (s *script) least() budget.Amount {
+	if least := s.amount("least_"); least != nil {
+		return *least
+	}
+	return budget.Amount{}
+}
+
+// amount is that of one request, nil if there is none. The prefix begins its arguments' names.
+func (s *script) amount(prefix string) *budget.Amount {
+	if !s.d.HasArg(prefix+"tokens") && !s.d.HasArg(prefix+"usd") {
 		return nil
 	}
 	a := budget.Amount{Calls: 1}
 	var usd float64
-	s.d.MaybeScanArgs(s.t, "usd", &usd)
-	s.d.MaybeScanArgs(s.t, "tokens", &a.Tokens)
+	s.d.MaybeScanArgs(s.t, prefix+"usd", &usd)
+	s.d.MaybeScanArgs(s.t, prefix+"tokens", &a.Tokens)
 	a.USD = budget.Dollars(usd)
 	return &a
 }
@@ -344,7 +352,11 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "%s %s %s.%d %s%s\n", c.Call.State, s.ids[c.Call.Call.Key.Agent], c.Call.Call.Key.Purpose, c.Call.Call.Key.Index,
 				c.Call.Call.Name, strings.TrimSuffix(" ("+c.Call.Why+")", " ()"))
 		case turn.Granted:
-			fmt.Fprintf(&b, "grant %s\n", s.who(c.Key))
+			fmt.Fprintf(&b, "grant %s", s.who(c.Key))
+			if c.Less > 0 {
+				fmt.Fprintf(&b, " less=%d", c.Less)
+			}
+			b.WriteString("\n")
 		case turn.HeldUp:
 			fmt.Fprintf(&b, "hold up %s: %s\n", s.who(c.Key), c.Why)
 		case turn.Refused:

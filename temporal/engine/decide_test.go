@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -23,6 +24,7 @@ import (
 type asking struct {
 	*testsuite.TestWorkflowEnvironment
 	unattended bool
+	budget     budget.Allowance
 	// onJournal is called before an event is written.
 	onJournal func(turn.Event)
 	// slow says which calls last until they are cancelled, following which come after the
@@ -52,7 +54,7 @@ func newAsking() *asking {
 func (a *asking) prepare(_ context.Context, in request) (begun, error) {
 	rules := kernel.Defaults()
 	rules.Agents = []string{"alone"}
-	accepted, err := turn.Encode(turn.Accepted{At: in.At, Rules: rules, Turn: machine.Turn{
+	accepted, err := turn.Encode(turn.Accepted{At: in.At, Rules: rules, Budget: a.budget, Turn: machine.Turn{
 		Session: in.Session, Turn: 3, Agents: []machine.Agent{{ID: "alone"}}, Limits: machine.DefaultLimits(),
 	}})
 	return begun{Number: 3, Accepted: accepted, Unattended: a.unattended}, err

@@ -31,22 +31,25 @@ type grants struct {
 }
 
 // Reserve implements backends.Budget.
-func (g grants) Reserve(ctx context.Context, most backends.Cost) (backends.Reservation, error) {
+func (g grants) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
 	if most.USD == nil && g.priced {
-		return nil, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
+		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
 	}
-	refused, err := g.reserve(ctx, reservation{Key: g.key, Try: g.try, Most: budget.Request(most.Tokens, most.USD), Asks: true})
+	said, err := g.reserve(ctx, reservation{
+		Key: g.key, Try: g.try, Asks: true,
+		Most: budget.Request(most.Tokens, most.USD), Least: budget.Request(least.Tokens, least.USD),
+	})
 	switch {
 	case ctx.Err() != nil:
 		g.Release() // it may have been granted meanwhile
-		return nil, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
+		return nil, 0, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
 	case err != nil:
-		return nil, backends.Unpaid(backends.KindBudget, err.Error(), err)
-	case refused != "":
-		g.lost.Store(refused == lostWord)
-		return nil, backends.Unpaid(backends.KindBudget, refused, nil)
+		return nil, 0, backends.Unpaid(backends.KindBudget, err.Error(), err)
+	case said.refused != "":
+		g.lost.Store(said.refused == lostWord)
+		return nil, 0, backends.Unpaid(backends.KindBudget, said.refused, nil)
 	}
-	return g, nil
+	return g, said.less, nil
 }
 
 // Release implements backends.Reservation.
@@ -77,17 +80,17 @@ func (g grants) end(spent *budget.Amount) {
 // reserve enters an attempt, and returns when it may be sent, or why it may not. While it waits
 // it asks again and again: the server holds ten updates of a workflow, and one that waited there
 // would keep out those by which others give back what it waits for.
-func (g grants) reserve(ctx context.Context, r reservation) (refused string, err error) {
+func (g grants) reserve(ctx context.Context, r reservation) (said answer, err error) {
 	const first, longest = 50 * time.Millisecond, time.Second
-	err = g.update(ctx, reserveUpdate, r, &refused)
-	for pause := first; err == nil && refused == waitWord; pause = min(2*pause, longest) {
+	err = g.update(ctx, reserveUpdate, r, &said)
+	for pause := first; err == nil && said.refused == waitWord; pause = min(2*pause, longest) {
 		if err = sleep(ctx, pause); err == nil {
 			err = g.untilAnswered(ctx, func() error {
-				return g.workflows.Query(ctx, g.workflow, g.run, permittedQuery, r, &refused)
+				return g.workflows.Query(ctx, g.workflow, g.run, permittedQuery, r, &said)
 			})
 		}
 	}
-	return refused, err
+	return said, err
 }
 
 // update asks the workflow, which is told once.

@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -89,10 +90,17 @@ const (
 // begun then, and a worker that asks as then, go on so.
 const answersAtOnce = "reserve answers at once"
 
-// reserve enters an attempt, and returns "" if it may be sent, waitWord, or why it may not.
-func (p *player) reserve(ctx workflow.Context, r reservation) (answer string, err error) {
+// shortensOutput names the change by which an attempt may be granted with less output than it
+// asked for. A turn of which an older version has refused one goes on as it did.
+const shortensOutput = "reserve shortens the output"
+
+// reserve enters an attempt, and answers whether it may be sent, or waitWord.
+func (p *player) reserve(ctx workflow.Context, r reservation) (said answer, err error) {
 	if r.Try < p.tries[r.Key] {
-		return lostWord, nil
+		return answer{refused: lostWord}, nil
+	}
+	if r.Least != (budget.Amount{}) && workflow.GetVersion(ctx, shortensOutput, workflow.DefaultVersion, 1) < 1 {
+		r.Least = budget.Amount{}
 	}
 	r.Asks = r.Asks && workflow.GetVersion(ctx, answersAtOnce, workflow.DefaultVersion, 1) == 1
 	if r.Asks {
@@ -100,42 +108,44 @@ func (p *player) reserve(ctx workflow.Context, r reservation) (answer string, er
 	}
 	isEntered := false
 	p.happened(happening{
-		event: func(at kernel.Time) turn.Event { return turn.Reserving{At: at, Key: r.Key, Most: r.Most} },
+		event: func(at kernel.Time) turn.Event {
+			return turn.Reserving{At: at, Key: r.Key, Most: r.Most, Least: r.Least}
+		},
 		heard: func(err error) {
 			isEntered = true
 			if err != nil {
-				p.Grant(r.Key, err.Error())
+				p.Grant(r.Key, 0, err.Error())
 			}
 		},
 	})
 	mine := p.permit(r.Key)
 	if err := workflow.Await(ctx, func() bool { return mine.decided || r.Asks && isEntered || p.driver.Done() }); err != nil {
-		return "", fmt.Errorf("wait for the budget: %w", err)
+		return answer{}, fmt.Errorf("wait for the budget: %w", err)
 	}
 	if r.Asks {
 		return p.permitted(r)
 	}
 	if !mine.decided {
-		return overWord, nil
+		return answer{refused: overWord}, nil
 	}
 	if p.permits[r.Key] == mine {
 		delete(p.permits, r.Key)
 	}
-	return mine.refused, nil
+	return mine.answer, nil
 }
 
 // permitted answers an attempt that was entered, as reserve does. It changes nothing.
-func (p *player) permitted(r reservation) (answer string, err error) {
+func (p *player) permitted(r reservation) (said answer, err error) {
 	mine := p.permits[r.Key]
 	switch {
 	case r.Try < p.tries[r.Key]:
-		return lostWord, nil
+		return answer{refused: lostWord}, nil
 	case mine != nil && mine.decided:
-		return mine.refused, nil
+		return mine.answer, nil
 	case mine == nil || p.driver.Done():
-		return overWord, nil
+		return answer{refused: overWord}, nil
 	}
-	return waitWord, nil
+	return answer{refused: waitWord}, nil
 }
 
 // settle returns when the end of an attempt is booked. One that waits was given up.

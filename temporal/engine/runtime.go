@@ -155,10 +155,10 @@ type attempts struct {
 	tries map[machine.Key]int
 }
 
-// permit says whether the machine lets an attempt be sent, once that is decided, and why not.
+// permit is the machine's answer to an attempt, once it is decided.
 type permit struct {
+	answer
 	decided bool
-	refused string
 }
 
 func newAttempts() attempts {
@@ -174,14 +174,14 @@ func (a attempts) permit(key machine.Key) *permit {
 }
 
 // Grant implements driver.Runtime.
-func (a attempts) Grant(key machine.Key, refused string) {
-	*a.permit(key) = permit{decided: true, refused: refused}
+func (a attempts) Grant(key machine.Key, less int, refused string) {
+	*a.permit(key) = permit{answer{refused, less}, true}
 }
 
 // giveUp answers an attempt that may wait for its permit, and forgets it.
 func (a attempts) giveUp(key machine.Key, why string) {
 	if a.permits[key] != nil {
-		a.Grant(key, why)
+		a.Grant(key, 0, why)
 		delete(a.permits, key)
 	}
 }

@@ -190,8 +190,42 @@ type reservation struct {
 	Key  machine.Key   `json:"key"`
 	Try  int           `json:"try,omitempty"` // as in work
 	Most budget.Amount `json:"most"`
+	// Least is that of turn.Reserving. Workers of an older version send none.
+	Least budget.Amount `json:"least,omitzero"`
 	// Asks says that the worker asks again until it is decided. Those of an older version wait.
 	Asks bool `json:"asks,omitempty"`
+}
+
+// answer is the workflow's answer to an attempt: refused says why it may not be sent, or
+// waitWord, and is empty if it may, with so many tokens of output less than it asked for.
+type answer struct {
+	refused string
+	less    int
+}
+
+// MarshalJSON writes refused as a text, as older versions do, unless the output is shortened.
+// Only workers that sent a Least are answered so.
+func (a answer) MarshalJSON() ([]byte, error) {
+	if a.less > 0 {
+		return json.Marshal(shortened{a.less})
+	}
+	return json.Marshal(a.refused)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (a *answer) UnmarshalJSON(data []byte) error {
+	*a = answer{}
+	var short shortened
+	if err := json.Unmarshal(data, &short); err == nil {
+		a.less = short.Less
+		return nil
+	}
+	return json.Unmarshal(data, &a.refused)
+}
+
+// shortened is the answer to an attempt whose output is shortened.
+type shortened struct {
+	Less int `json:"less"`
 }
 
 // settlement tells of an attempt's end; Spent is nil where nobody knows.

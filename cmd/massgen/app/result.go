@@ -132,7 +132,7 @@ func outOfBudget(b *report.BudgetReport) string {
 	}
 	text := "out of budget: " + strings.Join(parts, ", ") + " spent"
 	if reckoned {
-		text += ", which has to have room for all that a call may take (a backend's max_tokens limits its output)"
+		text += ", which has to have room for a call's input and 256 tokens of its output (4,096 with reasoning_effort)"
 	}
 	return text
 }

@@ -240,6 +240,12 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	list := map[string]func(backendtest.Call) backendtest.Reply{
 		"answers": answer,
 		"asides":  sidecall,
+		// It tells what each call took.
+		"bills": func(c backendtest.Call) backendtest.Reply {
+			r := answer(c)
+			r.Usage = &backends.Usage{InputTokens: 400, OutputTokens: 100}
+			return r
+		},
 		// An answer that would write over itself on a terminal, and turn its direction.
 		"overwrites": func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "bad\rgood \u202eend"} },
 		"hangs":      func(backendtest.Call) backendtest.Reply { return hang },

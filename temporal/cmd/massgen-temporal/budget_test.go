@@ -65,12 +65,13 @@ func TestAgentsWaitForTheBudget(t *testing.T) {
 	}
 }
 
-// The first call costs so much that the others never fit: the turn ends when all of them wait.
+// The first call costs so much that the others never fit, however short: the turn ends when all
+// of them wait.
 func TestManyAgentsWaitForABudgetThatIsSpent(t *testing.T) {
 	t.Parallel()
 	r, s := newWorld(t).scarce(16, 5000, func(c backendtest.Call) backendtest.Reply {
 		reply := agreeable(c)
-		reply.Usage = &backends.Usage{InputTokens: 100, OutputTokens: 3900}
+		reply.Usage = &backends.Usage{InputTokens: 900, OutputTokens: 3900}
 		return reply
 	})
 	if r.Status != "budget" || len(s.Calls()) != 1 {
