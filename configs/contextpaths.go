@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -198,7 +199,7 @@ type finalStep struct {
 // for. An agent alone has no other step.
 func (k *checker) checkFinalStep() {
 	c := k.config
-	planning := k.places["orchestrator.planning_mode"]
+	planning := cmp.Or(k.places["orchestrator.planning_mode"], k.places["orchestrator.coordination.enable_planning_mode"])
 	var steps []finalStep
 	if c.Orchestrator.PlanningMode {
 		steps = append(steps, finalStep{

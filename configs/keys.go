@@ -320,6 +320,17 @@ func warnSection() section[policy.Settings] {
 	}}
 }
 
+// coordinationSection is where MassGen has planning_mode.
+func coordinationSection() section[Orchestrator] {
+	return section[Orchestrator]{
+		keys: []key[Orchestrator]{{"enable_planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })}},
+		ignored: ignored{
+			"": `planning_mode_instruction max_orchestration_restarts enable_agent_task_planning max_tasks_per_plan
+				broadcast broadcast_timeout enable_memory_filesystem_mode use_two_tier_workspace write_mode`,
+		},
+	}
+}
+
 func reasoningSection() section[Backend] {
 	return section[Backend]{
 		keys:     []key[Backend]{{"effort", reasoningEffort()}},
@@ -350,6 +361,7 @@ func orchestratorSection() section[Orchestrator] {
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
 			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
 			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
+			{"coordination", mapping(coordinationSection, func(o *Orchestrator) *Orchestrator { return o })},
 			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
 			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
 			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
@@ -417,7 +429,7 @@ func ignoredBackendKeys() ignored {
 
 func ignoredOrchestratorKeys() ignored {
 	return ignored{
-		"": `coordination voting_sensitivity voting_threshold checklist_require_gap_report gap_report_mode
+		"": `voting_sensitivity voting_threshold checklist_require_gap_report gap_report_mode
 			max_checklist_calls_per_round checklist_first_answer fairness_enabled fairness_lead_cap_answers
 			max_midstream_injections_per_round defer_peer_updates_until_restart
 			allow_midstream_peer_updates_before_checklist_submit defer_voting_until_all_answered coordination_mode

@@ -91,8 +91,8 @@ func TestAllSettings(t *testing.T) {
 		names = append(names, section.names...)
 	}
 	for _, name := range names {
-		if name == "agent" || name == "headers" {
-			continue // other names of agents and extra_headers
+		if slices.Contains([]string{"agent", "headers", "coordination", "enable_planning_mode"}, name) {
+			continue // other names of agents, extra_headers and planning_mode
 		}
 		if !strings.Contains(string(data), name+":") {
 			t.Errorf("%s is not in all_settings.yaml", name)

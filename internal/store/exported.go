@@ -35,6 +35,22 @@ func (p Place) IsThere() (bool, error) {
 	return false, nil
 }
 
+// Branch implements copying. An exported file has no place for a second session.
+func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error) {
+	if err := s.export.takes(to); err != nil {
+		return sessions.Session{}, err
+	}
+	return s.Keeper.Branch(ctx, from, turn, to)
+}
+
+// takes refuses a session for which an exported file has no place. A nil file takes all.
+func (e *exported) takes(id string) error {
+	if e == nil || id == sessions.Default {
+		return nil
+	}
+	return fmt.Errorf("%s holds one session: --session with another file begins a second one, and a copy of %s is a copy of this one", e.file, e.file)
+}
+
 // exported is the file of a store that is open.
 type exported struct {
 	file string

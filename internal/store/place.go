@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/massgen/massgen/internal/workspace"
 )
@@ -72,15 +73,18 @@ func stateFolder(lookup func(name string) (value string, set bool)) string {
 	return filepath.Join(folder, "massgen")
 }
 
-// isOwnFolder says that somebody has made a folder for sessions. One that an agent has
-// kept its results in, and nothing else is in, is none.
+// isOwnFolder reports whether a folder is for sessions: not one that has nothing but results of an
+// agent, or what MassGen in Python keeps there.
 func isOwnFolder(dir string) bool {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return false
 	}
 	entries, err := os.ReadDir(dir)
-	ofAgent := err == nil && len(entries) == 1 && entries[0].Name() == workspace.ResultsFolder
-	return !ofAgent // one that cannot be read is told of by who opens it
+	if err != nil || len(entries) == 0 {
+		return true // one that cannot be read is told of by who opens it
+	}
+	others := []string{workspace.ResultsFolder, "massgen_logs", "sessions", "workspaces", "config.yaml", ".env"}
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !slices.Contains(others, e.Name()) })
 }
 
 var (

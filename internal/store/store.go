@@ -85,6 +85,9 @@ type Store struct {
 
 // Begin implements coordinator.Turns.
 func (s *Store) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
+	if err := s.export.takes(id); err != nil {
+		return sessions.Begun{}, err
+	}
 	return s.Keeper.Begin(ctx, id, s.redact(question))
 }
 

@@ -100,7 +100,7 @@ func (p *program) converse(ctx context.Context, words []string) error {
 		err = s.startOver(ctx)
 	case p.options.session.goOn && s.unfinished != nil:
 		err = s.resume(ctx)
-	case p.options.display.automation:
+	case p.options.display.automation && !p.options.session.lines:
 		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
 	default:
 		if p.options.session.goOn {
