@@ -209,7 +209,7 @@ func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Opt
 		p.notice(s, notice)
 	}
 	settings := toolbox.Settings{
-		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
+		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
 	}
 	if s.Store.Lasts() {
 		settings.Snapshots = s.Store.Snapshots

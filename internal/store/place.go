@@ -59,13 +59,29 @@ func Default(lookup func(name string) (value string, set bool)) (Place, error) {
 
 // stateFolder is the user's own, empty without a home folder.
 func stateFolder(lookup func(name string) (value string, set bool)) string {
-	folder, _ := lookup("XDG_STATE_HOME")
+	return userFolder(lookup, "XDG_STATE_HOME", ".local", "state")
+}
+
+// ConfigFolder returns the folder of the user's configuration, empty without a home folder.
+func ConfigFolder(lookup func(name string) (value string, set bool)) string {
+	return userFolder(lookup, "XDG_CONFIG_HOME", ".config")
+}
+
+// OfUser returns the user's folders that massgen reads what it trusts from.
+func OfUser(lookup func(name string) (value string, set bool)) []string {
+	return slices.DeleteFunc([]string{ConfigFolder(lookup), stateFolder(lookup)}, func(dir string) bool { return dir == "" })
+}
+
+// userFolder returns massgen's folder in the one that a variable names, else in a folder of the
+// home folder.
+func userFolder(lookup func(name string) (value string, set bool), variable string, inHome ...string) string {
+	folder, _ := lookup(variable)
 	if !filepath.IsAbs(folder) {
 		home, _ := lookup("HOME")
 		if home == "" {
 			home, _ = lookup("USERPROFILE")
 		}
-		folder = filepath.Join(home, ".local", "state")
+		folder = filepath.Join(append([]string{home}, inHome...)...)
 	}
 	if !filepath.IsAbs(folder) {
 		return ""

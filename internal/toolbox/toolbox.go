@@ -48,7 +48,10 @@ type Settings struct {
 	Given func(agent int) []agents.Tool
 	// Without are files that are no agent's work, such as those of the store.
 	Without []string
-	Log     *slog.Logger
+	// Own are the user's folders that massgen reads programs and keys from. No agent may write
+	// there.
+	Own []string
+	Log *slog.Logger
 	// Warn is told what the user has to know, and Waiting which MCP servers take long to
 	// start.
 	Warn    func(text string)
@@ -151,7 +154,10 @@ func (b *Toolbox) openWorkspaces() error {
 		w, err := openWorkspace(config, i, shown[i], storage)
 		if err == nil {
 			b.opened = append(b.opened, w)
-			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage))
+			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage), b.clearOfOwn(w.Dir()))
+			for _, m := range shown[i].writes {
+				err = errors.Join(err, b.clearOfOwn(m.Dir))
+			}
 		}
 		if err != nil {
 			errs = append(errs, toolFault(b.Config, i, "cwd", err))
@@ -162,6 +168,22 @@ func (b *Toolbox) openWorkspaces() error {
 		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w, b.Without)
 	}
 	return errors.Join(errs...)
+}
+
+// clearOfOwn refuses a folder to write to that holds one of the user's own, or lies in it: what
+// an agent writes there, the next run would take for the user's.
+func (b *Toolbox) clearOfOwn(dir string) error {
+	for _, own := range b.Own {
+		real, err := filepath.EvalSymlinks(own)
+		if err != nil { // it is not there
+			real = filepath.Clean(own)
+		}
+		_, within := rootfs.Inside(dir, real)
+		if _, around := rootfs.Inside(real, dir); within || around {
+			return fmt.Errorf("%s and massgen's own folder %s are in one another, and agents would write what massgen trusts: name another folder", dir, own)
+		}
+	}
+	return nil
 }
 
 // apart refuses a folder that is another agent's, is in it, or has it in it, whatever

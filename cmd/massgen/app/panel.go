@@ -59,15 +59,11 @@ func flagsConfig(o panelFlags) *configs.Config {
 // else the default. A folder that is not absolute is none: the current folder
 // shall not decide who is on the panel.
 func (p *program) ownConfig() string {
-	folder, _ := p.env.Lookup("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(folder) {
-		home, _ := p.env.Lookup("HOME")
-		folder = filepath.Join(home, ".config")
-	}
-	if !filepath.IsAbs(folder) {
+	folder := store.ConfigFolder(p.env.Lookup)
+	if folder == "" {
 		return defaultConfig
 	}
-	file := filepath.Join(folder, "massgen", "config.yaml")
+	file := filepath.Join(folder, "config.yaml")
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 		return file
 	}
