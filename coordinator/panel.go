@@ -21,66 +21,66 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// MaxQuestion is the longest question that is taken, in bytes: it is sent to
-// every agent in every round.
+// MaxQuestion is the size of the longest accepted question, in bytes. Every agent is sent the
+// question in every round.
 const MaxQuestion = 1 << 20
 
-// Journal takes the events of a turn before they are applied, and returns them from a place
-// on, which counts from 0.
+// Journal stores the events of a turn. Append stores events before the panel applies them.
+// Journal returns the events whose index is at least from; the first event has index 0.
 type Journal interface {
 	Append(ctx context.Context, session string, turn int, events ...[]byte) error
 	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
-// Turns are those of the conversations. Begin holds a session for a turn; End lets go
-// of it, and adds the turn to the history if it has an answer. Commit does the same and
-// goes on holding the session, for calls that follow the answer: End then adds their
-// usage to what is kept.
+// Turns begins and ends the turns of sessions. Begin holds a session for a turn. End adds the
+// turn to the history if the turn has an answer, and releases the session. Commit stores the
+// same as End but keeps the session held, for calls that follow the answer. End then adds the
+// usage of these calls to the stored turn.
 type Turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
 	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
-// Unfinished are the turns that have no end. Resume holds a session for its last one,
-// at which nobody is at work; Leave lets go of one, and leaves its journal as it is; NoteCut
-// says what it has cost, for a running turn that gives it up by its first event.
+// Unfinished handles turns that have no end. Resume holds a session for its last turn if that turn
+// is unfinished and no process works on it. Leave releases a session without ending its turn, and
+// keeps the turn's journal. NoteCut records the cost of an interrupted turn. Its turn argument is
+// the running turn that abandons the interrupted one with its first event.
 type Unfinished interface {
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	Leave(ctx context.Context, session string, turn int) error
 	NoteCut(ctx context.Context, session string, turn int, usage budget.Usage) error
 }
 
-// Sessions keeps the conversations.
+// Sessions stores conversations: their turns and their metadata.
 type Sessions interface {
 	AllTurns
 	Notes
 	Copies
 }
 
-// AllTurns are those that run, have ended or were left.
+// AllTurns handles running, ended and unfinished turns.
 type AllTurns interface {
 	Turns
 	Unfinished
 }
 
-// Notes are what is known of sessions. Session tells what one has come to, and
-// SetMetadata changes what is noted of it.
+// Notes reads and changes the records of sessions. Session returns the state of a session, and
+// SetMetadata changes its metadata.
 type Notes interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
 }
 
-// Copies are of whole sessions. Branch copies one up to a turn that is over, under another
-// id, and Delete removes one.
+// Copies copies and deletes whole sessions. Branch copies a session up to an ended turn, under
+// another id. Delete removes a session.
 type Copies interface {
 	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
 	Delete(ctx context.Context, id string) error
 }
 
-// Store is all that a panel keeps. Stores are safe for concurrent use;
-// sessions.NewMemory makes one that lives as long as the process, and
-// sessions/sqlite opens one on disk.
+// Store is the storage of a panel. Stores are safe for concurrent use. sessions.NewMemory makes
+// a store that lives as long as the process, and sessions/sqlite opens a store on disk.
 type Store interface {
 	agents.Blobs
 	Journal
@@ -91,96 +91,96 @@ type Store interface {
 type Agent struct {
 	// ID names the agent in results; models know it as agentN.
 	ID string
-	// SystemMessage stands before the coordination text; it may be empty.
+	// SystemMessage comes before the coordination text; it may be empty.
 	SystemMessage string
 	Backend       backends.Backend
 	// Provider is the type of the model's provider, for results; it may be empty.
 	Provider string
 	Model    string
 	Params   backends.Params
-	// Tools are the agent's own, beside answering and voting. Plan, Permit and KeepResult
-	// are as in agents.Member, but in a panel of one nothing is planned; what Permit
-	// leaves to a person goes to Options.Approve.
+	// Tools are the agent's own tools, in addition to answering and voting. Plan, Permit and
+	// KeepResult are as in agents.Member, but a panel of one never uses Plan. If Permit
+	// leaves a call to a person, Options.Approve asks that person.
 	Tools      []agents.Tool
 	Plan       func(tool agents.Tool, arguments string) (result string, planned bool)
 	Permit     func(tool, arguments string) (permission machine.Permission, why string)
 	KeepResult func(name, result string) (where string, err error)
-	// Snapshot keeps the agent's workspace as it is now, in a folder that is the call's
-	// own, and is called for each of its answers (see agents.CallInfo); after a kill it may
-	// be called again for the same one. An error is told as a warning, and the answer
-	// counts without. It is nil for an agent that has no workspace.
+	// Snapshot copies the current workspace of the agent to a folder of its own. The panel
+	// calls Snapshot for each answer of the agent (see agents.CallInfo). After a kill it may
+	// call Snapshot again for the same answer. An error becomes a warning, and the answer
+	// counts without a snapshot. Snapshot is nil for an agent without a workspace.
 	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
-	// Context says how much of a session's history the agent is shown; its zero value
-	// is all of it.
+	// Context limits the part of a session's history that the agent is shown; the zero
+	// value shows all of the history.
 	Context agents.Context
 }
 
-// Options say who is on a panel and by which rules it works.
+// Options are the agents, the rules and the services of a panel.
 type Options struct {
-	// Agents stand in the order that breaks ties.
+	// Agents are the members of the panel. Their order breaks ties.
 	Agents []Agent
-	// Tools returns the agents' tools in the order of Agents, in place of Agent.Tools,
-	// whenever a turn is begun or resumed, or previewed: within the turn they stay as they
-	// are then, unless ToolsVersion has grown. Its error refuses the turn. Nil means
-	// Agent.Tools. It is called for turns of several sessions at once, and ends when ctx
-	// does.
+	// Tools returns the agents' tools in the order of Agents. They replace Agent.Tools. The
+	// panel calls Tools when a turn begins, resumes or is previewed. The tools stay the same
+	// within the turn unless ToolsVersion grows. If Tools returns an error, the panel refuses
+	// the turn. Nil means Agent.Tools. Tools may run for turns of several sessions at once,
+	// and must return when ctx ends.
 	Tools func(ctx context.Context) ([][]agents.Tool, error)
-	// ToolsVersion is a number that grows when Tools may return something else. It is asked
-	// for when a call of a model or of a tool has come back, and answers at once. If it has
-	// grown, Tools is called, and what it returns is what the next model calls of the turn
-	// are sent; those that are under way, and the coordination tools, stay as they are. An
-	// error of Tools is told (ToolsKept) and changes nothing. Nil: the tools do not change
-	// within a turn, nor do they where an Engine plays it.
+	// ToolsVersion returns a number that grows when Tools may return other tools. The panel
+	// calls ToolsVersion when a call of a model or of a tool has come back, so it must return
+	// at once. If the number has grown, the panel calls Tools, and the next model calls of the
+	// turn are sent the new tools. Calls under way and the coordination tools do not change.
+	// If Tools returns an error, the panel reports it (report.ToolsKept) and keeps the tools.
+	// If ToolsVersion is nil, or a Remote plays the turn, the tools do not change within a turn.
 	ToolsVersion func() uint64
-	// Rules are those of coordination: start from kernel.Defaults() and change what
-	// is to differ, or leave all of it zero for the defaults. The list of agents in
-	// it is filled in from Agents.
+	// Rules are the rules of coordination. Start from kernel.Defaults() and change single
+	// rules, or leave Rules zero for the defaults. New sets Rules.Agents from Agents.
 	Rules kernel.Config
 	// Limits bound a step; the zero value means machine.DefaultLimits.
 	Limits machine.Limits
-	// Budget is the most that may be spent (DESIGN §6); the zero value is no limit. Before an
-	// attempt of a call is sent, the most that it may cost is held; what does not fit waits
-	// until other attempts have given back what they did not need, and ends the turn, with
-	// the best so far, when nothing else goes on.
+	// Budget limits the cost of a turn and of its session (DESIGN §6); the zero value is no
+	// limit. Before the panel sends an attempt of a call, it reserves the attempt's highest
+	// possible cost. An attempt over budget waits until other attempts release budget that
+	// they did not need. When nothing else goes on, the waiting attempt ends the turn with the
+	// best answer so far.
 	Budget budget.Budget
-	// Override is what a person says of the budget of a turn that is gone on with, by Resume
-	// or Rerun: its limits take the place of those with which the turn was begun, of which
-	// else the tighter ones hold, its own or Budget's. What was spent stays spent.
+	// Override replaces limits of a turn that Resume or Rerun goes on with. A person sets it.
+	// Where Override has no limit, the tighter limit holds: the one that the turn began with,
+	// or the one of Budget. Override does not reset the amount that the turn has spent.
 	Override budget.Budget
 	Store    Store
-	// Engine plays the turns of the panel in other processes, which this one watches by
-	// the journal. Nil plays them here.
+	// Remote plays the turns of the panel in other processes, and this process watches the
+	// turns by their journals. If Remote is nil, this process plays the turns.
 	Remote Remote
-	// Sections returns what the next turn's system messages have beside the agents' own
-	// and the coordination's, such as what is known of the user; nil adds nothing. It
-	// is called for turns of several sessions at once.
+	// Sections returns texts that the panel adds to each system message of the next turn, such
+	// as facts about the user. Nil adds nothing. Sections may run for turns of several
+	// sessions at once.
 	Sections func(ctx context.Context, session string) ([]string, error)
-	// Topic, if it is not nil, finds out what a question is about before round 1, and
-	// Facts what is to be remembered of the user when the winner is committed. Until
-	// that is done the session is busy, while Wait has the result already.
+	// Topic, if not nil, finds the topic of a question before round 1. Facts, if not nil,
+	// finds facts about the user after the winner is committed. While Facts runs, the session
+	// is busy, but Wait already returns the result.
 	Topic, Facts *Sidecall
-	// Summarizer makes the summaries of older turns, which agents need whose policy is
-	// policy.Summarize.
+	// Summarizer makes the summaries of older turns. Agents with policy.Summarize need it.
 	Summarizer *Summarizer
-	// Approve asks a person whether a tool call may run. It is called for one call at a
-	// time in a turn, and ends when ctx does. An error means no, and so does nil, where
-	// nobody is there, unless Unattended says that such a call may run.
+	// Approve asks a person whether a tool call may run. The panel calls Approve for one call
+	// at a time in a turn. Approve must return when ctx ends. An error means no. Where nobody
+	// can be asked, Approve is nil: then the call runs only if Unattended is true.
 	Approve    func(ctx context.Context, call Approval) (bool, error)
 	Unattended bool
-	// Config names what the processes must have in common that play one turn together, for
-	// an Engine (configs.Config.Digest).
+	// Config identifies the configuration of the panel (configs.Config.Digest). A Remote
+	// plays a turn only in processes with the same Config.
 	Config string
-	// PanelValue is what the agents' tools find as agents.PanelValue. That of a turn is in
-	// the context of Start or Resume (agents.WithTurnValue).
+	// PanelValue is the value that agents.PanelValue returns in the agents' tools. The value
+	// of a single turn is in the context of Start or Resume (agents.WithTurnValue).
 	PanelValue any
-	// BeforeTurn runs before a turn is accepted; its error refuses the turn.
+	// BeforeTurn runs before the panel accepts a turn. If BeforeTurn returns an error, the
+	// panel refuses the turn.
 	BeforeTurn func(ctx context.Context, t *Turn) error
-	// AfterTurn runs when the result is there and the winner is in the history,
-	// before Wait returns: in it, Status is still Running, and Wait would wait for
-	// ever. Unless Facts are looked for, the session is free by then, so its next turn may
-	// begin meanwhile. Its error, or panic, is returned by Wait beside the result.
+	// AfterTurn runs when the turn has its result and the winner is in the history, before
+	// Wait returns. In AfterTurn the turn's Status is still Running, and a call of Wait would
+	// never return. Without Facts the session is free by then, so its next turn may begin
+	// while AfterTurn runs. Wait returns an error or panic of AfterTurn with the result.
 	AfterTurn func(ctx context.Context, t *Turn, r report.Result) error
 }
 
@@ -188,18 +188,18 @@ type Options struct {
 // concurrent use; turns of different sessions run side by side.
 type Panel struct {
 	opts Options
-	own  string // the session of turns for which none is named
-	// scheduled lets a simulation take over how an engine runs work and receives posts.
+	own  string // the id of the session for turns that name no session
+	// scheduled lets a simulation control how a local turn runs work and receives posts.
 	scheduled func(*localTurn)
 
 	histories agents.Histories
 
 	mu      sync.Mutex
 	running int
-	idle    *sync.Cond // of mu: running is 0
+	idle    *sync.Cond // uses mu; signals that running is 0
 }
 
-// New returns a panel. The error says what is wrong with the options.
+// New returns a panel, or an error that names a fault in the options.
 func New(opts Options) (*Panel, error) {
 	ids, err := checkAgents(opts.Agents)
 	if err != nil {
@@ -237,14 +237,14 @@ func New(opts Options) (*Panel, error) {
 	return newPanel(opts), nil
 }
 
-// newPanel returns a panel whose options are in order.
+// newPanel returns a panel without checking the options.
 func newPanel(opts Options) *Panel {
 	p := &Panel{opts: opts, own: sessions.NewID()}
 	p.idle = sync.NewCond(&p.mu)
 	return p
 }
 
-// checkAgents returns the agents' ids, or what is wrong with the agents.
+// checkAgents returns the agents' ids, or an error that names a fault of an agent.
 func checkAgents(list []Agent) ([]string, error) {
 	ids := make([]string, len(list))
 	for i, a := range list {
@@ -275,7 +275,7 @@ func (p *Panel) Wait() {
 	}
 }
 
-// count books that a turn has begun, or has ended.
+// count adds turns to the number of running turns: 1 when a turn begins, -1 when it ends.
 func (p *Panel) count(turns int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -284,11 +284,11 @@ func (p *Panel) count(turns int) {
 	}
 }
 
-// Start begins the next turn of a session, which begins to exist when it is first
-// named; "" is one of the panel's own, the same each time, and sessions.NewID names a new one. It returns as
-// soon as the turn is accepted. Cancelling ctx ends the turn as Cancel does. The error
-// is sessions.ErrBusy for a session whose turn is not over, and otherwise says what is
-// wrong with the question or the store.
+// Start begins the next turn of a session, and returns as soon as the turn is accepted. Start
+// creates a session when an id is used for the first time. The id "" means one fixed session of
+// this panel; sessions.NewID returns an id for a new session. Cancelling ctx ends the turn as
+// Cancel does. The error is sessions.ErrBusy if a turn of the session is not over. Other errors
+// name a fault of the question, the store or the options.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
 	session = cmp.Or(session, p.own)
 	question = contextbuild.Clean(question)
@@ -310,8 +310,8 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	return t, nil
 }
 
-// CheckQuestion says what is wrong with a question, before anything else is done
-// with it: Start refuses an empty one and one of more than MaxQuestion bytes.
+// CheckQuestion returns an error for an empty question and for a question of more than
+// MaxQuestion bytes. Start refuses such questions before it does anything else.
 func CheckQuestion(question string) error {
 	if strings.TrimSpace(question) == "" {
 		return errors.New("the question is empty")
@@ -323,7 +323,7 @@ func CheckQuestion(question string) error {
 	return nil
 }
 
-// accept writes the turn to the journal and sets its engine going.
+// accept writes the turn to the journal and starts the turn.
 func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error {
 	if p.opts.BeforeTurn != nil {
 		if err := p.opts.BeforeTurn(ctx, t); err != nil {
@@ -346,8 +346,8 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 	return nil
 }
 
-// prepare fixes all that the turn is played by, its tools among it, and notes what the one
-// has cost that it gives up.
+// prepare returns the description by which the turn is played, and gives the turn its tools. If
+// the turn abandons an interrupted turn, prepare first records the cost of the interrupted turn.
 func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (machine.Turn, error) {
 	if err := giveUp(ctx, p.opts.Store, t, begun.Interrupted); err != nil {
 		return machine.Turn{}, err
@@ -366,7 +366,7 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 	return described, err
 }
 
-// run sets an engine going.
+// run starts a local turn in its own goroutine, and counts it as running until it ends.
 func (p *Panel) run(ctx context.Context, e *localTurn) {
 	p.count(1)
 	go func() {
@@ -375,7 +375,7 @@ func (p *Panel) run(ctx context.Context, e *localTurn) {
 	}()
 }
 
-// describe stores all that the turn's inputs are built from, and gives the turn its tools.
+// describe stores the texts that the turn's inputs are built from, and gives the turn its tools.
 func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (machine.Turn, error) {
 	d := machine.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
 	var err error
@@ -399,7 +399,8 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (machin
 	return d, nil
 }
 
-// sections stores what the system messages of a session's next turn are to have.
+// sections stores the texts of Options.Sections for a session's next turn, and returns their
+// reference.
 func (p *Panel) sections(ctx context.Context, session string) (blob.Ref, error) {
 	if p.opts.Sections == nil {
 		return blob.Ref{}, nil

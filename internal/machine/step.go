@@ -18,13 +18,14 @@ type Task struct {
 	Purpose Purpose       `json:"purpose"`
 	Offer   kernel.Offer  `json:"offer"`
 	Votes   []kernel.Vote `json:"votes,omitempty"`
-	// Notes are those that were there before the step.
+	// Notes are the person's notes that were there before the step began.
 	Notes  []blob.Ref `json:"notes,omitempty"`
 	Limits Limits     `json:"limits"`
-	// JSON begins the step in JSON mode, MayUseJSON lets it go over to it (ToolsAuto).
+	// JSON begins the step in JSON mode. MayUseJSON lets the step change to JSON mode later
+	// (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
-	// Snapshot keeps the agent's workspace with its answer.
+	// Snapshot says that the agent's answer is kept with a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
 }
 
@@ -33,36 +34,36 @@ type Step struct{ s state }
 
 type state struct {
 	Task Task `json:"task"`
-	// Offer is the one in the input of the last call; Next is a newer one that the
-	// model has not been told of.
+	// Offer is the offer in the input of the last call. Next is a newer offer that the model
+	// has not been sent yet.
 	Offer kernel.Offer  `json:"offer"`
 	Next  *kernel.Offer `json:"next,omitempty"`
-	// Notes are those that the model has not been told of.
+	// Notes are the notes that the model has not been sent yet.
 	Notes      []blob.Ref `json:"notes,omitempty"`
 	Transcript []Entry    `json:"transcript,omitempty"`
-	// Calls and Tools count the model calls and tool calls so far, of the latter those too
-	// that were refused, Attempts the messages that came to nothing.
+	// Calls counts the model calls so far. Tools counts the calls of the agent's own tools,
+	// including denied calls. Attempts counts the messages that came to nothing (rule 7).
 	Calls    int `json:"calls"`
 	Tools    int `json:"tools"`
 	Attempts int `json:"attempts"`
-	// FirstText is the step's first non-empty text (rule 7), or rather that of an
-	// attempt if there was one.
+	// FirstText is the first non-empty text of an attempt (rule 7). If no attempt had a text,
+	// it is the first non-empty text of the step. FirstIsAttempt tells these two cases apart.
 	FirstText      blob.Ref `json:"first_text,omitzero"`
 	FirstHash      string   `json:"first_hash,omitempty"`
 	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
 	Restricted     bool     `json:"restricted,omitempty"`
-	// JSON says that acts are asked for as JSON objects; Ignored counts the messages
-	// that called none of the tools on offer.
+	// JSON says that the model has to act by JSON objects. Ignored counts the messages that
+	// called no tool.
 	JSON    bool `json:"json,omitempty"`
 	Ignored int  `json:"ignored,omitempty"`
-	// OwnTools says that the last call offered the agent's own tools, Exceeded that
-	// more of them were called than may be.
+	// OwnTools says that the last call offered the agent's own tools. Exceeded says that the
+	// model called its own tools more often than MaxToolCalls allows.
 	OwnTools  bool `json:"own_tools,omitempty"`
 	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
-	// Waiting says that a model call is out. Pending are the tool calls that are
-	// out, Act what the step ends with when they are back. Answer is what it ends with
-	// when the snapshot that is out is back.
+	// Waiting says that a model call is out. Pending are the tool calls that are out. When they
+	// are back, the step ends with Act, if Act is not nil. Answer is not nil while a snapshot
+	// is out. When the snapshot is back, the step ends with Answer.
 	Waiting     bool      `json:"waiting,omitempty"`
 	Pending     []pending `json:"pending,omitempty"`
 	NewAsks     []Ask     `json:"new_asks,omitempty"`
@@ -72,8 +73,8 @@ type state struct {
 	Outcome     Outcome   `json:"outcome"`
 }
 
-// pending is a tool call that is out, and the entry that waits for its result. With Ask
-// it is not out yet: a person is asked first.
+// pending is a tool call that is out, and the index of the transcript entry for its result. If Ask
+// is not nil, the call is not out yet, because a person has to permit the call first.
 type pending struct {
 	Index int  `json:"index"`
 	Entry int  `json:"entry"`
@@ -87,10 +88,10 @@ type stepJSON struct {
 	State   state `json:"state"`
 }
 
-// MarshalJSON writes the whole step, with a version.
+// MarshalJSON encodes the whole step, with a version.
 func (s *Step) MarshalJSON() ([]byte, error) { return json.Marshal(stepJSON{stateVersion, s.s}) }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+// UnmarshalJSON decodes a step that MarshalJSON encoded. It refuses other versions.
 func (s *Step) UnmarshalJSON(data []byte) error {
 	var in stepJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -109,33 +110,34 @@ func Begin(task Task) (*Step, []Effect) {
 	return s, []Effect{s.callModel()}
 }
 
-// Outcome returns how the step ended; its Kind is empty while it goes on.
+// Outcome returns the outcome of the step. The outcome's Kind is empty while the step goes on.
 func (s *Step) Outcome() Outcome { return s.s.Outcome }
 
-// Transcript returns what the step has added to its first input, with its last
+// Transcript returns the entries that the step has added to its first input, including the last
 // message.
 func (s *Step) Transcript() []Entry { return slices.Clone(s.s.Transcript) }
 
-// JSON says whether the step asks for acts as JSON objects, from its start or since.
+// JSON reports whether the step asks the model to act by JSON objects now.
 func (s *Step) JSON() bool { return s.s.JSON }
 
-// Waits says whether the effect with this key is out.
+// Waits reports whether the effect with key k is out.
 func (s *Step) Waits(k Key) bool {
 	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
 	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
 	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
 }
 
-// Calling returns the key of the model call that is out, if one is.
+// Calling returns the key of the model call that is out. ok is false if no model call is out.
 func (s *Step) Calling() (key Key, ok bool) { return s.modelKey(s.s.Calls - 1), s.s.Waiting }
 
-// NotesTold counts the notes that are in the input of the model call that is out.
+// NotesTold returns the number of notes in the input of the model call that is out.
 func (s *Step) NotesTold() int { return len(s.s.Task.Notes) + notesIn(s.s.Transcript) }
 
-// Cancelled says that the step ends when its effects have come back.
+// Cancelled reports whether the step was cancelled. A cancelled step ends when its effects are
+// back.
 func (s *Step) Cancelled() bool { return s.s.Cancelled }
 
-// Out counts the effects that are out and the questions that wait for a person.
+// Out returns the number of effects that are out and of tool calls that wait for a person.
 func (s *Step) Out() int {
 	if s.s.Waiting || s.s.Answer != nil {
 		return 1
@@ -143,8 +145,8 @@ func (s *Step) Out() int {
 	return len(s.s.Pending)
 }
 
-// Apply takes one event and returns the effects to run now. A result that
-// nothing waits for is an error and changes nothing.
+// Apply applies one event to the step and returns the effects to run now. If the step does not wait
+// for a result, Apply returns an error for this result and changes nothing.
 func (s *Step) Apply(ev Event) ([]Effect, error) {
 	if s.s.Outcome.Kind != "" {
 		return nil, errors.New("step: it has ended")
@@ -175,8 +177,8 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 	return nil, nil
 }
 
-// isConversation says that the step ends with a text and knows no coordination
-// tools (rules 1 and 9).
+// isConversation reports whether the step ends with a text and offers no coordination tools (rules
+// 1 and 9).
 func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
 
 func (s *Step) callModel() Effect {
@@ -195,9 +197,9 @@ func (s *Step) callModel() Effect {
 	return call
 }
 
-// Recall returns the model call that is out, and that nobody has sent, as it is to be sent
-// now: with the notes and the newer answers that have come since. Without such a call ok
-// is false.
+// Recall returns the model call that is out, with the notes and the newer answers that came after
+// the call was made. The caller must not have sent the call yet. ok is false if no model call is
+// out.
 func (s *Step) Recall() (call Effect, ok bool) {
 	if !s.s.Waiting {
 		return nil, false
@@ -224,7 +226,7 @@ func (s *Step) toolKey(index int) Key {
 	return key
 }
 
-// takeReply reads one message: it ends the step, or asks for tools, or comes to
+// takeReply applies the reply to a model call. The message ends the step, calls tools, or comes to
 // nothing.
 func (s *Step) takeReply(r ModelReply) []Effect {
 	switch {
@@ -236,7 +238,7 @@ func (s *Step) takeReply(r ModelReply) []Effect {
 	case r.Failure != nil:
 		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
 	}
-	if s.s.FirstText == (blob.Ref{}) && !s.s.JSON { // a JSON object is no text to show
+	if s.s.FirstText == (blob.Ref{}) && !s.s.JSON { // no JSON object becomes FirstText
 		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
 	}
 	if s.isConversation() && len(r.Calls) == 0 {
@@ -245,7 +247,7 @@ func (s *Step) takeReply(r ModelReply) []Effect {
 	return s.takeCalls(r)
 }
 
-// endConversation is rule 1: the text is the answer.
+// endConversation ends the step with the text as the answer (rule 1).
 func (s *Step) endConversation(r ModelReply) []Effect {
 	if r.Text == (blob.Ref{}) {
 		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
@@ -254,9 +256,10 @@ func (s *Step) endConversation(r ModelReply) []Effect {
 	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
 }
 
-// takeCalls gives every call of the message its result: the agent's own tools
-// run first, concurrently; then the message's one act, if it has one and it
-// stands, ends the step.
+// takeCalls handles the tool calls of a message. It first starts the calls of the agent's own
+// tools, which run concurrently. When they are back, the message's act ends the step. A message has
+// an act only if it calls exactly one coordination tool and the call is valid. takeCalls enters the
+// error of a refused call into the transcript.
 func (s *Step) takeCalls(r ModelReply) []Effect {
 	act, refused := s.judgeActs(r.Calls)
 	s.s.Act = act
@@ -302,12 +305,11 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	return s.goOn()
 }
 
-// ToolCalls returns how many calls of the agent's own tools the step has had, those that
-// were refused too.
+// ToolCalls returns the number of calls of the agent's own tools so far, including denied calls.
 func (s *Step) ToolCalls() int { return s.s.Tools }
 
-// attempted counts a message that came to nothing. Its text is a better answer
-// than one that was said before, beside a tool that ran: that was about the tool.
+// attempted counts a message that came to nothing. The first text of such a message replaces an
+// earlier text from beside a tool call, because the earlier text was about the tool.
 func (s *Step) attempted(r ModelReply) {
 	s.s.Attempts++
 	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (blob.Ref{}) {
@@ -325,7 +327,7 @@ func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
 	return s.settle(i), nil
 }
 
-// settle removes a pending call that has its result, and goes on after the last.
+// settle removes a pending call that has its result. After the last pending call the step goes on.
 func (s *Step) settle(i int) []Effect {
 	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
 	if len(s.s.Pending) > 0 {
@@ -334,7 +336,7 @@ func (s *Step) settle(i int) []Effect {
 	return s.goOn()
 }
 
-// goOn continues when every call of the last message has its result.
+// goOn continues the step when every call of the last message has its result.
 func (s *Step) goOn() []Effect {
 	switch {
 	case s.s.Cancelled:
@@ -351,16 +353,16 @@ func (s *Step) goOn() []Effect {
 	return []Effect{s.callModel()}
 }
 
-// maxIgnored is how many messages may ignore the tools before ToolsAuto asks for
-// JSON.
+// maxIgnored is the number of messages without a tool call after which ToolsAuto changes to JSON
+// mode.
 const maxIgnored = 2
 
 func (s *Step) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON && !s.isConversation() }
 
-// tell adds what the model must know before its next call: after a message
-// without any call the reminder (rule 7), else at the end of the last result a
-// newer set of answers (rule 8); at the end of either the notes of a person (rule 11);
-// and the word that this is the last turn.
+// tell adds to the transcript the news for the model's next call. After a message without any call
+// it adds a reminder (rule 7). Otherwise it adds a newer set of answers to the last result (rule
+// 8). To the reminder or the result it also adds the notes of a person (rule 11), and the sentence
+// that this is the last turn.
 func (s *Step) tell() {
 	if s.s.Transcript[len(s.s.Transcript)-1].Kind == Assistant {
 		s.s.Transcript = append(s.s.Transcript, Entry{
@@ -373,14 +375,14 @@ func (s *Step) tell() {
 	s.update(last)
 }
 
-// update adds a newer set of answers to a result.
+// update adds the newer set of answers, if there is one, to the last entry if that is a result.
 func (s *Step) update(last *Entry) {
 	if last.Kind == Result && s.s.Next != nil {
 		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
 	}
 }
 
-// hasAnswer says whether the agent's own answer is among those it was shown.
+// hasAnswer reports whether the agent's own answer is among the answers that it was shown.
 func (s *Step) hasAnswer() bool {
 	return slices.ContainsFunc(s.s.Offer.Shown, func(a kernel.Answer) bool { return a.Agent == s.s.Task.Agent })
 }

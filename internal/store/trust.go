@@ -14,21 +14,22 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Trusted is the place for a user who trusts what is in it now. Open remembers that.
+// Trusted returns the place as one whose current files the user trusts. Open remembers the trust.
 func (p Place) Trusted() Place {
 	p.isTrusted = true
 	return p
 }
 
-// Check refuses a project's folder with ErrForeign or ErrShared, or, if there is something in it
-// that this user has not made with this program, or trusted, with ErrUntrusted. A place that
-// somebody has named is neither. It waits for a process that is opening the same store.
+// Check returns an error for a project's folder that the program must not use. The error is
+// ErrForeign or ErrShared because of the folder's owner or mode. It is ErrUntrusted if the folder
+// contains files that this user has neither made with this program nor trusted. Check accepts
+// every place that somebody has named. Check waits while another process opens the same store.
 func (p Place) Check(ctx context.Context) error {
 	return p.alone(ctx, func() error { return nil })
 }
 
-// open has a function open the store, unless Check refuses the place, and remembers that what is
-// in it then is the user's.
+// open calls the function open unless Check refuses the place. Then it remembers that the files in
+// the place belong to the user.
 func (p Place) open(ctx context.Context, open func() error) error {
 	return p.alone(ctx, func() error {
 		if !p.found || p.state == "" {
@@ -36,7 +37,7 @@ func (p Place) open(ctx context.Context, open func() error) error {
 		}
 		before, err := p.describe()
 		if err == nil && before.Store == "" {
-			err = p.remember(before) // for who comes after this process was killed
+			err = p.remember(before) // for the next process if this one is killed
 		}
 		if err != nil {
 			return err
@@ -54,7 +55,8 @@ func (p Place) open(ctx context.Context, open func() error) error {
 	})
 }
 
-// alone does something with a place that Check does not refuse, while no other process does.
+// alone calls do unless Check refuses the place. If the user has a state folder, alone locks the
+// record of a project's folder, so that only one process at a time runs do for this place.
 func (p Place) alone(ctx context.Context, do func() error) (err error) {
 	if !p.found {
 		return do()
@@ -82,10 +84,10 @@ func (p Place) alone(ctx context.Context, do func() error) (err error) {
 	return do()
 }
 
-// owners says who may change a folder.
+// owners describes the users that may change a folder.
 type owners struct {
-	isAnother bool // it is another user's
-	isShared  bool // others may write to it
+	isAnother bool // another user owns the folder
+	isShared  bool // other users may write to the folder
 }
 
 func checkOwners(dir string) error {
@@ -102,16 +104,16 @@ func checkOwners(dir string) error {
 	return nil
 }
 
-// trusted is what is remembered of a project's folder.
+// trusted is the record of a project's folder that the user trusts.
 type trusted struct {
-	Folder    string `json:"folder"`    // in a project's folder without links
-	Store     string `json:"store"`     // which file it is, empty for none
-	Log       string `json:"log"`       // which file has its latest changes, empty for none
-	Snapshots string `json:"snapshots"` // where a link that stands for their folder leads
+	Folder    string `json:"folder"`    // OwnFolder in the project's path without links
+	Store     string `json:"store"`     // the identity of the store's file, empty for none
+	Log       string `json:"log"`       // the identity of the write-ahead log, empty for none
+	Snapshots string `json:"snapshots"` // the target if the snapshots' folder is a link
 }
 
-// compare returns ErrUntrusted if what is in the folder is neither what is remembered of it nor
-// what the user trusts.
+// compare returns ErrUntrusted if the files in the folder differ from the remembered ones and the
+// user has not said that they are trusted.
 func (p Place) compare() error {
 	if p.isTrusted {
 		return nil
@@ -127,11 +129,11 @@ func (p Place) compare() error {
 	if err != nil {
 		return err
 	}
-	if kept.Folder == now.Folder && kept.Store == "" { // who was making it was killed
+	if kept.Folder == now.Folder && kept.Store == "" { // a kill interrupted its creation
 		kept.Store, kept.Log = now.Store, now.Log
 	}
 	if log, err := os.Stat(filepath.Join(now.Folder, File+"-wal")); err != nil || log.Size() == 0 {
-		now.Log = kept.Log // nothing comes from it
+		now.Log = kept.Log // an empty or missing log changes nothing in the store
 	}
 	if kept != now || hasSurprise(now.Folder) {
 		return ErrUntrusted
@@ -139,8 +141,9 @@ func (p Place) compare() error {
 	return nil
 }
 
-// hasSurprise says that something is beside the store that this program never leaves there, and
-// SQLite would follow: a journal to roll back, since a store has a log, or a link or a pipe.
+// hasSurprise reports whether there is a file beside the store that this program never leaves
+// there and that SQLite would use. One such file is a rollback journal, because stores here have
+// a write-ahead log instead. The others are links and pipes.
 func hasSurprise(folder string) bool {
 	for _, ending := range []string{"-journal", "-wal", "-shm"} {
 		info, err := os.Lstat(filepath.Join(folder, File+ending))
@@ -162,7 +165,7 @@ func (p Place) describe() (now trusted, err error) {
 	if err != nil {
 		return now, fmt.Errorf("find %s: %w", filepath.Dir(p.File), err)
 	}
-	// If it is a link to a folder of another project, that one's trust is not this one's.
+	// If OwnFolder is a link into another project, the trust in that project does not count here.
 	now.Folder = filepath.Join(project, OwnFolder)
 	if now.Store, err = identityOf(filepath.Join(now.Folder, File)); err != nil {
 		return now, err
@@ -179,7 +182,7 @@ func (p Place) describe() (now trusted, err error) {
 	return now, nil
 }
 
-// identityOf is the identity of a file, empty for none.
+// identityOf returns the identity of a file, "" if there is no such file.
 func identityOf(file string) (string, error) {
 	id, err := identity(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,7 +194,7 @@ func identityOf(file string) (string, error) {
 	return id, nil
 }
 
-// remembered is what is remembered of a folder.
+// remembered reads the record of a folder. It returns the zero record if there is none.
 func (p Place) remembered(folder string) (kept trusted, err error) {
 	if p.state == "" {
 		return kept, nil
@@ -209,8 +212,8 @@ func (p Place) remembered(folder string) (kept trusted, err error) {
 	return kept, nil
 }
 
-// remember keeps what is in a folder. A store that takes the place of the one that is there is
-// another one.
+// remember writes the record of a folder's files. A file that later replaces the store does not
+// match the record, even under the same name.
 func (p Place) remember(now trusted) error {
 	if kept, err := p.remembered(now.Folder); err != nil || kept == now {
 		return err
@@ -225,7 +228,7 @@ func (p Place) remember(now trusted) error {
 	return nil
 }
 
-// record is the file that says that a folder is trusted.
+// record returns the path of the file with the record of a folder.
 func (p Place) record(folder string) string {
 	return filepath.Join(p.state, "trusted", fmt.Sprintf("%x.json", sha256.Sum256([]byte(folder))))
 }

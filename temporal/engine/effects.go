@@ -15,18 +15,19 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// home is the worker that has the tools of a turn's agents, and their files.
+// home is the worker that has the tools and the files of a turn's agents.
 type home struct {
-	// Queue is its own, empty where no agent has tools. Lost says that the worker is.
+	// Queue is the task queue of this worker alone, empty if no agent has tools. Lost says that
+	// the worker is lost.
 	Queue string `json:"queue,omitempty"`
 	Lost  bool   `json:"lost,omitempty"`
 }
 
-// homePatience is after how many heartbeats a worker that does not take a tool call is asked
-// whether it lives.
+// homePatience is how many heartbeats a worker has to take a tool call. After them the workflow
+// asks the worker whether it lives.
 const homePatience = 3
 
-// startEffect has a worker do an effect; its result comes to the inbox exactly once.
+// startEffect lets a worker run an effect. The effect's result comes to the inbox exactly once.
 func (p *player) startEffect(w begunWork) {
 	key := w.Key()
 	told := p.work(w.Work)
@@ -36,9 +37,9 @@ func (p *player) startEffect(w begunWork) {
 	})
 }
 
-// perform has an effect done until it comes to a result. One whose worker was lost, or had
-// no store to put the result in, is done again, sooner the first time than later. The error
-// says that the turn is not this workflow's any more.
+// perform lets workers run an effect until there is a result. It repeats the effect if the worker
+// was lost or could not store the result, after waits that grow from 1 s to 30 s. It returns an
+// error only if the turn no longer belongs to this workflow.
 func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result, error) {
 	const longest = 30 * time.Second
 	for wait := time.Second; ; wait = min(2*wait, longest) {
@@ -55,7 +56,7 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result,
 		}
 		isBegun := !isUnsent(err)
 		if ctx.Err() != nil {
-			return p.cancelled(w, isBegun), nil //nolint:nilerr // its result says so
+			return p.cancelled(w, isBegun), nil //nolint:nilerr // the result says so
 		}
 		if isEnded(err) {
 			p.loseHome(queue)
@@ -66,13 +67,13 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result,
 			p.noteLost(w.Effect, key)
 		}
 		if workflow.Sleep(ctx, wait) != nil {
-			return p.cancelled(w, isBegun), nil //nolint:nilerr // likewise
+			return p.cancelled(w, isBegun), nil //nolint:nilerr // the result says so
 		}
 	}
 }
 
-// performAt has an effect done once, by the worker of a queue, which is to take it within so
-// many heartbeats, or for "" by any worker.
+// performAt lets a worker run an effect once. The worker of queue must take the effect within the
+// given number of heartbeats. If queue is "", any worker may take the effect at any time.
 func (p *player) performAt(ctx workflow.Context, queue string, heartbeats int, w work) (r result, err error) {
 	o := workflow.ActivityOptions{
 		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
@@ -87,10 +88,11 @@ func (p *player) performAt(ctx workflow.Context, queue string, heartbeats int, w
 	return r, err
 }
 
-// rejoin asks the worker that has an effect under way, or has not taken it, for the result:
-// the server may have been away, the worker slow, or the server's word to it lost on the way.
-// The error is lost, which made this necessary, unless that worker lives and has not begun
-// the effect, or no worker has announced that it would.
+// rejoin asks a worker for the result of an effect after a timeout, which is the argument lost. The
+// server may have been away, the worker may be slow, or the server's message to the worker may be
+// lost. Without a result rejoin returns the error lost. It returns an error of unsentKind instead
+// if the worker lives and has not begun the effect, or if no worker has announced that it would
+// begin the effect.
 func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) (result, error) {
 	at := cmp.Or(queue, workerOf(lost))
 	w.Joins = true
@@ -100,22 +102,24 @@ func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) 
 		return r, nil
 	case at != "" && isUnstarted(err):
 		p.loseHome(at)
-	case isOfKind(err, unsentKind) && (at != "" || isUnstarted(lost) || isSilent(lost)): // it lives, and has not begun
+	case isOfKind(err, unsentKind) && (at != "" || isUnstarted(lost) || isSilent(lost)):
+		// The worker lives and has not begun the effect.
 		return r, err
 	}
 	return r, lost
 }
 
-// workerOf returns the queue of the worker that has told last that it lives, "" if none has.
+// workerOf returns the queue of the worker that sent the last heartbeat, or "" if none did.
 func workerOf(err error) (queue string) {
 	var timeout *temporal.TimeoutError
 	if errors.As(err, &timeout) && timeout.HasLastHeartbeatDetails() {
-		_ = timeout.LastHeartbeatDetails(&queue) // what is no queue names no worker
+		_ = timeout.LastHeartbeatDetails(&queue) // details of another form name no worker
 	}
 	return queue
 }
 
-// loseHome notes that a worker is lost: if it has the tools, they are lost with it.
+// loseHome records that the worker of a queue is lost. If this worker has the tools of the turn,
+// the tools are lost too.
 func (p *player) loseHome(queue string) {
 	if queue != "" && p.home.Queue == queue {
 		p.home = home{Lost: true}
@@ -127,24 +131,24 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout)
 }
 
-// isUnstarted says that no worker has taken an activity.
+// isUnstarted reports whether an activity timed out before a worker took it.
 func isUnstarted(err error) bool {
 	var timeout *temporal.TimeoutError
 	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 }
 
-// isSilent says that a worker was not heard of for too long.
+// isSilent reports whether a worker sent no heartbeat for too long.
 func isSilent(err error) bool {
 	var timeout *temporal.TimeoutError
 	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT
 }
 
-// isUnsent says that no worker has begun what an effect asks for.
+// isUnsent reports whether no worker has begun the effect.
 func isUnsent(err error) bool {
 	return isUnstarted(err) || temporal.IsCanceledError(err) || isOfKind(err, unsentKind)
 }
 
-// isEnded says that a worker was told to end.
+// isEnded reports whether the effect ended because its worker was told to end.
 func isEnded(err error) bool { return isOfKind(err, endedKind) }
 
 func isOfKind(err error, kind string) bool {
@@ -152,7 +156,8 @@ func isOfKind(err error, kind string) bool {
 	return errors.As(err, &failed) && failed.Type() == kind
 }
 
-// noteLost books a model call that a worker had begun.
+// noteLost records that a model call is lost with the worker that had begun the call. It does
+// nothing for other effects.
 func (p *player) noteLost(e effect, key machine.Key) {
 	if e.Model == nil {
 		return
@@ -161,7 +166,8 @@ func (p *player) noteLost(e effect, key machine.Key) {
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 }
 
-// cancelled is the result of an effect that was cancelled and of which no worker tells.
+// cancelled returns the result of a cancelled effect if no worker reports a result. isBegun says
+// that a worker may have begun the effect.
 func (p *player) cancelled(w work, isBegun bool) result {
 	message := "it was not begun"
 	if isBegun {

@@ -18,8 +18,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// metaPanel is the key of a session's metadata under which its panel is stored. It contains a
-// colon so that it is no session id (sessions.ParseID).
+// metaPanel is the metadata key under which a session stores its panel. The key contains a colon,
+// so no session id can equal it (sessions.ParseID).
 const metaPanel = "massgen:panel"
 
 // remembered is the panel that a session began with, without secrets.
@@ -34,7 +34,7 @@ type remembered struct {
 	Model         string `json:"model,omitempty"`
 	BaseURL       string `json:"base_url,omitempty"`
 	SystemMessage string `json:"system_message,omitempty"`
-	// CWD is the absolute path given by --cwd; if it is empty, the config's folders count.
+	// CWD is the absolute path given by --cwd; if CWD is empty, the config's folders count.
 	CWD string `json:"cwd,omitempty"`
 	// Lacks reports that a secret was removed from the text.
 	Lacks bool `json:"lacks_secrets,omitempty"`
@@ -72,7 +72,7 @@ func (m memory) describe(config *configs.Config) (remembered, error) {
 	return r, nil
 }
 
-// cwd returns the absolute path of --cwd, "" without the flag.
+// cwd returns the absolute path of --cwd, or "" without the flag.
 func (m memory) cwd() (string, error) {
 	if m.options.panel.cwd == "" {
 		return "", nil
@@ -107,7 +107,8 @@ func (r remembered) text() (string, error) {
 	return string(data), err
 }
 
-// path returns the path of the config file, "" for a shipped config or none.
+// path returns the path of the config file, or "" if the config came with massgen or if there is
+// no config.
 func (r remembered) path() string {
 	if r.Config == "" || strings.HasPrefix(r.File, "@") {
 		return ""
@@ -118,7 +119,7 @@ func (r remembered) path() string {
 	return filepath.Join(r.Folder, r.File)
 }
 
-// current reads the config file as it is now.
+// current reads the current text of the config file. isThere is false if there is no such file.
 func (r remembered) current() (text string, isThere bool) {
 	if r.path() == "" {
 		return "", false
@@ -133,8 +134,8 @@ func (r remembered) current() (text string, isThere bool) {
 // errForeign reports a panel that another user or machine made.
 var errForeign = errors.New("the panel it was begun with came from elsewhere, and a panel may start programs and read files")
 
-// recallFrom decodes the panel that a session stores, nil if it stores none. With errForeign it
-// returns a panel that this user has not made.
+// recallFrom decodes the panel that a session stores. It returns nil if the session stores none.
+// If another user or machine made the panel, it returns the panel together with errForeign.
 func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
 	data := kept.Metadata[metaPanel]
 	if data == "" {
@@ -155,7 +156,7 @@ func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
 	return &r, err
 }
 
-// recall is recallFrom for a session's id. It returns nil if there is no such session.
+// recall calls recallFrom for the session with an id. It returns nil if there is no such session.
 func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
 	kept, err := m.store.Session(ctx, id)
 	if errors.Is(err, sessions.ErrNoSession) {
@@ -231,8 +232,8 @@ func (m memory) config(r remembered) (*configs.Config, error) {
 	return config, nil
 }
 
-// choosePanel connects the panel for a session. It takes the first of these: the config named by
-// the flags (named, nil if there is none), the panel stored in the session like, and the user's
+// choosePanel connects the panel for a session. It takes the first of these that exists: the config
+// that the flags name (named, or nil), the panel that the session like stores, and the user's
 // default config. remembers reports whether the session like stores a panel that this user made.
 func (s *session) choosePanel(ctx context.Context, by storage, like string, named *configs.Config) (chosen asked, remembers bool, err error) {
 	was, err := s.memory.recall(ctx, like)
@@ -290,9 +291,9 @@ func (m memory) wantsForeign(by storage, id string, r *remembered) (bool, error)
 	return by.asks(fmt.Sprintf("session %s: %s: this is its config, and its paths are seen from %s.\nUse it from now on?", plain.Line(id), errForeign, plain.Line(r.Folder)))
 }
 
-// takePanelOf replaces the current panel by the one that session id stores. The current panel
-// stays if it is the same one, or if the stored one is foreign, which is reported. remembers
-// reports whether the session stores a panel.
+// takePanelOf replaces the current panel by the panel that session id stores. It keeps the current
+// panel if both panels are the same. It also keeps the current panel, and prints a message, if the
+// stored panel is foreign. remembers reports whether the session stores a panel.
 func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, err error) {
 	was, err := s.memory.recall(ctx, id)
 	switch {
