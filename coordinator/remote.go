@@ -10,18 +10,18 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 )
 
-// Engine plays turns in other processes, which share the panel's store and have panels of
-// the same agents. It is safe for concurrent use.
+// Remote plays turns in other processes. These share the panel's store and have panels of the same
+// agents. A Remote is safe for concurrent use.
 type Remote interface {
-	// Begin has the next turn of a session begun. It returns when the turn's journal has its first event. When ctx is done before, the turn
-	// is not begun, or is interrupted.
+	// Begin starts the next turn of a session. It returns when the turn's journal has its first
+	// event. If ctx is done before, the turn is not begun, or is interrupted.
 	Begin(ctx context.Context, session, question string, terms TurnOptions) (RemoteTurn, error)
-	// Attach returns the turn that is being played in a session. The error is
-	// sessions.ErrNoSession if there is none.
+	// Attach returns the running turn of a session. The error is sessions.ErrNoSession if
+	// no turn runs.
 	Attach(ctx context.Context, session string) (RemoteTurn, error)
 }
 
-// Terms are what a turn is to be played by, beside its question: those of whoever asks it.
+// TurnOptions are the client's terms for a turn, beside the question.
 type TurnOptions struct {
 	// Config is Options.Config: only a panel with the same one plays the turn.
 	Config string        `json:"config,omitempty"`
@@ -29,7 +29,7 @@ type TurnOptions struct {
 	Budget budget.Budget `json:"budget"`
 }
 
-// Play is a turn that an Engine plays. It is safe for concurrent use.
+// RemoteTurn is a turn that a Remote plays. It is safe for concurrent use.
 type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
@@ -38,15 +38,15 @@ type RemoteTurn interface {
 	Wait(ctx context.Context) error
 }
 
-// Signals are what a person has to say to a turn that an Engine plays.
+// Signals are what a person sends to a turn that a Remote plays.
 type Signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
-	// Note passes on what is added to the question. The journal tells whether it came before
-	// the end, by a turn.Noted with its ID; the error is driver.ErrOver if that is known at once.
+	// Note adds a text to the question. If the note came before the end, the journal has a
+	// turn.Noted with its ID. The error is driver.ErrOver if the turn is known to be over.
 	Note(ctx context.Context, id, text string) error
-	// SetPaused pauses the turn, or lets it go on. It returns when who plays the turn was
-	// told. The error is driver.ErrOver if the turn is known to be over.
+	// SetPaused pauses the turn, or lets it go on. It returns when the remote process has heard
+	// of it. The error is driver.ErrOver if the turn is known to be over.
 	SetPaused(ctx context.Context, pause bool) error
 }
 

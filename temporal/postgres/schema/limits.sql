@@ -43,8 +43,8 @@ DECLARE
     passed double precision;
 BEGIN
     SELECT * INTO STRICT a FROM accounts WHERE name = wanted FOR UPDATE;
-    moment := greatest(clock_timestamp(), a.filled); -- clocks are set back
-    passed := extract(epoch FROM moment - a.filled);
+    moment := clock_timestamp();
+    passed := greatest(0, extract(epoch FROM moment - a.filled)); -- clocks are set back
     a.requests := least(a.request_burst, a.requests + passed * a.request_inflow);
     a.tokens := least(a.token_burst, a.tokens + passed * a.token_inflow);
     a.filled := moment;
