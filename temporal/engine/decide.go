@@ -125,6 +125,10 @@ func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
 // which nobody would be taken to: one or two may be late.
 const attendancesPerPatience = 3
 
+// unattendedDelay is how long a client without a person keeps its word back. Another client, whose
+// person is asked, has told so by then, and the word does not count.
+const unattendedDelay = 3 * time.Second
+
 // Decide implements coordinator.Decider. While the server is away it tries again.
 func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask func(context.Context) (bool, string, error)) error {
 	about := attendance{toTurn{r.number}, key}
@@ -138,6 +142,9 @@ func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask
 	attending.Wait()
 	if err != nil || ctx.Err() != nil {
 		return err
+	}
+	if !attended {
+		_ = sleep(ctx, unattendedDelay) // decide sends nothing once ctx is done
 	}
 	return r.decide(ctx, decision{attendance: about, Allow: allow, Reason: reason, Unattended: !attended})
 }

@@ -105,6 +105,22 @@ func expireAttempts(t *testing.T, s *postgres.Store) {
 	execute(t, "UPDATE "+schemaOf(t, s)+".attempts SET until = clock_timestamp() - interval '1 second'")
 }
 
+// TestLimitOfAClockThatWasAhead fills again although it was last filled in the future.
+func TestLimitOfAClockThatWasAhead(t *testing.T) {
+	s := open(t, t.TempDir())
+	limiter := postgres.LimiterFor(s, "a", retry.Limits{RequestsPerMinute: 4}, time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for n := range 9 { // more than there are at once
+		r, err := limiter.Reserve(ctx, 1)
+		ok(t, err)
+		r.Settle(nil)
+		if n == 0 {
+			execute(t, "UPDATE "+schemaOf(t, s)+".accounts SET filled = clock_timestamp() + interval '1 hour'")
+		}
+	}
+}
+
 // TestManyTakeAtOnce all that there is, and no more.
 func TestManyTakeAtOnce(t *testing.T) {
 	const all = 100

@@ -87,7 +87,7 @@ BEGIN
             THEN for_place ELSE 0 END);
     IF wait > 0 THEN
         wait := least(longest, greatest(wait, 0.001)); -- one that rounds to 0 would say that it is booked
-        UPDATE accounts SET next = attempt, next_until = a.filled + (wait + late) * interval '1 second' WHERE name = wanted;
+        UPDATE accounts SET requests = a.requests, tokens = a.tokens, filled = a.filled, next = attempt, next_until = a.filled + (wait + late) * interval '1 second' WHERE name = wanted;
         RETURN wait;
     END IF;
     UPDATE accounts SET requests = a.requests - 1, tokens = a.tokens - need, filled = a.filled, next = '' WHERE name = wanted;
