@@ -90,10 +90,10 @@ func normalisedHash(text string) string {
 	between := ""
 	for word := range strings.FieldsSeq(text) {
 		_, _ = words.WriteString(between) // a hash never fails
-		_, _ = words.WriteString(word)    // likewise
+		_, _ = words.WriteString(word)    // a hash never fails
 		between = " "
 	}
-	_ = words.Flush() // likewise
+	_ = words.Flush() // a hash never fails
 	return hex.EncodeToString(h.Sum(nil))
 }
 

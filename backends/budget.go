@@ -5,11 +5,11 @@ import "context"
 // Budget lets attempts through as long as they can be paid for. It is safe for concurrent
 // use.
 type Budget interface {
-	// Reserve waits until an attempt may be sent that costs no more than most. If that would
-	// never fit, the attempt may be sent with less output: less is by how many tokens, and
-	// leaves it at least what least has. Equal costs say that the output cannot be shortened.
-	// The error is an *Error of KindBudget if the attempt never may be sent, or the end of
-	// ctx. Whoever gets a Reservation settles it, whatever happens.
+	// Reserve waits until an attempt may be sent that costs no more than most. If most never
+	// fits, the attempt may be sent with less output: less is the number of tokens to take
+	// from its limit, and the rest costs at least least. Equal costs mean that the output
+	// cannot be shortened. The error is an *Error of KindBudget if the attempt may never be
+	// sent, or the end of ctx. The caller ends each Reservation, by Release or Settle.
 	Reserve(ctx context.Context, most, least Cost) (held Reservation, less int, err error)
 }
 

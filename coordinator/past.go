@@ -17,9 +17,10 @@ import (
 
 // PastCall is a call of a model as the journal of its turn has it.
 type PastCall struct {
-	// Request is what it was sent, without headers and extra body, which may hold keys. Its
-	// limit of output is that of the last attempt, which a budget may have lowered. Lost says
-	// why it is not all there, or why it is what this program would send.
+	// Request is the input of the call, without headers and extra body, which may hold keys.
+	// Its output limit is the one that the last attempt was sent with; a budget may have
+	// lowered it. Lost is why parts of the input are missing, or why it is not the recorded
+	// input but the one that this program would send.
 	Request backends.Request
 	Lost    error
 	// Participants are the ids of agents by the names that they have in the request.

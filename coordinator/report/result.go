@@ -76,7 +76,8 @@ type ResultVote struct {
 }
 
 // ResultAgent is what an agent came to: voted, answered, abstained, late, cancelled,
-// max_turns or failed. Error is why the others had to do without it.
+// max_turns or failed. Error is the reason for the state late,
+// cancelled, max_turns or failed, and empty for the others.
 type ResultAgent struct {
 	ID string `json:"id"`
 	// Model is the provider's type, if it is known, and what the provider calls the model, as

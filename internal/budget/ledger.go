@@ -57,9 +57,8 @@ func (h Hold) shortened(less int) Amount {
 	return most
 }
 
-// Ask asks for an attempt, and returns its number, from 1. It may be made if it is
-// granted; else it waits until enough of what others hold has come back. Least is that of
-// its Hold.
+// Ask asks for an attempt, and returns its number, from 1. The attempt may be made if granted is
+// true. Otherwise it waits until other attempts have released enough. For least see Hold.
 func (l *Ledger) Ask(most, least Amount) (attempt int, granted bool) {
 	l.Asked++
 	hold := Hold{l.Asked, most, least}

@@ -8,10 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNothingBeyondTheLimitsIsGranted plays attempts of random sizes, which end in random
-// order, with what they cost, without a word, or lost, and some of which are shortened.
-// What is spent, kept and held never exceeds the limits as long as no attempt costs more
-// than was held for it.
+// TestNothingBeyondTheLimitsIsGranted plays attempts of random sizes. They end in random order: some
+// tell their cost, some tell nothing, some are lost, and some are shortened. The amounts spent,
+// kept and held never exceed the limits, as long as no attempt costs more than its hold.
 func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -24,8 +24,8 @@ func (s *Step) mayUseTools() bool {
 	return s.s.Calls < limits.MaxTurns-1
 }
 
-// isFinalTurn says whether the model is told that the next call is its final turn: it is
-// the last of max_turns, or max_tool_calls was used up by the message before it.
+// isFinalTurn reports whether the next call tells the model that this is its final turn. That
+// call is the last of max_turns, or the first after max_tool_calls was used up.
 func (s *Step) isFinalTurn() bool {
 	limits := s.s.Task.Limits
 	return s.s.Calls == limits.MaxTurns-1 || limits.EndAtLimits && s.s.OwnTools && s.exceeds()

@@ -293,8 +293,7 @@ func (s *session) close() {
 			}
 			if s.conn != nil {
 				patience := time.AfterFunc(closeGrace, s.sever)
-				// What a server says to the end of a session changes nothing.
-				_ = s.conn.Close()
+				_ = s.conn.Close() // what a server says to the end of a session changes nothing
 				patience.Stop()
 			}
 			if s.process != nil {

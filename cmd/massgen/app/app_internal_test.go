@@ -188,7 +188,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	}
 }
 
-// TestSlowServerIsTold has an MCP server that does not start before the wait for it is told.
+// TestSlowServerIsTold waits for an MCP server that starts only after the program has told of the wait.
 func TestSlowServerIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
