@@ -62,7 +62,7 @@ type Doer struct {
 	Sidecalls map[machine.Purpose]Sidecall
 	// Histories are those that turns before were shown. It may be nil.
 	Histories *Histories
-	// Observe is shown what a model streams, as it comes. It may be nil.
+	// Observe is shown what an agent's model streams, as it comes. It may be nil.
 	Observe func(machine.Key, backends.Event)
 	// Panicked is told of an effect that panicked, with its stack. It may be nil.
 	Panicked func(key machine.Key, stack []byte)
@@ -124,10 +124,14 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil {
 		return nil, err
 	}
-	sidecall, ok := d.Sidecalls[call.Key.Purpose]
+	purpose := call.Key.Purpose
+	if purpose.IsStepSummary() {
+		purpose = machine.Summarizing
+	}
+	sidecall, ok := d.Sidecalls[purpose]
 	to := sidecall.Member
 	switch {
-	case call.Sidecall == nil:
+	case call.Sidecall == nil && purpose != machine.Summarizing:
 		to = d.member(call.Key.Agent)
 	case !ok:
 		return machine.ModelReply{Usage: &machine.Usage{CostUSD: new(float64)}, Failure: &machine.Failure{
@@ -158,7 +162,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backends.Request, h *heard) (resp backends.Response, reply machine.ModelReply, err error) {
 	observe := func(ev backends.Event) {
 		h.add(ev)
-		if d.Observe != nil {
+		if d.Observe != nil && key.Agent != machine.NoAgent && !key.Purpose.IsStepSummary() {
 			d.Observe(key, ev)
 		}
 	}

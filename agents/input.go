@@ -23,9 +23,12 @@ func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.Mod
 
 func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 	var req backends.Request
-	if call.Sidecall != nil {
+	switch {
+	case call.Sidecall != nil:
 		req = b.sidecallRequest(*call.Sidecall)
-	} else {
+	case call.Key.Purpose.IsStepSummary():
+		req = b.stepSummaryRequest(call)
+	default:
 		req = b.request(call)
 	}
 	if b.err != nil {
@@ -77,14 +80,7 @@ func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn machine.Tu
 
 func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	self := b.turn.Agents[b.reader]
-	req := backends.Request{
-		Key: backends.Key{
-			Session: b.turn.Session, Turn: b.turn.Turn, Agent: self.ID,
-			Round: call.Key.Round, Purpose: string(call.Key.Purpose), Index: call.Key.Index,
-		},
-		Model:    self.Model,
-		Messages: b.messages(call),
-	}
+	req := backends.Request{Key: b.keyOf(call), Model: self.Model, Messages: b.messages(call)}
 	req.History = b.shownForPeople(call)
 	req.ToolTimes = toolTimes(call.Transcript)
 	req.Params = b.names.paramsOf(&b.textStore, self.Params)
@@ -98,6 +94,13 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	}
 	req.Tools = b.names.toolsOf(&b.textStore, offered)
 	return req
+}
+
+func (b *inputBuilder) keyOf(call machine.ModelCall) backends.Key {
+	return backends.Key{
+		Session: b.turn.Session, Turn: b.turn.Turn, Agent: b.turn.Agents[b.reader].ID,
+		Round: call.Key.Round, Purpose: string(call.Key.Purpose), Index: call.Key.Index,
+	}
 }
 
 // toolTimes are those of the tools that ran in a step.
@@ -116,7 +119,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		return nil
 	}
 	left := b.leftOut(call)
-	return append(slices.Clip(b.noteLeftOut(first, left)), b.transcript(call.Transcript[left.Entries:])...)
+	return append(slices.Clip(b.noteLeftOut(first, left, call.Summary)), b.transcript(call.Transcript[left.Entries:])...)
 }
 
 // first are the messages that the step of a call begins with, which are built once for all of
@@ -165,12 +168,12 @@ func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
 }
 
 // noteLeftOut says after the step's first messages what is left out between these and
-// the others.
-func (b *inputBuilder) noteLeftOut(first []backends.Message, left machine.LeftOut) []backends.Message {
+// the others, with the summary of it.
+func (b *inputBuilder) noteLeftOut(first []backends.Message, left machine.LeftOut, summary *machine.StepSummary) []backends.Message {
 	if left.Entries == 0 {
 		return first
 	}
-	line := contextbuild.StepLeftOut(left.Messages, left.Results)
+	line := contextbuild.StepLeftOut(left.Messages, left.Results, b.stepSummary(summary))
 	return contextbuild.AddWord(first, b.withWord(line, machine.Entry{Update: left.Update, Notes: left.Notes, Final: left.Final}))
 }
 
@@ -274,10 +277,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 			}
 			messages = append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{b.result(e)}})
 		case machine.Reminder:
-			reminder := contextbuild.Reminder(e.MayAnswer, e.MayVote)
-			if e.JSON {
-				reminder = contextbuild.ReminderJSON()
-			}
+			reminder := contextbuild.Reminder(e.MayAnswer, e.MayVote, e.JSON)
 			messages = append(messages, backends.User(b.withWord(reminder, e)))
 		}
 	}
@@ -314,11 +314,8 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 	if len(e.Notes) > 0 {
 		words = append(words, contextbuild.Notes(b.notes(e.Notes)))
 	}
-	switch {
-	case e.Final && b.coordinates:
-		words = append(words, contextbuild.FinalTurn())
-	case e.Final:
-		words = append(words, contextbuild.FinalReply())
+	if e.Final {
+		words = append(words, contextbuild.FinalTurn(b.coordinates))
 	}
 	return strings.Join(words, "\n\n")
 }

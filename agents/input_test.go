@@ -186,7 +186,7 @@ func TestConversationGoesOn(t *testing.T) {
 		t.Fatalf("%d messages are sent and %d were added:\n%s", len(sent), len(added), diff)
 	}
 	told := added[1].Parts[0].(backends.ToolResult)
-	told.Content += "\n\n" + contextbuild.FinalReply()
+	told.Content += "\n\n" + contextbuild.FinalTurn(false)
 	if diff := cmp.Diff(sent[5].Parts, []backends.Part{told}); diff != "" {
 		t.Errorf("the result is sent as (-want +got):\n%s", diff)
 	}

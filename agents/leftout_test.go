@@ -146,7 +146,7 @@ func checkNote(t *rapid.T, whole, sent string, left machine.LeftOut, missing []b
 	}
 	want := whole
 	if messages > 0 {
-		want += "\n\n" + contextbuild.StepLeftOut(messages, results) + update
+		want += "\n\n" + contextbuild.StepLeftOut(messages, results, "") + update
 		if len(notes) > 0 {
 			want += added + strings.Join(notes, "\n")
 		}

@@ -20,6 +20,12 @@ var (
 	leftOut string
 	//go:embed prompts/step_left_out.txt
 	stepLeftOut string
+	//go:embed prompts/step_summarize.txt
+	stepSummaryPrompt string
+	//go:embed prompts/step_summary_question.txt
+	stepSummaryQuestion string
+	//go:embed prompts/step_summary.txt
+	stepSummary string
 	//go:embed prompts/summarize.txt
 	summarizePrompt string
 	//go:embed prompts/reminder_both.txt
@@ -58,9 +64,12 @@ const noteIndent = "            "
 
 // Reminder returns the text that follows a message without a tool call (DESIGN
 // §4 rule 7). It names the tools that the agent may use with success; at least
-// one of the two is true, since nobody else is started.
-func Reminder(mayAnswer, mayVote bool) string {
+// one of the two is true, since nobody else is started. A model that was asked for a JSON
+// object is told the same whatever it may do.
+func Reminder(mayAnswer, mayVote, json bool) string {
 	switch {
+	case json:
+		return reminderJSON
 	case !mayVote:
 		return reminderAnswer
 	case !mayAnswer:
@@ -68,9 +77,6 @@ func Reminder(mayAnswer, mayVote bool) string {
 	}
 	return reminderBoth
 }
-
-// ReminderJSON is Reminder for a model that was asked for a JSON object.
-func ReminderJSON() string { return reminderJSON }
 
 // JSONMode returns the section of the system message that asks for a JSON object
 // in place of a tool call. It shows the forms that are taken now; at least one of
@@ -87,17 +93,18 @@ func JSONMode(mayAnswer, mayVote bool) string {
 	return strings.Join(forms, "\n")
 }
 
-// FinalTurn returns the text that tells an agent that only the coordination
-// tools are left to it.
-func FinalTurn() string { return finalTurn }
+// FinalTurn returns the text that tells an agent that its own tools are taken away, so that
+// only the coordination tools are left to it, or, if it does not coordinate, none.
+func FinalTurn(coordinates bool) string {
+	if coordinates {
+		return finalTurn
+	}
+	return finalReply
+}
 
 // ToolPrompt returns the system message of an agent that has tools of its own and no system
 // message (seed 004).
 func ToolPrompt() string { return toolPrompt }
-
-// FinalReply returns the text that tells a model without coordination tools that
-// its tools are taken away.
-func FinalReply() string { return finalReply }
 
 // Update returns the text that tells a busy agent of the answers that stand now
 // (DESIGN §4 rule 8). It goes at the end of the last tool result of a message.

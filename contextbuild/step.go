@@ -10,9 +10,13 @@ import (
 )
 
 // StepLeftOut is the line that stands in the place of messages and results of tools
-// that are left out of a step.
-func StepLeftOut(messages, results int) string {
-	return strings.ReplaceAll(stepLeftOut, "{what}", CountLeftOut(messages, results))
+// that are left out of a step, with the summary of them if there is one.
+func StepLeftOut(messages, results int, summary string) string {
+	line := strings.ReplaceAll(stepLeftOut, "{what}", CountLeftOut(messages, results))
+	if summary == "" {
+		return line
+	}
+	return joinSections(line, strings.ReplaceAll(stepSummary, "{summary}", EscapeNotes(Clean(summary))))
 }
 
 // CountLeftOut says how many messages and results of tools were, for people and
@@ -55,7 +59,7 @@ func SelectStep(messages []backends.Message, limits policy.StepLimits) (kept []b
 			leftOut++
 		}
 	}
-	first := AddWord(messages[:starts[0]], StepLeftOut(leftOut, results))
+	first := AddWord(messages[:starts[0]], StepLeftOut(leftOut, results, ""))
 	return append(first, messages[starts[cut]:]...), leftOut, results
 }
 

@@ -61,7 +61,7 @@ func TestSelectStepKeepsToTheLimits(t *testing.T) {
 		if diff := cmp.Diff(messages[c.from:], kept[1:]); diff != "" {
 			t.Errorf("%s: behind the question is sent (-want +got):\n%s", name, diff)
 		}
-		told := strings.Contains(kept[0].Text(), contextbuild.StepLeftOut(leftOut, results))
+		told := strings.Contains(kept[0].Text(), contextbuild.StepLeftOut(leftOut, results, ""))
 		if told != (leftOut > 0) {
 			t.Errorf("%s: the question is %q", name, kept[0].Text())
 		}

@@ -33,6 +33,9 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 	if d.Summary, err = p.summary(ctx, d); err != nil {
 		return err
 	}
+	if d.StepSummarizer, err = p.stepSummarizer(ctx); err != nil {
+		return err
+	}
 	var covers policy.Range
 	for i := range p.opts.Agents {
 		chosen, err := p.chooseFor(ctx, d, i)

@@ -104,9 +104,6 @@ func (e *localTurn) play() error {
 
 // observe tells of what streams in. It is called from the effects' goroutines.
 func (e *localTurn) observe(key machine.Key, ev backends.Event) {
-	if key.Agent == machine.NoAgent {
-		return
-	}
 	actor := report.ActorOf(key, e.id)
 	switch ev := ev.(type) {
 	case backends.TextDelta:

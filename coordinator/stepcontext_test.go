@@ -126,6 +126,86 @@ func TestLongStepIsHeldToThePolicy(t *testing.T) {
 	}
 }
 
+// summingUp are rules by which the summaries of steps are made.
+const summingUp = `
+rules:
+  - {when: {purpose: step_summary, index: 1}, reply: {error: {kind: auth, message: "wrong key"}}}
+  - {when: {purpose: step_summary, contains: "Summary of what came before:\nMeasured at first."}, reply: {text: "Measured further."}}
+  - {when: {purpose: step_summary, contains: "Summary of what came before:\nMeasured further."}, reply: {text: "Measured further."}}
+  - {when: {purpose: step_summary}, reply: {text: "Measured at first."}}
+`
+
+func summingStep(r *debugbackend.Recorder, window int) func(*Options) {
+	return func(o *Options) {
+		measuringOn(r, stepContextOf(policy.Summarize, window))(o)
+		o.Summarizer = &Summarizer{SidecallModel: SidecallModel{Backend: o.Agents[0].Backend, Model: "small"}, Window: window}
+	}
+}
+
+// TestLongStepIsSummarized: what is left out of it stands in a summary, which takes up the one
+// before. One that fails leaves that in its place.
+func TestLongStepIsSummarized(t *testing.T) {
+	t.Parallel()
+	script := summingUp + strings.TrimPrefix(measuresOn, "\nrules:\n")
+	for name, c := range map[string]struct {
+		window int
+		warns  []string
+		// told is what stands in the last input for what is left out.
+		told string
+	}{
+		"by messages": {0, []string{
+			"in a long step of agent1 42 earlier messages and 42 tool results were left out, and summarized; policy summarize",
+			"a call for a summary of it came to nothing: scripted: auth: wrong key",
+		}, "[42 earlier messages and 42 tool results were left out]\n\n[summary of earlier messages]\nMeasured at first.\n[end of the summary]"},
+		"in a small window": {4000, []string{
+			"in a long step of agent1 54 earlier messages and 54 tool results were left out, which would not fit, and summarized; policy summarize",
+			"a call for a summary of it came to nothing: scripted: auth: wrong key",
+		}, "[54 earlier messages and 54 tool results were left out]\n\n[summary of earlier messages]\nMeasured further.\n[end of the summary]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				recorder := debugbackend.NewRecorder(debugbackend.Options{})
+				p, store := panelOf(t, 1, script, nil, summingStep(recorder, c.window))
+				last := start(t, p, "how much?")
+				r := wait(t, last)
+				inputs := inputsOf(recorder, "agent1")
+				if got := inputs[len(inputs)-1][0].Text(); r.Status != kernel.Completed || !strings.HasSuffix(got, c.told) {
+					t.Errorf("%s; the last input tells %q", r.Status, got)
+				}
+				if !slices.Equal(r.Warnings, c.warns) {
+					t.Errorf("warnings %q", r.Warnings)
+				}
+				checkStepSummaries(t, last, recorder, c.window)
+				rebuilds(t, store, recorder, 1)
+			})
+		})
+	}
+}
+
+// checkStepSummaries looks at the calls for the summaries of agent1's step.
+func checkStepSummaries(t *testing.T, last *Turn, r *debugbackend.Recorder, window int) {
+	t.Helper()
+	n := 0
+	for _, call := range r.Calls() {
+		req := call.Request
+		if req.Key.Purpose != "step_summary" {
+			continue
+		}
+		text := req.Messages[1].Text()
+		if req.Model != "small" || !strings.Contains(text, "The task:\nhow much?") || !strings.Contains(text, "Result of gauge:\nmeasured") || len(req.Tools) > 0 {
+			t.Errorf("%s asks %s: %.400q", req.Key, req.Model, text)
+		}
+		if size := (tokens.Counter{}).Request(req).Tokens; window > 0 && size > window*3/4 {
+			t.Errorf("%s has %d tokens", req.Key, size)
+		}
+		n++
+	}
+	begun, failed := len(eventsOf[report.SidecallStarted](t, last)), len(eventsOf[report.SidecallFailed](t, last))
+	if ended := len(eventsOf[report.SidecallEnded](t, last)); n < 2 || begun != n || failed != 1 || ended != n-1 {
+		t.Errorf("%d calls for summaries; told were %d that began, %d that ended and %d that failed", n, begun, ended, failed)
+	}
+}
+
 // checkStepWarnings looks for the one context warning of a turn, if it has one.
 func checkStepWarnings(t *testing.T, last *Turn, r report.Result, want *report.ContextWarning) {
 	t.Helper()
@@ -180,46 +260,55 @@ func TestStepsOfAPanelAreWarnedOf(t *testing.T) {
 // than that of the process that began it.
 func TestResumedStepIsShortenedAsItWas(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		recorder := debugbackend.NewRecorder(debugbackend.Options{})
-		p, store := panelOf(t, 1, measuresOn, nil, measuringOn(recorder, stepContextOf(policy.Full, 4000)))
-		want := wait(t, start(t, p, "how much?"))
-		whole := inputsOf(recorder, "agent1")
-		journal, err := store.Journal(t.Context(), "s", 1, 0)
+	for name, begun := range map[string]func(*debugbackend.Recorder) func(*Options){
+		"full":      func(r *debugbackend.Recorder) func(*Options) { return measuringOn(r, stepContextOf(policy.Full, 4000)) },
+		"summarize": func(r *debugbackend.Recorder) func(*Options) { return summingStep(r, 0) },
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { checkResumedStep(t, begun) }) })
+	}
+}
+
+func checkResumedStep(t *testing.T, begun func(*debugbackend.Recorder) func(*Options)) {
+	script := summingUp + strings.TrimPrefix(measuresOn, "\nrules:\n")
+	recorder := debugbackend.NewRecorder(debugbackend.Options{})
+	p, store := panelOf(t, 1, script, nil, begun(recorder))
+	want := wait(t, start(t, p, "how much?"))
+	whole := inputsOf(recorder, "agent1")
+	journal, err := store.Journal(t.Context(), "s", 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 2, len(journal) / 3, len(journal) / 2, len(journal) - 1} {
+		id := fmt.Sprintf("left after %d", n)
+		_, err := store.Begin(t.Context(), id, "how much?")
+		for _, event := range journal[:n] {
+			if err == nil {
+				err = store.Append(t.Context(), id, 1, event)
+			}
+		}
+		if err == nil {
+			err = store.Leave(t.Context(), id, 1)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []int{1, 2, len(journal) / 3, len(journal) / 2, len(journal) - 1} {
-			id := fmt.Sprintf("left after %d", n)
-			_, err := store.Begin(t.Context(), id, "how much?")
-			for _, event := range journal[:n] {
-				if err == nil {
-					err = store.Append(t.Context(), id, 1, event)
-				}
-			}
-			if err == nil {
-				err = store.Leave(t.Context(), id, 1)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			again := debugbackend.NewRecorder(debugbackend.Options{})
-			other, _ := panelOf(t, 1, measuresOn, nil, func(o *Options) {
-				measuringOn(again)(o)
-				o.Store = store
-			})
-			resumed, err := other.Resume(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := wait(t, resumed)
-			rest := inputsOf(again, "agent1")
-			if diff := cmp.Diff(whole[len(whole)-len(rest):], rest); diff != "" || len(rest) == 0 {
-				t.Errorf("%s: the %d inputs that follow differ (-sent +resumed):\n%s", id, len(rest), diff)
-			}
-			if got = timeless(got); !slices.Equal(want.Warnings, got.Warnings) {
-				t.Errorf("%s: the result warns %q, want %q", id, got.Warnings, want.Warnings)
-			}
+		again := debugbackend.NewRecorder(debugbackend.Options{})
+		other, _ := panelOf(t, 1, script, nil, func(o *Options) {
+			measuringOn(again)(o)
+			o.Summarizer = &Summarizer{SidecallModel: SidecallModel{Backend: o.Agents[0].Backend, Model: "another"}}
+			o.Store = store
+		})
+		resumed, err := other.Resume(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		got := wait(t, resumed)
+		rest := inputsOf(again, "agent1")
+		if diff := cmp.Diff(whole[len(whole)-len(rest):], rest); diff != "" || len(rest) == 0 {
+			t.Errorf("%s: the %d inputs that follow differ (-sent +resumed):\n%s", id, len(rest), diff)
+		}
+		if got = timeless(got); !slices.Equal(want.Warnings, got.Warnings) {
+			t.Errorf("%s: the result warns %q, want %q", id, got.Warnings, want.Warnings)
+		}
+	}
 }

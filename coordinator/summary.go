@@ -34,6 +34,15 @@ func (s *Summarizer) check() error {
 	return nil
 }
 
+// room is how many tokens a call for a summary may be shown.
+func (s *Summarizer) room() int {
+	output := 0
+	if s.Params.MaxTokens != nil {
+		output = *s.Params.MaxTokens
+	}
+	return policy.Room(s.Window, 0, output, 1)
+}
+
 // MetaSummary is the key of a session's metadata that has its newest summary, a
 // KeptSummary as JSON. The turns themselves stay in the store. No id can name the key
 // (sessions.ParseID): it has a colon.
@@ -109,15 +118,28 @@ func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers pol
 	if err != nil {
 		return machine.Sidecall{}, err
 	}
-	output := 0
-	if s.Params.MaxTokens != nil {
-		output = *s.Params.MaxTokens
-	}
-	room := policy.Room(s.Window, 0, output, 1)
+	room := s.room()
 	messages, covered := contextbuild.SummaryCall(earlier, turns, policy.SummaryWords(room), room, count)
 	sidecall, err := agents.DescribeSidecall(ctx, p.opts.Store, machine.Summarizing, s.Model, s.Params, messages, nil)
 	sidecall.Covers = policy.Range{First: 1, Last: turns[covered-1].Turn}
 	return sidecall, err
+}
+
+// stepSummarizer is who summarizes what is left out of steps, nil if no agent's policy wants
+// that.
+func (p *Panel) stepSummarizer(ctx context.Context) (*machine.StepSummarizer, error) {
+	if !summarizes(p.opts.Agents) {
+		return nil, nil
+	}
+	s := p.opts.Summarizer
+	params := s.Params
+	params.Headers, params.ExtraBody = nil, nil // they belong to its member
+	ref, err := agents.PutJSON(ctx, p.opts.Store, params)
+	by := &machine.StepSummarizer{Model: s.Model, Params: ref}
+	if room := s.room(); room != policy.Unlimited {
+		by.Bytes = max(room*tokens.BytesPerToken, 1)
+	}
+	return by, err
 }
 
 // summaryReader reads the replies to that call.

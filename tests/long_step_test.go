@@ -96,7 +96,11 @@ func TestLongStepIsAValidRequest(t *testing.T) {
 					if r.Status != kernel.Completed || r.Answer != "So it is." {
 						t.Fatalf("status %s, answer %q, %+v", r.Status, r.Answer, r.Failed)
 					}
-					checkShortened(t, server.Calls(), "What is it?")
+					step, summaries := withoutSummaries(server.Calls())
+					checkShortened(t, step, "What is it?")
+					if made := summaries > 0; made != (kind == policy.Summarize) {
+						t.Errorf("%d calls for summaries", summaries)
+					}
 				})
 			})
 		}
@@ -136,6 +140,18 @@ func TestLongStepsOfAPanelAreValidRequests(t *testing.T) {
 	})
 }
 
+// withoutSummaries leaves out the calls for summaries of a step, and counts them.
+func withoutSummaries(calls []backendtest.Call) (step []backendtest.Call, summaries int) {
+	for _, c := range calls {
+		if strings.HasPrefix(c.System(), "You keep the memory of an agent") {
+			summaries++
+			continue
+		}
+		step = append(step, c)
+	}
+	return step, summaries
+}
+
 // checkShortened looks at the calls of a long step: the last of them have the question,
 // a line about what is left out, the newest results and not the oldest.
 func checkShortened(t *testing.T, calls []backendtest.Call, question string) {
@@ -143,14 +159,15 @@ func checkShortened(t *testing.T, calls []backendtest.Call, question string) {
 	if len(calls) != longStep+1 {
 		t.Fatalf("%d calls, want %d", len(calls), longStep+1)
 	}
-	for _, c := range calls[longStep-1:] {
+	for i, c := range calls[longStep-1:] {
+		before := calls[longStep-2+i].Number
 		results := toolResults(c.Messages())
 		text := c.User()
 		if !strings.Contains(text, question) || strings.Count(text, " left out]") != 1 {
 			t.Errorf("call %d is sent the question as %q", c.Number, text)
 		}
-		newest := fmt.Sprintf(`found {"word":"%d"}`, c.Number-1)
-		if (c.Number-1)%3 == 0 {
+		newest := fmt.Sprintf(`found {"word":"%d"}`, before)
+		if before%3 == 0 {
 			newest = `found {"word":"wind"}`
 		}
 		if len(results) == 0 || len(results) >= longStep || !strings.HasPrefix(results[len(results)-1], newest) {

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/tokens"
+	"github.com/massgen/massgen/internal/turn"
 )
 
 // SessionUpdate is what a session has come to with a turn (seed 000).
@@ -109,7 +110,27 @@ func (r *Report) stepWarning(call machine.ModelCall, limits policy.StepLimits, l
 	}}
 }
 
-// leftOutOfSteps says of which agents' steps not everything was sent.
+// stepSummaries counts the summaries of what was left out of an agent's steps.
+type stepSummaries struct {
+	made, failed int
+	why          string // of the last that failed
+}
+
+// stepSummarized records what a call for the summary of a step came to.
+func (r *Report) stepSummarized(ev turn.ModelDone) Event {
+	actor, usage := r.actorOf(ev.Key), turn.UsageOf(ev.Reply)
+	s := r.summaries[ev.Key.Agent]
+	defer func() { r.summaries[ev.Key.Agent] = s }()
+	if err := ev.Reply.SummaryFailure(); err != nil {
+		s.failed, s.why = s.failed+1, err.Error()
+		return SidecallFailed{Actor: actor, Purpose: machine.StepSummarizing, Why: s.why, Usage: usage}
+	}
+	s.made++
+	return SidecallEnded{Actor: actor, Purpose: machine.StepSummarizing, Usage: usage}
+}
+
+// leftOutOfSteps says of which agents' steps not everything was sent, and which summaries of
+// the rest came to nothing.
 func (r *Report) leftOutOfSteps() []string {
 	var lines []string
 	for i, a := range r.machine.Turn().Agents {
@@ -121,8 +142,14 @@ func (r *Report) leftOutOfSteps() []string {
 		if left.NoRoom {
 			why = ", which would not fit"
 		}
+		if r.summaries[i].made > 0 {
+			why += ", and summarized"
+		}
 		lines = append(lines, fmt.Sprintf("in a long step of %s %s left out%s; policy %s",
 			r.id(i), contextbuild.CountLeftOut(left.Messages, left.Results), why, a.Step.Kind))
+		if s := r.summaries[i]; s.failed > 0 {
+			lines = append(lines, fmt.Sprintf("%s for a summary of it came to nothing: %s", calls(s.failed), s.why))
+		}
 	}
 	return lines
 }

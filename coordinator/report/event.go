@@ -246,23 +246,24 @@ type ContextWarned struct {
 	Context ContextWarning `json:"context"`
 }
 
-// SidecallStarted begins a call that belongs to no agent. Such calls may follow Ended.
+// SidecallStarted begins a call that belongs to no agent, or that asks for a summary of what is
+// left out of an agent's step: only that one names an agent. Such calls may follow Ended.
 type SidecallStarted struct {
-	Header
+	Actor
 	Purpose machine.Purpose `json:"label"`
 }
 
-// SidecallEnded ends a call that belongs to no agent.
+// SidecallEnded ends such a call.
 type SidecallEnded struct {
-	Header
+	Actor
 	Purpose machine.Purpose `json:"label"`
 	Usage   budget.Usage    `json:"usage,omitzero"`
 }
 
-// SidecallFailed says that a call that belongs to no agent failed, or that its outcome could not
+// SidecallFailed says that such a call failed, or that its outcome could not
 // be kept. Without a purpose, the store failed after the answer.
 type SidecallFailed struct {
-	Header
+	Actor
 	Purpose machine.Purpose `json:"label,omitempty"`
 	Why     string          `json:"text,omitempty"`
 	Usage   budget.Usage    `json:"usage,omitzero"`

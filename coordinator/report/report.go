@@ -36,6 +36,8 @@ type Report struct {
 	warnings []AgentContextWarning
 	// leftOut has for each agent the call that omitted most of its step.
 	leftOut map[int]machine.LeftOut
+	// summaries has what became of the calls for summaries of that.
+	summaries map[int]stepSummaries
 	// said is the transcript of a panel of one.
 	said []machine.Entry
 	// toolNames caches the names in lists of tools.
@@ -45,7 +47,7 @@ type Report struct {
 // New returns the report of a turn that the machine plays. Apply must follow each event that
 // the machine applies.
 func New(m *turn.Machine, s Source) *Report {
-	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, toolNames: map[blob.Ref][]string{}}
+	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, summaries: map[int]stepSummaries{}, toolNames: map[blob.Ref][]string{}}
 }
 
 // Project returns the report of a journal. Where an event breaks the machine, as in a damaged
@@ -88,7 +90,10 @@ func (r *Report) Apply(ev turn.Event, commands []turn.Command) (told []Event) {
 			told = r.contextWarned() // else after the summary, which changes them
 		}
 	case turn.ModelDone:
-		if ev.Key.Agent != machine.NoAgent {
+		switch {
+		case ev.Key.Purpose.IsStepSummary():
+			told = []Event{r.stepSummarized(ev)}
+		case ev.Key.Agent != machine.NoAgent:
 			told = []Event{r.callEnded(ev)}
 		}
 	}
@@ -142,6 +147,9 @@ func (r *Report) effectStarted(effect machine.Effect) []Event {
 		return nil
 	}
 	actor := r.actorOf(key)
+	if key.Purpose.IsStepSummary() {
+		return []Event{SidecallStarted{Actor: actor, Purpose: machine.StepSummarizing}}
+	}
 	if call, ok := effect.(machine.ModelCall); ok {
 		return append(r.warnOfStep(call), CallStarted{Actor: actor, Number: key.Index + 1, Tools: r.toolsOf(call)})
 	}

@@ -33,6 +33,9 @@ type Turn struct {
 	Summary *Summary `json:"summary,omitempty"`
 	// Sidecalls are the calls that come before round 1.
 	Sidecalls []Sidecall `json:"asides,omitempty"`
+	// StepSummarizer writes the summaries of what is left out of steps, for the agents whose
+	// Step has SummaryWords; nil if it is for none.
+	StepSummarizer *StepSummarizer `json:"step_summarizer,omitempty"`
 }
 
 // Agent is what an agent's calls have in common.
@@ -184,6 +187,9 @@ type ModelCall struct {
 	// in the transcript (rule 11).
 	Notes      []blob.Ref `json:"notes,omitempty"`
 	Transcript []Entry    `json:"transcript,omitempty"`
+	// Summary stands for entries that are left out, nil for none. A call for a summary has the
+	// one before it there, and in Transcript nothing but what the new one is to stand for.
+	Summary *StepSummary `json:"summary,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
 	// Tools are those tools if they are not the ones that the turn was accepted with: the

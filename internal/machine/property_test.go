@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
 )
 
 // run is a step played against the worst of models, with the world around it:
@@ -32,6 +33,8 @@ type run struct {
 	calls     []machine.ModelCall
 	tools     []machine.ToolCall // those that are out
 	kept      *machine.ToolReply // the result of the snapshot, if one was taken
+	summary   *machine.ModelCall // a call for a summary that is out
+	summed    int                // how many entries the summaries that came stand for
 	keys      map[machine.Key]bool
 }
 
@@ -60,6 +63,7 @@ func drawTask(t *rapid.T) machine.Task {
 		}).Draw(t, "purpose"),
 		Offer:    drawOffer(t, rapid.Bool().Draw(t, "may answer")),
 		Snapshot: rapid.Bool().Draw(t, "snapshot"),
+		Context:  drawContext(t),
 		Limits: machine.Limits{
 			MaxTurns:    rapid.IntRange(1, 4).Draw(t, "max turns"),
 			MaxAttempts: rapid.IntRange(1, 4).Draw(t, "max attempts"),
@@ -69,6 +73,15 @@ func drawTask(t *rapid.T) machine.Task {
 			EndAtLimits:  rapid.Bool().Draw(t, "end at limits"),
 		},
 	}
+}
+
+// drawContext draws whether summaries are made, of all but so many messages.
+func drawContext(t *rapid.T) *policy.StepLimits {
+	keep := rapid.IntRange(0, 3).Draw(t, "keep")
+	if keep == 0 {
+		return nil
+	}
+	return &policy.StepLimits{Kind: policy.Summarize, Messages: keep, Keep: keep, SummaryWords: 50}
 }
 
 // drawOffer draws a set of answers. The texts are few, so that some repeat.
@@ -108,6 +121,9 @@ func (r *run) drawEvent() machine.Event {
 		r.cancelled = true
 		return machine.Cancel{}
 	}
+	if r.summary != nil {
+		return r.drawSummary()
+	}
 	if len(r.tools) == 0 {
 		return r.drawReply()
 	}
@@ -120,6 +136,20 @@ func (r *run) drawEvent() machine.Event {
 		r.kept = &reply
 	}
 	return reply
+}
+
+// drawSummary draws the reply to a call for a summary, which may be none.
+func (r *run) drawSummary() machine.ModelReply {
+	call := r.summary
+	r.summary = nil
+	switch rapid.IntRange(0, 3).Draw(r.t, "summary") {
+	case 0:
+		return machine.ModelReply{Failure: &machine.Failure{Kind: "network", Message: "gone"}}
+	case 1:
+		return machine.ModelReply{Message: ref("nothing"), Calls: []machine.Call{r.drawCall()}}
+	}
+	r.summed = len(call.Transcript)
+	return machine.ModelReply{Message: ref("a summary"), Text: ref("a summary")}
 }
 
 func (r *run) drawReply() machine.ModelReply {
@@ -183,6 +213,11 @@ func (r *run) took(effects []machine.Effect) {
 		}
 		switch e := e.(type) {
 		case machine.ModelCall:
+			if e.Key.Purpose.IsStepSummary() {
+				r.checkSummary(e)
+				r.summary = &e
+				break
+			}
 			r.checkCall(e)
 			r.calls = append(r.calls, e)
 		case machine.ToolCall:
@@ -216,6 +251,12 @@ func (r *run) checkCall(c machine.ModelCall) {
 	if r.cancelled || len(r.tools) > 0 {
 		r.t.Fatalf("a model is called with cancelled=%t and %d tools out", r.cancelled, len(r.tools))
 	}
+	if (c.Summary == nil) != (r.summed == 0) || c.Summary != nil && c.Summary.Entries != r.summed {
+		r.t.Fatalf("a model is sent the summary %+v, and there is one of %d entries", c.Summary, r.summed)
+	}
+	if r.task.Context != nil && r.summary == nil && c.LeftOut(r.task.Context).Entries < r.summed {
+		r.t.Fatalf("a summary stands for %d entries, and %d are left out", r.summed, c.LeftOut(r.task.Context).Entries)
+	}
 	if diff := cmp.Diff(r.task.Offer, c.Offer); diff != "" {
 		r.t.Fatalf("the first input of the step changed:\n%s", diff)
 	}
@@ -228,6 +269,18 @@ func (r *run) checkCall(c machine.ModelCall) {
 	}
 	if diff := cmp.Diff(r.offer.Shown, c.Current().Shown); diff != "" {
 		r.t.Fatalf("the answers shown are not those that the model was told of:\n%s", diff)
+	}
+}
+
+// checkSummary: one is asked for of more than the one before stands for, and takes that up.
+func (r *run) checkSummary(c machine.ModelCall) {
+	before := 0
+	if c.Summary != nil {
+		before = c.Summary.Entries
+	}
+	if before != r.summed || len(c.Transcript) <= before || r.task.Context == nil || r.cancelled || len(r.tools) > 0 {
+		r.t.Fatalf("after a summary of %d entries, with cancelled=%t and %d tools out, one of %d to %d is asked for",
+			r.summed, r.cancelled, len(r.tools), before, len(c.Transcript))
 	}
 }
 

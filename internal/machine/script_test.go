@@ -13,11 +13,12 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
 )
 
 // TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
-//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot notes=(a,b)
+//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot notes=(a,b) context=N
 //	reply      with a line for each part of the message:
 //	             text WORDS | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
@@ -29,6 +30,7 @@ import (
 //	recall     the model call that is out, and that nobody has sent
 //	state      what is out, and how many notes the call that is out tells
 //
+// With context=N a step is sent up to N of its messages, and a summary of the others.
 // With old a step is one of a journal that does not have EndAtLimits.
 // The answer of agent 1 has the hash h1 unless shown=1:hash says another. After
 // each command the step is written to JSON and read again.
@@ -191,6 +193,11 @@ func task(t *testing.T, d *datadriven.TestData) machine.Task {
 		}
 	}
 	task.Snapshot = d.HasArg("snapshot")
+	if d.HasArg("context") {
+		limits := policy.StepLimits{Kind: policy.Summarize, SummaryWords: 50}
+		d.ScanArgs(t, "context", &limits.Messages)
+		limits.Keep, task.Context = limits.Messages, &limits
+	}
 	task.JSON, task.MayUseJSON = d.HasArg("json"), d.HasArg("may_use_json")
 	if d.HasArg("votes") {
 		task.Votes = []kernel.Vote{{Voter: 0, For: task.Agent, Reason: "good"}}
@@ -248,6 +255,10 @@ func (s *script) told(effects []machine.Effect, err error) string {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case machine.ModelCall:
+			if e.Key.Purpose.IsStepSummary() {
+				fmt.Fprintf(&b, "call %s of %d entries, %s\n", e.Key, len(e.Transcript), describeSummary(e.Summary))
+				continue
+			}
 			fmt.Fprintf(&b, "call %s own_tools=%t votes=%d %s", e.Key, e.OwnTools, len(e.Votes), describeOffer(e.Offer))
 			if agents := shown(e.Current().Shown); !slices.Equal(agents, shown(e.Offer.Shown)) {
 				fmt.Fprintf(&b, " now=%v", agents)
@@ -257,6 +268,9 @@ func (s *script) told(effects []machine.Effect, err error) string {
 			}
 			if e.JSON {
 				b.WriteString(" json")
+			}
+			if e.Summary != nil {
+				b.WriteString(" with " + describeSummary(e.Summary))
 			}
 			b.WriteByte('\n')
 			for _, entry := range e.Transcript[s.printed:] {
@@ -286,6 +300,13 @@ func (s *script) told(effects []machine.Effect, err error) string {
 		b.WriteString("waiting\n")
 	}
 	return b.String()
+}
+
+func describeSummary(s *machine.StepSummary) string {
+	if s == nil {
+		return "no summary"
+	}
+	return fmt.Sprintf("%q for %d", s.Text.SHA256, s.Entries)
 }
 
 func describeOffer(o kernel.Offer) string {

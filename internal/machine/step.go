@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/policy"
 )
 
 // Task says what a step is for.
@@ -27,6 +28,8 @@ type Task struct {
 	MayUseJSON bool `json:"may_use_json,omitempty"`
 	// Snapshot says that the agent's answer is kept with a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
+	// Context is what of the step is sent, if summaries are made of the rest; nil if none are.
+	Context *policy.StepLimits `json:"context,omitempty"`
 }
 
 // Step is one agent's step under way.
@@ -61,10 +64,16 @@ type state struct {
 	OwnTools  bool `json:"own_tools,omitempty"`
 	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
-	// Waiting says that a model call is out. Pending are the tool calls that are out. When they
+	// LeftOut is the number of the oldest entries for which a summary was asked, and Summary is
+	// the newest one. Summaries counts the calls for summaries so far.
+	LeftOut   int          `json:"left_out,omitempty"`
+	Summary   *StepSummary `json:"summary,omitempty"`
+	Summaries int          `json:"summaries,omitempty"`
+	// Waiting says that a model call is out, and Summarizing that it is one for a summary. Pending are the tool calls that are out. When they
 	// are back, the step ends with Act, if Act is not nil. Answer is not nil while a snapshot
 	// is out. When the snapshot is back, the step ends with Answer.
 	Waiting     bool      `json:"waiting,omitempty"`
+	Summarizing bool      `json:"summarizing,omitempty"`
 	Pending     []pending `json:"pending,omitempty"`
 	NewAsks     []Ask     `json:"new_asks,omitempty"`
 	NewRefusals []Refusal `json:"new_refusals,omitempty"`
@@ -122,13 +131,22 @@ func (s *Step) JSON() bool { return s.s.JSON }
 
 // Waits reports whether the effect with key k is out.
 func (s *Step) Waits(k Key) bool {
-	isModel := s.s.Waiting && k == s.modelKey(s.s.Calls-1)
+	isModel := s.s.Waiting && k == s.callingKey()
 	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
 	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
 }
 
 // Calling returns the key of the model call that is out. ok is false if no model call is out.
-func (s *Step) Calling() (key Key, ok bool) { return s.modelKey(s.s.Calls - 1), s.s.Waiting }
+func (s *Step) Calling() (key Key, ok bool) { return s.callingKey(), s.s.Waiting }
+
+func (s *Step) callingKey() Key {
+	if !s.s.Summarizing {
+		return s.modelKey(s.s.Calls - 1)
+	}
+	key := s.modelKey(s.s.Summaries - 1)
+	key.Purpose = key.Purpose.summaryPurpose()
+	return key
+}
 
 // NotesTold returns the number of notes in the input of the model call that is out.
 func (s *Step) NotesTold() int { return len(s.s.Task.Notes) + notesIn(s.s.Transcript) }
@@ -157,6 +175,9 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 			return nil, errors.New("step: no model call is out")
 		}
 		s.s.Waiting = false
+		if s.s.Summarizing {
+			return s.takeSummary(ev), nil
+		}
 		return s.takeReply(ev), nil
 	case ToolReply:
 		if s.s.Answer != nil {
@@ -183,27 +204,44 @@ func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
 
 func (s *Step) callModel() Effect {
 	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools()
-	call := ModelCall{
+	call := s.input()
+	s.s.Calls++
+	s.s.Waiting = true
+	return call
+}
+
+// input is the model call that would be made now.
+func (s *Step) input() ModelCall {
+	return ModelCall{
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
 		Votes:      s.s.Task.Votes,
 		Notes:      s.s.Task.Notes,
 		Transcript: slices.Clone(s.s.Transcript),
+		Summary:    s.s.Summary,
 		OwnTools:   s.s.OwnTools,
 		JSON:       s.s.JSON,
 	}
-	s.s.Calls++
-	s.s.Waiting = true
-	return call
 }
 
 // Recall returns the model call that is out, with the notes and the newer answers that came after
 // the call was made. The caller must not have sent the call yet. ok is false if no model call is
 // out.
 func (s *Step) Recall() (call Effect, ok bool) {
-	if !s.s.Waiting {
+	switch {
+	case !s.s.Waiting:
 		return nil, false
+	case s.s.Summarizing: // the news is for the call after it
+		s.s.Summaries--
+		return s.callSummary(), true
 	}
+	s.takeNews()
+	s.s.Calls--
+	return s.callModel(), true
+}
+
+// takeNews adds what has come since the last result to the input of the next call.
+func (s *Step) takeNews() {
 	if len(s.s.Transcript) == 0 {
 		s.s.Task.Notes = slices.Concat(s.s.Task.Notes, s.s.Notes)
 	} else {
@@ -212,8 +250,6 @@ func (s *Step) Recall() (call Effect, ok bool) {
 		s.update(last)
 	}
 	s.s.Notes = nil
-	s.s.Calls--
-	return s.callModel(), true
 }
 
 func (s *Step) modelKey(index int) Key {
@@ -350,7 +386,7 @@ func (s *Step) goOn() []Effect {
 		s.s.JSON = true
 	}
 	s.tell()
-	return []Effect{s.callModel()}
+	return []Effect{s.next()}
 }
 
 // maxIgnored is the number of messages without a tool call after which ToolsAuto changes to JSON

@@ -122,6 +122,18 @@ func Cut(text string, most int) string {
 	return text
 }
 
+// CutBytes is a text of at most so many bytes and the … where it was cut, between two
+// characters.
+func CutBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
 // Columns writes rows whose columns, but the last, are as wide as their widest cell. A cell
 // is shown on one line.
 func Columns(rows [][]string) string {

@@ -28,6 +28,15 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestCutBytes never parts a character.
+func TestCutBytes(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc…", "äö": "ä…", "äöü": "ä…", "日": "日", "日本": "日…", "𝄞": "…"} {
+		if got := plain.CutBytes(text, 3); got != want {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+}
+
 func compareIDs(a, b string) int { return strings.Compare(plain.SortKey(a), plain.SortKey(b)) }
 
 func TestSortKeysAreAnOrder(t *testing.T) {

@@ -17,14 +17,23 @@ type StepLimits struct {
 	// how many tokens the model can read; 0 if that is not known.
 	FirstTokens int `json:"first_tokens,omitempty"`
 	Window      int `json:"context_window,omitempty"`
+	// SummaryWords is how many words the summary of what is left out may have; 0 if none is
+	// made. Bytes is without the room for it.
+	SummaryWords int `json:"summary_words,omitempty"`
 }
+
+// SummaryBytes is how much of a summary is sent.
+func (l StepLimits) SummaryBytes() int { return l.SummaryWords * bytesPerWord }
+
+// bytesPerWord is more than a word of most languages has.
+const bytesPerWord = 8
 
 // StepLimits returns the limits for a model with a window, 0 if that is not known,
 // whose first input has so many tokens. Output is as for Room. A token is reckoned as
 // so many bytes.
 //
 // Prune and Summarize leave max_messages of the step alone and keep keep_recent of
-// more; a summary is not made within a step. Window leaves its messages alone and
+// more; for Summarize a summary stands in the place of the others. Window leaves its messages alone and
 // keeps its shown ones of more, but cuts none: a result is cut when it comes, and what
 // the model has not read yet has to be whole.
 func (s Settings) StepLimits(window, first, output, bytesPerToken int) StepLimits {
@@ -35,8 +44,17 @@ func (s Settings) StepLimits(window, first, output, bytesPerToken int) StepLimit
 	case Window:
 		l.Messages, l.Keep = s.WindowMessages, s.WindowShown
 	}
+	room := noLimit
 	if window > 0 {
-		l.Bytes = max((window-reserved(window, output)-first)*bytesPerToken, 1)
+		room = max(window-reserved(window, output)-first, 0)
+		l.Bytes = max(room*bytesPerToken, 1)
+	}
+	if s.Kind != Summarize {
+		return l
+	}
+	l.SummaryWords = SummaryWords(room)
+	if l.Bytes > 0 {
+		l.Bytes = max(l.Bytes-l.SummaryBytes(), 1)
 	}
 	return l
 }

@@ -237,14 +237,16 @@ func (m *Machine) modelDone(ev ModelDone) error {
 		return err
 	}
 	agent := ev.Key.Agent
-	m.notePartial(ev)
-	m.noteSeen(ev)
 	m.book(agent, UsageOf(ev.Reply))
 	if f := ev.Reply.Failure; f != nil && f.Abandoned {
 		once(&m.s.Abandoned, agent)
 	}
-	if ev.Reply.Truncated {
-		once(&m.s.Truncated, agent)
+	if !ev.Key.Purpose.IsStepSummary() { // that is none of the agent's messages
+		m.notePartial(ev)
+		m.noteSeen(ev)
+		if ev.Reply.Truncated {
+			once(&m.s.Truncated, agent)
+		}
 	}
 	if f := ev.Reply.Fallback; f != nil {
 		m.noteFallback(agent, *f)

@@ -96,6 +96,9 @@ func (m *Machine) begin(at kernel.Time, task machine.Task) {
 	task.JSON = mode == machine.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
 	task.MayUseJSON = mode == machine.ToolsAuto
 	task.Snapshot = m.s.Turn.Agents[task.Agent].Workspace
+	if limits := m.s.Turn.Agents[task.Agent].Step; limits != nil && limits.SummaryWords > 0 {
+		task.Context = limits
+	}
 	s, effects := machine.Begin(task)
 	m.s.Steps[task.Agent] = &step{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
 	m.out = append(m.out, StepStarted{Agent: task.Agent, Round: task.Round, Purpose: task.Purpose})

@@ -168,7 +168,7 @@ func (v *progress) tellCalls(ev report.Event) {
 	case report.ToolEnded:
 		say(faint, "%s", toolLine(ev.Agent, ev.Tool, ev.Elapsed))
 	case report.SidecallStarted:
-		v.console.say("%s", v.console.paint(faint, sidecallText(ev.Purpose)))
+		v.console.say("%s", v.console.paint(faint, sidecallText(ev)))
 	}
 }
 

@@ -82,15 +82,17 @@ func (s *session) tellAfter(ev report.Event) {
 	}
 }
 
-// sidecallText says what a call that belongs to no agent is for.
-func sidecallText(purpose machine.Purpose) string {
-	switch purpose {
+// sidecallText says what a call is for that is not an agent's own.
+func sidecallText(ev report.SidecallStarted) string {
+	switch ev.Purpose {
 	case machine.Summarizing:
 		return "older turns are being summarized"
 	case machine.TopicDetection:
 		return "the topic is being found out"
+	case machine.StepSummarizing:
+		return "the oldest part of " + ev.Agent + "'s work is being summarized"
 	}
-	return string(purpose)
+	return string(ev.Purpose)
 }
 
 func sidecallFailure(ev report.SidecallFailed) string {

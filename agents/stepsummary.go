@@ -1,0 +1,46 @@
+package agents
+
+import (
+	"errors"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/plain"
+)
+
+// stepSummaryRequest is the input of a call for the summary of what is left out of a step.
+func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Request {
+	by, limits := b.turn.StepSummarizer, b.turn.Agents[b.reader].Step
+	if by == nil || limits == nil {
+		b.err = errors.New("the turn has nobody who summarizes steps")
+		return backends.Request{}
+	}
+	req := backends.Request{Key: b.keyOf(call), Model: by.Model}
+	b.decode(by.Params, &req.Params)
+	from := 0
+	if call.Summary != nil {
+		from = call.Summary.Entries
+	}
+	req.Messages = contextbuild.StepSummaryCall(contextbuild.StepPart{
+		Task: b.task(), Earlier: b.stepSummary(call.Summary), Messages: b.transcript(call.Transcript[from:]),
+	}, limits.SummaryWords, by.Bytes)
+	return req
+}
+
+// task is what was asked, which a conversation that goes on has in its messages.
+func (b *inputBuilder) task() string {
+	if b.turn.Question == (blob.Ref{}) {
+		return ""
+	}
+	return b.text(b.turn.Question)
+}
+
+// stepSummary is as much of a summary as is sent, "" for none.
+func (b *inputBuilder) stepSummary(summary *machine.StepSummary) string {
+	if summary == nil {
+		return ""
+	}
+	return plain.CutBytes(b.text(summary.Text), b.turn.Agents[b.reader].Step.SummaryBytes())
+}
