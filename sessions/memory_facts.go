@@ -44,7 +44,7 @@ func (m *memoryFacts) Facts(ctx context.Context, user string) ([]Fact, error) {
 // oldest first.
 func (m *memoryFacts) SearchFacts(ctx context.Context, user, query string) ([]Fact, error) {
 	words := ParseQuery(query)
-	return m.where(ctx, user, func(f Fact) bool { return found(words, f.Text) })
+	return m.where(ctx, user, func(f Fact) bool { return words.Finds(f.Text) })
 }
 
 func (m *memoryFacts) where(ctx context.Context, user string, want func(Fact) bool) ([]Fact, error) {

@@ -36,9 +36,9 @@ func wordsOf(text string) []string {
 	})
 }
 
-// found says whether a query's phrases are all in the texts, each in one of them.
-// An empty query finds nothing.
-func found(q Query, texts ...string) bool {
+// Finds reports whether all phrases of the query are in the texts, each in one of them. An empty
+// query finds nothing.
+func (q Query) Finds(texts ...string) bool {
 	for _, p := range q {
 		if !slices.ContainsFunc(texts, func(text string) bool { return p.in(wordsOf(text)) }) {
 			return false
@@ -73,11 +73,11 @@ func (m *Memory) Search(ctx context.Context, query string, limit int) ([]Hit, er
 	defer m.mu.Unlock()
 	hits := []Hit{}
 	for _, s := range m.chosen(Filter{}) {
-		if found(q, s.Title) {
+		if q.Finds(s.Title) {
 			hits = append(hits, Hit{Session: s.ID, Title: s.Title, Snippet: s.Title})
 		}
 		for _, t := range s.turns {
-			if t.Status != Running && found(q, t.Question, t.Answer) {
+			if t.Status != Running && q.Finds(t.Question, t.Answer) {
 				hits = append(hits, Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: snippet(t.Question)})
 			}
 		}
