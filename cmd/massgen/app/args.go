@@ -62,7 +62,24 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 
 // reserved are the names that other programs of this kind have for commands, or that this one
 // will have. Sent to a panel they would cost money and mean nothing.
-const reserved = "acp config configs doctor export init mcp models serve show simulate version viewer"
+const reserved = "acp config configs doctor init mcp models serve simulate version viewer"
+
+// meant returns the command that a person means by a word alone, "" if there is none.
+func meant(word string) string {
+	switch word {
+	case "list", "show", "search", "rename", "branch", "export", "import", "delete", "usage", "compact":
+		return "massgen sessions " + word
+	case "add", "forget":
+		return "massgen memory " + word
+	case "validate":
+		return "massgen --validate FILE"
+	case "continue", "resume":
+		return "massgen --continue"
+	case "examples", "backends":
+		return "massgen --list-" + word
+	}
+	return ""
+}
 
 // mistyped says that a word in the place of a command is nearly one, or the name of one that
 // there is not. A question of one word is asked after "--".
@@ -76,6 +93,9 @@ func mistyped(app *cli.App, word string) error {
 	}
 	const asQuestion = "-- before it asks it as a question"
 	lower := strings.ToLower(word)
+	if command := meant(lower); command != "" {
+		return fmt.Errorf("%s is no command: did you mean %s? %s", word, command, asQuestion)
+	}
 	if slices.Contains(strings.Fields(reserved), lower) {
 		return fmt.Errorf("%s is no command: --help lists the commands and flags; %s", word, asQuestion)
 	}
