@@ -2,6 +2,7 @@ package debugbackend
 
 import (
 	"iter"
+	"path/filepath"
 	"time"
 	"unicode/utf8"
 
@@ -50,6 +51,11 @@ func Kept(number int, participants map[string]string, req backends.Request, resp
 		c.Error = &backends.Error{Message: failure}
 	}
 	return c
+}
+
+// Name is the call's place in a dump of its session, such as turn-001/critic/call-002.
+func (c Call) Name() string {
+	return filepath.ToSlash(callFolder(c.Request.Key)) + "/" + callName(c.Number)
 }
 
 // isKept says that the call was read from a journal.

@@ -107,7 +107,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			}
 			before = total
 			want := budget.Usage{CostUSD: new(float64)} // the demo is free
-			calls, err := keptCalls(t.Context(), s.store, s.id, choice{}, s.console.warn)
+			calls, err := (&inputsCommand{program: p}).keptCalls(t.Context(), s.store, s.id, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions"
 )
 
 // inputsCommand shows what models were sent and what they replied.
@@ -26,12 +27,12 @@ type inputsCommand struct {
 func (c *inputsCommand) cli() *cli.Command {
 	return &cli.Command{
 		Name: "inputs", Usage: "show what models were sent, and their replies",
-		UsageText: "massgen inputs SESSION [TURN] [AGENT] ...\n\n" + twoColumns([][2]string{
-			{"SESSION", "every call in full, from the journal"},
+		UsageText: "massgen inputs [SESSION] [TURN] [AGENT] ...\n\n" + twoColumns([][2]string{
+			{"SESSION", "every call in full, from the journal; without it, or with last, those of the session that was used last"},
 			{"FILE.jsonl", "the same of a file that sessions export wrote"},
 			{"DIR", "the same of what --dump-inputs wrote, byte for byte"},
 			{"... --table [--calls]", "sizes and sections, a row for each turn, or call"},
-			{"DIR --diff A B", "what B has that A has not; A and B are calls, such as turn-001/researcher/call-001"},
+			{"... --diff A B", "what B has that A has not; A and B are calls, such as turn-001/researcher/call-001"},
 		}),
 		Flags: append([]cli.Flag{
 			switchFlag("", "table", &c.table, "show sizes and sections, a row for each turn"),
@@ -41,12 +42,9 @@ func (c *inputsCommand) cli() *cli.Command {
 		HideHelpCommand: true,
 		Action: func(ctx *cli.Context) error {
 			if c.diff {
-				return diffInputs(c.console.out, c.words)
+				return c.showDiff(ctx.Context)
 			}
-			if len(c.words) == 0 {
-				return errors.New("inputs: it takes a session or a folder: massgen inputs SESSION [TURN] [AGENT]")
-			}
-			loaded, err := c.load(ctx.Context, c.words[0], c.words[1:])
+			loaded, err := c.load(ctx.Context, c.words)
 			if err != nil {
 				return err
 			}
@@ -55,14 +53,18 @@ func (c *inputsCommand) cli() *cli.Command {
 	}
 }
 
-// load returns the calls of a folder, a recording or a session.
-func (c *inputsCommand) load(ctx context.Context, from string, words []string) (calls []debugbackend.Call, err error) {
-	chosen, err := newChoice(words)
-	if err != nil {
-		return nil, fmt.Errorf("inputs: %w", err)
+// load returns the calls of a folder, a recording or a session that words choose.
+func (c *inputsCommand) load(ctx context.Context, words []string) (calls []debugbackend.Call, err error) {
+	from, others := "", words
+	if len(words) > 0 {
+		from, others = words[0], words[1:]
 	}
 	load := func() (calls []debugbackend.Call, err error) {
-		if calls, err = debugbackend.LoadDir(from); err == nil {
+		chosen, err := newChoice(others)
+		if err == nil {
+			calls, err = debugbackend.LoadDir(from)
+		}
+		if err == nil {
 			calls, err = chosen.of(calls)
 		}
 		return calls, err
@@ -74,15 +76,15 @@ func (c *inputsCommand) load(ctx context.Context, from string, words []string) (
 		var r recording
 		var id string
 		if r, id, err = readRecording(ctx, from); err == nil {
-			calls, err = keptCalls(ctx, r, id, chosen, c.console.warn)
+			calls, err = c.keptCalls(ctx, r, id, others)
 		}
 	default:
 		return calls, c.withStore(ctx, "inputs", verb{name: plain.Line(from), run: func(ctx context.Context, store *store.Store, _ []string) error {
-			kept, err := sessionOf(ctx, store, from)
+			kept, rest, err := c.pick(ctx, store, words, 2)
 			switch {
 			case err == nil:
-				calls, err = keptCalls(ctx, store, kept.ID, chosen, c.console.warn)
-			case isFolder(from): // perhaps one within a dump
+				calls, err = c.keptCalls(ctx, store, kept.ID, rest)
+			case errors.Is(err, sessions.ErrNoSession) && isFolder(from): // perhaps one within a dump
 				calls, err = load()
 			}
 			return err
@@ -111,25 +113,35 @@ func (c *inputsCommand) show(calls []debugbackend.Call) error {
 	return debugbackend.Print(c.console.out, calls)
 }
 
-// diffInputs compares two calls, which are files or stand in the folder named
-// before them.
-func diffInputs(out io.Writer, words []string) error {
-	dir := ""
-	if len(words) == 3 {
-		dir, words = words[0], words[1:]
+// showDiff compares two calls: two files, or two calls of the folder, the recording or the session
+// that is named before them.
+func (c *inputsCommand) showDiff(ctx context.Context) error {
+	isNamed := func(name string) bool { return strings.Contains(name, "/") || isCallFile(name) }
+	if len(c.words) < 2 || len(c.words) > 3 || len(c.words) == 2 && (isFolder(c.words[0]) || !isNamed(c.words[0])) {
+		return errors.New("inputs: --diff takes two calls: massgen inputs SESSION --diff turn-001/AGENT/call-001 turn-002/AGENT/call-001")
 	}
-	if len(words) != 2 || isFolder(words[0]) {
-		return errors.New("inputs: --diff takes two calls: massgen inputs DIR --diff turn-001/AGENT/call-001 turn-002/AGENT/call-001")
+	from, names := c.words[:len(c.words)-2], c.words[len(c.words)-2:]
+	dir := strings.Join(from, "")
+	find := func(name string) (debugbackend.Call, error) { return loadCall(dir, name) }
+	areFiles := debugbackend.HoldsCalls(dir) || slices.ContainsFunc(names, func(name string) bool {
+		return isCallFile(filepath.Join(dir, name)) || isCallFile(name)
+	})
+	if !areFiles {
+		calls, err := c.load(ctx, from)
+		if err != nil {
+			return err
+		}
+		find = func(name string) (debugbackend.Call, error) { return callNamed(calls, name) }
 	}
-	a, err := loadCall(dir, words[0])
+	a, err := find(names[0])
 	if err != nil {
-		return err
+		return fmt.Errorf("inputs: %w", err)
 	}
-	b, err := loadCall(dir, words[1])
+	b, err := find(names[1])
 	if err != nil {
-		return err
+		return fmt.Errorf("inputs: %w", err)
 	}
-	return debugbackend.Diff(out, a, b)
+	return debugbackend.Diff(c.console.out, a, b)
 }
 
 func isFolder(path string) bool {
@@ -137,17 +149,43 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// callFile is the name of a call's file with its ending.
+func callFile(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".txt"), ".json") + ".json"
+}
+
+func isCallFile(name string) bool {
+	info, err := os.Stat(callFile(name))
+	return err == nil && info.Mode().IsRegular()
+}
+
 func loadCall(dir, name string) (debugbackend.Call, error) {
-	file := strings.TrimSuffix(strings.TrimSuffix(name, ".txt"), ".json") + ".json"
-	path := filepath.Join(dir, file)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && dir != "" {
-		if _, err := os.Stat(file); err == nil {
-			path = file
-		}
+	path := filepath.Join(dir, callFile(name))
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && dir != "" && isCallFile(name) {
+		path = callFile(name)
 	}
 	c, err := debugbackend.LoadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, fmt.Errorf("inputs: there is no call %s: name it as turn-001/AGENT/call-001", path)
+		return c, fmt.Errorf("there is no call %s: name it as turn-001/AGENT/call-001", path)
 	}
 	return c, err
+}
+
+// callNamed returns the call of a session that a name such as turn-001/AGENT/call-001 means.
+func callNamed(calls []debugbackend.Call, name string) (debugbackend.Call, error) {
+	wanted := strings.TrimSuffix(callFile(filepath.ToSlash(filepath.Clean(name))), ".json")
+	for _, call := range calls {
+		if call.Name() == wanted {
+			return call, nil
+		}
+	}
+	const most = 6
+	var names []string
+	for _, call := range calls[:min(len(calls), most)] {
+		names = append(names, call.Name())
+	}
+	if len(calls) > most {
+		names = append(names, "…")
+	}
+	return debugbackend.Call{}, fmt.Errorf("there is no call %s: the calls are %s", plain.Line(name), plain.Line(strings.Join(names, ", ")))
 }

@@ -35,7 +35,7 @@ func newChoice(words []string) (c choice, err error) {
 	case 1:
 		c.agent = words[0]
 	default:
-		return c, errors.New("its form is: massgen inputs SESSION [TURN] [AGENT]")
+		return c, errors.New("its form is: massgen inputs [SESSION] [TURN] [AGENT]")
 	}
 	return c, nil
 }
@@ -43,6 +43,7 @@ func newChoice(words []string) (c choice, err error) {
 // of returns the selected calls. If there are none, the error names the agents that there are.
 func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
 	var agents []string
+	agent := c.agentOf(calls)
 	chosen := slices.DeleteFunc(slices.Clone(calls), func(call debugbackend.Call) bool {
 		k := call.Request.Key
 		if c.turn > 0 && k.Turn != c.turn {
@@ -51,7 +52,7 @@ func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
 		if k.Agent != "" && !slices.Contains(agents, k.Agent) {
 			agents = append(agents, k.Agent)
 		}
-		return c.agent != "" && k.Agent != c.agent
+		return agent != "" && k.Agent != agent
 	})
 	switch {
 	case len(chosen) > 0:
@@ -63,6 +64,26 @@ func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
 		return nil, fmt.Errorf("turn %d has no call here: it is of the session that this one was branched off, or made none", c.turn)
 	}
 	return nil, errors.New("there is no call yet")
+}
+
+// agentOf returns the id of the selected agent: c.agent itself if an agent of calls has this id, else
+// the id of the agent that the models know by this name.
+func (c choice) agentOf(calls []debugbackend.Call) string {
+	named := c.agent
+	for _, call := range calls {
+		if id := call.Participants[c.agent]; id != "" {
+			named = id
+		}
+		for _, id := range call.Participants {
+			if id == c.agent {
+				return c.agent
+			}
+		}
+		if call.Request.Key.Agent == c.agent {
+			return c.agent
+		}
+	}
+	return named
 }
 
 // callsOf reads the calls of turns from their journals. It skips a call that is damaged and passes
@@ -93,17 +114,21 @@ func callsOf(ctx context.Context, r recording, id string, turns []sessions.Turn,
 	return calls
 }
 
-// keptCalls reads the selected calls of a session from its journals.
-func keptCalls(ctx context.Context, r recording, id string, c choice, warn func(string)) ([]debugbackend.Call, error) {
+// keptCalls reads the calls of a session that words select from its journals.
+func (c *inputsCommand) keptCalls(ctx context.Context, r recording, id string, words []string) ([]debugbackend.Call, error) {
+	chosen, err := newChoice(words)
+	if err != nil {
+		return nil, err
+	}
 	turns, err := r.Turns(ctx, id, 0)
 	if err != nil {
 		return nil, err
 	}
-	if c.turn > len(turns) {
-		return nil, fmt.Errorf("session %s has no turn %d: it has %s", plain.Line(id), c.turn, plain.Count(len(turns), "turn"))
+	if chosen.turn > len(turns) {
+		return nil, fmt.Errorf("session %s has no turn %d: it has %s", plain.Line(id), chosen.turn, plain.Count(len(turns), "turn"))
 	}
-	if c.turn > 0 {
-		turns = turns[c.turn-1 : c.turn]
+	if chosen.turn > 0 {
+		turns = turns[chosen.turn-1 : chosen.turn]
 	}
-	return c.of(callsOf(ctx, r, id, turns, warn))
+	return chosen.of(callsOf(ctx, r, id, turns, c.console.warn))
 }
