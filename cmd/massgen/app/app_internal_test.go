@@ -279,7 +279,7 @@ func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	err = second.resume(ctx)
 	var end exitError
 	if !errors.As(err, &end) || end.code != ExitFailed || !strings.HasPrefix(err.Error(), "--continue: ") ||
-		!strings.HasSuffix(err.Error(), "; massgen sessions branch default makes a copy to go on with") {
+		!strings.HasSuffix(err.Error(), "; "+second.storage().command("sessions", "branch", "default")+" makes a copy to go on with") {
 		t.Errorf("it came to %v", err)
 	}
 	if err := errors.Join(first.close(), second.close()); err != nil {

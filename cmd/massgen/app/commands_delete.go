@@ -25,7 +25,7 @@ func (d *dialogue) discard(word string) error {
 		d.s.console.say("This deletes %s, with %s: /delete yes does it.", plain.Line(d.s.id), plain.Count(kept.Turns, "turn"))
 		return nil
 	case word != "yes":
-		return fmt.Errorf("/delete: %q is no yes: /delete yes deletes this session, massgen sessions delete ID another", shortened(word, 40))
+		return fmt.Errorf("/delete: %q is no yes: /delete yes deletes this session, %s another", shortened(word, 40), d.s.storage().command("sessions", "delete", "ID"))
 	}
 	d.discarded = append(d.discarded, d.s.id)
 	d.s.conversation = conversation{id: sessions.NewID()}

@@ -26,8 +26,12 @@ func (d *dialogue) listSessions(string) error {
 		d.s.console.say("There is no session yet: a question begins this one, %s.", plain.Line(d.s.id))
 		return nil
 	}
-	d.show(sessionTable(list))
-	d.s.console.say("This one is %s. /session ID goes on with another; massgen sessions list has all.", plain.Line(d.s.id))
+	left, err := interrupted(context.Background(), d.s.store)
+	if err != nil {
+		return fmt.Errorf("/sessions: %w", err)
+	}
+	d.show(sessionTable(list, left))
+	d.s.console.say("This one is %s. /session ID goes on with another; %s has all.", plain.Line(d.s.id), d.s.storage().command("sessions", "list"))
 	return nil
 }
 
@@ -39,7 +43,7 @@ func (d *dialogue) goOnWith(id string) error {
 	if d.isDiscarded(id) {
 		return fmt.Errorf("/session: %s is deleted: /undo takes that back", plain.Line(id))
 	}
-	if _, err := sessionOf(context.Background(), d.s.store, id); err != nil {
+	if err := d.s.storage().checkSession(context.Background(), d.s.store, id); err != nil {
 		return fmt.Errorf("/session: %w", err)
 	}
 	if err := d.moveTo(id); err != nil {

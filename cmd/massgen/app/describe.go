@@ -33,23 +33,21 @@ type described struct {
 func (p *program) describeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "describe", Usage: "show what each agent of a session's last turn waits for",
-		UsageText:       "massgen describe SESSION\n\n" + twoColumns([][2]string{{"SESSION", "its last turn: idle, awaiting_llm, awaiting_tool, completed or error, for each agent"}}),
+		UsageText:       "massgen describe [SESSION]\n\n" + twoColumns([][2]string{{"SESSION", "its last turn, or that of the session that was used last: idle, awaiting_llm, awaiting_tool, completed or error, for each agent"}}),
 		Flags:           p.keptFlags(),
 		HideHelpCommand: true,
 		Action: func(ctx *cli.Context) error {
-			if len(p.words) != 1 {
-				return errors.New("describe: it takes one session: massgen describe SESSION")
+			if len(p.words) > 1 {
+				return errors.New("describe: it takes one session: massgen describe [SESSION]")
 			}
-			return p.withStore(ctx.Context, "describe", verb{name: plain.Line(p.words[0]), run: p.describe}, p.words)
+			return withSession(ctx.Context, p, "describe", p.words, func(store *store.Store, kept sessions.Session) error {
+				return p.describe(ctx.Context, store, kept)
+			})
 		},
 	}
 }
 
-func (p *program) describe(ctx context.Context, store *store.Store, words []string) error {
-	kept, err := sessionOf(ctx, store, words[0])
-	if err != nil {
-		return err
-	}
+func (p *program) describe(ctx context.Context, store *store.Store, kept sessions.Session) error {
 	left, err := store.Interrupted(ctx, kept.ID)
 	if err != nil {
 		return err
@@ -58,7 +56,7 @@ func (p *program) describe(ctx context.Context, store *store.Store, words []stri
 	var last sessions.Turn
 	if len(left) > 0 {
 		last = left[0]
-		d.Unfinished, err = unfinished(ctx, store, kept.ID, last)
+		d.Unfinished, err = withoutResult(ctx, p.storage(), store, kept.ID, last)
 	} else {
 		last, err = lastEnded(ctx, store, kept.ID)
 	}

@@ -80,7 +80,7 @@ func (c *inputsCommand) load(ctx context.Context, words []string) (calls []debug
 		}
 	default:
 		return calls, c.withStore(ctx, "inputs", verb{name: plain.Line(from), run: func(ctx context.Context, store *store.Store, _ []string) error {
-			kept, rest, err := c.pick(ctx, store, words, 2)
+			kept, rest, err := c.storage().pick(ctx, store, words, 2)
 			switch {
 			case err == nil:
 				calls, err = c.keptCalls(ctx, store, kept.ID, rest)

@@ -16,7 +16,6 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
-	"github.com/massgen/massgen/sessions"
 )
 
 // keptCommand is a command that looks into the store of sessions, or changes it.
@@ -115,9 +114,9 @@ func (c keptCommand) check(ctx *cli.Context, v verb, words []string) error {
 
 // withStore runs a verb on the store that the options mean.
 func (p *program) withStore(ctx context.Context, command string, v verb, words []string) (err error) {
-	where := command + " " + v.name
+	where := strings.TrimSpace(command + " " + v.name)
 	if id := p.options.session.id; id != "" && !isPath(id) {
-		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in massgen sessions show %s", where, shellWord(id), shellWord(id))
+		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in %s", where, shellWord(id), p.storage().command("sessions", "show", id))
 	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
 		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, plain.Line(id), shellWord(id))
 	}
@@ -139,27 +138,6 @@ func (p *program) withStore(ctx context.Context, command string, v verb, words [
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	return nil
-}
-
-// sessionOf returns a session. The error for an id that nothing is kept of names
-// the nearest one.
-func sessionOf(ctx context.Context, store *store.Store, id string) (sessions.Session, error) {
-	kept, err := store.Session(ctx, id)
-	if !errors.Is(err, sessions.ErrNoSession) {
-		return kept, err
-	}
-	all, listErr := store.List(ctx, sessions.Filter{})
-	if listErr != nil {
-		return kept, listErr
-	}
-	var ids []string
-	for _, s := range all {
-		ids = append(ids, s.ID)
-	}
-	if near, ok := configs.Nearest(id, ids); ok {
-		return kept, fmt.Errorf("%w: did you mean %s?", err, shellWord(near))
-	}
-	return kept, fmt.Errorf("%w: massgen sessions list shows them", err)
 }
 
 // moment shows a time to the minute, where the reader is.

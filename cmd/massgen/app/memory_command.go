@@ -49,7 +49,7 @@ func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string
 	case c.options.display.json:
 		return c.console.putJSON(append([]sessions.Fact{}, facts...))
 	case len(facts) == 0:
-		return c.console.put(nothingRemembered(c.user))
+		return c.console.put(c.nothingRemembered())
 	}
 	rows := [][]string{{"ID", "SINCE", "FACT"}}
 	for _, f := range facts {
@@ -58,11 +58,11 @@ func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string
 	return c.console.put(plain.Columns(rows))
 }
 
-func nothingRemembered(user string) string {
-	if user == "" {
-		return "nothing is remembered yet: massgen memory add \"TEXT\" does it\n"
+func (c *memoryCommand) nothingRemembered() string {
+	if c.user == "" {
+		return fmt.Sprintf("nothing is remembered yet: %s \"TEXT\" does it\n", c.storage().command("memory", "add"))
 	}
-	return fmt.Sprintf("nothing is remembered of the user %[1]s yet: massgen memory add --user %[1]s \"TEXT\" does it\n", plain.Line(user))
+	return fmt.Sprintf("nothing is remembered of the user %s yet: %s \"TEXT\" does it\n", plain.Line(c.user), c.storage().command("memory", "add", "--user", c.user))
 }
 
 func (c *memoryCommand) forget(ctx context.Context, store *store.Store, words []string) error {
@@ -70,13 +70,13 @@ func (c *memoryCommand) forget(ctx context.Context, store *store.Store, words []
 	for i, word := range words {
 		var err error
 		if ids[i], err = strconv.ParseInt(word, 10, 64); err != nil {
-			return fmt.Errorf("%q is no id of a fact, which is a number: massgen memory list shows them", shortened(word, 40))
+			return fmt.Errorf("%q is no id of a fact, which is a number: %s shows them", shortened(word, 40), c.storage().command("memory", "list"))
 		}
 	}
 	for _, id := range ids {
 		err := store.Forget(ctx, id)
 		if errors.Is(err, sessions.ErrNoFact) {
-			return fmt.Errorf("%w: massgen memory list shows them", err)
+			return fmt.Errorf("%w: %s shows them", err, c.storage().command("memory", "list"))
 		}
 		if err != nil {
 			return err

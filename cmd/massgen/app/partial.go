@@ -30,7 +30,7 @@ func (s *session) explainPartials(r report.Result) {
 			names = append(names, p.Agent)
 		}
 	}
-	s.console.say("massgen: what %s had written until then is kept: massgen sessions show %s", plain.List(names), shellWord(r.SessionID))
+	s.console.say("massgen: what %s had written until then is kept: %s", plain.List(names), s.storage().command("sessions", "show", r.SessionID))
 }
 
 // partialTexts shows each text under a line that marks it.

@@ -18,7 +18,7 @@ const lastSession = "last"
 // pick returns the session that the first of words names, and the other words. The word "last", or
 // no word, stands for the session that was used last. With --session FILE the id may be missing
 // before other words too, of which there are at most others, if the file has one session only.
-func (p *program) pick(ctx context.Context, kept *store.Store, words []string, others int) (sessions.Session, []string, error) {
+func (s storage) pick(ctx context.Context, kept *store.Store, words []string, others int) (sessions.Session, []string, error) {
 	if len(words) > 0 {
 		found, err := kept.Session(ctx, words[0])
 		if err == nil {
@@ -30,26 +30,26 @@ func (p *program) pick(ctx context.Context, kept *store.Store, words []string, o
 	}
 	recent, err := kept.List(ctx, sessions.Filter{Limit: 2})
 	isLast := len(words) == 0 || words[0] == lastSession
-	isOnly := isPath(p.options.session.id) && len(recent) == 1
+	isOnly := isPath(s.flags.id) && len(recent) == 1
 	switch {
 	case err != nil:
 		return sessions.Session{}, nil, err
 	case isLast && len(recent) == 0:
-		return sessions.Session{}, nil, fmt.Errorf("there is no session yet in %s: %s begins one", plain.Line(kept.Path()), p.asking(""))
+		return sessions.Session{}, nil, fmt.Errorf("there is no session yet in %s: %s begins one", plain.Line(kept.Path()), s.asking(""))
 	case isLast:
 		if !isOnly {
-			p.console.say("massgen: the last session is %s", plain.Line(recent[0].ID))
+			s.console.say("massgen: the last session is %s", plain.Line(recent[0].ID))
 		}
 		return recent[0], words[min(len(words), 1):], nil
 	case isOnly && len(words) <= others:
 		return recent[0], words, nil
 	}
-	return sessions.Session{}, nil, p.checkSession(ctx, kept, words[0])
+	return sessions.Session{}, nil, s.checkSession(ctx, kept, words[0])
 }
 
 // checkSession returns nil if there is a session with an id. If there is none, the error names the
 // nearest id.
-func (p *program) checkSession(ctx context.Context, kept *store.Store, id string) error {
+func (s storage) checkSession(ctx context.Context, kept *store.Store, id string) error {
 	_, err := kept.Session(ctx, id)
 	if !errors.Is(err, sessions.ErrNoSession) {
 		return err
@@ -59,85 +59,85 @@ func (p *program) checkSession(ctx context.Context, kept *store.Store, id string
 		return listErr
 	}
 	var ids []string
-	for _, s := range all {
-		ids = append(ids, s.ID)
+	for _, other := range all {
+		ids = append(ids, other.ID)
 	}
 	if near, ok := configs.Nearest(id, ids); ok {
 		return fmt.Errorf("%w: did you mean %s?", err, shellWord(near))
 	}
-	return fmt.Errorf("%w: %s shows them", err, p.command("sessions", "list"))
+	return fmt.Errorf("%w: %s shows them", err, s.command("sessions", "list"))
 }
 
 // command returns a command on the store of this run, as a person can type it into a shell. It
 // leaves out where a database is, which may have a password.
-func (p *program) command(words ...string) string {
-	line := []string{p.programName()}
+func (s storage) command(words ...string) string {
+	line := []string{s.programName()}
 	for _, word := range words {
 		line = append(line, shellWord(word))
 	}
-	return strings.Join(append(line, p.storeFlags()...), " ")
+	return strings.Join(append(line, s.storeFlags()...), " ")
 }
 
 // asking returns the command that asks a question in the session with an id, or in a new one
 // without an id.
-func (p *program) asking(id string) string {
-	return p.commandOn(id) + ` "question"`
+func (s storage) asking(id string) string {
+	return s.commandOn(id) + ` "question"`
 }
 
 // commandOn returns the beginning of a command line that goes on with the session with an id.
-func (p *program) commandOn(id string) string {
-	return strings.Join(append([]string{p.programName()}, p.sessionFlags(id)...), " ")
+func (s storage) commandOn(id string) string {
+	return strings.Join(append([]string{s.programName()}, s.sessionFlags(id)...), " ")
 }
 
 // finishing returns the command that finishes the interrupted turn of the session with an id. In a
 // file it finishes the turn of the session that was used last.
-func (p *program) finishing(id string) string {
-	if isPath(p.options.session.id) {
+func (s storage) finishing(id string) string {
+	if isPath(s.flags.id) {
 		id = ""
 	}
-	return p.commandOn(id) + " --continue"
+	return s.commandOn(id) + " --continue"
 }
 
 // programName is the name of the program that this is.
-func (p *program) programName() string {
-	if p.env.Cluster != nil {
+func (s storage) programName() string {
+	if s.env.Cluster != nil {
 		return "massgen-temporal"
 	}
 	return "massgen"
 }
 
 // storeFlags are the flags that name the store of this run.
-func (p *program) storeFlags() []string {
-	switch flags := p.options.session; {
+func (s storage) storeFlags() []string {
+	switch flags := s.flags; {
 	case isPath(flags.id):
-		return []string{"--session", p.shown(flags.id)}
+		return []string{"--session", s.shown(flags.id)}
 	case flags.stateDir != "":
-		return []string{"--state-dir", p.shown(flags.stateDir)}
+		return []string{"--state-dir", s.shown(flags.stateDir)}
 	}
 	return nil
 }
 
 // sessionFlags are the flags that name the session with an id in the store of this run. A file has
 // a flag for its session "default" and for the one that was used last, as the one with the id is.
-func (p *program) sessionFlags(id string) []string {
-	flags := p.storeFlags()
+func (s storage) sessionFlags(id string) []string {
+	flags := s.storeFlags()
 	switch {
-	case id == "" || isPath(p.options.session.id) && id == sessions.Default:
+	case id == "" || isPath(s.flags.id) && id == sessions.Default:
 		return flags
-	case isPath(p.options.session.id):
+	case isPath(s.flags.id):
 		return append(flags, "--continue")
 	}
 	return append(flags, "--session-id", shellWord(id))
 }
 
 // shown returns the value of a flag as a person can type it into a shell, without secrets.
-func (p *program) shown(value string) string { return shellWord(p.console.secrets.Redact(value)) }
+func (s storage) shown(value string) string { return shellWord(s.secrets.Redact(value)) }
 
 // withSession runs a function on the session that words pick, for a command that takes no other
 // words.
-func (p *program) withSession(ctx context.Context, command string, words []string, run func(*store.Store, sessions.Session) error) error {
+func withSession(ctx context.Context, p *program, command string, words []string, run func(*store.Store, sessions.Session) error) error {
 	named := verb{name: plain.Line(strings.Join(words, " ")), run: func(ctx context.Context, kept *store.Store, words []string) error {
-		picked, _, err := p.pick(ctx, kept, words, 0)
+		picked, _, err := p.storage().pick(ctx, kept, words, 0)
 		if err != nil {
 			return err
 		}

@@ -101,14 +101,11 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	case p.options.session.goOn && s.unfinished != nil:
 		err = s.resume(ctx)
 	case p.options.display.automation && !p.options.session.lines:
-		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
+		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; %s has what was answered", plain.Line(s.id), p.storage().command("sessions", "show", s.id))
+	case talks:
+		err = (&dialogue{s: s}).interact(ctx)
 	default:
-		if p.options.session.goOn {
-			s.console.say("massgen: no turn of session %s was interrupted; massgen sessions show %s has what was answered", plain.Line(s.id), shellWord(s.id))
-		}
-		if talks {
-			err = (&dialogue{s: s}).interact(ctx)
-		}
+		s.console.say("Nothing is left to finish in session %s: %s has its answers.", plain.Line(s.id), p.storage().command("sessions", "show", s.id))
 	}
 	if closeErr := s.close(); err == nil && closeErr != nil {
 		return exitError{ExitFailed, closeErr}

@@ -28,7 +28,7 @@ func (p *program) replayCommand() *cli.Command {
 	r := &replayCommand{program: p}
 	return &cli.Command{
 		Name: "replay", Usage: "run recorded turns again, calling nothing",
-		UsageText: "massgen replay ID|FILE.jsonl ...\n\n" + twoColumns([][2]string{
+		UsageText: "massgen replay [ID|FILE.jsonl] ...\n\n" + twoColumns([][2]string{
 			{"ID [--turn N]", "all turns of a session, or one"},
 			{"FILE.jsonl [--turn N]", "those of a file that sessions export wrote"},
 			{"ID --from ROUND", "in a new session: the turn as recorded up to the start of that round, and live from there on"},
@@ -45,25 +45,25 @@ func (p *program) replayCommand() *cli.Command {
 				return fmt.Errorf("replay: %w", err)
 			}
 			if r.from > 0 {
-				return r.rerun(c.Context, p.words[0])
+				return r.rerun(c.Context, p.words)
 			}
-			return r.replay(c.Context, p.words[0])
+			return r.replay(c.Context, p.words)
 		},
 	}
 }
 
 func (c *replayCommand) check(flags *cli.Context, words []string) error {
 	switch {
-	case len(words) != 1:
-		return errors.New("it takes one session: massgen replay ID")
+	case len(words) > 1:
+		return errors.New("it takes one session: massgen replay [ID]")
 	case flags.IsSet("turn") && c.turn < 1:
 		return errors.New("--turn: turns count from 1")
 	case flags.IsSet("from") && c.from < 1:
 		return errors.New("--from: rounds count from 1")
 	case c.from == 0 && (c.as != "" || flags.IsSet("config") || !c.options.budget.None()):
 		return errors.New("--as, --config and a budget mean something with --from only: a replay calls nothing")
-	case c.from > 0 && isRecording(words[0]):
-		return fmt.Errorf("--from goes on in a store: massgen sessions import %s first", shellWord(words[0]))
+	case c.from > 0 && len(words) > 0 && isRecording(words[0]):
+		return fmt.Errorf("--from goes on in a store: %s first", c.storage().command("sessions", "import", words[0]))
 	}
 	return nil
 }
@@ -72,24 +72,20 @@ func (c *replayCommand) check(flags *cli.Context, words []string) error {
 func isRecording(word string) bool { return isPath(word) || strings.HasSuffix(word, ".jsonl") }
 
 // replay replays the turns of a session, or of a recording.
-func (c *replayCommand) replay(ctx context.Context, word string) error {
+func (c *replayCommand) replay(ctx context.Context, words []string) error {
 	if err := c.hideKeys(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if isRecording(word) {
-		recording, id, err := readRecording(ctx, word)
+	if len(words) > 0 && isRecording(words[0]) {
+		recording, id, err := readRecording(ctx, words[0])
 		if err != nil {
 			return fmt.Errorf("replay: %w", err)
 		}
 		return c.replayTurns(ctx, recording, id)
 	}
-	return c.withStore(ctx, "replay", verb{name: plain.Line(word), run: func(ctx context.Context, store *store.Store, _ []string) error {
-		kept, err := sessionOf(ctx, store, word)
-		if err != nil {
-			return err
-		}
+	return withSession(ctx, c.program, "replay", words, func(store *store.Store, kept sessions.Session) error {
 		return c.replayTurns(ctx, store, kept.ID)
-	}}, nil)
+	})
 }
 
 // recording is a store as a replay uses it.
@@ -224,7 +220,15 @@ func showDifference(w io.Writer, d *coordinator.Difference) error {
 }
 
 // rerun branches off a session at the start of a round, and goes on live from there.
-func (c *replayCommand) rerun(ctx context.Context, id string) (err error) {
+func (c *replayCommand) rerun(ctx context.Context, words []string) (err error) {
+	var kept sessions.Session
+	err = withSession(ctx, c.program, "replay", words, func(_ *store.Store, picked sessions.Session) error {
+		kept = picked
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	if c.as == "" {
 		c.as = sessions.NewID()
 	}
@@ -235,16 +239,12 @@ func (c *replayCommand) rerun(ctx context.Context, id string) (err error) {
 		c.options.session.id = c.as
 	}
 	c.log = c.logger()
-	s, err := c.openSession(ctx, id)
+	s, err := c.openSession(ctx, kept.ID)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	s.conversation = conversation{id: c.as}
-	kept, err := sessionOf(ctx, s.store, id)
-	if err != nil {
-		return fmt.Errorf("replay: %w", err)
-	}
 	point := coordinator.Point{Session: kept.ID, Turn: c.turn, Round: c.from}
 	if point.Turn == 0 {
 		point.Turn = kept.Turns

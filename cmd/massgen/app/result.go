@@ -69,7 +69,7 @@ func (s *session) print(text string) error {
 	_, err := s.console.out.Write([]byte(withNewline(text)))
 	switch {
 	case errors.Is(err, syscall.EPIPE) && s.store.Lasts():
-		return fmt.Errorf("%w: standard output was closed; massgen sessions show %s has it", errUnread, shellWord(s.id))
+		return fmt.Errorf("%w: standard output was closed; %s has it", errUnread, s.storage().command("sessions", "show", s.id))
 	case errors.Is(err, syscall.EPIPE):
 		return fmt.Errorf("%w: standard output was closed", errUnread)
 	case err != nil:

@@ -54,16 +54,13 @@ func (s *session) continuing() string {
 	if isPath(o.session.id) {
 		id = o.session.id
 	}
-	words := []string{"massgen"}
-	if s.env.Cluster != nil {
-		words = []string{"massgen-temporal"}
-	}
+	words := []string{s.storage().programName()}
 	for _, flag := range [][2]string{
 		{"--engine", o.cluster.engine}, {"--config", o.panel.config}, {"--backend", o.panel.backend}, {"--model", o.panel.model},
 		{"--base-url", o.panel.baseURL}, {"--state-dir", o.session.stateDir}, {"--session-id", id},
 	} {
 		if flag[1] != "" {
-			words = append(words, flag[0], shellWord(s.console.secrets.Redact(flag[1])))
+			words = append(words, flag[0], s.storage().shown(flag[1]))
 		}
 	}
 	return strings.Join(append(words, "--continue"), " ")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -295,7 +296,7 @@ func (s *session) refused(ctx context.Context, err error) error {
 	if _, noTurn := lastEnded(ctx, s.store, s.id); noTurn != nil {
 		return err // there is nothing to make a copy of
 	}
-	return fmt.Errorf("%w; massgen sessions branch %s makes a copy to go on with", err, shellWord(s.id))
+	return fmt.Errorf("%w; %s makes a copy to go on with", err, s.storage().command("sessions", "branch", s.id))
 }
 
 // watchTurn shows a turn's progress until it is over. See ask for the interrupts.
@@ -362,8 +363,8 @@ func (s *session) hideReasons(r report.Result) {
 // once answers one question.
 func (s *session) once(ctx context.Context, question string) error {
 	if left := s.unfinished; left != nil && s.options.session.goOn {
-		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; --session-id %s with a question leaves it without an answer",
-			left.Number, plain.Line(s.id), quoted(left.Question), shellWord(s.id))
+		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; %s with a question leaves it without an answer",
+			left.Number, plain.Line(s.id), quoted(left.Question), strings.Join(s.storage().sessionFlags(s.id), " "))
 	}
 	s.term.given = true
 	return s.finish(s.ask(ctx, question, s.term.watch.take()))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +19,6 @@ import (
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
 )
-
-// mostHits is how many places a search shows.
-const mostHits = 50
 
 // sessionsCommand looks into the sessions that are kept, and manages them.
 type sessionsCommand struct {
@@ -40,12 +38,12 @@ func (c *sessionsCommand) cli() *cli.Command {
 		},
 		verbs: []verb{
 			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: c.listSessions},
-			{name: "show", arguments: "ID", about: "show one with its turns; --json: the history too, as the next turn has it under the policy full", least: 1, most: 1,
+			{name: "show", arguments: "[ID]", about: "show one with its turns; --json: the history too, as the next turn has it under the policy full", most: 1,
 				flags: []string{"json", "config"}, run: c.showSession},
 			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: c.searchSessions},
-			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 2, most: 2, run: c.renameSession},
-			{name: "branch", arguments: "ID [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", least: 1, most: 3, run: c.branchSession},
-			{name: "export", arguments: "ID [FILE]", about: "write one as JSONL, or --markdown", least: 1, most: 2, flags: []string{"markdown"}, run: c.exportSession},
+			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 1, most: 2, run: c.renameSession},
+			{name: "branch", arguments: "[ID] [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", most: 3, run: c.branchSession},
+			{name: "export", arguments: "[ID] [FILE]", about: "write one as JSONL, or as Markdown if FILE ends in .md or with --markdown", most: 2, flags: []string{"markdown"}, run: c.exportSession},
 			{name: "import", arguments: "FILE", about: "take in what export wrote; - is standard input", least: 1, most: 1, flags: []string{"as"}, makes: true,
 				run: c.importSession},
 			{name: "delete", arguments: "ID...", about: "forget them; branches of them stay", least: 1, run: c.deleteSessions},
@@ -55,93 +53,39 @@ func (c *sessionsCommand) cli() *cli.Command {
 	}.cli(c.program)
 }
 
-func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, _ []string) error {
-	all, err := store.List(ctx, sessions.Filter{})
-	switch {
-	case err != nil:
-		return err
-	case c.options.display.json:
-		for _, s := range all {
-			delete(s.Metadata, metaPanel) // sessions show has it
-		}
-		return c.console.putJSON(append([]sessions.Session{}, all...))
-	case len(all) == 0:
-		return c.console.put(fmt.Sprintf("there is no session yet in %s: massgen \"question\" begins one\n", plain.Line(store.Path())))
-	}
-	return c.console.put(plain.Columns(sessionTable(all)))
-}
-
-// sessionTable has a row for each session.
-func sessionTable(list []sessions.Session) [][]string {
-	rows := [][]string{{"ID", "TURNS", "LAST USED", "TITLE"}}
-	for _, s := range list {
-		rows = append(rows, []string{s.ID, strconv.Itoa(s.Turns), moment(s.Updated), titleOf(s)})
-	}
-	return rows
-}
-
-// titleOf is a session's title or, as the first question that is answered gives it one,
-// why there is none.
-func titleOf(s sessions.Session) string {
-	if s.Title == "" && s.Turns > 0 {
-		return "(no answer yet)"
-	}
-	return s.Title
-}
-
-func (c *sessionsCommand) searchSessions(ctx context.Context, store *store.Store, words []string) error {
-	query := strings.Join(words, " ")
-	hits, err := store.Search(ctx, query, mostHits+1)
-	switch {
-	case err != nil:
-		return err
-	case len(hits) == 0:
-		return c.console.put(fmt.Sprintf("nothing has all the words of %q; a star ends a word that may go on\n", shortened(query, 60)))
-	}
-	rows := [][]string{{"ID", "TURN", "TEXT"}}
-	for _, h := range hits[:min(len(hits), mostHits)] {
-		turn := "title"
-		if h.Turn > 0 {
-			turn = strconv.Itoa(h.Turn)
-		}
-		rows = append(rows, []string{h.Session, turn, h.Snippet})
-	}
-	text := plain.Columns(rows)
-	if len(hits) > mostHits {
-		text += fmt.Sprintf("These are the first %d; more words find fewer.\n", mostHits)
-	}
-	return c.console.put(text)
-}
-
 func (c *sessionsCommand) renameSession(ctx context.Context, store *store.Store, words []string) error {
-	if _, err := sessionOf(ctx, store, words[0]); err != nil {
+	kept, rest, err := c.storage().pick(ctx, store, words, 1)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) != 1:
+		return errors.New(`the title is missing: massgen sessions rename ID "TITLE"`)
+	}
+	title := c.console.secrets.Redact(rest[0])
+	if err := store.SetTitle(ctx, kept.ID, title); err != nil {
 		return err
 	}
-	title := c.console.secrets.Redact(words[1])
-	if err := store.SetTitle(ctx, words[0], title); err != nil {
-		return err
-	}
-	return c.console.put(fmt.Sprintf("%s is now %q\n", plain.Line(words[0]), plain.Line(title)))
+	return c.console.put(fmt.Sprintf("%s is now %q\n", plain.Line(kept.ID), plain.Line(title)))
 }
 
 // branchSession takes the turn and the new id in this order; either may be left
 // out. One that is a number is the turn.
 func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store, words []string) error {
-	from, to := words[0], sessions.NewID()
-	if _, err := sessionOf(ctx, store, from); err != nil {
+	kept, rest, err := c.storage().pick(ctx, store, words, 2)
+	if err != nil {
 		return err
 	}
-	turn, rest := 0, words[1:]
+	from, to, turn := kept.ID, sessions.NewID(), 0
 	if len(rest) > 0 {
 		n, err := strconv.Atoi(rest[0])
 		switch {
 		case err == nil:
 			turn, rest = n, rest[1:]
 			if turn < 1 {
-				return fmt.Errorf("turn %d: turns count from 1: massgen sessions show %s has them", turn, shellWord(from))
+				return fmt.Errorf("turn %d: turns count from 1: %s has them", turn, c.storage().command("sessions", "show", from))
 			}
 		case len(rest) == 2:
-			return fmt.Errorf("%q is no number of a turn: massgen sessions show %s has them", shortened(rest[0], 40), shellWord(from))
+			return fmt.Errorf("%q is no number of a turn: %s has them", shortened(rest[0], 40), c.storage().command("sessions", "show", from))
 		}
 	}
 	if len(rest) > 0 {
@@ -165,8 +109,7 @@ func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store,
 	if err != nil {
 		return err
 	}
-	return c.console.put(fmt.Sprintf("%s goes on after turn %d of %s: massgen --session-id %s \"question\"\n",
-		plain.Line(made.ID), turn, plain.Line(from), shellWord(made.ID)))
+	return c.console.put(fmt.Sprintf("%s goes on after turn %d of %s: %s\n", plain.Line(made.ID), turn, plain.Line(from), c.storage().asking(made.ID)))
 }
 
 // checkNewID refuses an id by which --session-id could not mean the session.
@@ -197,9 +140,12 @@ func lastEnded(ctx context.Context, store *store.Store, id string) (sessions.Tur
 // exportSession writes a session to a file, or to standard output. It masks what
 // has become a secret since the session was kept, in both.
 func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store, words []string) error {
-	kept, err := sessionOf(ctx, store, words[0])
-	if err != nil {
+	kept, rest, err := c.storage().pick(ctx, store, words, 1)
+	switch {
+	case err != nil:
 		return err
+	case len(rest) > 0 && isMarkdown(rest[0]):
+		c.markdown = true
 	}
 	var dump bytes.Buffer
 	if c.markdown {
@@ -217,13 +163,18 @@ func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store,
 	if !c.markdown && text != dump.String() {
 		c.console.warn("sessions export: the session has a text that is a secret now; it is masked, and so the file cannot be imported")
 	}
-	if len(words) == 1 {
+	if len(rest) == 0 {
 		if isTerminal(c.env.Stdout) { // JSON and Markdown read the same with escapes for what would move the cursor
 			text = plain.Escape(text, "\n")
 		}
 		return c.console.put(text)
 	}
-	return writeNew(words[1], text)
+	return writeNew(rest[0], text)
+}
+
+// isMarkdown reports whether the name of a file has an ending of Markdown.
+func isMarkdown(file string) bool {
+	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(file)))
 }
 
 // mostImported is how many bytes a file of a session may have.
@@ -301,7 +252,7 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 // deleteSessions forgets nothing if one of the ids is wrong.
 func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store, ids []string) error {
 	for _, id := range ids {
-		if _, err := sessionOf(ctx, store, id); err != nil {
+		if err := c.storage().checkSession(ctx, store, id); err != nil {
 			return err
 		}
 	}

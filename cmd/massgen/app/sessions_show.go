@@ -65,6 +65,7 @@ type shownSession struct {
 
 	link    blob.Ref // the newest of the history
 	summary string   // in words, empty without one of this history
+	finish  string   // the command that finishes the interrupted turn
 }
 
 type shownTurn struct {
@@ -92,16 +93,12 @@ func (c *sessionsCommand) shownTurn(ctx context.Context, store *store.Store, ses
 }
 
 // look reads all that is shown of a session.
-func (c *sessionsCommand) look(ctx context.Context, store *store.Store, id string) (shownSession, error) {
-	kept, err := sessionOf(ctx, store, id)
+func (c *sessionsCommand) look(ctx context.Context, store *store.Store, kept sessions.Session) (shownSession, error) {
+	turns, err := store.Turns(ctx, kept.ID, 0)
 	if err != nil {
 		return shownSession{}, err
 	}
-	turns, err := store.Turns(ctx, id, 0)
-	if err != nil {
-		return shownSession{}, err
-	}
-	left, err := store.Interrupted(ctx, id)
+	left, err := store.Interrupted(ctx, kept.ID)
 	if err != nil {
 		return shownSession{}, err
 	}
@@ -110,12 +107,13 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, id strin
 		ContextWarning: noWarning, link: newestLink(turns),
 	}
 	for _, t := range turns {
-		shown.Turns = append(shown.Turns, c.shownTurn(ctx, store, id, t))
+		shown.Turns = append(shown.Turns, c.shownTurn(ctx, store, kept.ID, t))
 	}
 	shown.measure(turns)
 	if len(left) > 0 {
-		shown.Interrupted = new(c.shownTurn(ctx, store, id, left[0]))
-		if shown.Unfinished, err = unfinished(ctx, store, id, left[0]); err != nil {
+		shown.finish = c.storage().finishing(kept.ID)
+		shown.Interrupted = new(c.shownTurn(ctx, store, kept.ID, left[0]))
+		if shown.Unfinished, err = withoutResult(ctx, c.storage(), store, kept.ID, left[0]); err != nil {
 			c.console.warn(err.Error())
 		}
 	}
@@ -138,13 +136,13 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, id strin
 	return shown, c.lookAtAgents(ctx, store, &shown)
 }
 
-// unfinished returns the calls of an interrupted turn that have no result. The error says
+// withoutResult returns the calls of an interrupted turn that have no result. The error says
 // why the turn cannot be gone on with.
-func unfinished(ctx context.Context, store *store.Store, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
+func withoutResult(ctx context.Context, s storage, store *store.Store, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
 	replayed, err := coordinator.Replay(ctx, store, id, left)
 	if err != nil {
-		return nil, fmt.Errorf("turn %d cannot be gone on with: %w; massgen replay %s shows it, --continue --fresh starts the turn over",
-			left.Number, err, shellWord(id))
+		return nil, fmt.Errorf("turn %d cannot be gone on with: %w; %s shows it, --continue --fresh starts the turn over",
+			left.Number, err, s.command("replay", id))
 	}
 	return replayed.Unfinished, nil
 }
@@ -182,7 +180,11 @@ func (s *shownSession) measure(turns []sessions.Turn) {
 }
 
 func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, words []string) error {
-	shown, err := c.look(ctx, store, words[0])
+	kept, _, err := c.storage().pick(ctx, store, words, 0)
+	if err != nil {
+		return err
+	}
+	shown, err := c.look(ctx, store, kept)
 	if err != nil {
 		return err
 	}
@@ -276,7 +278,7 @@ func (s shownSession) rows() [][]string {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}
 	if t := s.Interrupted; t != nil {
-		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d", t.Number)}, []string{"unfinished", unfinishedCalls(s.Unfinished)})
+		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d; %s finishes it", t.Number, s.finish)}, []string{"unfinished", unfinishedCalls(s.Unfinished)})
 	}
 	return rows
 }
@@ -318,7 +320,7 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 		total, err = store.Usage(ctx, sessions.Filter{})
 	} else {
 		var kept sessions.Session
-		kept, err = sessionOf(ctx, store, words[0])
+		kept, _, err = c.storage().pick(ctx, store, words, 0)
 		total = kept.Usage
 	}
 	if err != nil {
