@@ -414,16 +414,18 @@ func ignoredBackendKeys() ignored {
 			command_line_srt_allow_read
 			permission_mode use_default_prompt max_thinking_tokens betas agent_config group_config
 			copilot_system_message_mode copilot_permission_policy output_schema websocket_mode enable_nlip nlip nlip_config
-			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools voting_sensitivity voting_threshold vote_only`,
+			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools voting_sensitivity voting_threshold vote_only
+			truncation`,
 		"agent_temporary_workspace in orchestrator": "agent_temporary_workspace",
 		"reasoning_effort":                          "model_reasoning_effort thinking",
 		"system_message of the agent":               "system_prompt append_system_prompt",
 		"max_tokens":                                "max_completion_tokens max_output_tokens",
 		"stop":                                      "stop_sequences",
 		"base_url":                                  "azure_endpoint",
-		"extra_body with this key in it, if the service takes it": `text verbosity top_k min_p frequency_penalty
+		"extra_body: {verbosity: …} for its verbosity, if the service takes it": "text",
+		"extra_body with this key in it, if the service takes it": `verbosity top_k min_p frequency_penalty
 			presence_penalty repetition_penalty logit_bias logprobs user parallel_tool_calls tool_choice response_format
-			service_tier store metadata truncation chat_template_kwargs search_parameters`,
+			service_tier store metadata chat_template_kwargs search_parameters`,
 	}
 }
 
