@@ -1,12 +1,15 @@
 package configs
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // From makes the paths of the configuration, which are relative to the current folder, relative to
 // another one.
 func (c *Config) From(folder string) {
 	from := func(path *string) {
-		if *path != "" && !filepath.IsAbs(*path) {
+		if *path != "" && !filepath.IsAbs(*path) && !strings.HasPrefix(*path, agentFolder) {
 			*path = filepath.Join(folder, *path)
 		}
 	}

@@ -17,6 +17,8 @@ type reader struct {
 	// each agent's context by path.
 	agentPaths []string
 	contexts   map[string]*yaml.Node
+	// inServers reports that MCP servers are being read, where ${cwd} is the agent's folder.
+	inServers bool
 }
 
 // document is a file of YAML, with what is wrong in it.

@@ -155,6 +155,8 @@ func programPattern() parser[string] {
 // servers reads MCP servers: a list of which each has a name, or a mapping by name.
 func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	n = deref(n)
+	r.inServers = true
+	defer func() { r.inServers = false }()
 	var list []MCPServer
 	read := func(path, name string, item *yaml.Node) {
 		s := MCPServer{Name: name}

@@ -42,6 +42,25 @@ func (w wanted) fault(config *configs.Config, err error) error {
 	return placed(config.ServerPlace(w.agent, w.server.Name), err)
 }
 
+// inFolder returns the server with the folder of its agent in place of ${cwd}.
+func (w wanted) inFolder(config *configs.Config) (configs.MCPServer, error) {
+	if !w.server.NamesFolder() {
+		return w.server, nil
+	}
+	if w.agent == ofAll {
+		return w.server, fmt.Errorf("MCP server %q: ${cwd} is the folder of one agent, and this server is for all: move it to mcp_servers of the agent's backend", w.server.Name)
+	}
+	a := config.Agents[w.agent]
+	if a.Tools.CWD == "" {
+		return w.server, fmt.Errorf("MCP server %q: ${cwd} is the folder of its agent, and %s has none: add cwd beside mcp_servers, or write the folder", w.server.Name, a.ID)
+	}
+	folder, err := filepath.Abs(a.Tools.CWD)
+	if err != nil {
+		return w.server, fmt.Errorf("MCP server %q: %w", w.server.Name, err)
+	}
+	return w.server.In(folder), nil
+}
+
 // placed is an error with the place in the config that it is about, if that is known.
 func placed(place string, err error) error {
 	if place == "" {
@@ -79,7 +98,10 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 		servers[i] = &toolServer{wanted: w}
 	}
 	errs := atOnce(servers, func(s *toolServer) (err error) {
-		s.client, err = mcp.Start(ctx, mcpServer(s.server, b.Config.Orchestrator.ToolTimeout), options)
+		server, err := s.inFolder(b.Config)
+		if err == nil {
+			s.client, err = mcp.Start(ctx, mcpServer(server, b.Config.Orchestrator.ToolTimeout), options)
+		}
 		if err != nil {
 			return s.fault(b.Config, err)
 		}

@@ -245,7 +245,11 @@ func Check(config *configs.Config) error {
 	_, err := mountsOfAll(config)
 	errs := []error{err}
 	for _, w := range wantedServers(config) {
-		if err := findProgram(w.server); err != nil {
+		server, err := w.inFolder(config)
+		if err == nil {
+			err = findProgram(server)
+		}
+		if err != nil {
 			errs = append(errs, w.fault(config, err))
 		}
 	}
