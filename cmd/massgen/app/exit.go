@@ -10,14 +10,25 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 )
 
-// The exit statuses (DESIGN §8), which --help lists too.
+// The exit statuses (DESIGN §8), as exitMeanings describes them.
 const (
-	ExitCompleted   = 0 // there is an answer, by consensus
-	ExitUsage       = 1 // flags, question or configuration are wrong, or --output-file cannot be written
-	ExitFailed      = 2 // there is no answer
-	ExitUndecided   = 3 // no consensus, or out of time, budget or turns: the best so far was printed
-	ExitInterrupted = 4 // a person ended it
+	ExitCompleted   = 0
+	ExitUsage       = 1
+	ExitFailed      = 2
+	ExitUndecided   = 3
+	ExitInterrupted = 4
 )
+
+// exitMeanings says for each exit status what it means, for the help and docs/scripting.md.
+func exitMeanings() []string {
+	return []string{
+		ExitCompleted:   "the answer that was printed won by the panel's decision rule",
+		ExitUsage:       "wrong usage or config; no model was called",
+		ExitFailed:      "no answer, or standard output was closed before it was written",
+		ExitUndecided:   "no consensus, or out of time, budget or turns; the best answer so far was printed",
+		ExitInterrupted: "interrupted by a person",
+	}
+}
 
 // exitStatus runs the program, complains of what went wrong, and returns its status.
 func (p *program) exitStatus(args []string) (status int) {

@@ -199,9 +199,7 @@ first provider whose key is set, else a model server on this machine, else a
 demo with canned answers. The answer goes to standard output, everything else to
 standard error. Flags may stand behind the question; -- ends them.
 
-Exit status: 0 answered, by the panel's decision rule; 1 wrong usage or config;
-2 failed, no answer; 3 no consensus, or out of time, budget or turns, with the
-best answer so far; 4 interrupted. With --lines it is the first that is not 0.`
+The exit status, with --lines the first that is not 0:`
 
 // cliApp describes the command line. Each action runs in the program p.
 func (p *program) cliApp() *cli.App {

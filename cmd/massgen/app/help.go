@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -26,6 +27,11 @@ func (p *program) helpText() string {
 	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
 	b.WriteString(twoColumns(flagRows(p.flags(), "config", "model", "cwd", "session-id", "continue", "json", "max-usd", "validate")))
 	b.WriteString("\n" + description + "\n")
+	rows = nil
+	for status, meaning := range exitMeanings() {
+		rows = append(rows, [2]string{strconv.Itoa(status), meaning})
+	}
+	b.WriteString(twoColumns(rows))
 	return b.String()
 }
 

@@ -12,12 +12,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
 )
 
 var updateReference = flag.Bool("update-reference", false, "write the tables of docs/scripting.md anew")
 
-// TestReference: the tables of docs/scripting.md have every flag and command with its help, and
-// every field of a result.
+// TestReference: the tables of docs/scripting.md have every flag and command with its help, every
+// exit status, and every field of a result.
 func TestReference(t *testing.T) {
 	const page = "../../../docs/scripting.md"
 	data, err := os.ReadFile(page)
@@ -27,7 +28,7 @@ func TestReference(t *testing.T) {
 	app := testProgram(t).cliApp()
 	text := string(data)
 	for name, table := range map[string]string{
-		"flags": flagTable(app.Flags), "commands": commandTable(app.Commands), "result": fieldTable(reflect.TypeFor[report.Result]()),
+		"flags": flagTable(app.Flags), "commands": commandTable(app.Commands), "exit statuses": exitTable(), "result": fieldTable(reflect.TypeFor[report.Result]()),
 	} {
 		begin, end := fmt.Sprintf("<!-- %s: written by cmd/massgen/app/reference_internal_test.go -->\n", name), "<!-- end of "+name+" -->"
 		before, rest, found := strings.Cut(text, begin)
@@ -91,6 +92,33 @@ func flagTable(flags []cli.Flag) string {
 			names[i] = "`--" + name + "`"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(names, ", "), cell(doc.GetUsage()), cell(strings.TrimPrefix(doc.GetDefaultText(), "false")))
+	}
+	return b.String()
+}
+
+// exitTable has beside each exit status the texts of status in the results for which it stands.
+func exitTable() string {
+	with, without := map[int][]string{}, map[int][]string{}
+	for _, status := range []kernel.Status{
+		kernel.Completed, kernel.NoConsensus, kernel.Timeout, kernel.Budget, kernel.MaxTurns, kernel.Cut, kernel.AllFailed,
+	} {
+		text := "`" + status + "`"
+		if status != kernel.AllFailed {
+			code := resultStatus(report.Result{Status: status, Winner: "ada"})
+			with[code] = append(with[code], text)
+		}
+		if code := resultStatus(report.Result{Status: status}); code == ExitFailed && status != kernel.Completed {
+			without[code] = append(without[code], text)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| Status | Meaning | `status` of the result |\n| --- | --- | --- |\n")
+	for code, meaning := range exitMeanings() {
+		texts := strings.Join(with[code], ", ")
+		if len(without[code]) > 0 {
+			texts += strings.Join(without[code], ", ") + " without an answer"
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", code, meaning, texts)
 	}
 	return b.String()
 }
