@@ -22,6 +22,9 @@ type BudgetReport struct {
 	// before they were sent.
 	OverUSD    float64 `json:"over_usd"`
 	OverTokens int     `json:"over_tokens"`
+	// Needs are the lowest limits of the turn under which it would have gone on, nil for each
+	// limit that did not end it.
+	Needs BudgetLimits `json:"needs"`
 	// Session is nil where the session has no limits.
 	Session *SessionBudgetReport `json:"session"`
 }
@@ -40,6 +43,8 @@ type SessionBudgetReport struct {
 	SpentUSD    float64 `json:"spent_usd"`
 	SpentTokens int     `json:"spent_tokens"`
 	SpentCalls  int     `json:"spent_calls"`
+	// Needs is as in BudgetReport, for the limits of the session.
+	Needs BudgetLimits `json:"needs"`
 }
 
 // budgetReport is nil without a budget.
@@ -52,13 +57,34 @@ func budgetReport(l budget.Ledger) *BudgetReport {
 		BudgetLimits: budgetLimits(l.Limits.Limits),
 		SpentUSD:     used.USD.Float(), SpentTokens: used.Tokens, SpentCalls: used.Calls,
 		UnknownUSD: (used.USD - l.Spent.USD).Float(), UnknownTokens: used.Tokens - l.Spent.Tokens, UnknownCalls: used.Calls - l.Spent.Calls,
-		OverUSD: over.USD.Float(), OverTokens: over.Tokens,
+		OverUSD: over.USD.Float(), OverTokens: over.Tokens, Needs: needs(l.Limits.Limits, l.Needs, budget.Amount{}),
 	}
 	if !l.Limits.Session.None() {
 		all := l.Limits.Before.Plus(used)
-		r.Session = &SessionBudgetReport{budgetLimits(l.Limits.Session), all.USD.Float(), all.Tokens, all.Calls}
+		r.Session = &SessionBudgetReport{
+			budgetLimits(l.Limits.Session), all.USD.Float(), all.Tokens, all.Calls, needs(l.Limits.Session, l.Needs, l.Limits.Before),
+		}
 	}
 	return &r
+}
+
+// needs returns the limits that are below what an attempt needed, as they must be at least. before
+// is what counts against them beside the turn.
+func needs(l budget.Limits, turn, before budget.Amount) (n BudgetLimits) {
+	if turn == (budget.Amount{}) {
+		return n
+	}
+	all := before.Plus(turn)
+	if l.USD != nil && *l.USD < all.USD {
+		n.MaxUSD = new(all.USD.RoundUp().Float())
+	}
+	if l.Tokens != nil && *l.Tokens < all.Tokens {
+		n.MaxTokens = &all.Tokens
+	}
+	if l.Calls != nil && *l.Calls < all.Calls {
+		n.MaxCalls = &all.Calls
+	}
+	return n
 }
 
 func budgetLimits(l budget.Limits) BudgetLimits {

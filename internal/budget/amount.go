@@ -28,6 +28,15 @@ func Dollars(f float64) USD {
 // Float is the amount in US dollars.
 func (u USD) Float() float64 { return float64(u) / perDollar }
 
+// RoundUp returns the next amount that String shows exactly, in whole millionths of a dollar.
+func (u USD) RoundUp() USD {
+	const millionth = perDollar / 1_000_000
+	if rest := u % millionth; rest > 0 {
+		return sum(u, millionth-rest, math.MaxInt64)
+	}
+	return u
+}
+
 func (u USD) String() string {
 	text := strings.TrimRight(fmt.Sprintf("%.6f", u.Float()), "0")
 	if whole, cents, _ := strings.Cut(text, "."); len(cents) < 2 {

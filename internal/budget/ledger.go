@@ -23,6 +23,9 @@ type Ledger struct {
 	// in which they asked.
 	Held    []Hold `json:"held,omitempty"`
 	Waiting []Hold `json:"waiting,omitempty"`
+	// Needs are the lowest limits of the turn under which Refuse would not have refused an
+	// attempt, zero if it has refused none.
+	Needs Amount `json:"needs,omitzero"`
 	// Asked counts the attempts.
 	Asked int `json:"asked,omitempty"`
 }
@@ -88,6 +91,19 @@ func (l *Ledger) Shorten(attempt int) (less int, why string) {
 	h.Most = h.shortened(less)
 	l.hold(h)
 	return less, ""
+}
+
+// Refuse ends attempts that wait and that Shorten cannot grant. Needs is what the first of them
+// needs with its shortest output.
+func (l *Ledger) Refuse(attempts ...int) {
+	for i, attempt := range attempts {
+		j := slices.IndexFunc(l.Waiting, func(h Hold) bool { return h.Attempt == attempt })
+		if i == 0 && j >= 0 {
+			h := l.Waiting[j]
+			l.Needs = l.Used().Plus(h.shortened(h.span()))
+		}
+		l.End(attempt, nil)
+	}
 }
 
 // hold holds what a granted attempt may cost.

@@ -253,9 +253,11 @@ func (m *Machine) checkBudget(at kernel.Time) error {
 		refused = append(refused, Refused{a.Key, "it does not fit into the budget: " + why})
 	}
 	m.out = append(m.out, refused...)
-	for _, a := range waiting {
-		ledger.End(a.Number, nil)
+	numbers := make([]int, len(waiting))
+	for i, a := range waiting {
+		numbers[i] = a.Number
 	}
+	ledger.Refuse(numbers...)
 	m.s.Account.Attempts = slices.DeleteFunc(m.s.Account.Attempts, func(a attempt) bool { return slices.Contains(waiting, a) })
 	if len(m.s.Sidecalls.Waiting) > 0 || m.Over() {
 		return nil // those come to nothing, and the turn goes on

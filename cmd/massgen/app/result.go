@@ -125,16 +125,27 @@ func (s *session) explain(r report.Result) {
 // outOfBudget says what was spent of each limit, and why that may be little.
 func outOfBudget(b *report.BudgetReport) string {
 	parts := spentOf("", b.BudgetLimits, b.SpentUSD, b.SpentTokens, b.SpentCalls)
-	reckoned := b.MaxUSD != nil || b.MaxTokens != nil
+	needs := neededOf("", b.Needs)
 	if s := b.Session; s != nil {
 		parts = append(parts, spentOf("the session's ", s.BudgetLimits, s.SpentUSD, s.SpentTokens, s.SpentCalls)...)
-		reckoned = reckoned || s.MaxUSD != nil || s.MaxTokens != nil
+		needs = append(needs, neededOf("the session's ", s.Needs)...)
 	}
 	text := "out of budget: " + strings.Join(parts, ", ") + " spent"
-	if reckoned {
-		text += ", which has to have room for a call's input and 256 tokens of its output (4,096 with reasoning_effort)"
+	if len(needs) > 0 {
+		text += "; the next call needs " + strings.Join(needs, " and ") + " for its input and 256 tokens of output (4,096 with reasoning_effort)"
 	}
 	return text
+}
+
+// neededOf says how high the limits of somebody on dollars and tokens must be at least.
+func neededOf(whose string, least report.BudgetLimits) (parts []string) {
+	if least.MaxUSD != nil {
+		parts = append(parts, fmt.Sprintf("%smax_usd %s", whose, strings.TrimPrefix(budget.Dollars(*least.MaxUSD).String(), "$")))
+	}
+	if least.MaxTokens != nil {
+		parts = append(parts, fmt.Sprintf("%smax_tokens %d", whose, *least.MaxTokens))
+	}
+	return parts
 }
 
 // spentOf says what was spent of each of somebody's limits.
