@@ -262,7 +262,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 	for _, e := range entries {
 		switch e.Kind {
 		case machine.Assistant:
-			m := b.message(e.Text)
+			m := b.built.message(&b.textStore, e.Text)
 			if len(m.Parts) > 0 { // providers refuse an empty message
 				messages = append(messages, m)
 			}
@@ -282,16 +282,6 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 		}
 	}
 	return messages
-}
-
-// message reads what an assistant said.
-func (b *inputBuilder) message(ref blob.Ref) (m backends.Message) {
-	m, ok := b.built.messages[ref]
-	if !ok {
-		b.decode(ref, &m)
-		b.built.messages[ref] = m
-	}
-	return m
 }
 
 func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {

@@ -1,10 +1,10 @@
 package agents
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/blob"
@@ -52,11 +52,11 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 		return recorded, nil
 	}
 	texts := textStore{ctx: ctx, blobs: r.texts}
-	if strings.Contains(string(texts.get(recorded.Message)), secrets.Mask) {
+	if bytes.Contains(texts.get(recorded.Message), []byte(secrets.Mask)) {
 		return recorded, nil
 	}
-	var message backends.Message
-	if texts.decode(recorded.Message, &message); texts.err != nil {
+	message := r.built.message(&texts, recorded.Message)
+	if texts.err != nil {
 		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, texts.err)
 	}
 	again := recorded
@@ -81,6 +81,16 @@ type builtInputs struct {
 
 func newBuiltInputs() builtInputs {
 	return builtInputs{map[machine.Key]builtStep{}, map[blob.Ref]backends.Message{}}
+}
+
+// message reads what an assistant said.
+func (b builtInputs) message(texts *textStore, ref blob.Ref) (m backends.Message) {
+	m, ok := b.messages[ref]
+	if !ok {
+		texts.decode(ref, &m)
+		b.messages[ref] = m
+	}
+	return m
 }
 
 // builtStep is what a step begins with, and what that was built from.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/massgen/massgen/agents"
@@ -19,21 +18,20 @@ import (
 // a call is not the one that was sent (DESIGN §6).
 type follower struct {
 	machine *turn.Machine
-	inputs  *agents.Rebuilder
-	// rereads says that replies are read again, and stops where one reads otherwise.
-	rereads bool
+	comparer
+	// beside takes what is to be compared, if it is not nil: whoever set it asks it in the end.
+	beside *besideComparer
 	// trusts says that nothing is compared.
 	trusts bool
 	// out are the effects and questions that have no result yet, in the order in which
 	// they were asked for.
 	out []driver.Work
-	// events counts those that were fed, checked the inputs that were compared, and
-	// unchecked those of which the journal does not say what was sent.
-	events, checked, unchecked int
+	// events counts those that were fed.
+	events int
 }
 
 func newFollower(m *turn.Machine, texts sessions.Texts) *follower {
-	return &follower{machine: m, inputs: agents.NewRebuilder(texts)}
+	return &follower{machine: m, comparer: comparer{inputs: agents.NewRebuilder(texts)}}
 }
 
 // follow feeds one event, and returns what the machine commands. A journal that was
@@ -64,63 +62,20 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 	return commands, nil
 }
 
-// compare compares the input of a call, and its reply, with what is built and read now. A
-// result that nothing waits for is left to the machine to refuse.
+// compare has a call and its reply compared with what is built and read now. A result that
+// nothing waits for is left to the machine to refuse.
 func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 	w, asked := f.modelCall(done.Key)
 	if !asked {
 		return nil
 	}
 	call, _ := w.Effect.(machine.ModelCall)
-	described := w.Turn
-	if err := f.compareInput(ctx, described, call, done.Reply.Sent); err != nil {
-		return err
-	}
-	if !f.rereads {
+	c := comparison{event: f.events, turn: w.Turn, call: call, reply: done.Reply}
+	if f.beside != nil {
+		f.beside.add(c)
 		return nil
 	}
-	again, err := f.inputs.Reply(ctx, described, call, done.Reply)
-	if err != nil {
-		return fmt.Errorf("event %d of its journal: %w", f.events, err)
-	}
-	return f.compareReply(described, call, done.Reply, again)
-}
-
-func (f *follower) compareInput(ctx context.Context, described machine.Turn, call machine.ModelCall, sent *machine.Sent) error {
-	if sent == nil {
-		f.unchecked++
-		return nil
-	}
-	req, err := f.inputs.Input(ctx, described, call)
-	if err != nil {
-		return fmt.Errorf("event %d of its journal: %w", f.events, err)
-	}
-	digest, err := req.Digest()
-	if err != nil {
-		return fmt.Errorf("event %d of its journal: %w", f.events, err)
-	}
-	if digest == sent.Digest {
-		f.checked++
-		return nil
-	}
-	d := &Difference{Event: f.events, Kind: InputDiffers, Call: req.Key, Rebuilt: req}
-	d.Recorded, d.Lost = f.inputs.Recorded(ctx, *sent)
-	d.Recorded.Key = req.Key
-	return d
-}
-
-func (f *follower) compareReply(described machine.Turn, call machine.ModelCall, recorded, again machine.ModelReply) error {
-	if reflect.DeepEqual(recorded, again) { // which says no for lists that are missing or empty
-		return nil
-	}
-	d := &Difference{Event: f.events, Kind: ReplyDiffers, Call: callKey(described, call.Key)}
-	if err := d.show(recorded, again); err != nil {
-		return fmt.Errorf("encode the reply of %s: %w", call.Key, err)
-	}
-	if d.RecordedText == d.RebuiltText {
-		return nil
-	}
-	return d
+	return f.comparer.compare(ctx, c)
 }
 
 // callKey names a call for people.

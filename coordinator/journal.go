@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -14,14 +17,25 @@ type journalReader interface {
 }
 
 // decoded returns the events of a journal from a place on, up to the first that cannot be
-// read.
-func decoded(journal [][]byte, from int) (events []turn.Event, err error) {
-	for i, data := range journal {
-		ev, err := turn.Decode(data)
+// read. The processors share the work.
+func decoded(journal [][]byte, from int) ([]turn.Event, error) {
+	const part = 32
+	events, errs := make([]turn.Event, len(journal)), make([]error, len(journal))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for first := 0; first < len(journal); first += part {
+		group.Go(func() error {
+			for i := first; i < min(first+part, len(journal)); i++ {
+				events[i], errs[i] = turn.Decode(journal[i])
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // none of them returns an error
+	for i, err := range errs {
 		if err != nil {
-			return events, fmt.Errorf("event %d of its journal: %w", from+i+1, err)
+			return events[:i], fmt.Errorf("event %d of its journal: %w", from+i+1, err)
 		}
-		events = append(events, ev)
 	}
 	return events, nil
 }

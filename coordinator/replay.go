@@ -70,18 +70,14 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	if err != nil {
 		return Replayed{}, err
 	}
-	f := newFollower(new(turn.Machine), r)
-	f.rereads = true
-	var asked blob.Ref // when the answer was committed
-	for _, ev := range events {
-		if _, ok := ev.(turn.Committed); ok {
-			asked = f.machine.Turn().Question
-		}
-		if _, err := f.follow(ctx, ev); err != nil {
-			return f.replayed(events), err
-		}
+	f, asked, err := followAll(ctx, r, events, true)
+	if err != nil { // once more in order, so that what is reported ends where the journal differs
+		f, asked, err = followAll(ctx, r, events, false)
 	}
 	replayed := f.replayed(events)
+	if err != nil {
+		return replayed, err
+	}
 	if !f.machine.Over() {
 		if kept.Winner != "" {
 			return replayed, fmt.Errorf("its journal ends before the turn does: calls without a result: %d", len(replayed.Unfinished))
@@ -105,6 +101,27 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	// Whether the usage has the calls that followed the answer depends on whether the process
 	// came to add them.
 	return replayed, compareResult(rebuilt, []budget.Usage{f.machine.AllUsage(), shown.Usage()}, kept)
+}
+
+// followAll feeds a journal to a fresh machine, and compares its calls and replies, beside
+// that or, to stop where the first one differs, in between. Asked is the question when the
+// answer was committed.
+func followAll(ctx context.Context, r Recording, events []turn.Event, beside bool) (f *follower, asked blob.Ref, err error) {
+	f = newFollower(new(turn.Machine), r)
+	f.rereads = true
+	if beside {
+		f.beside = compareBeside(ctx, &f.comparer)
+		defer func() { err = cmp.Or(f.beside.wait(), err) }()
+	}
+	for _, ev := range events {
+		if _, ok := ev.(turn.Committed); ok {
+			asked = f.machine.Turn().Question
+		}
+		if _, err := f.follow(ctx, ev); err != nil {
+			return f, asked, err
+		}
+	}
+	return f, asked, nil
 }
 
 // replayed is what the follower has found so far.

@@ -30,7 +30,10 @@ func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
 // noteTool books the result of a tool call, and tells of it. A snapshot's is told with
 // the end of its step.
 func (m *Machine) noteTool(ev ToolDone) {
-	i := slices.IndexFunc(m.s.ToolCalls, func(c ToolCall) bool { return c.Call.Key == ev.Key })
+	i := len(m.s.ToolCalls) - 1 // the newest are out
+	for i >= 0 && m.s.ToolCalls[i].Call.Key != ev.Key {
+		i--
+	}
 	if i < 0 {
 		return
 	}

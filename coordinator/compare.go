@@ -1,0 +1,110 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// comparison is a model call of a journal, by the place of its result there, from 1.
+type comparison struct {
+	event int
+	turn  machine.Turn
+	call  machine.ModelCall
+	reply machine.ModelReply
+}
+
+// comparer compares calls with what is built and read now. One goroutine uses it.
+type comparer struct {
+	inputs *agents.Rebuilder
+	// rereads says that replies are compared, too.
+	rereads bool
+	// checked counts the inputs that were compared, and unchecked those of which the journal
+	// does not say what was sent.
+	checked, unchecked int
+}
+
+func (c *comparer) compare(ctx context.Context, of comparison) error {
+	if err := c.compareInput(ctx, of); err != nil {
+		return err
+	}
+	if !c.rereads {
+		return nil
+	}
+	again, err := c.inputs.Reply(ctx, of.turn, of.call, of.reply)
+	if err != nil {
+		return fmt.Errorf("event %d of its journal: %w", of.event, err)
+	}
+	return compareReply(of, again)
+}
+
+func (c *comparer) compareInput(ctx context.Context, of comparison) error {
+	sent := of.reply.Sent
+	if sent == nil {
+		c.unchecked++
+		return nil
+	}
+	req, err := c.inputs.Input(ctx, of.turn, of.call)
+	if err != nil {
+		return fmt.Errorf("event %d of its journal: %w", of.event, err)
+	}
+	digest, err := req.Digest()
+	if err != nil {
+		return fmt.Errorf("event %d of its journal: %w", of.event, err)
+	}
+	if digest == sent.Digest {
+		c.checked++
+		return nil
+	}
+	d := &Difference{Event: of.event, Kind: InputDiffers, Call: req.Key, Rebuilt: req}
+	d.Recorded, d.Lost = c.inputs.Recorded(ctx, *sent)
+	d.Recorded.Key = req.Key
+	return d
+}
+
+func compareReply(of comparison, again machine.ModelReply) error {
+	if reflect.DeepEqual(of.reply, again) { // which says no for lists that are missing or empty
+		return nil
+	}
+	d := &Difference{Event: of.event, Kind: ReplyDiffers, Call: callKey(of.turn, of.call.Key)}
+	if err := d.show(of.reply, again); err != nil {
+		return fmt.Errorf("encode the reply of %s: %w", of.call.Key, err)
+	}
+	if d.RecordedText == d.RebuiltText {
+		return nil
+	}
+	return d
+}
+
+// besideComparer compares in a goroutine of its own, while the machine is fed.
+type besideComparer struct {
+	comparisons chan comparison
+	done        chan struct{}
+	err         error // of the first comparison that failed, once done is closed
+}
+
+// compareBeside begins to compare in a goroutine, which uses c until it is waited for.
+func compareBeside(ctx context.Context, c *comparer) *besideComparer {
+	b := &besideComparer{make(chan comparison, 64), make(chan struct{}), nil}
+	go func() {
+		defer close(b.done)
+		for of := range b.comparisons {
+			if b.err == nil {
+				b.err = guarded(fmt.Sprintf("event %d of its journal", of.event), func() error { return c.compare(ctx, of) })
+			}
+		}
+	}()
+	return b
+}
+
+func (b *besideComparer) add(of comparison) { b.comparisons <- of }
+
+// wait ends the comparing, and returns the error of the first that failed.
+func (b *besideComparer) wait() error {
+	close(b.comparisons)
+	<-b.done
+	return b.err
+}
