@@ -15,16 +15,16 @@ import (
 func budgetFlags(b *budget.Budget, category, when string) []cli.Flag {
 	var flags []cli.Flag
 	for _, of := range []struct {
-		prefix, what string
-		limits       *budget.Limits
-	}{{"", "a turn", &b.Turn}, {"session-", "all turns of a session together", &b.Session}} {
+		prefix, what, kept string
+		limits             *budget.Limits
+	}{{"", "a turn", "", &b.Turn}, {"session-", "all turns of a session together", "; the session keeps this limit", &b.Session}} {
 		flags = append(flags,
 			&cli.StringFlag{Name: of.prefix + "max-usd", Category: category, Action: readUSD(of.prefix+"max-usd", &of.limits.USD),
-				Usage: when + "let " + of.what + " cost no more than so many US `DOLLARS`"},
+				Usage: when + "let " + of.what + " cost no more than so many US `DOLLARS`" + of.kept},
 			&cli.StringFlag{Name: of.prefix + "max-tokens", Category: category, Action: readCount(of.prefix+"max-tokens", &of.limits.Tokens),
-				Usage: when + "let " + of.what + " take no more than `N` tokens, of input and output"},
+				Usage: when + "let " + of.what + " take no more than `N` tokens, of input and output" + of.kept},
 			&cli.StringFlag{Name: of.prefix + "max-calls", Category: category, Action: readCount(of.prefix+"max-calls", &of.limits.Calls),
-				Usage: when + "let " + of.what + " make no more than `N` requests to models; one that is answered with an HTTP error is not counted"},
+				Usage: when + "let " + of.what + " make no more than `N` requests to models; one that is answered with an HTTP error is not counted" + of.kept},
 		)
 	}
 	return flags

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/store"
@@ -36,6 +38,9 @@ type remembered struct {
 	SystemMessage string `json:"system_message,omitempty"`
 	// CWD is the absolute path given by --cwd; if CWD is empty, the config's folders count.
 	CWD string `json:"cwd,omitempty"`
+	// Budget has the limits of the flags --session-max-usd, --session-max-tokens and
+	// --session-max-calls, which hold for all turns of the session.
+	Budget report.BudgetLimits `json:"session_budget,omitzero"`
 	// Lacks reports that a secret was removed from the text.
 	Lacks bool `json:"lacks_secrets,omitempty"`
 	// Mark proves that this user made the panel (store.Marker). A config may start programs.
@@ -56,9 +61,10 @@ func (m memory) describe(config *configs.Config) (remembered, error) {
 	if err != nil {
 		return remembered{}, err
 	}
+	limits := m.limitsOver(nil)
 	if config.Text == "" {
 		r := remembered{
-			Backend: o.backend, Model: o.model, BaseURL: m.console.secrets.Redact(o.baseURL), SystemMessage: m.console.secrets.Redact(o.systemMessage), CWD: cwd,
+			Budget: limits, Backend: o.backend, Model: o.model, BaseURL: m.console.secrets.Redact(o.baseURL), SystemMessage: m.console.secrets.Redact(o.systemMessage), CWD: cwd,
 		}
 		r.Lacks = r.BaseURL != o.baseURL || r.SystemMessage != o.systemMessage
 		return r, nil
@@ -67,7 +73,7 @@ func (m memory) describe(config *configs.Config) (remembered, error) {
 	if err != nil {
 		return remembered{}, fmt.Errorf("find the current folder: %w", err)
 	}
-	r := remembered{File: config.File, Folder: folder, Config: m.console.secrets.Redact(config.Text), Digest: digestOf(config.Text), CWD: cwd}
+	r := remembered{File: config.File, Folder: folder, Config: m.console.secrets.Redact(config.Text), Digest: digestOf(config.Text), CWD: cwd, Budget: limits}
 	r.Lacks = r.Config != config.Text
 	return r, nil
 }
@@ -94,9 +100,47 @@ func (r remembered) name() string {
 	return r.File
 }
 
-// isSame reports whether two panels differ in no more than their File, Folder and Mark.
+// limitsOver returns the limits of a session: those of the flags, else those that a session stores
+// with the panel was, which may be nil.
+func (m memory) limitsOver(was *remembered) report.BudgetLimits {
+	limits := budget.Budget{Session: m.options.budget.Session}
+	if was != nil {
+		limits = limits.Over(was.budget())
+	}
+	l := report.BudgetLimits{MaxTokens: limits.Session.Tokens, MaxCalls: limits.Session.Calls}
+	if usd := limits.Session.USD; usd != nil {
+		l.MaxUSD = new(usd.Float())
+	}
+	return l
+}
+
+// budget returns the limits that a session stores.
+func (r remembered) budget() budget.Budget {
+	l := budget.Limits{Tokens: r.Budget.MaxTokens, Calls: r.Budget.MaxCalls}
+	if r.Budget.MaxUSD != nil {
+		l.USD = new(budget.Dollars(*r.Budget.MaxUSD))
+	}
+	return budget.Budget{Session: l}
+}
+
+// limits returns the stored limits in words, "" if there are none.
+func (r remembered) limits() string {
+	var parts []string
+	if usd := r.Budget.MaxUSD; usd != nil {
+		parts = append(parts, "max_usd "+budget.Dollars(*usd).String())
+	}
+	if tokens := r.Budget.MaxTokens; tokens != nil {
+		parts = append(parts, "max_tokens "+plain.Thousands(*tokens))
+	}
+	if calls := r.Budget.MaxCalls; calls != nil {
+		parts = append(parts, "max_calls "+plain.Thousands(*calls))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// isSame reports whether two panels differ in no more than their File, Folder, Budget and Mark.
 func (r remembered) isSame(other remembered) bool {
-	r.File, r.Folder, r.Mark = other.File, other.Folder, other.Mark
+	r.File, r.Folder, r.Budget, r.Mark = other.File, other.Folder, other.Budget, other.Mark
 	return r == other
 }
 
@@ -187,6 +231,20 @@ func (m memory) keep(ctx context.Context, id string, r remembered) error {
 	return nil
 }
 
+// remember stores a panel in the session that is talked in, unless it has one, and its new limits.
+func (m memory) remember(ctx context.Context, c *conversation, panel remembered) {
+	if c.remembers && c.rebudgeted == nil || !m.store.Lasts() {
+		return
+	}
+	if c.remembers {
+		panel = *c.rebudgeted
+	}
+	c.remembers, c.rebudgeted = true, nil
+	if err := m.keep(ctx, c.id, panel); err != nil {
+		m.console.warn(err.Error())
+	}
+}
+
 // disown removes the mark from the panel of an imported session, so that the panel counts as
 // foreign even if this user made it.
 func disown(ctx context.Context, kept *store.Store, made sessions.Session) error {
@@ -241,6 +299,9 @@ func (s *session) choosePanel(ctx context.Context, by storage, like string, name
 	if err != nil && !isForeign && named == nil {
 		return chosen, false, err
 	}
+	if was != nil && !isForeign {
+		s.rebudget(s.memory, *was)
+	}
 	if was != nil && named == nil {
 		if isForeign {
 			if yes, err := s.memory.wantsForeign(by, like, was); err != nil || !yes {
@@ -251,7 +312,7 @@ func (s *session) choosePanel(ctx context.Context, by storage, like string, name
 		if err != nil {
 			return chosen, false, err
 		}
-		was.CWD = cmp.Or(cwd, was.CWD)
+		was.CWD, was.Budget = cmp.Or(cwd, was.CWD), s.memory.limitsOver(was)
 		chosen, err = s.connectAgain(ctx, like, *was)
 		return chosen, !isForeign, err
 	}
@@ -264,12 +325,22 @@ func (s *session) choosePanel(ctx context.Context, by storage, like string, name
 	if err != nil {
 		return chosen, false, err
 	}
+	now.Budget = s.memory.limitsOver(was)
 	remembers = was != nil && !isForeign
 	if remembers && !now.isSame(*was) {
 		s.console.say("massgen: session %s was begun with another panel, %s: %s is asked now", plain.Line(like), plain.Line(was.name()), plain.Line(now.name()))
 	}
 	chosen, err = s.connect(ctx, named, now)
 	return chosen, remembers, err
+}
+
+// rebudget notes that the session, which stores the panel was, is to store the limits of the flags.
+func (c *conversation) rebudget(m memory, was remembered) {
+	stored := was.limits()
+	was.Budget = m.limitsOver(&was)
+	if was.limits() != stored {
+		c.rebudgeted = &was
+	}
 }
 
 // connectAgain connects the panel that session id stores.
@@ -302,7 +373,10 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 		return true, nil
 	case err != nil || was == nil:
 		return false, err
-	case *was == s.known || was.isSame(s.known) && was.Folder == s.known.Folder:
+	}
+	s.rebudget(s.memory, *was)
+	was.Budget = s.memory.limitsOver(was)
+	if was.isSame(s.known) && was.Folder == s.known.Folder && was.limits() == s.known.limits() {
 		return true, nil
 	}
 	other, err := s.connectAgain(ctx, id, *was)

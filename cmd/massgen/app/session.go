@@ -71,6 +71,9 @@ type conversation struct {
 	busy       bool
 	// remembers reports that the session stores its panel already, or must not store one.
 	remembers bool
+	// rebudgeted is the panel that the session stores, with limits that flags of this run
+	// changed; nil if they changed none.
+	rebudgeted *remembered
 }
 
 // openSession opens the store, the session and its panel. It calls no model. The panel comes from
@@ -130,7 +133,7 @@ func (s *session) connect(ctx context.Context, config *configs.Config, known rem
 	if limit := s.options.panel.turnLimit; limit > 0 {
 		config.Orchestrator.Rules.TurnLimit = limit
 	}
-	config.Budget = s.options.budget.Over(config.Budget)
+	config.Budget = s.options.budget.Over(known.budget()).Over(config.Budget)
 	workIn(config, known.CWD)
 	panel, err := massgen.Load(ctx, config.File, settled(s.settings(config)))
 	if err != nil {
@@ -245,6 +248,9 @@ func (s *session) introduce() {
 	s.remark("panel: %s", s.opened.Names(s.config))
 	if s.turns > 0 {
 		s.remark("session: %s, after %s", plain.Line(s.id), plain.Count(s.turns, "turn"))
+		if limits := s.known.limits(); limits != "" {
+			s.remark("all turns of the session together: %s", limits)
+		}
 	}
 }
 
@@ -301,12 +307,7 @@ func (s *session) refused(ctx context.Context, err error) error {
 
 // watchTurn shows a turn's progress until it is over. See ask for the interrupts.
 func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (report.Result, error) {
-	if !s.remembers && s.store.Lasts() {
-		s.remembers = true
-		if err := s.memory.keep(ctx, s.id, s.known); err != nil {
-			s.console.warn(err.Error())
-		}
-	}
+	s.memory.remember(ctx, &s.conversation, s.known)
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		defer close(shown)

@@ -38,7 +38,7 @@ func (c *sessionsCommand) cli() *cli.Command {
 		},
 		verbs: []verb{
 			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: c.listSessions},
-			{name: "show", arguments: "[ID]", about: "show one with its turns; --json: the history too, as the next turn has it under the policy full", most: 1,
+			{name: "show", arguments: "[ID]", about: "show one with its turns, without an ID the last; --json: the history too, as the next turn has it under the policy full", most: 1,
 				flags: []string{"json", "config"}, run: c.showSession},
 			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: c.searchSessions},
 			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 1, most: 2, run: c.renameSession},

@@ -259,6 +259,9 @@ func (s shownSession) rows() [][]string {
 	}
 	if s.Panel != nil {
 		rows = append(rows, []string{"panel", s.Panel.name()})
+		if limits := s.Panel.limits(); limits != "" {
+			rows = append(rows, []string{"limits", limits + " for all turns together"})
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
 		if key != coordinator.MetaSummary && key != coordinator.MetaSpent { // other rows tell of both
