@@ -120,10 +120,19 @@ func takeFlag(known []cli.Flag, args []string) ([]string, error) {
 	if !hasValue && len(args) > 1 {
 		took, value = args[:2], args[1]
 	}
-	if value == "" {
+	switch {
+	case value == "":
 		return nil, fmt.Errorf("--%s needs a value: --help shows which", name)
+	case !hasValue && isFlag(known, value):
+		return nil, fmt.Errorf("--%s needs a value before %s: --help shows which; --%s=%s takes the word itself", name, value, name, value)
 	}
 	return took, nil
+}
+
+// isFlag reports whether a word is a flag with two dashes and without a value.
+func isFlag(known []cli.Flag, word string) bool {
+	name, isLong := strings.CutPrefix(word, "--")
+	return isLong && slices.ContainsFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
 // unknownFlag does not show what is given to the flag: it may be a key.
