@@ -147,6 +147,8 @@ type Answered struct {
 	// Label names the answer. Void says why it was not used, empty if it was.
 	Label string `json:"label,omitempty"`
 	Void  string `json:"void,omitempty"`
+	// Content is the answer.
+	Content string `json:"content,omitempty"`
 	// Snapshot is the agent's kept workspace, zero if it has none.
 	Snapshot agents.Snapshot `json:"snapshot,omitzero"`
 }

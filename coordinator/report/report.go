@@ -179,7 +179,7 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 		if c.Purpose.IsFinalAnswer() {
 			return Presented{StepEnd: end, Snapshot: work}
 		}
-		return Answered{StepEnd: end, Label: c.Label, Void: c.Void, Snapshot: work}
+		return Answered{StepEnd: end, Label: c.Label, Void: c.Void, Content: r.textOf(c.Outcome.Answer), Snapshot: work}
 	case machine.Voted:
 		return Voted{StepEnd: end, Label: c.Label, Reason: c.Outcome.Reason, Void: c.Void}
 	case machine.Abstained, machine.OutOfTurns:

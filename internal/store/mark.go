@@ -19,7 +19,7 @@ type Marker struct{ file string }
 // NewMarker returns the marker for the variables of an environment. Without a home folder no text
 // is the user's own.
 func NewMarker(lookup func(name string) (value string, set bool)) Marker {
-	state := stateFolder(lookup)
+	state := StateFolder(lookup)
 	if state == "" {
 		return Marker{}
 	}

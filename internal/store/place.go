@@ -47,7 +47,7 @@ func In(dir string) Place {
 // massgen in the user's state folder. A state folder that is not absolute is none: the current
 // folder shall not decide by chance where conversations are. The error is ErrNoHome.
 func Default(lookup func(name string) (value string, set bool)) (Place, error) {
-	state := stateFolder(lookup)
+	state := StateFolder(lookup)
 	switch {
 	case isOwnFolder(OwnFolder):
 		return Place{File: filepath.Join(OwnFolder, File), found: true, state: state}, nil
@@ -57,8 +57,8 @@ func Default(lookup func(name string) (value string, set bool)) (Place, error) {
 	return In(state), nil
 }
 
-// stateFolder is the user's own, empty without a home folder.
-func stateFolder(lookup func(name string) (value string, set bool)) string {
+// StateFolder returns the user's own, empty without a home folder.
+func StateFolder(lookup func(name string) (value string, set bool)) string {
 	return userFolder(lookup, "XDG_STATE_HOME", ".local", "state")
 }
 
@@ -69,7 +69,7 @@ func ConfigFolder(lookup func(name string) (value string, set bool)) string {
 
 // OfUser returns the user's folders that massgen reads what it trusts from.
 func OfUser(lookup func(name string) (value string, set bool)) []string {
-	return slices.DeleteFunc([]string{ConfigFolder(lookup), stateFolder(lookup)}, func(dir string) bool { return dir == "" })
+	return slices.DeleteFunc([]string{ConfigFolder(lookup), StateFolder(lookup)}, func(dir string) bool { return dir == "" })
 }
 
 // userFolder returns massgen's folder in the one that a variable names, else in a folder of the

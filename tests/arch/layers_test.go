@@ -13,6 +13,7 @@ var layers = [][]string{
 	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/attack"},
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
+	{"cmd/massgen/tui"},
 	{"."},
 	{"internal/panels"},
 	{"internal/sidecalls", "internal/toolbox"},
@@ -30,7 +31,7 @@ var layers = [][]string{
 		"internal/wire", "internal/prices", "internal/tokens", "internal/policy", "internal/permission",
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
-	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs"},
+	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown"},
 	{"internal/blob", "internal/secrets", "internal/plain", "internal/child", "internal/filelock", "tests/leaks", "tests/linear", "tests/silent"},
 }
 
@@ -112,6 +113,11 @@ var confined = map[string][]string{
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
 	"github.com/muesli/cancelreader":         {"cmd/massgen/app"},
+	"charm.land/bubbletea/v2":                {"cmd/massgen/tui"},
+	"charm.land/bubbles/v2":                  {"cmd/massgen/tui"},
+	"charm.land/lipgloss/v2":                 {"cmd/massgen/tui"},
+	"github.com/russross/blackfriday/v2":     {"internal/markdown"},
+	"github.com/charmbracelet/x/ansi":        {"cmd/massgen/tui", "cmd/massgen/app", "internal/markdown"},
 	"golang.org/x/sys":                       {"tests/linear", "internal/child", "internal/workspace/confine", "internal/store", "cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest"},
 	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -42,6 +43,21 @@ func (c console) say(format string, args ...any) { c.write(fmt.Sprintf(format, a
 
 func (c console) write(text string) {
 	_, _ = io.WriteString(c.err, text) // a line that cannot be shown is not worth ending a run that is paid for
+}
+
+// held keeps what is written to err from now on, until show writes it. Show may be called more
+// than once.
+func (c console) held() (said *bytes.Buffer, show func()) {
+	said = &bytes.Buffer{}
+	m, ok := c.err.(*maskingWriter)
+	if !ok {
+		return said, func() {}
+	}
+	undo := m.redirect(said)
+	return said, sync.OnceFunc(func() {
+		undo()
+		_, _ = io.Copy(c.err, said) // as in write
+	})
 }
 
 // warn writes something that does not end the run.

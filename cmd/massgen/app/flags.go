@@ -43,6 +43,7 @@ type sessionFlags struct {
 // displayFlags say what is shown and written.
 type displayFlags struct {
 	json, noDisplay, automation, debug bool
+	tui, plain                         bool
 	outputFile, dumpInputs             string
 }
 
@@ -172,6 +173,8 @@ func (f *displayFlags) flags() []cli.Flag {
 		switchFlag(output, "json", &f.json, "print the whole result as one line of JSON in place of the answer"),
 		textFlag(output, "output-file", &f.outputFile, "write the answer to `FILE` too; in a conversation, the last one"),
 		switchFlag(output, "no-display", &f.noDisplay, "do not show progress"),
+		switchFlag(output, "tui", &f.tui, "show a question of the command line in full screen, too"),
+		&cli.BoolFlag{Name: "plain", Aliases: []string{"multi-turn"}, Destination: &f.plain, Category: output, Usage: "talk line by line in place of the full screen"},
 		switchFlag(output, "automation", &f.automation, "for scripts: --no-display, and a question is required"),
 		textFlag(output, "dump-inputs", &f.dumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
 		switchFlag(output, "debug", &f.debug, "log each step (also LOG_LEVEL=debug)"),

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -83,17 +84,27 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	talks := p.options.session.lines || isTerminal(p.env.Stdin)
+	talks, isFull := p.options.session.lines || isTerminal(p.env.Stdin), p.options.opensScreen(p.env, given)
 	if !given && !talks && !p.options.session.goOn {
 		p.console.say("massgen: standard input is empty: there is nothing to ask")
 		return nil
 	}
 	p.log = p.logger()
+	said, show := &bytes.Buffer{}, func() {}
+	if isFull { // what is said before the screen is there would be behind it
+		said, show = p.console.held()
+	}
+	defer show()
 	s, err := p.openSession(ctx, "")
 	if err != nil {
 		return err
 	}
+	if isFull = isFull && s.engine == nil && (!p.options.session.goOn || s.unfinished == nil); !isFull {
+		show()
+	}
 	switch {
+	case isFull:
+		err = showFullScreen(ctx, s, said, question)
 	case given:
 		err = s.once(ctx, question)
 	case p.options.session.fresh:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
@@ -82,7 +83,7 @@ func (p *program) openSession(ctx context.Context, like string) (*session, error
 	s := &session{
 		program: p,
 		term: terminal{
-			console: p.console, env: p.env, watch: p.watch, automation: p.options.display.automation, requests: make(chan request),
+			console: p.console, env: p.env, watch: p.watch, automation: p.options.display.automation, requests: make(chan request), screen: &tui.Screen{},
 		},
 	}
 	if err := p.options.display.check(); err != nil {

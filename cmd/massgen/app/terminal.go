@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -24,6 +25,7 @@ type terminal struct {
 	given      bool        // the one question of the command line is asked
 	cut        time.Time   // when the last turn ended, if an interrupt ended it
 	terminated bool        // the system has asked the program to end
+	screen     *tui.Screen // where the person is asked once it is open
 }
 
 // keyboard is where lines come from. A question alone on the command line
@@ -126,6 +128,9 @@ type decision struct {
 // approve implements coordinator.Options.Approve. It passes the question to the goroutine that
 // watches the turn and has the keyboard.
 func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
+	if t.screen.IsOpen() {
+		return t.screen.Approve(ctx, call)
+	}
 	answer := make(chan decision, 1)
 	select {
 	case t.requests <- request{ctx, call, answer}:

@@ -1,0 +1,278 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/tui"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions"
+)
+
+// fullScreen is a dialogue in a full-screen terminal: what its commands write goes to the screen.
+type fullScreen struct {
+	mu   sync.Mutex // one method works at a time
+	d    *dialogue
+	said *bytes.Buffer // what was written to standard error and the screen has not shown
+	past []string      // what was typed before
+}
+
+// opensScreen reports whether a conversation is shown in full screen: a person is there, and has
+// not asked for plain lines.
+func (o options) opensScreen(env Env, given bool) bool {
+	f := o.display
+	name, _ := env.Lookup("TERM")
+	switch {
+	case f.plain, f.automation, f.json, f.noDisplay, o.session.lines, name == "dumb", o.worker, env.tty == nil && !f.tui:
+		return false
+	case !isTerminal(env.Stdin), !isTerminal(env.Stdout), !isTerminal(env.Stderr):
+		return false
+	}
+	return f.tui || !given
+}
+
+// showFullScreen shows a session in full screen until the person leaves. Said is what was
+// written to standard error and nobody has seen.
+func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, question string) error {
+	f := &fullScreen{d: &dialogue{s: s}, said: said, past: readTyped(typedFile(s))}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := s.term.watch.take()
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case signal := <-signals:
+				if endsProgram(signal) {
+					cancel()
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	_, noColour := s.env.Lookup("NO_COLOR")
+	editor, _ := s.env.Lookup("EDITOR")
+	err := s.term.screen.Run(ctx, tui.Terminal{
+		In: s.env.Stdin, Out: s.env.Stdout, Environ: os.Environ(), Plain: noColour, Editor: editor,
+	}, f.conversation(), question)
+	close(done)
+	err = errors.Join(err, f.d.empty(context.WithoutCancel(ctx)))
+	s.remark("session: %s; %s goes on with it", plain.Line(s.id), s.storage().command(s.storage().sessionFlags(s.id)...))
+	return withStatus(ExitCompleted, err)
+}
+
+// conversation is what the screen shows and drives.
+func (f *fullScreen) conversation() tui.Conversation {
+	c := tui.Conversation{
+		Session: f.session, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions,
+		Inputs: f.inputs, History: slices.Clone(f.past), Typed: f.typed, Redact: f.d.s.console.secrets.Redact,
+	}
+	for _, command := range commands() {
+		c.Commands = append(c.Commands, tui.Choice{Name: command.names[0], About: command.about})
+	}
+	return c
+}
+
+func (f *fullScreen) session(ctx context.Context) tui.Session {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.d.s
+	shown := tui.Session{ID: plain.Line(s.id), Context: -1, Notices: f.notices()}
+	for i, m := range s.opened.Models {
+		shown.Agents = append(shown.Agents, tui.Agent{ID: s.config.Agents[i].ID, Model: m.String()})
+	}
+	kept, err := s.store.Session(ctx, s.id)
+	if err != nil { // it begins with its first turn
+		zero := 0.0
+		shown.USD = &zero
+		return shown
+	}
+	shown.Messages, shown.In, shown.Out, shown.USD = kept.Messages, kept.Usage.InputTokens, kept.Usage.OutputTokens, kept.Usage.CostUSD
+	shown.Context = f.contextUse(ctx)
+	return shown
+}
+
+// contextUse is how full the fullest agent's context is, in percent, -1 if no window is known.
+func (f *fullScreen) contextUse(ctx context.Context) int {
+	s := f.d.s
+	turns, err := s.store.Turns(ctx, s.id, 1)
+	if err != nil {
+		return -1
+	}
+	previews, err := s.opened.Preview(ctx, s.id, newestLink(turns))
+	if err != nil {
+		return -1
+	}
+	most := -1
+	for _, p := range previews {
+		if w := p.Context.Window; w > 0 {
+			most = max(most, 100*p.Context.EstimatedTokens/w)
+		}
+	}
+	return most
+}
+
+// notices takes what was written since the last time, a line each.
+func (f *fullScreen) notices() (lines []string) {
+	for line := range strings.Lines(f.said.String()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	f.said.Reset()
+	return lines
+}
+
+func (f *fullScreen) pastTurns(ctx context.Context) ([]tui.Exchange, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	turns, err := f.d.s.store.Turns(ctx, f.d.s.id, 0)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []tui.Exchange
+	for _, t := range turns {
+		if t.Status != sessions.Running {
+			list = append(list, tui.Exchange{Question: t.Question, Answer: t.Answer, Winner: t.Winner, Status: t.Status})
+		}
+	}
+	return list, nil
+}
+
+func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.d.s
+	if err := checkQuestion(question); err != nil {
+		return nil, err
+	}
+	t, err := s.panel.Ask(ctx, s.id, question)
+	if err != nil {
+		return nil, s.refused(ctx, fmt.Errorf("question: %w", err))
+	}
+	s.memory.remember(ctx, &s.conversation, s.known)
+	s.unfinished, s.busy = nil, false
+	return t, nil
+}
+
+func (f *fullScreen) settle(ctx context.Context, turn *massgen.Turn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.d.s.turn = turn
+	f.d.s.settle(ctx, nil)
+}
+
+func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said.Reset()
+	err = f.d.command(line)
+	if errors.Is(err, errLeave) {
+		return tui.Outcome{Leave: true}, nil
+	}
+	o = tui.Outcome{Text: strings.TrimRight(f.said.String(), "\n"), Question: f.d.next}
+	f.said.Reset()
+	f.d.next = ""
+	return o, err
+}
+
+func (f *fullScreen) sessions(ctx context.Context) ([]tui.Choice, error) {
+	const most = 200
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept, err := f.d.s.store.List(ctx, sessions.Filter{Limit: most})
+	if err != nil {
+		return nil, fmt.Errorf("list the sessions: %w", err)
+	}
+	kept = slices.DeleteFunc(kept, func(s sessions.Session) bool { return f.d.isDiscarded(s.ID) })
+	var list []tui.Choice
+	for _, s := range kept {
+		list = append(list, tui.Choice{Name: s.ID, About: plain.Line(s.Title) + " · " + plain.Count(s.Turns, "turn")})
+	}
+	return list, nil
+}
+
+func (f *fullScreen) inputs(ctx context.Context, agent string) (string, error) {
+	o, err := f.command(ctx, strings.TrimSpace("/inputs "+agent))
+	return o.Text, err
+}
+
+// mostKeptLines is how many lines are kept of what was typed.
+const mostKeptLines = 500
+
+// typedFile is where the lines are kept that were typed, "" if nowhere.
+func typedFile(s *session) string {
+	dir := store.StateFolder(s.env.Lookup)
+	if dir == "" || !s.store.Lasts() {
+		return ""
+	}
+	return filepath.Join(dir, "typed.jsonl")
+}
+
+// readTyped reads what was typed before, oldest first. A file that cannot be read is none.
+func readTyped(path string) (lines []string) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	in := bufio.NewScanner(file)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var line string
+		if json.Unmarshal(in.Bytes(), &line) == nil && line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(len(lines)-mostKeptLines, 0):]
+}
+
+// typed keeps a line, without the secrets in it.
+func (f *fullScreen) typed(line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := typedFile(f.d.s)
+	line = f.d.s.console.secrets.Redact(line)
+	if path == "" || len(f.past) > 0 && f.past[len(f.past)-1] == line {
+		return
+	}
+	f.past = append(f.past, line)
+	if err := keepTyped(path, f.past[max(len(f.past)-mostKeptLines, 0):]); err != nil {
+		f.d.s.log.Debug("what was typed is not kept", "error", err)
+	}
+}
+
+// keepTyped writes the lines to a file that only the user can read.
+func keepTyped(path string, lines []string) error {
+	var b bytes.Buffer
+	for _, line := range lines {
+		data, err := json.Marshal(line)
+		if err != nil {
+			return fmt.Errorf("keep what was typed: %w", err)
+		}
+		b.Write(append(data, '\n'))
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("keep what was typed: %w", err)
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, b.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("keep what was typed: %w", err)
+	}
+	return os.Rename(temporary, path)
+}

@@ -1,0 +1,196 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// ownCommands are those of the screen beside the conversation's.
+func ownCommands() []Choice {
+	return []Choice{
+		{"/copy", "copy the last answer"},
+		{"/save", "write the last answer to a file: /save FILE"},
+		{"/edit", "write the question in $EDITOR"},
+		{"/retry", "ask the last question again, in a copy of the session"},
+	}
+}
+
+// commander runs what a person commands.
+type commander struct{ *screen }
+
+// ownCommand runs a command of the screen, else one of the conversation.
+func (s commander) ownCommand(name, rest, line string) tea.Cmd {
+	switch name {
+	case "/copy":
+		return s.copyAnswer()
+	case "/save":
+		return s.save(rest)
+	case "/edit":
+		return s.edit()
+	case "/retry":
+		return s.retry()
+	case "/note":
+		if s.running != nil && s.running.turn != nil {
+			return s.ask(rest)
+		}
+	case "/pause", "/resume":
+		if s.running != nil && s.running.turn != nil {
+			return s.pauseOr(name == "/pause")
+		}
+	}
+	return s.idleCommand(line)
+}
+
+// idleCommand runs a command of the conversation, unless a turn runs.
+func (s commander) idleCommand(line string) tea.Cmd {
+	if s.running != nil {
+		s.transcript.add(told, "", "a turn runs: Esc ends it first")
+		return nil
+	}
+	return s.command(line)
+}
+
+// pause pauses the turn, or lets it go on.
+func (s commander) pause() tea.Cmd { return s.pauseOr(s.shown != nil && !s.shown.isPaused) }
+
+func (s commander) pauseOr(pause bool) tea.Cmd {
+	if s.running == nil || s.running.turn == nil {
+		return nil
+	}
+	turn := s.running.turn
+	return s.do(func(ctx context.Context) tea.Msg {
+		act := turn.Resume
+		if pause {
+			act = turn.Pause
+		}
+		if err := act(ctx); err != nil {
+			return errorNote{err}
+		}
+		return nil
+	})
+}
+
+// copyAnswer copies the last answer to the clipboard of the terminal (OSC 52).
+func (s commander) copyAnswer() tea.Cmd {
+	if s.answer == "" {
+		s.transcript.add(told, "", "there is no answer yet")
+		return nil
+	}
+	if s.mayCopy {
+		return tea.SetClipboard(s.answer)
+	}
+	s.overlay = &question{"Let massgen write to this terminal's clipboard, now and until it ends?", func() tea.Cmd {
+		s.mayCopy = true
+		return tea.SetClipboard(s.answer)
+	}}
+	return nil
+}
+
+func (s commander) save(path string) tea.Cmd {
+	switch {
+	case s.answer == "":
+		s.transcript.add(told, "", "there is no answer yet")
+		return nil
+	case path == "":
+		s.transcript.add(wrong, "", "/save: say to which file: /save FILE")
+		return nil
+	}
+	answer := s.answer
+	return s.do(func(context.Context) tea.Msg {
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, os.ErrExist) {
+			return errorNote{fmt.Errorf("/save: %s is there already: choose another name", path)}
+		}
+		if err == nil {
+			_, err = file.WriteString(strings.TrimSuffix(answer, "\n") + "\n")
+			err = errors.Join(err, file.Close())
+		}
+		if err != nil {
+			return errorNote{fmt.Errorf("/save: %w", err)}
+		}
+		return outcomeMsg{Outcome{Text: "the answer is in " + path}}
+	})
+}
+
+// edit opens $EDITOR with what was typed, and takes what it leaves.
+func (s commander) edit() tea.Cmd {
+	editor := strings.Fields(s.mood.editor)
+	if len(editor) == 0 {
+		editor = []string{"vi"}
+	}
+	file, err := os.CreateTemp("", "massgen-*.md")
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		s.transcript.add(wrong, "", "/edit: "+err.Error())
+		return nil
+	}
+	path := file.Name()
+	return tea.ExecProcess(exec.Command(editor[0], append(editor[1:], path)...), func(err error) tea.Msg {
+		data, readErr := os.ReadFile(path)
+		if err = errors.Join(err, readErr, os.Remove(path)); err != nil {
+			return errorNote{fmt.Errorf("/edit: %w", err)}
+		}
+		return editedMsg(strings.TrimRight(string(data), "\n"))
+	})
+}
+
+// editedMsg is what an editor left.
+type editedMsg string
+
+// retry asks the last question again in a copy of the session as it was before.
+func (s commander) retry() tea.Cmd {
+	if s.running != nil {
+		return s.idleCommand("")
+	}
+	return s.do(func(ctx context.Context) tea.Msg {
+		turns, err := s.conv.Past(ctx)
+		if err != nil {
+			return errorNote{fmt.Errorf("/retry: %w", err)}
+		}
+		if len(turns) == 0 {
+			return errorNote{errors.New("/retry: there is no question yet")}
+		}
+		last, line := turns[len(turns)-1], fmt.Sprintf("/branch %d", len(turns)-1)
+		if len(turns) == 1 {
+			line = "/new"
+		}
+		outcome, err := s.conv.Command(ctx, line)
+		if err != nil {
+			return errorNote{fmt.Errorf("/retry: %w", err)}
+		}
+		outcome.Question = last.Question
+		return movedMsg{outcome}
+	})
+}
+
+// mostOutput is how many bytes of a command's output go with a question.
+const mostOutput = 16 << 10
+
+// shell runs a command, whose output goes with the next question.
+func (s commander) shell(command string) tea.Cmd {
+	if command == "" {
+		return nil
+	}
+	return s.do(func(ctx context.Context) tea.Msg {
+		output, err := exec.CommandContext(ctx, "sh", "-c", command).CombinedOutput()
+		text := printable(string(output[:min(len(output), mostOutput)]))
+		if len(output) > mostOutput {
+			text += fmt.Sprintf("\n… and %d bytes more", len(output)-mostOutput)
+		}
+		if err != nil {
+			text += "\n" + err.Error()
+		}
+		return shellMsg{command, text}
+	})
+}
+
+// shellMsg is what a command of the person's printed.
+type shellMsg struct{ command, output string }

@@ -1,0 +1,64 @@
+package tui
+
+import (
+	"context"
+
+	"github.com/massgen/massgen"
+)
+
+// Conversation is what the screen shows and drives. Its functions are called from goroutines of
+// the screen's, several at once; none may be nil.
+type Conversation struct {
+	// Session returns what the header shows of the session.
+	Session func(ctx context.Context) Session
+	// Past returns the turns of the session that are over, oldest first.
+	Past func(ctx context.Context) ([]Exchange, error)
+	// Ask begins a turn, and Settle waits for what follows its answer, such as facts about the
+	// user.
+	Ask    func(ctx context.Context, question string) (*massgen.Turn, error)
+	Settle func(ctx context.Context, turn *massgen.Turn)
+	// Command runs a line that begins with a slash.
+	Command func(ctx context.Context, line string) (Outcome, error)
+	// Commands are the commands with what they do.
+	Commands []Choice
+	// Sessions are those that were used last.
+	Sessions func(ctx context.Context) ([]Choice, error)
+	// Inputs shows what an agent's last model call was sent; "" is the sizes of all.
+	Inputs func(ctx context.Context, agent string) (string, error)
+	// History are the lines that were typed before, oldest first, and Typed adds one.
+	History []string
+	Typed   func(line string)
+	// Redact hides secrets.
+	Redact func(text string) string
+}
+
+// Outcome is what a command came to: what it printed, a question that it asks, and whether it
+// ends the conversation.
+type Outcome struct {
+	Text     string
+	Question string
+	Leave    bool
+}
+
+// Session is what the header shows.
+type Session struct {
+	ID       string
+	Agents   []Agent
+	Messages int
+	// In and Out are tokens, USD is nil where the cost is not known.
+	In, Out int
+	USD     *float64
+	// Context is how full the fullest agent's context is, in percent; below 0 if that is not known.
+	Context int
+	// Notices are told once, at the top of the conversation.
+	Notices []string
+}
+
+// Agent is a member of the panel.
+type Agent struct{ ID, Model string }
+
+// Exchange is a turn that is over.
+type Exchange struct{ Question, Answer, Winner, Status string }
+
+// Choice is a line of a list: what is chosen, and what it is.
+type Choice struct{ Name, About string }

@@ -1,0 +1,168 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+)
+
+// entry is where a person types: several lines, with those that were typed before.
+type entry struct {
+	area textarea.Model
+	// past are the lines that were typed before, oldest first. at is the one that is shown,
+	// len(past) for none, and draft is what was typed before it was.
+	past  []string
+	at    int
+	draft string
+	// pastes are the long texts that were pasted, which stand in the area as marks.
+	pastes []paste
+	// context is the output of commands that goes with the next question.
+	context string
+	// isShell says that the first letter is a ! that was typed, and not pasted.
+	isShell bool
+}
+
+type paste struct{ mark, text string }
+
+// The most lines that the entry shows, and from how many on a pasted text is a mark.
+const (
+	entryLines = 8
+	longPaste  = 8
+)
+
+func newEntry(past []string) entry {
+	area := textarea.New()
+	area.Prompt, area.Placeholder, area.ShowLineNumbers = "> ", "Ask a question. ? shows the keys, / the commands.", false
+	area.CharLimit, area.DynamicHeight, area.MinHeight, area.MaxHeight, area.MaxContentHeight = 0, true, 1, entryLines, 0
+	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("ctrl+j", "alt+enter", "shift+enter"))
+	area.KeyMap.LineStart = key.NewBinding(key.WithKeys("home", "ctrl+a"))
+	area.KeyMap.LineEnd = key.NewBinding(key.WithKeys("end", "ctrl+e"))
+	area.SetVirtualCursor(false)
+	area.Focus()
+	return entry{area: area, past: past, at: len(past)}
+}
+
+func (e *entry) isEmpty() bool { return e.area.Value() == "" }
+
+// text is what was typed, with the pasted texts in the places of their marks.
+func (e *entry) text() string {
+	text, whole := e.area.Value(), ""
+	for _, p := range e.pastes {
+		before, after, found := strings.Cut(text, p.mark)
+		if found {
+			whole, text = whole+before+p.text, after
+		}
+	}
+	return whole + text
+}
+
+// take returns what was typed, and begins anew.
+func (e *entry) take() string {
+	text := e.text()
+	if strings.TrimSpace(text) != "" && (len(e.past) == 0 || e.past[len(e.past)-1] != text) {
+		e.past = append(e.past, text)
+	}
+	e.clear()
+	return text
+}
+
+func (e *entry) clear() {
+	e.area.Reset()
+	e.at, e.draft, e.pastes, e.isShell = len(e.past), "", nil, false
+}
+
+// set shows another text.
+func (e *entry) set(text string) {
+	e.area.SetValue(text)
+	e.area.MoveToEnd()
+	e.pastes, e.isShell = nil, false
+}
+
+// paste inserts a text as it is. A long one is shown as how many lines it has.
+func (e *entry) paste(text string) {
+	text = printable(strings.ReplaceAll(text, "\r\n", "\n"))
+	text = strings.ReplaceAll(text, "\r", "\n")
+	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+	if n < longPaste {
+		e.area.InsertString(text)
+		return
+	}
+	mark := fmt.Sprintf("[%d lines]", n)
+	e.pastes = append(e.pastes, paste{mark, text})
+	e.area.InsertString(mark)
+}
+
+// press takes a key of a person who types.
+func (e *entry) press(msg tea.KeyPressMsg) tea.Cmd {
+	if e.isEmpty() {
+		e.isShell = msg.Text == "!"
+	}
+	var cmd tea.Cmd
+	e.area, cmd = e.area.Update(msg)
+	return cmd
+}
+
+// older shows the line that was typed before, if the cursor is in the first line.
+func (e *entry) older() bool {
+	if e.area.Line() > 0 || e.at == 0 {
+		return false
+	}
+	if e.at == len(e.past) {
+		e.draft = e.text()
+	}
+	at := e.at - 1
+	e.set(e.past[at])
+	e.at = at
+	return true
+}
+
+// newer shows the line that was typed after it, if the cursor is in the last line.
+func (e *entry) newer() bool {
+	if e.area.Line() < e.area.LineCount()-1 || e.at >= len(e.past) {
+		return false
+	}
+	at := e.at + 1
+	if at == len(e.past) {
+		e.set(e.draft)
+	} else {
+		e.set(e.past[at])
+	}
+	e.at = at
+	return true
+}
+
+// complete completes the word before the cursor by one of the names, and returns those that
+// begin with it if there are several.
+func (e *entry) complete(names []string) []string {
+	value := e.area.Value()
+	word := value[strings.LastIndexAny(value, " \n")+1:]
+	if word == "" {
+		return nil
+	}
+	var fit []string
+	for _, name := range names {
+		if strings.HasPrefix(name, word) {
+			fit = append(fit, name)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	common := fit[0]
+	for _, name := range fit[1:] {
+		for !strings.HasPrefix(name, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	if len(fit) == 1 {
+		common += " "
+	}
+	e.area.InsertString(strings.TrimPrefix(common, word))
+	if len(fit) == 1 {
+		return nil
+	}
+	return fit
+}

@@ -1,0 +1,294 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+const keysText = `Enter         send the question; while a turn runs, add a note to it
+Ctrl+J        begin another line (also Alt+Enter)
+Up, Down      what was typed before; Ctrl+F searches it
+Tab           complete a command, a session or a @file; in an empty line go to the agents
+Esc, Ctrl+C   end the turn with the best answer so far, then leave
+Ctrl+N        begin a new session
+Ctrl+R        begin anew; it asks
+Ctrl+U        clear what was typed
+Ctrl+S        choose another session
+Ctrl+T        what the models were sent
+Ctrl+G        the answers side by side
+Ctrl+Y        copy the last answer
+PgUp, PgDown  scroll the conversation
+?             this page
+
+On an agent (Tab goes there):
+arrows, Tab   another agent
+Enter         its whole text
+p             pause the turn, or go on
+i             what it was sent last
+Esc           back to the line
+
+/help lists the commands. !COMMAND runs a command, and its output goes with the next question.`
+
+// key takes a key.
+func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
+	if s.overlay != nil {
+		next, cmd := s.overlay.press(msg)
+		s.overlay = next
+		return cmd
+	}
+	name := msg.String()
+	if name != "esc" && name != "ctrl+c" {
+		s.leaving = false
+	}
+	if s.focus >= 0 {
+		if cmd, taken := s.agentKey(name); taken {
+			return cmd
+		}
+		s.focus = -1
+	}
+	if cmd, taken := s.controlKey(name); taken {
+		return cmd
+	}
+	return s.entryKey(name, msg)
+}
+
+// agentKey takes a key that goes to the chosen agent.
+func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
+	n := 0
+	if s.shown != nil {
+		n = len(s.shown.agents)
+	}
+	if n == 0 {
+		return nil, false
+	}
+	switch name {
+	case "tab", "right", "down":
+		s.focus++
+		if s.focus >= n {
+			s.focus = -1
+		}
+	case "shift+tab", "left", "up":
+		s.focus--
+	case "enter":
+		a := &s.shown.agents[s.focus]
+		s.overlay = newStyledPager(a.id, a.text.whole(s.conv.Redact))
+	case "i":
+		return s.showInputs(s.shown.agents[s.focus].id), true
+	case "p":
+		return commander{s}.pause(), true
+	case "esc":
+		s.focus = -1
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// controlKey takes a key that means the same wherever the cursor is.
+func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
+	switch name {
+	case "esc", "ctrl+c":
+		return s.stop(name), true
+	case "ctrl+n":
+		return commander{s}.idleCommand("/new"), true
+	case "ctrl+r":
+		s.overlay = &question{"Begin anew, in a new session? This one is kept.", func() tea.Cmd { return commander{s}.idleCommand("/reset") }}
+	case "ctrl+u":
+		s.entry.clear()
+		s.entry.context = ""
+	case "ctrl+f":
+		s.overlay = newPicker("What was typed before: Enter takes a line", newestFirst(s.entry.past), func(text string) tea.Cmd {
+			s.entry.set(text)
+			return nil
+		})
+	case "ctrl+s":
+		return s.do(func(ctx context.Context) tea.Msg {
+			list, err := s.conv.Sessions(ctx)
+			if err != nil {
+				return errorMsg{err}
+			}
+			return sessionsMsg{list}
+		}), true
+	case "ctrl+t":
+		return s.showInputs(""), true
+	case "ctrl+g":
+		return s.showCommand("the answers of the last turn", "/answers"), true
+	case "ctrl+y":
+		return commander{s}.copyAnswer(), true
+	case "pgup":
+		s.transcript.scroll(s.transcript.height / 2)
+	case "pgdown":
+		s.transcript.scroll(-s.transcript.height / 2)
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func newestFirst(lines []string) []Choice {
+	var list []Choice
+	for i := len(lines) - 1; i >= 0; i-- {
+		list = append(list, Choice{Name: lines[i]})
+	}
+	return list
+}
+
+// stop ends the turn, or the program.
+func (s *screen) stop(name string) tea.Cmd {
+	switch {
+	case s.running != nil && !s.running.ending:
+		s.running.ending = true
+		s.transcript.add(told, "", "ending the turn with the best answer so far; once more leaves at once")
+		if s.running.turn != nil {
+			s.running.turn.Cancel()
+		}
+		return nil
+	case s.running == nil && !s.leaving && (name == "ctrl+c" || !s.entry.isEmpty()):
+		s.leaving = true
+		s.entry.clear()
+		return nil
+	}
+	return tea.Quit
+}
+
+func (s *screen) wheel(msg tea.MouseWheelMsg) {
+	switch msg.Button {
+	case tea.MouseWheelUp:
+		s.transcript.scroll(3)
+	case tea.MouseWheelDown:
+		s.transcript.scroll(-3)
+	}
+}
+
+// entryKey takes a key of a person who types.
+func (s *screen) entryKey(name string, msg tea.KeyPressMsg) tea.Cmd {
+	switch name {
+	case "enter":
+		return s.submit()
+	case "?":
+		if s.entry.isEmpty() {
+			s.overlay = newPager("keys", keysText)
+			return nil
+		}
+	case "up":
+		if s.entry.older() {
+			return nil
+		}
+	case "down":
+		if s.entry.newer() {
+			return nil
+		}
+	case "tab":
+		if s.entry.isEmpty() && s.shown != nil {
+			s.focus = 0
+			return nil
+		}
+		return s.complete()
+	}
+	return s.entry.press(msg)
+}
+
+// submit takes what was typed.
+func (s *screen) submit() tea.Cmd {
+	isShell := s.entry.isShell
+	text := s.entry.take()
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return nil
+	}
+	s.conv.Typed(text)
+	name, rest, _ := strings.Cut(trimmed, " ")
+	switch {
+	case isShell && strings.HasPrefix(trimmed, "!"):
+		return commander{s}.shell(strings.TrimSpace(trimmed[1:]))
+	case s.isCommand(name):
+		return commander{s}.ownCommand(name, strings.TrimSpace(rest), trimmed)
+	}
+	return s.ask(text)
+}
+
+func (s *screen) isCommand(name string) bool {
+	if strings.ContainsAny(name, "\n") || strings.Count(name, "/") != 1 || !strings.HasPrefix(name, "/") {
+		return false
+	}
+	return true
+}
+
+// complete completes what was typed by the commands, the sessions or the files that fit.
+func (s *screen) complete() tea.Cmd {
+	value := s.entry.area.Value()
+	word := value[strings.LastIndexAny(value, " \n")+1:]
+	var names []string
+	switch {
+	case strings.HasPrefix(word, "@"):
+		names = filesLike(word)
+	case strings.HasPrefix(value, "/") && !strings.Contains(value, " "):
+		for _, c := range slices.Concat(s.conv.Commands, ownCommands()) {
+			names = append(names, c.Name)
+		}
+	case strings.HasPrefix(value, "/session "):
+		return s.do(func(ctx context.Context) tea.Msg {
+			list, err := s.conv.Sessions(ctx)
+			if err != nil {
+				return errorMsg{err}
+			}
+			return sessionsMsg{list}
+		})
+	}
+	if several := s.entry.complete(names); len(several) > 1 {
+		s.transcript.add(told, "", strings.Join(several, "  "))
+	}
+	return nil
+}
+
+// filesLike are the files whose paths begin as a word behind its @ does, folders with a /.
+func filesLike(word string) (names []string) {
+	const most = 200
+	found, err := filepath.Glob(globbed(word[1:]) + "*")
+	if err != nil {
+		return nil
+	}
+	for _, path := range found[:min(len(found), most)] {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			path += "/"
+		}
+		names = append(names, "@"+path)
+	}
+	return names
+}
+
+// globbed is a path in which no letter has a meaning of its own to filepath.Glob.
+func globbed(path string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
+}
+
+func (s *screen) showInputs(agent string) tea.Cmd {
+	title := "what the models were sent"
+	if agent != "" {
+		title = "what " + agent + " was sent last"
+	}
+	return s.do(func(ctx context.Context) tea.Msg {
+		text, err := s.conv.Inputs(ctx, agent)
+		if err != nil {
+			return errorNote{fmt.Errorf("show the inputs: %w", err)}
+		}
+		return pagerMsg{title, text}
+	})
+}
+
+// showCommand shows what a command prints in a pager.
+func (s *screen) showCommand(title, line string) tea.Cmd {
+	return s.do(func(ctx context.Context) tea.Msg {
+		outcome, err := s.conv.Command(ctx, line)
+		if err != nil {
+			return errorNote{err}
+		}
+		return pagerMsg{title, outcome.Text}
+	})
+}

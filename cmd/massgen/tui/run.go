@@ -1,0 +1,139 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/massgen/massgen"
+)
+
+// Screen is a full-screen terminal. Make it before the panel, whose WithApproval is its Approve.
+type Screen struct {
+	mu      sync.Mutex
+	program *tea.Program
+	work    sync.WaitGroup
+}
+
+// Terminal is where a Screen is shown. Environ is that of the process, and Plain says that
+// there are to be no colours.
+type Terminal struct {
+	In      io.Reader
+	Out     io.Writer
+	Environ []string
+	Plain   bool
+	Editor  string // $EDITOR
+}
+
+// Run shows a conversation, with a first question unless that is "", until the person leaves or
+// ctx is done. It waits for what it has begun, and restores the terminal, also after a panic.
+func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, question string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer sc.work.Wait()
+	defer cancel()
+	do := func(f func(ctx context.Context) tea.Msg) tea.Cmd {
+		return func() tea.Msg {
+			sc.work.Add(1)
+			defer sc.work.Done()
+			return f(ctx)
+		}
+	}
+	s := newScreen(conv, do, mood{isDark: true, plain: at.Plain, editor: at.Editor}, question)
+	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(at.In), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(30))
+	sc.mu.Lock()
+	sc.program = program
+	sc.mu.Unlock()
+	_, err := program.Run()
+	sc.mu.Lock()
+	sc.program = nil
+	sc.mu.Unlock()
+	if r := s.running; r != nil && r.turn != nil {
+		r.turn.Cancel()
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// IsOpen reports whether the screen is shown.
+func (sc *Screen) IsOpen() bool {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	return sc.program != nil
+}
+
+// Approve asks the person about a tool call, and waits for the answer.
+func (sc *Screen) Approve(ctx context.Context, call massgen.Approval) (bool, error) {
+	sc.mu.Lock()
+	program := sc.program
+	sc.mu.Unlock()
+	if program == nil {
+		return false, errors.New("the screen is not open yet")
+	}
+	answer := make(chan verdict, 1)
+	sc.work.Go(func() { program.Send(approvalMsg{call, answer, ctx.Done()}) })
+	select {
+	case v := <-answer:
+		return v.allow, v.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// frame is how often a running turn is drawn anew at most.
+const frame = time.Second / 30
+
+// batched passes events on in batches: the first at once, and then what has come in a frame.
+func batched(ctx context.Context, events iter.Seq[massgen.Event], out chan<- []massgen.Event) {
+	in := make(chan massgen.Event)
+	ctx, stop := context.WithCancel(ctx)
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer stop()
+	reader.Go(func() {
+		defer close(in)
+		for ev := range events {
+			select {
+			case in <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	var batch []massgen.Event
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	due := false
+	for {
+		var ready chan<- []massgen.Event
+		if due && len(batch) > 0 {
+			ready = out
+		}
+		select {
+		case ev, more := <-in:
+			if !more {
+				if len(batch) > 0 {
+					select {
+					case out <- batch:
+					case <-ctx.Done():
+					}
+				}
+				return
+			}
+			batch = append(batch, ev)
+		case ready <- batch:
+			batch, due = nil, false
+			timer.Reset(frame)
+		case <-timer.C:
+			due = true
+		case <-ctx.Done():
+			return
+		}
+	}
+}

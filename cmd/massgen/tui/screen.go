@@ -1,0 +1,332 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/internal/markdown"
+)
+
+// screen is the model of the whole terminal.
+type screen struct {
+	conv Conversation
+	// do runs f beside the screen, under the context of Run, and hands it what f returns.
+	do         func(f func(ctx context.Context) tea.Msg) tea.Cmd
+	size       tea.WindowSizeMsg
+	session    Session
+	transcript transcript
+	entry      entry
+	running    *running   // the turn under way, nil without one
+	shown      *turnState // the turn whose rounds are shown: the last one
+	answer     string     // the last one
+	overlay    overlay    // what stands before the rest, nil for nothing
+	focus      int        // the agent that keys go to, -1 for the entry
+	mood       mood
+	first      string // asked as soon as the session is known
+	leaving    bool   // the key that leaves was pressed once
+	mayCopy    bool   // the person has let it write to the clipboard
+}
+
+// mood is what the terminal is like.
+type mood struct {
+	isDark bool
+	plain  bool // no colour
+	editor string
+}
+
+// running is a turn under way.
+type running struct {
+	turn   *massgen.Turn
+	events <-chan []massgen.Event
+	ending bool // the person has ended it
+}
+
+type (
+	sessionMsg  Session
+	pastMsg     struct{ turns []Exchange }
+	begunMsg    struct{ turn *massgen.Turn }
+	eventsMsg   struct{ batch []massgen.Event }
+	resultMsg   struct{ result massgen.Result }
+	outcomeMsg  struct{ Outcome }
+	errorMsg    struct{ err error }
+	renderedMsg struct {
+		block, width int
+		lines        []string
+	}
+	pagerMsg    struct{ title, text string }
+	sessionsMsg struct{ list []Choice }
+	tickMsg     time.Time
+)
+
+func newScreen(conv Conversation, do func(func(context.Context) tea.Msg) tea.Cmd, m mood, first string) *screen {
+	return &screen{conv: conv, do: do, focus: -1, mood: m, first: first, entry: newEntry(conv.History)}
+}
+
+// Init implements tea.Model. The first frame stands before the session's turns are read.
+func (s *screen) Init() tea.Cmd {
+	return tea.Batch(s.readSession, s.readPast(), tick(), tea.RequestBackgroundColor)
+}
+
+func (s *screen) readSession() tea.Msg {
+	return s.do(func(ctx context.Context) tea.Msg { return sessionMsg(s.conv.Session(ctx)) })()
+}
+
+func (s *screen) readPast() tea.Cmd {
+	return s.do(func(ctx context.Context) tea.Msg {
+		turns, err := s.conv.Past(ctx)
+		if err != nil {
+			return errorMsg{fmt.Errorf("read the session: %w", err)}
+		}
+		return pastMsg{turns}
+	})
+}
+
+func tick() tea.Cmd {
+	return tea.Tick(500*time.Millisecond, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+// Update implements tea.Model.
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := s.take(msg)
+	drawing{s}.layOut()
+	return s, tea.Batch(cmd, s.render())
+}
+
+func (s *screen) take(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.size = msg
+	case tea.BackgroundColorMsg:
+		s.mood.isDark = msg.IsDark()
+	case tea.KeyPressMsg:
+		return s.key(msg)
+	case tea.PasteMsg:
+		if s.overlay == nil {
+			s.focus = -1
+			s.entry.paste(msg.Content)
+		}
+	case tea.MouseWheelMsg:
+		s.wheel(msg)
+	case tickMsg:
+		return tick()
+	case approvalMsg:
+		s.overlay = newDialog(approval(msg), s.overlay)
+	default:
+		return s.hear(msg)
+	}
+	return nil
+}
+
+// hear takes what a goroutine beside the screen has come to.
+func (s *screen) hear(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case sessionMsg:
+		s.takeSession(Session(msg))
+	case pastMsg:
+		return s.showPast(msg.turns)
+	case shellMsg:
+		s.transcript.add(printed, "$ "+msg.command, s.conv.Redact(msg.output))
+		s.entry.context += "\n\n$ " + msg.command + "\n" + msg.output
+	case editedMsg:
+		s.entry.set(string(msg))
+	case movedMsg:
+		s.transcript.clear()
+		s.shown, s.answer, s.first = nil, "", msg.Question
+		msg.Question = ""
+		return tea.Batch(s.takeOutcome(msg.Outcome), s.readPast())
+	case errorNote:
+		s.transcript.add(wrong, "", s.conv.Redact("the note was not taken: "+msg.err.Error()))
+	case begunMsg:
+		return s.begin(msg.turn)
+	case eventsMsg:
+		return s.follow(msg.batch)
+	case resultMsg:
+		return s.conclude(msg.result)
+	case outcomeMsg:
+		return s.takeOutcome(msg.Outcome)
+	case renderedMsg:
+		s.transcript.put(msg.block, msg.width, msg.lines)
+	case pagerMsg:
+		s.overlay = newPager(msg.title, s.conv.Redact(msg.text))
+	case sessionsMsg:
+		s.overlay = newPicker("Sessions: Enter opens one", msg.list, func(name string) tea.Cmd { return s.command("/session " + name) })
+	case errorMsg:
+		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
+		s.running = nil
+	}
+	return nil
+}
+
+func (s *screen) takeSession(session Session) {
+	s.session = session
+	for _, notice := range session.Notices {
+		s.transcript.add(told, "", notice)
+	}
+}
+
+func (s *screen) showPast(turns []Exchange) tea.Cmd {
+	for _, t := range turns {
+		s.transcript.add(asked, "", s.conv.Redact(t.Question))
+		s.showAnswer(t.Answer, t.Winner, t.Status)
+	}
+	if first := s.first; first != "" {
+		s.first = ""
+		return s.ask(first)
+	}
+	return nil
+}
+
+func (s *screen) showAnswer(answer, winner, status string) {
+	if answer == "" {
+		s.transcript.add(told, "", "no answer: "+status)
+		return
+	}
+	title := winner
+	if status != "completed" {
+		title += " · " + status
+	}
+	s.answer = s.conv.Redact(answer)
+	s.transcript.add(replied, title, s.answer)
+}
+
+// render renders the Markdown of one answer beside the screen, the newest first.
+func (s *screen) render() tea.Cmd {
+	i := s.transcript.unrendered()
+	if i < 0 {
+		return nil
+	}
+	b := &s.transcript.blocks[i]
+	b.rendered = true // it is being done
+	text, width, m := b.text, b.width, s.mood
+	return func() tea.Msg { return renderedMsg{i, width, markdown.Render(text, width, !m.plain)} }
+}
+
+// ask begins a turn, or adds a note to the one that runs.
+func (s *screen) ask(text string) tea.Cmd {
+	if s.running != nil && s.running.turn != nil {
+		turn := s.running.turn
+		return s.do(func(ctx context.Context) tea.Msg {
+			if err := turn.Note(ctx, text); err != nil {
+				return errorNote{err}
+			}
+			return nil
+		})
+	}
+	text += s.entry.context
+	s.entry.context = ""
+	s.transcript.add(asked, "", s.conv.Redact(text))
+	var ids []string
+	for _, a := range s.session.Agents {
+		ids = append(ids, a.ID)
+	}
+	s.running, s.shown = &running{}, newTurnState(ids, time.Now())
+	return s.do(func(ctx context.Context) tea.Msg {
+		turn, err := s.conv.Ask(ctx, text)
+		if err != nil {
+			return errorMsg{err}
+		}
+		return begunMsg{turn}
+	})
+}
+
+// errorNote is a note that no turn took.
+type errorNote struct{ err error }
+
+// begin follows a turn that was accepted.
+func (s *screen) begin(turn *massgen.Turn) tea.Cmd {
+	events := make(chan []massgen.Event)
+	s.running = &running{turn: turn, events: events, ending: s.running != nil && s.running.ending}
+	if s.running.ending {
+		turn.Cancel()
+	}
+	pump := s.do(func(ctx context.Context) tea.Msg {
+		defer close(events)
+		batched(ctx, turn.Events(ctx), events)
+		return nil
+	})
+	return tea.Batch(pump, s.next())
+}
+
+// next waits for a turn's next events.
+func (s *screen) next() tea.Cmd {
+	events, turn := s.running.events, s.running.turn
+	return s.do(func(ctx context.Context) tea.Msg {
+		if batch, more := <-events; more {
+			return eventsMsg{batch}
+		}
+		result, err := turn.Wait(ctx)
+		s.conv.Settle(ctx, turn)
+		switch {
+		case errors.Is(err, context.Canceled):
+			return nil
+		case err != nil:
+			return errorMsg{err}
+		}
+		return resultMsg{result}
+	})
+}
+
+func (s *screen) follow(batch []massgen.Event) tea.Cmd {
+	if s.running == nil {
+		return nil
+	}
+	for _, ev := range batch {
+		s.shown.apply(ev)
+	}
+	return s.next()
+}
+
+// conclude shows what a turn has come to.
+func (s *screen) conclude(r massgen.Result) tea.Cmd {
+	s.running, s.focus = nil, -1
+	for _, note := range r.Notes {
+		s.transcript.add(noted, "", s.conv.Redact(fmt.Sprintf("%s (seen by %d)", note.Text, note.SeenBy)))
+	}
+	s.showAnswer(r.Answer, r.Winner, r.Status)
+	for _, v := range r.Votes {
+		s.transcript.add(told, "", s.conv.Redact(fmt.Sprintf("%s voted for %s: %s", v.Voter, v.Label, v.Reason)))
+	}
+	for _, f := range r.Failed {
+		s.transcript.add(wrong, "", s.conv.Redact(f.Agent+" failed: "+f.Error))
+	}
+	for _, w := range r.Warnings {
+		s.transcript.add(told, "", "warning: "+s.conv.Redact(w))
+	}
+	return s.readSession
+}
+
+func (s *screen) takeOutcome(o Outcome) tea.Cmd {
+	if o.Text != "" {
+		s.transcript.add(printed, "", s.conv.Redact(o.Text))
+	}
+	switch {
+	case o.Leave:
+		return tea.Quit
+	case o.Question != "":
+		return s.ask(o.Question)
+	}
+	return s.readSession
+}
+
+// command runs a line that begins with a slash.
+func (s *screen) command(line string) tea.Cmd {
+	before := s.session.ID
+	return s.do(func(ctx context.Context) tea.Msg {
+		outcome, err := s.conv.Command(ctx, line)
+		if err != nil {
+			return errorMsg{err}
+		}
+		if s.conv.Session(ctx).ID != before {
+			return movedMsg{outcome}
+		}
+		return outcomeMsg{outcome}
+	})
+}
+
+// movedMsg says that a command went over to another session.
+type movedMsg struct{ Outcome }

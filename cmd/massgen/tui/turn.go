@@ -1,0 +1,316 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/plain"
+)
+
+// phase is what an agent is doing, as its column says it.
+type phase string
+
+const (
+	waiting   phase = "waiting"
+	thinking  phase = "thinking"
+	writing   phase = "writing"
+	usingTool phase = "tool"
+	answered  phase = "answered"
+	voted     phase = "voted"
+	abstained phase = "abstained"
+	failed    phase = "failed"
+	cancelled phase = "cancelled"
+)
+
+// isBusy reports whether an agent in the phase is at work.
+func (p phase) isBusy() bool { return p == thinking || p == writing || p == usingTool }
+
+// agentState is what one agent's column shows.
+type agentState struct {
+	id    string
+	phase phase
+	// detail says more of the phase: the tool, the answer's label, whom the vote is for, the
+	// reason of a failure.
+	detail string
+	round  int
+	since  time.Time
+	took   time.Duration
+	usage  counts
+	text   tail // of the step that runs, or ran last
+	calls  []string
+	saw    int // how many of the turn's notes its last call was sent
+}
+
+// counts are tokens and dollars. A price that is not known is left out, and said to be.
+type counts struct {
+	in, out   int
+	usd       float64
+	isUnknown bool
+}
+
+func (c *counts) add(of report.CallEnded) {
+	c.in, c.out = c.in+of.Usage.InputTokens, c.out+of.Usage.OutputTokens
+	if of.Usage.CostUSD == nil {
+		c.isUnknown = true
+		return
+	}
+	c.usd += *of.Usage.CostUSD
+}
+
+func (c counts) plus(other counts) counts {
+	return counts{c.in + other.in, c.out + other.out, c.usd + other.usd, c.isUnknown || other.isUnknown}
+}
+
+// mark is one step's end in the strip of rounds.
+type mark struct {
+	agent, label string
+	votedFor     string // "" for an answer
+	void         bool
+}
+
+// turnState is what the screen knows of a turn. It is a pure function of the turn's events.
+type turnState struct {
+	agents   []agentState
+	rounds   [][]mark // by round, from 1
+	notes    []string
+	remarks  []string // newest last
+	began    time.Time
+	ended    time.Time
+	isPaused bool
+	status   string // of the result, "" while the turn runs
+}
+
+func newTurnState(ids []string, now time.Time) *turnState {
+	s := &turnState{began: now}
+	for _, id := range ids {
+		s.agents = append(s.agents, agentState{id: id, phase: waiting, since: now})
+	}
+	return s
+}
+
+// isOver reports whether the turn has its result.
+func (s *turnState) isOver() bool { return s.status != "" }
+
+// elapsed is how long the turn has run.
+func (s *turnState) elapsed(now time.Time) time.Duration {
+	if s.isOver() {
+		now = s.ended
+	}
+	return max(now.Sub(s.began), 0)
+}
+
+// used adds up what the agents' calls have used so far.
+func (s *turnState) used() (sum counts) {
+	for _, a := range s.agents {
+		sum = sum.plus(a.usage)
+	}
+	return sum
+}
+
+func (s *turnState) agent(id string) *agentState {
+	i := slices.IndexFunc(s.agents, func(a agentState) bool { return a.id == id })
+	if i < 0 { // a panel may have more agents than it said
+		s.agents = append(s.agents, agentState{id: id, phase: waiting})
+		i = len(s.agents) - 1
+	}
+	return &s.agents[i]
+}
+
+// apply takes one event.
+func (s *turnState) apply(ev massgen.Event) {
+	at := ev.Head().At
+	switch ev := ev.(type) {
+	case report.StepStarted:
+		a := s.agent(ev.Agent)
+		*a = agentState{id: a.id, phase: thinking, round: ev.Round, since: at, usage: a.usage, saw: a.saw}
+	case report.CallStarted:
+		a := s.agent(ev.Agent)
+		a.to(thinking, "", at)
+		a.saw = len(s.notes)
+	case report.CallEnded:
+		s.agent(ev.Agent).usage.add(ev)
+	case report.TextDelta:
+		a := s.agent(ev.Agent)
+		a.to(writing, "", at)
+		a.text.add(ev.Text)
+	case report.Thinking:
+		a := s.agent(ev.Agent)
+		a.to(thinking, "", at)
+		a.text.think(ev.Text)
+	case report.Noted:
+		s.notes = append(s.notes, ev.Text)
+	case report.Paused:
+		s.isPaused = true
+	case report.Unpaused:
+		s.isPaused = false
+	case report.Ended:
+		s.status, s.ended, s.isPaused = ev.Status, at, false
+	default:
+		s.applyTool(ev, at)
+		s.applyEnd(ev, at)
+		s.applyTrouble(ev, at)
+	}
+}
+
+func (a *agentState) to(p phase, detail string, at time.Time) {
+	if a.phase != p || a.detail != detail {
+		a.phase, a.detail = p, detail
+		if !a.phase.isBusy() || a.since.IsZero() {
+			a.since = at
+		}
+	}
+}
+
+func (s *turnState) applyTool(ev massgen.Event, at time.Time) {
+	switch ev := ev.(type) {
+	case report.ToolCalled:
+		s.agent(ev.Agent).to(usingTool, ev.Tool, at)
+	case report.ToolStarted:
+		s.agent(ev.Agent).to(usingTool, ev.Tool.Name, at)
+	case report.ToolEnded:
+		a := s.agent(ev.Agent)
+		a.to(thinking, "", at)
+		call := ev.Tool.Name + " " + plain.Line(ev.Tool.Arguments)
+		if ev.Tool.Error {
+			call += " failed"
+		}
+		a.calls = append(a.calls, call)
+		a.text.tool(call)
+	}
+}
+
+// applyEnd takes the end of a step.
+func (s *turnState) applyEnd(ev massgen.Event, at time.Time) {
+	switch ev := ev.(type) {
+	case report.Answered:
+		s.end(ev.StepEnd, answered, ev.Label, at)
+		s.agent(ev.Agent).text.answer(ev.Content)
+		s.mark(ev.Round, mark{agent: ev.Agent, label: ev.Label, void: ev.Void != ""})
+	case report.Voted:
+		s.end(ev.StepEnd, voted, ev.Label, at)
+		s.agent(ev.Agent).text.answer("for " + ev.Label + ": " + ev.Reason)
+		s.mark(ev.Round, mark{agent: ev.Agent, votedFor: ev.Label, void: ev.Void != ""})
+	case report.Abstained:
+		s.end(ev.StepEnd, abstained, ev.Reason, at)
+	case report.Failed:
+		s.end(ev.StepEnd, failed, ev.Reason, at)
+	case report.Cancelled:
+		s.end(ev.StepEnd, cancelled, "", at)
+	case report.Presented:
+		s.end(ev.StepEnd, answered, "the final answer", at)
+	}
+}
+
+func (s *turnState) end(of report.StepEnd, p phase, detail string, at time.Time) {
+	a := s.agent(of.Agent)
+	a.phase, a.detail, a.since, a.took = p, plain.Line(detail), at, of.Elapsed
+	if a.round == 0 {
+		a.round = of.Round
+	}
+}
+
+func (s *turnState) mark(round int, m mark) {
+	for len(s.rounds) < round {
+		s.rounds = append(s.rounds, nil)
+	}
+	if round > 0 {
+		s.rounds[round-1] = append(s.rounds[round-1], m)
+	}
+}
+
+// applyTrouble takes what a person should hear of beside an agent's work.
+func (s *turnState) applyTrouble(ev massgen.Event, at time.Time) {
+	switch ev := ev.(type) {
+	case report.Retrying:
+		s.remark("%s's call failed and is made again: %s", ev.Agent, ev.Why)
+	case report.FellBack:
+		s.remark("%s's call failed and goes to %s: %s", ev.Agent, ev.To, ev.Why)
+	case report.HeldUp:
+		s.agent(ev.Agent).to(waiting, "for budget", at)
+	case report.WentToJSON:
+		s.remark("%s calls no tools and is asked for JSON objects", ev.Agent)
+	case report.ContextWarned:
+		s.remark("the context of %s is nearly full", ev.Agent)
+	case report.SidecallStarted:
+		s.remark("a call for the %s is made", ev.Purpose)
+	case report.SidecallFailed:
+		s.remark("the call for the %s failed: %s", ev.Purpose, ev.Why)
+	case report.Panicked:
+		s.remark("%s's call panicked", ev.Agent)
+	}
+}
+
+func (s *turnState) remark(form string, args ...any) {
+	s.remarks = append(s.remarks, plain.Line(fmt.Sprintf(form, args...)))
+}
+
+// tail keeps the end of a text that grows, in lines.
+type tail struct{ lines []tailLine }
+
+// tailLine is a line of a tail. Its kind says how it is shown.
+type tailLine struct {
+	kind lineKind
+	text string
+}
+
+type lineKind int
+
+const (
+	said lineKind = iota
+	thought
+	tooled
+	given
+)
+
+// mostTailLines is how many lines of an agent's text are kept. A line that grows beyond
+// longestLine bytes goes on in another one, since each piece of text copies its line.
+const (
+	mostTailLines = 4000
+	longestLine   = 4096
+)
+
+func (t *tail) add(text string)    { t.grow(said, text) }
+func (t *tail) think(text string)  { t.grow(thought, text) }
+func (t *tail) tool(call string)   { t.put(tooled, "▸ "+call) }
+func (t *tail) answer(text string) { t.put(given, text) }
+
+// grow adds text to the last line, if that is of the same kind.
+func (t *tail) grow(kind lineKind, text string) {
+	for i, piece := range strings.Split(printable(text), "\n") {
+		last := len(t.lines) - 1
+		if i == 0 && last >= 0 && t.lines[last].kind == kind && len(t.lines[last].text) < longestLine {
+			t.lines[last].text += piece
+			continue
+		}
+		t.lines = append(t.lines, tailLine{kind, piece})
+	}
+	t.cut()
+}
+
+// put adds lines of their own.
+func (t *tail) put(kind lineKind, text string) {
+	for piece := range strings.SplitSeq(printable(text), "\n") {
+		t.lines = append(t.lines, tailLine{kind, piece})
+	}
+	t.lines = append(t.lines, tailLine{said, ""})
+	t.cut()
+}
+
+func (t *tail) cut() {
+	if over := len(t.lines) - mostTailLines; over > mostTailLines/4 {
+		t.lines = slices.Delete(t.lines, 0, over)
+	}
+}
+
+// printable is a text of several lines that plays no tricks on a terminal.
+func printable(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	for i, line := range lines {
+		lines[i] = plain.Line(line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,106 @@
+package markdown_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/massgen/massgen/internal/markdown"
+	"github.com/massgen/massgen/internal/plain"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestRender draws testdata/*.md at 40 and 80 columns, with colours (as escapes) and without.
+func TestRender(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, width := range []int{40, 80} {
+			b.WriteString(strings.Join(markdown.Render(string(text), width, false), "\n") + "\n==========\n")
+		}
+		coloured := markdown.Render(string(text), 80, true)
+		for _, line := range coloured {
+			b.WriteString(strings.ReplaceAll(line, "\x1b", "␛") + "\n")
+		}
+		golden := strings.TrimSuffix(file, ".md") + ".golden"
+		if *update {
+			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+// checkLines: no line is wider than the screen, none leaves a style open, and nothing of the text
+// is obeyed by the terminal.
+func checkLines(t *testing.T, text string, width int, isColoured bool) {
+	t.Helper()
+	for _, line := range markdown.Render(text, width, isColoured) {
+		if w := ansi.StringWidth(line); w > max(width, 8) {
+			t.Errorf("%q at %d columns has a line of %d: %q", text, width, w, line)
+		}
+		if i := strings.LastIndex(line, "\x1b["); i >= 0 && !strings.HasPrefix(line[i:], "\x1b[m") {
+			t.Errorf("%q: the line %q leaves a style open", text, line)
+		}
+		if !isColoured && strings.Contains(line, "\x1b") {
+			t.Errorf("%q: an escape in %q", text, line)
+		}
+		for _, r := range strings.ReplaceAll(line, "\x1b[", "") {
+			if plain.IsControl(r) {
+				t.Errorf("%q: %U reaches the terminal in %q", text, r, line)
+			}
+		}
+		if !utf8.ValidString(line) && utf8.ValidString(text) {
+			t.Errorf("%q: a letter is parted in %q", text, line)
+		}
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	for _, text := range []string{
+		"", "# a\n\nb `c` **d** [e](http://f)", "| a | b |\n|---|---|\n| 1 | 2 |\n", "```go\nfunc a() {}\n```", "- a\n  - b\n\n1. c",
+		"> a\n> > b", "\x1b]0;t\x07\x1b[2J", "日本語日本語日本語日本語日本語", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦", "e\u0301e\u0301", "\u202eabc", "a  \nb", "***", "<b>x</b>",
+	} {
+		f.Add(text, 20)
+	}
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		width = 1 + (width%300+300)%300
+		checkLines(t, text, width, true)
+		checkLines(t, text, width, false)
+	})
+}
+
+// TestNoTextIsLost: without colours all words stand in the order in which they were written.
+func TestNoTextIsLost(t *testing.T) {
+	text := "One **two** *three*\n\n- four\n- five six\n\n> seven\n\n| eight | nine |\n|---|---|\n| ten | eleven |\n\n```\ntwelve\n```\n\n[thirteen](http://x) ~~fourteen~~"
+	shown := strings.Join(markdown.Render(text, 200, false), " ")
+	at := 0
+	for _, want := range strings.Fields("One two three four five six seven eight nine ten eleven twelve thirteen fourteen") {
+		i := strings.Index(shown[at:], want)
+		if i < 0 {
+			t.Fatalf("%s is not behind %q in %q", want, shown[:at], shown)
+		}
+		at += i + len(want)
+	}
+}
