@@ -123,8 +123,8 @@ func takeFlag(known []cli.Flag, args []string) ([]string, error) {
 	switch {
 	case value == "":
 		return nil, fmt.Errorf("--%s needs a value: --help shows which", name)
-	case !hasValue && isFlag(known, value):
-		return nil, fmt.Errorf("--%s needs a value before %s: --help shows which; --%s=%s takes the word itself", name, value, name, value)
+	case name == "validate" && !hasValue && isFlag(known, value): // whoever expects a flag without a value
+		return nil, fmt.Errorf("--validate needs its FILE before %s: massgen --validate FILE", value)
 	}
 	return took, nil
 }
