@@ -10,7 +10,7 @@ var schema string
 
 // Version is that of schema.sql. A change of the schema is the next number: schema.sql says
 // how a new store looks, and each dialect has a step that leads an older one there.
-const Version = 4
+const Version = 5
 
 // Schema returns the statements that make an empty database a store.
 func (d Dialect) Schema() string { return d.Translate(schema) }

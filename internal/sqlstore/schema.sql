@@ -1,4 +1,4 @@
--- A store of version 4. A word in braces is the dialect's own text: a type, or what only one
+-- A store of version 5. A word in braces is the dialect's own text: a type, or what only one
 -- kind of database needs. A usage's cost is NULL where it is unknown.
 
 -- Texts by their content's hash. Every text is named by a turn (refs), or was put and may be

@@ -17,7 +17,7 @@ var searchTables string
 //go:embed schema/from1.sql
 var fromVersion1 string
 
-// steps bring older stores up to date. There were no versions 2 and 3.
+// steps bring older stores up to date. There were no versions 2 and 3, and 5 is like 4.
 func steps() sqlstore.Steps { return sqlstore.Steps{1: fromVersion1} }
 
 // dialect is that of SQLite for the store in a file.

@@ -14,20 +14,32 @@ var leaseTables string
 //go:embed schema/limits.sql
 var limitTables string
 
+//go:embed schema/limit_functions.sql
+var limitFunctions string
+
 //go:embed schema/results.sql
 var resultTables string
 
 // steps bring older stores up to date.
 func steps() sqlstore.Steps {
 	return sqlstore.Steps{
-		1: limitTables,
+		1: limitTables + limitFunctions,
 		2: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`,
 		3: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT '';` + resultTables,
+		4: `
+			ALTER TABLE holds ADD COLUMN lease_seconds double precision NOT NULL DEFAULT 60;
+			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions,
 	}
 }
 
 // now is the server's time as the store keeps it, in whole milliseconds.
 const now = "date_trunc('milliseconds', clock_timestamp())"
+
+// inALease is when a lease is over that begins now, in a row with the length of its lease.
+const inALease = "clock_timestamp() + lease_seconds * interval '1 second'"
+
+// isTooLate is the condition that a lease was prolonged while the server's clock was ahead.
+const isTooLate = "until > " + inALease
 
 // textsLock is the lock that all share who may name texts, and that those take alone who
 // delete them.
@@ -45,7 +57,7 @@ func dialect(name string) sqlstore.Dialect {
 			// An index cannot hold a long fact, and can hold its hash.
 			"fact_id": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "fact_unique": "sha256",
 			"fact_hash": ", sha256", "hash_of_2": ", sha256(convert_to($2::text, 'UTF8'))",
-			"more_tables": leaseTables + limitTables + resultTables,
+			"more_tables": leaseTables + limitTables + limitFunctions + resultTables,
 			"title_words": "\n    title_words   tsvector NOT NULL DEFAULT '',",
 			"turn_words":  "\n    words         tsvector, -- of its question and answer, once it is over",
 			"fact_words":  "\n    sha256  bytea NOT NULL, -- of the text\n    words   tsvector NOT NULL DEFAULT '',",
@@ -53,7 +65,7 @@ func dialect(name string) sqlstore.Dialect {
 			"lock_row":    " FOR NO KEY UPDATE",
 			"share_texts": "SELECT pg_advisory_xact_lock_shared" + textsLock,
 			"own_texts":   "SELECT pg_advisory_xact_lock" + textsLock,
-			"unheld":      " AND NOT EXISTS (SELECT 1 FROM holds WHERE name = $1 AND until > clock_timestamp())",
+			"unheld":      " AND NOT EXISTS (SELECT 1 FROM holds WHERE name = $1 AND until > clock_timestamp() AND NOT " + isTooLate + ")",
 			"object":      "json_object_agg",
 			"named": `(
 				SELECT decode(value ->> 'sha256', 'hex') AS sum, (value ->> 'bytes')::bigint AS bytes, n - 1 AS n

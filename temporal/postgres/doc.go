@@ -12,7 +12,9 @@
 // time that one lasts, and with each write. One that dies is rid of its sessions when
 // its lease is over, and one that closes its store at once. A lease that is over and
 // that nobody else has taken is still its owner's: a server that was away for long
-// costs no turn.
+// costs no turn. A lease that ends later than its length from now was prolonged while
+// the server's clock was ahead. Whoever wants that session ends the lease after its
+// length, unless its owner prolongs it.
 //
 // An advisory lock would be free at once when its holder dies. But it belongs to one
 // connection: it is lost with that while the holder is well, it does not stop a holder

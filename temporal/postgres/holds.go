@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,19 +18,46 @@ type leases struct{ *owner }
 
 // Take implements sqlstore.Holds.
 func (o leases) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) (b sessions.Begun, err error) {
-	err = o.db.Change(ctx, "hold session "+id, func(w *sqlstore.Tx) {
-		o.take(w, id)
-		last := w.LastTurn(id)
-		turn, err := next(last)
-		w.Refuse(err)
-		w.Exec("UPDATE holds SET turn = $2, question = $3 WHERE name = $1", id, turn.Number, []byte(turn.Question))
-		b = last.Begun(turn.Number)
+	err = o.whenFree(ctx, id, func() error {
+		return o.db.Change(ctx, "hold session "+id, func(w *sqlstore.Tx) {
+			o.take(w, id)
+			last := w.LastTurn(id)
+			turn, err := next(last)
+			w.Refuse(err)
+			w.Exec("UPDATE holds SET turn = $2, question = $3 WHERE name = $1", id, turn.Number, []byte(turn.Question))
+			b = last.Begun(turn.Number)
+		})
 	})
 	if err != nil {
 		return sessions.Begun{}, err
 	}
 	o.keepUp(id)
 	return b, nil
+}
+
+// whenFree runs change, which takes a session. If the session is held by a lease of a clock that
+// was ahead, its owner may live or be dead: whenFree ends the lease after its length from now,
+// and waits until the lease is over or its owner has prolonged it.
+func (o *owner) whenFree(ctx context.Context, id string, change func() error) error {
+	err := change()
+	if !errors.Is(err, sessions.ErrBusy) {
+		return err
+	}
+	var end time.Time
+	var isWaiting bool
+	fault := o.db.Change(ctx, "find out how long session "+id+" is held", func(w *sqlstore.Tx) {
+		isWaiting = w.Row("UPDATE holds SET until = "+inALease+" WHERE name = $1 AND "+isTooLate+" RETURNING until", []any{id}, &end)
+	})
+	for fault == nil && isWaiting && errors.Is(err, sessions.ErrBusy) {
+		if fault = sleep(ctx, pause); fault == nil {
+			err = change()
+		}
+		ends, lookErr := sqlstore.Rows(ctx, o.db, "find out how long session "+id+" is held", sqlstore.Scan[time.Time],
+			"SELECT until FROM holds WHERE name = $1", id)
+		fault = cmp.Or(fault, lookErr)
+		isWaiting = len(ends) > 0 && ends[0].Equal(end)
+	}
+	return cmp.Or(fault, err)
 }
 
 // Held returns the turn for which this owner holds a session, as Begin or Resume has
@@ -52,10 +81,11 @@ func (s *Store) Held(ctx context.Context, id string) (b sessions.Begun, held boo
 // which turn. The transaction's time is the server's from then on.
 func (o *owner) take(w *sqlstore.Tx, id string) {
 	taken := w.Row(`
-		INSERT INTO holds (name, owner, turn, question, began, until)
-		VALUES ($1, $2, 0, '', nextval('moments'), clock_timestamp() + $3::float8 * interval '1 second')
+		INSERT INTO holds (name, owner, turn, question, began, until, lease_seconds)
+		VALUES ($1, $2, 0, '', nextval('moments'), clock_timestamp() + $3::float8 * interval '1 second', $3)
 		ON CONFLICT (name) DO UPDATE
-		SET owner = excluded.owner, turn = 0, question = '', cut = '{}', began = excluded.began, until = excluded.until
+		SET owner = excluded.owner, turn = 0, question = '', cut = '{}', began = excluded.began, until = excluded.until,
+			lease_seconds = excluded.lease_seconds
 		WHERE holds.until < clock_timestamp()
 		RETURNING `+now, []any{id, o.id, o.lease.Seconds()}, &w.At)
 	if !taken {
@@ -94,7 +124,7 @@ func (o *owner) mine(w *sqlstore.Tx, id string, turn int) sqlstore.Running {
 	r := sqlstore.Running{Number: turn}
 	var question, cut []byte
 	held := w.Row(`
-		UPDATE holds SET until = greatest(until, clock_timestamp() + $4::float8 * interval '1 second')
+		UPDATE holds SET until = clock_timestamp() + $4::float8 * interval '1 second', lease_seconds = $4
 		WHERE name = $1 AND owner = $2 AND turn = $3
 		RETURNING question, cut, `+now, []any{id, o.id, turn, o.lease.Seconds()}, &question, &cut, &w.At)
 	if !held {
@@ -144,11 +174,13 @@ func (o leases) Alone(ctx context.Context, what, id string, erases bool, do func
 	if erases {
 		change = o.db.Forget
 	}
-	return change(ctx, what, func(w *sqlstore.Tx) {
-		o.take(w, id)
-		do(w)
-		w.Exec("DELETE FROM holds WHERE name = $1", id)
-		sweep(w)
+	return o.whenFree(ctx, id, func() error {
+		return change(ctx, what, func(w *sqlstore.Tx) {
+			o.take(w, id)
+			do(w)
+			w.Exec("DELETE FROM holds WHERE name = $1", id)
+			sweep(w)
+		})
 	})
 }
 

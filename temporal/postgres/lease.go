@@ -62,7 +62,7 @@ func (s *server) prolong(ctx context.Context) error {
 		return nil
 	}
 	const held = `
-		UPDATE holds SET until = greatest(until, clock_timestamp() + seconds * interval '1 second')
+		UPDATE holds SET until = clock_timestamp() + seconds * interval '1 second', lease_seconds = seconds
 		FROM unnest($1::text[], $2::text[], $3::float8[]) AS mine (session, holder, seconds)
 		WHERE name = session AND owner = holder
 		RETURNING name, owner`

@@ -241,7 +241,7 @@ func (s *server) prolongAttempts(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.pool.Exec(ctx, `
-		UPDATE attempts SET until = greatest(until, clock_timestamp() + seconds * interval '1 second')
+		UPDATE attempts SET until = clock_timestamp() + seconds * interval '1 second', lease_seconds = seconds
 		FROM unnest($1::text[], $2::float8[]) AS mine (attempt, seconds)
 		WHERE id = attempt`, attempts, seconds)
 	return err

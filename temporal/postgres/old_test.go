@@ -17,7 +17,7 @@ func oldStore(t *testing.T) (schemaName string) {
 	t.Helper()
 	name := schema(t, t.TempDir())
 	statements := []string{"SET search_path = " + name}
-	for _, file := range []string{"testdata/1.sql", "schema/limits.sql", "testdata/rows.sql"} {
+	for _, file := range []string{"testdata/1.sql", "testdata/limits.sql", "testdata/rows.sql"} {
 		data, err := os.ReadFile(filepath.FromSlash(file))
 		ok(t, err)
 		if file == "testdata/rows.sql" {

@@ -13,7 +13,8 @@ CREATE TABLE fresh (
 );
 
 -- Who holds a session for a turn, whether the session is there yet or not. A hold whose time
--- is up is nobody's, and whoever comes next may take it.
+-- is up is nobody's, and whoever comes next may take it. A hold that ends later than its lease
+-- from now was prolonged while the clock was ahead.
 CREATE TABLE holds (
     name     text COLLATE "C" PRIMARY KEY,
     owner    text NOT NULL,
@@ -21,5 +22,6 @@ CREATE TABLE holds (
     question bytea NOT NULL,
     began    bigint NOT NULL, -- a moment
     until    timestamptz NOT NULL,
-    cut      jsonb NOT NULL DEFAULT '{}' -- usage of the turn that the holder's turn abandons
+    cut      jsonb NOT NULL DEFAULT '{}', -- usage of the turn that the holder's turn abandons
+    lease_seconds double precision NOT NULL DEFAULT 60 -- how long a lease lasts; older programs store none
 );
