@@ -26,7 +26,8 @@ func steps() sqlstore.Steps {
 		1: limitTables + limitFunctions,
 		2: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`,
 		3: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT '';` + resultTables,
-		4: `
+		// A new row follows, with an id.
+		4: `DELETE FROM massgen_store; ALTER TABLE massgen_store ADD COLUMN id text COLLATE "C" NOT NULL;
 			ALTER TABLE holds ADD COLUMN lease_seconds double precision NOT NULL DEFAULT 60;
 			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions,
 	}

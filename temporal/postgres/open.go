@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,10 +31,13 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 		return err
 	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
-	if err != nil || version == sqlstore.Version {
+	if err == nil && version != sqlstore.Version {
+		err = pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema) })
+	}
+	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema) })
+	return conn.QueryRow(ctx, "SELECT id FROM massgen_store").Scan(&s.database)
 }
 
 // suits says what is wrong with a server for a store.
@@ -113,7 +117,9 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string) error {
 	if err := addMissingWords(ctx, tx); err != nil {
 		return fmt.Errorf("keep the words of turns that were given up: %w", err)
 	}
-	_, err = tx.Exec(ctx, "WITH old AS (DELETE FROM massgen_store) INSERT INTO massgen_store VALUES ($1)", sqlstore.Version)
+	_, err = tx.Exec(ctx, `
+		WITH old AS (DELETE FROM massgen_store RETURNING id)
+		INSERT INTO massgen_store (version, id) SELECT $1, coalesce((SELECT id FROM old), $2)`, sqlstore.Version, rand.Text())
 	return err
 }
 

@@ -114,7 +114,7 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 		ok(t, s.Leave(ctx, "s", i+1))
 	}
 	ok(t, s.Close())
-	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut, DROP COLUMN lease_seconds; DROP TABLE results; UPDATE massgen_store SET version = 2")
+	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut, DROP COLUMN lease_seconds; DROP TABLE results; ALTER TABLE massgen_store DROP COLUMN id; UPDATE massgen_store SET version = 2")
 	s, err := postgres.Open(ctx, address(t, name))
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
@@ -124,6 +124,27 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 		}
 	}
 	ok(t, s.Check(ctx))
+}
+
+// TestIDOfAStore: all who open a store see the same id, and no other store has it.
+func TestIDOfAStore(t *testing.T) {
+	ids := map[string]bool{}
+	for _, name := range []string{schema(t, t.TempDir()), schema(t, t.TempDir()), oldStore(t), oldStore(t)} {
+		var id string
+		for range 2 {
+			s, err := postgres.Open(t.Context(), address(t, name))
+			ok(t, err)
+			if first := id; first != "" && first != s.Database() {
+				t.Errorf("schema %s has the id %q and then %q", name, first, s.Database())
+			}
+			id = s.Database()
+			ok(t, s.Close())
+		}
+		if id == "" || ids[id] {
+			t.Errorf("schema %s has the id %q", name, id)
+		}
+		ids[id] = true
+	}
 }
 
 // TestDamage has stores that open, and in which something is wrong.

@@ -44,6 +44,8 @@ type server struct {
 	db *sqlstore.DB
 	// name is the database, where it is, and the schema, for people.
 	name string
+	// database is the store's id.
+	database string
 
 	mu sync.Mutex
 	// Whose leases are prolonged, by so much.
@@ -151,6 +153,10 @@ func (s *Store) Close() (err error) {
 	})
 	return fault(s.name, "let go of the sessions that are held", err)
 }
+
+// Database returns the random id that the store was given when it was made. A copy of the
+// database has the same id.
+func (s *Store) Database() string { return s.database }
 
 // Place says where the store is, for people and without a password.
 func (s *Store) Place() string { return s.name }

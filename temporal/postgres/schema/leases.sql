@@ -1,5 +1,8 @@
--- The store's version, in one row. It also marks the schema as a store.
-CREATE TABLE massgen_store (version integer NOT NULL);
+-- The store's version and its random id, in one row. The table also marks the schema as a store.
+CREATE TABLE massgen_store (
+    version integer NOT NULL,
+    id      text COLLATE "C" NOT NULL
+);
 
 CREATE INDEX turns_by_words ON turns USING gin (words);
 
