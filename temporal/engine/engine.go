@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -31,6 +29,7 @@ type Engine struct {
 	client   client.Client
 	address  string
 	queue    string
+	database database
 	settings Settings
 }
 
@@ -44,9 +43,14 @@ type Options struct {
 	// Address is HOST:PORT. Namespace is "default" if it is empty.
 	Address   string
 	Namespace string
-	// Queue is what workers and clients have in common. Those with another config are kept
-	// apart.
-	Queue    string
+	// Queue is what workers and clients have in common. Those with another config or another
+	// database are kept apart.
+	Queue string
+	// DatabaseID is the same for all who have the store's database open, and for no other
+	// database. If it is empty, turns go to any worker that has the config. DatabasePlace says
+	// where the database is, for people and without a password.
+	DatabaseID, DatabasePlace string
+
 	Settings Settings
 	// TLS is nil for a connection without. APIKey is sent with each request, over TLS only;
 	// empty sends none.
@@ -68,7 +72,7 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, as with temporal server start-dev, or name another: %w", o.Address, err)
 	}
-	return &Engine{client: c, address: o.Address, queue: o.Queue, settings: o.Settings}, nil
+	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
 }
 
 // connectPatience is how long a server may take to greet a client whose connection it took.
@@ -96,13 +100,6 @@ func (e *Engine) Close() error {
 // id names the workflows of a session's turns.
 func (e *Engine) id(session string) string { return "massgen/" + e.queue + "/" + session }
 
-// queueOf is where the turns of one config are played, so that no worker with another config
-// is asked to.
-func (e *Engine) queueOf(config string) string { return e.queue + "/" + config }
-
-// workerPatience is how long a turn waits for a first worker before it is refused.
-const workerPatience = 15 * time.Second
-
 // mostTaskTime is after how long at most another worker takes up a turn whose worker was
 // lost while it played on. It is Temporal's default.
 const mostTaskTime = 10 * time.Second
@@ -110,12 +107,12 @@ const mostTaskTime = 10 * time.Second
 // Begin implements coordinator.Remote.
 func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	queue := e.queueOf(terms.Config)
-	if err := e.findWorker(ctx, queue); err != nil {
+	if err := e.findWorker(ctx, terms.Config); err != nil {
 		return nil, err
 	}
 	in := request{Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	run, err := e.start(ctx, queue, in)
-	if errors.Is(err, sessions.ErrBusy) {
+	if errors.Is(err, sessions.ErrBusy) || errors.As(err, new(foreignTurn)) {
 		return nil, err
 	}
 	if err != nil { // it may have been started all the same
@@ -138,51 +135,73 @@ func (e *Engine) start(ctx context.Context, queue string, in request) (client.Wo
 	isAgain := false
 	return untilAnswered(ctx, func() (client.WorkflowRun, error) {
 		if isAgain {
-			if run, isOwn, err := e.find(ctx, in); err != nil || isOwn {
-				return run, err
+			if known, err := e.find(ctx, in); err != nil || known.isOwn {
+				return known.run, err
 			}
 		}
 		isAgain = true
 		run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 			ID: e.id(in.Session), TaskQueue: queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
 			WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
-			Memo:                map[string]any{ownerMemo: in.Owner},
+			Memo:                map[string]any{ownerMemo: in.Owner, databaseMemo: e.database.id},
 		}, workflowName, in)
 		var started *serviceerror.WorkflowExecutionAlreadyStarted
 		if !errors.As(err, &started) {
 			return run, err
 		}
-		run, isOwn, err := e.find(ctx, in)
-		if err == nil && !isOwn {
-			err = sessions.ErrBusy
+		known, err := e.find(ctx, in)
+		switch {
+		case err != nil || known.isOwn:
+			return known.run, err
+		case known.isForeign:
+			return nil, foreignTurn{in.Session, e.queue}
 		}
-		return run, err
+		return nil, sessions.ErrBusy
 	})
 }
 
-// find returns the latest run of a session's workflow, nil if there is none, and whether this
-// request has started it.
-func (e *Engine) find(ctx context.Context, in request) (run client.WorkflowRun, isOwn bool, err error) {
+// latest is the latest run of a session's workflow, nil if there is none.
+type latest struct {
+	run client.WorkflowRun
+	// isOwn says that this request has started the run, isForeign that the run is a turn of
+	// another database.
+	isOwn, isForeign bool
+}
+
+// find returns the latest run of a session's workflow.
+func (e *Engine) find(ctx context.Context, in request) (latest, error) {
 	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(in.Session), "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
-		return nil, false, nil
+		return latest{}, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return latest{}, err
 	}
-	run = e.client.GetWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
-	var owner string
-	err = converter.GetDefaultDataConverter().FromPayload(found.WorkflowExecutionInfo.GetMemo().GetFields()[ownerMemo], &owner)
-	return run, err == nil && owner == in.Owner, nil
+	run := e.client.GetWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
+	return latest{run, memoOf(found, ownerMemo) == in.Owner, e.isForeign(found)}, nil
+}
+
+// memoOf returns what the memo of a workflow has under a key, empty if it has nothing there.
+func memoOf(found *workflowservice.DescribeWorkflowExecutionResponse, key string) (value string) {
+	err := converter.GetDefaultDataConverter().FromPayload(found.WorkflowExecutionInfo.GetMemo().GetFields()[key], &value)
+	if err != nil {
+		return ""
+	}
+	return value
 }
 
 // startPatience is how long the start of a turn may still be on its way when nobody has
 // heard of it.
 const startPatience = 2 * time.Second
 
-// ownerMemo is the key of the workflow's memo that says which request has started it.
-const ownerMemo = "owner"
+// The keys of the workflow's memo: which request has started it, and the ID of the database that
+// its client has. Clients before version 5 of the store, and those that know no database, leave
+// the ID out.
+const (
+	ownerMemo    = "owner"
+	databaseMemo = "database"
+)
 
 // serverPatience is how long a server may take to answer a client, which then asks again.
 const serverPatience = time.Minute
@@ -239,11 +258,11 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 
 // callOffOnce interrupts a turn, unless it is not there.
 func (e *Engine) callOffOnce(ctx context.Context, in request) (isGone bool, err error) {
-	run, isOwn, err := e.find(ctx, in)
-	if err != nil || !isOwn {
+	known, err := e.find(ctx, in)
+	if err != nil || !known.isOwn {
 		return err == nil, err
 	}
-	err = e.client.CancelWorkflow(ctx, run.GetID(), run.GetRunID())
+	err = e.client.CancelWorkflow(ctx, known.run.GetID(), known.run.GetRunID())
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return true, nil
@@ -262,6 +281,9 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Remote
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for the workflow: %w", err)
+	}
+	if e.isForeign(found) {
+		return nil, foreignTurn{session, e.queue}
 	}
 	return e.begun(ctx, e.client.GetWorkflow(ctx, e.id(session), ""))
 }
@@ -305,51 +327,6 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 	}
 	p.number = over.Number
 	return p, nil
-}
-
-// pollTime is how long a worker asks for work at most before it asks again.
-const pollTime = time.Minute
-
-// isLive says that a worker has asked for work not long ago. One that has ended is in the list
-// for some minutes.
-func isLive(p *taskqueue.PollerInfo) bool {
-	return time.Since(p.GetLastAccessTime().AsTime()) < pollTime+workerPatience
-}
-
-// findWorker returns when a worker listens to a queue, or says that none does.
-func (e *Engine) findWorker(ctx context.Context, queue string) error {
-	const pause = 200 * time.Millisecond
-	for until := time.Now().Add(workerPatience); ; {
-		isThere, err := e.isListened(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-		if err != nil {
-			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
-		}
-		if isThere {
-			return nil
-		}
-		if time.Now().After(until) {
-			return e.noWorker(ctx)
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return err
-		}
-	}
-}
-
-// noWorker says why nobody plays a turn.
-func (e *Engine) noWorker(ctx context.Context) error {
-	if others, err := e.isListened(ctx, e.queue, enums.TASK_QUEUE_TYPE_ACTIVITY); err == nil && others {
-		return fmt.Errorf("the workers of the queue %s of Temporal at %s have another config: give them and this program the same, or use a queue for each (--temporal-queue)", e.queue, e.address)
-	}
-	return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)
-}
-
-// isListened says that a worker listens to a queue.
-func (e *Engine) isListened(ctx context.Context, name string, kind enums.TaskQueueType) (bool, error) {
-	queue, err := untilAnswered(ctx, func() (*workflowservice.DescribeTaskQueueResponse, error) {
-		return e.client.DescribeTaskQueue(ctx, name, kind)
-	})
-	return err == nil && slices.ContainsFunc(queue.GetPollers(), isLive), err
 }
 
 // Progress tells how far the turn is that is played in a session.

@@ -67,6 +67,36 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	server := temporalServer{e.client}
 	h := &activities{panel: panel, as: as, server: server, workflows: server, home: e.queue + "/worker/" + rand.Text()}
 	defer h.inFlight.end()
+	h.register(w)
+	common := options
+	common.Identity = e.database.identity()
+	options.DisableWorkflowWorker = true
+	home := worker.New(e.client, h.home, options)
+	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
+	// Nobody asks for anything here: it shows that there are workers, also to those with another
+	// config. It is the last to start.
+	shown := worker.New(e.client, e.queue, options)
+	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
+	list := []worker.Worker{home, w, shown}
+	if e.database.id != "" { // turns of older clients, and those that older workers have begun, name none
+		unnamed := worker.New(e.client, e.commonQueueOf(panel.Config()), common)
+		h.register(unnamed)
+		list = []worker.Worker{home, w, unnamed, shown}
+	}
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
+	for _, starts := range list {
+		if err := starts.Start(); err != nil {
+			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
+		}
+		defer stopping.Go(starts.Stop) // all at once
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// register has a worker play turns, and do all that their workflows ask for.
+func (h *activities) register(w worker.Worker) {
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
@@ -75,21 +105,4 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
-	options.DisableWorkflowWorker = true
-	home := worker.New(e.client, h.home, options)
-	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
-	// Nobody asks for anything here: it shows that there are workers, also to those with another
-	// config. It is the last to start.
-	shown := worker.New(e.client, e.queue, options)
-	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
-	var stopping sync.WaitGroup
-	defer stopping.Wait()
-	for _, starts := range []worker.Worker{home, w, shown} {
-		if err := starts.Start(); err != nil {
-			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
-		}
-		defer stopping.Go(starts.Stop) // all at once
-	}
-	<-ctx.Done()
-	return nil
 }

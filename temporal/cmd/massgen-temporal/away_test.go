@@ -164,7 +164,8 @@ func (c *wire) carry(near net.Conn) {
 	pass(near, far)
 }
 
-// TestManyTurnsAtOnce on one worker: none is lost, and none is played twice.
+// TestManyTurnsAtOnce on one worker: none is lost, and none is played twice. Their client names no
+// database, as clients before version 5 of the store do.
 func TestManyTurnsAtOnce(t *testing.T) {
 	t.Parallel()
 	turns := 50

@@ -68,6 +68,7 @@ func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordi
 func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engine, error) {
 	e, err := engine.Dial(ctx, engine.Options{
 		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log,
+		DatabaseID: c.store.Database(), DatabasePlace: c.store.Place(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+)
+
+// workerPatience is how long a turn waits for a first worker before it is refused.
+const workerPatience = 15 * time.Second
+
+// pollTime is how long a worker asks for work at most before it asks again.
+const pollTime = time.Minute
+
+// isLive says that a worker has asked for work not long ago. One that has ended is in the list
+// for some minutes.
+func isLive(p *taskqueue.PollerInfo) bool {
+	return time.Since(p.GetLastAccessTime().AsTime()) < pollTime+workerPatience
+}
+
+// findWorker returns when a worker listens for turns of a config, or says that none does.
+func (e *Engine) findWorker(ctx context.Context, config string) error {
+	const pause = 200 * time.Millisecond
+	for until := time.Now().Add(workerPatience); ; {
+		isThere, err := e.isListened(ctx, e.queueOf(config), enums.TASK_QUEUE_TYPE_WORKFLOW)
+		if err != nil {
+			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
+		}
+		if isThere {
+			return nil
+		}
+		if time.Now().After(until) {
+			return e.noWorker(ctx, config)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// noWorker says why nobody plays a turn.
+func (e *Engine) noWorker(ctx context.Context, config string) error {
+	workers, err := e.pollers(ctx, e.commonQueueOf(config), enums.TASK_QUEUE_TYPE_WORKFLOW)
+	if foreign := e.foreignWorkers(workers); err == nil && foreign != nil {
+		return foreign
+	}
+	if others, err := e.isListened(ctx, e.queue, enums.TASK_QUEUE_TYPE_ACTIVITY); err == nil && others {
+		return fmt.Errorf("the workers of the queue %s of Temporal at %s have another config: give them and this program the same, or use a queue for each (--temporal-queue)", e.queue, e.address)
+	}
+	return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)
+}
+
+// isListened says that a worker listens to a queue.
+func (e *Engine) isListened(ctx context.Context, name string, kind enums.TaskQueueType) (bool, error) {
+	list, err := e.pollers(ctx, name, kind)
+	return len(list) > 0, err
+}
+
+// pollers returns the workers that listen to a queue.
+func (e *Engine) pollers(ctx context.Context, name string, kind enums.TaskQueueType) (list []*taskqueue.PollerInfo, err error) {
+	queue, err := untilAnswered(ctx, func() (*workflowservice.DescribeTaskQueueResponse, error) {
+		return e.client.DescribeTaskQueue(ctx, name, kind)
+	})
+	for _, p := range queue.GetPollers() {
+		if isLive(p) {
+			list = append(list, p)
+		}
+	}
+	return list, err
+}
