@@ -57,7 +57,7 @@ func (s *Secrets) WarnShortInURL(place, address string) string {
 }
 
 // Redact masks the secrets in a text, in whatever spelling they stand there: in
-// JSON, a URL, HTML, base64 or hexadecimal digits. A secret of fewer than 8 bytes is masked
+// JSON, a URL, HTML, quoted-printable, base64, hexadecimal digits or as a list of bytes. A secret of fewer than 8 bytes is masked
 // only where it stands as a credential. Redact leaves every other byte as it is. A secret
 // that comes in pieces is not found.
 func (s *Secrets) Redact(text string) string {

@@ -20,12 +20,23 @@ type Finder struct {
 
 // word is a secret, or an encoding of one that hides its letters.
 type word struct {
-	text string
+	text     string
+	isSecret bool // not an encoding of one
 	// anchor is a part of the text that has one spelling only. Without it the text
 	// is not there, which is far quicker to see than any spelling.
 	anchor string
 	// spellings finds the text in all its spellings; nil if it has but one.
 	spellings *regexp.Regexp
+	// least is the length of the shortest beginning of the word that is masked where a text
+	// ends, and leastAnchor is the anchor of that beginning.
+	least       int
+	leastAnchor string
+}
+
+// place is a part of a text, and the mask that replaces it.
+type place struct {
+	from, to int
+	mask     string
 }
 
 // Add adds secrets, without white space around them: none is sent. It leaves out empty
@@ -40,7 +51,9 @@ func (f *Finder) Add(texts ...string) {
 		case IsShort(text):
 			f.short = f.short.with(text)
 		default:
-			words = append(words, newWord(text))
+			w := newWord(text)
+			w.isSecret = true
+			words = append(words, w)
 		}
 		for _, encoding := range encodings(text) {
 			words = append(words, newWord(encoding))
@@ -49,22 +62,22 @@ func (f *Finder) Add(texts ...string) {
 	slices.SortFunc(words, func(a, b word) int {
 		return cmp.Or(len(b.text)-len(a.text), strings.Compare(a.text, b.text))
 	})
-	f.words = slices.CompactFunc(words, func(a, b word) bool { return a.text == b.text })
+	f.words = slices.CompactFunc(words, func(a, b word) bool { return a.text == b.text && a.isSecret == b.isSecret })
 }
 
 // Mask puts Mask in the place of each secret, also of one that is written in JSON
-// (and in JSON within JSON), in a URL, in HTML, in base64 or in hexadecimal digits,
-// and of one whose plain letters are escaped there or as shells and programs have it,
-// and of one that the end of the text or an ellipsis cuts off, if half of it is
-// there. A secret of fewer than 8 bytes is masked only where it stands as a credential:
-// behind a name such as api_key or Authorization, in the query of a URL, or as its user or
-// password. Mask leaves every other byte as it is. A secret that comes in pieces is not
-// found.
+// (and in JSON within JSON), in a URL, in HTML, in quoted-printable, in base64, in
+// hexadecimal digits or as a list of bytes, and of one whose plain letters are escaped
+// there or as shells and programs have it, and of one that the end of the text or an
+// ellipsis cuts off, if half of it is there. A secret of fewer than 8 bytes is masked only
+// where it stands as a credential: behind a name such as api_key or Authorization, in the
+// query of a URL, or as its user or password. Mask leaves every other byte as it is. A secret
+// that comes in pieces is not found. The time that Mask takes is linear in the text's length.
 func (f *Finder) Mask(text string) string {
 	if len(f.words) == 0 && len(f.short.texts) == 0 {
 		return text
 	}
-	text = f.maskEscaped(text)
+	text = maskPlaces(text, f.hidden(text))
 	for _, w := range f.words {
 		text = w.mask(text)
 	}
@@ -76,16 +89,90 @@ func (f *Finder) Mask(text string) string {
 	return strings.Join(parts, ellipsis)
 }
 
-// maskPlaces puts Mask in the place of each of the places, which are in order.
-func maskPlaces(text string, places [][]int) string {
+// mostLevels is how often a text is unescaped, since it may have been escaped more than once.
+const mostLevels = 3
+
+// hidden returns the places, in order, of secrets with escaped characters and of secrets that are
+// lists of bytes.
+func (f *Finder) hidden(text string) (found []place) {
+	plain := text
+	var levels []decoded
+	original := func(places []place) []place {
+		for _, d := range slices.Backward(levels) {
+			d.toOriginal(places)
+		}
+		return places
+	}
+	for range mostLevels {
+		d := unescape(plain)
+		if d.isOriginal() {
+			break
+		}
+		plain, levels = d.text, append(levels, d)
+		found = append(found, original(f.places(plain))...)
+	}
+	found = append(found, quoteBare(text, original(f.inLists(plain)))...)
+	if d := unquote(plain); !d.isOriginal() {
+		levels = append(levels, d)
+		found = append(found, original(f.places(d.text))...)
+	}
+	slices.SortFunc(found, byPlace)
+	return found
+}
+
+// places returns the places of secrets in a text.
+func (f *Finder) places(text string) (found []place) {
+	for _, w := range f.words {
+		found = append(found, w.places(text)...)
+	}
+	found = append(found, f.short.places(text)...)
+	end := 0
+	for part := range strings.SplitSeq(text, ellipsis) {
+		end += len(part)
+		if cut := f.cutOff(part); cut > 0 {
+			found = append(found, place{end - cut, end, Mask})
+		}
+		end += len(ellipsis)
+	}
+	return found
+}
+
+// places returns the places of a word in a text.
+func (w word) places(text string) (found []place) {
+	switch {
+	case !strings.Contains(text, w.anchor):
+		return nil
+	case w.spellings != nil:
+		for _, m := range w.spellings.FindAllStringIndex(text, -1) {
+			found = append(found, place{m[0], m[1], Mask})
+		}
+		return found
+	}
+	for from := 0; ; {
+		at := strings.Index(text[from:], w.text)
+		if at < 0 {
+			return found
+		}
+		found = append(found, place{from + at, from + at + len(w.text), Mask})
+		from += at + len(w.text)
+	}
+}
+
+func byPlace(a, b place) int { return cmp.Compare(a.from, b.from) }
+
+// maskPlaces puts masks in the places, which are in order.
+func maskPlaces(text string, places []place) string {
+	if len(places) == 0 {
+		return text
+	}
 	var b strings.Builder
 	from := 0
-	for _, place := range places {
-		if place[0] >= from {
-			b.WriteString(text[from:place[0]])
-			b.WriteString(Mask)
+	for _, p := range places {
+		if p.from >= from {
+			b.WriteString(text[from:p.from])
+			b.WriteString(p.mask)
 		}
-		from = max(from, place[1])
+		from = max(from, p.to)
 	}
 	b.WriteString(text[from:])
 	return b.String()
@@ -116,11 +203,12 @@ const longestSpelled = 512
 // newWord prepares the search for a text. One that is no UTF-8 stands in nothing
 // that has spellings.
 func newWord(text string) word {
+	w := word{text: text, anchor: text, least: max(shortestCut, len(text)/2)}
+	w.leastAnchor = anchorOf(text[:min(w.least, len(text))])
 	if !utf8.ValidString(text) || len(text) > longestSpelled {
-		return word{text: text, anchor: text}
+		return w
 	}
-	w := word{text: text, anchor: anchorOf(text)}
-	if w.anchor != text {
+	if w.anchor = anchorOf(text); w.anchor != text {
 		w.spellings = regexp.MustCompile(pattern(text))
 	}
 	return w
@@ -157,13 +245,12 @@ const longestSpelling = 12
 // cutOff is how many bytes at the end of a text are the beginning of the word, 0 if
 // they are less than half of it.
 func (w word) cutOff(text string) int {
-	least := max(shortestCut, len(w.text)/2)
 	tail := text[max(0, len(text)-longestSpelling*len(w.text)):]
-	if least >= len(w.text) || !strings.Contains(tail, anchorOf(w.text[:least])) {
+	if w.least >= len(w.text) || !strings.Contains(tail, w.leastAnchor) {
 		return 0
 	}
 	whole := cutEscape.ReplaceAllLiteralString(tail, "")
-	for n := len(w.text) - 1; n >= least; n-- {
+	for n := len(w.text) - 1; n >= w.least; n-- {
 		if length := w.endsWith(tail, n); length > 0 {
 			return length
 		}
@@ -175,7 +262,7 @@ func (w word) cutOff(text string) int {
 }
 
 // cutEscape is the beginning of a character's spelling at the end of a text.
-var cutEscape = regexp.MustCompile(`(?:\\+(?:u[0-9A-Fa-f]{0,3})?|%(?:25)*[0-9A-Fa-f]?|&[#A-Za-z0-9;]{0,9})$`)
+var cutEscape = regexp.MustCompile(`(?:\\+(?:u[0-9A-Fa-f]{0,3})?|%(?:25)*[0-9A-Fa-f]?|=[0-9A-Fa-f]?|&[#A-Za-z0-9;]{0,32})$`)
 
 // endsWith is how many bytes at the end of a text are the first n of the word. With
 // the others after it, they would be the word.

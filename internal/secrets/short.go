@@ -80,15 +80,15 @@ func beginnings() []string {
 const farthest = 300
 
 // places returns where the words are credentials in a text.
-func (s shortWords) places(text string) (found [][]int) {
+func (s shortWords) places(text string) (found []place) {
 	if s.credentials == nil {
 		return nil
 	}
 	lower := lowerASCII(text)
 	for _, beginning := range beginnings() {
 		for from := strings.Index(lower, beginning); from >= 0; {
-			if place := s.placeAt(text, from); place != nil {
-				found = append(found, place)
+			if p, ok := s.placeAt(text, from); ok {
+				found = append(found, p)
 			}
 			next := strings.Index(lower[from+1:], beginning)
 			if next < 0 {
@@ -97,24 +97,24 @@ func (s shortWords) places(text string) (found [][]int) {
 			from += 1 + next
 		}
 	}
-	slices.SortFunc(found, func(a, b []int) int { return a[0] - b[0] })
+	slices.SortFunc(found, byPlace)
 	return found
 }
 
-// placeAt returns where the word is whose beginning is at a place, nil if there is none.
-func (s shortWords) placeAt(text string, from int) []int {
+// placeAt returns where the word is whose beginning is at a place, false if there is none.
+func (s shortWords) placeAt(text string, from int) (p place, ok bool) {
 	m := s.credentials.FindStringSubmatchIndex(text[from:min(len(text), from+farthest)])
 	if m == nil {
-		return nil
+		return p, false
 	}
 	begin, end := from+m[2], from+m[3]
 	if m[2] < 0 {
 		begin, end = from+m[4], from+m[5]
 	}
 	if next, _ := utf8.DecodeRuneInString(text[end:]); isWordRune(next) {
-		return nil
+		return p, false
 	}
-	return []int{begin, end}
+	return place{begin, end, Mask}, true
 }
 
 // lowerASCII returns a text of the same length.
