@@ -27,11 +27,12 @@ func (o Options) redacted(c Call) Call {
 	if o.Redact == nil {
 		return c
 	}
+	holdsPieces := o.holdsPieces(c.Raw) // before scrub, which may mask half a secret
 	c.Body, c.Raw = o.scrub(c.Body), o.scrub(c.Raw)
 	for i, body := range c.EarlierBodies {
 		c.EarlierBodies[i] = o.scrub(body)
 	}
-	if o.holdsPieces(c.Raw) {
+	if holdsPieces {
 		c.Raw = []byte(withheld)
 	}
 	c.Events = slices.Clone(c.Events)
@@ -67,10 +68,11 @@ func redactDeltas[D interface {
 
 const withheld = "[withheld: a secret stands in it, in pieces]"
 
-// holdsPieces says whether a response that is a stream of JSON holds a secret spread
-// over several of its events. Such pieces are texts in the same place of each.
+// holdsPieces reports whether a response that is a stream of JSON holds a secret spread
+// over several of its events. Such pieces are texts in the same place of each event, and
+// masking each piece differs from masking them together.
 func (o Options) holdsPieces(raw []byte) bool {
-	places := map[string]*strings.Builder{}
+	places := map[string][]string{}
 	for line := range bytes.Lines(raw) {
 		data, isData := bytes.CutPrefix(line, []byte("data:"))
 		var event any
@@ -78,8 +80,16 @@ func (o Options) holdsPieces(raw []byte) bool {
 			collectTexts(places, "", event)
 		}
 	}
-	for _, text := range places {
-		if o.Redact(text.String()) != text.String() {
+	for _, pieces := range places {
+		whole := strings.Join(pieces, "")
+		masked := o.Redact(whole)
+		if masked == whole {
+			continue
+		}
+		for i, piece := range pieces {
+			pieces[i] = o.Redact(piece)
+		}
+		if strings.Join(pieces, "") != masked {
 			return true
 		}
 	}
@@ -88,13 +98,10 @@ func (o Options) holdsPieces(raw []byte) bool {
 
 // collectTexts adds each text of a value of JSON to those that stood in the same
 // place, wherever in a list that was.
-func collectTexts(places map[string]*strings.Builder, place string, value any) {
+func collectTexts(places map[string][]string, place string, value any) {
 	switch value := value.(type) {
 	case string:
-		if places[place] == nil {
-			places[place] = &strings.Builder{}
-		}
-		places[place].WriteString(value)
+		places[place] = append(places[place], value)
 	case []any:
 		for _, item := range value {
 			collectTexts(places, place, item)

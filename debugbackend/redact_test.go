@@ -2,14 +2,18 @@ package debugbackend
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/secrets"
 )
 
 // TestDumpHoldsNoKeyInPieces: neither the events nor the raw response have the parts
@@ -71,4 +75,59 @@ func TestPieces(t *testing.T) {
 			t.Errorf("%s: %t", raw, got)
 		}
 	}
+}
+
+// TestKeysInPiecesAreMaskedInEachSpelling: a dump has no key that a stream repeats, wherever its
+// pieces end.
+func TestKeysInPiecesAreMaskedInEachSpelling(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		key := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9+/=_.-]{10,40}[A-Za-z0-9]`).Draw(rt, "key")
+		var f secrets.Finder
+		f.Add(key)
+		o := Options{Redact: f.Mask}
+		for _, spelled := range []string{
+			key, strings.Trim(fmt.Sprintf("%d", []byte(key)), "[]"), fmt.Sprintf("% x", key), strings.ReplaceAll(fmt.Sprintf("% x", key), " ", ":"),
+			strings.ReplaceAll(fmt.Sprintf(" % X", key), " ", "="), strings.NewReplacer("_", "&lowbar;", "/", "&sol;").Replace(key),
+		} {
+			text := "is [" + spelled + "]"
+			var events []SeenEvent
+			var raw strings.Builder
+			for _, piece := range drawPieces(rt, text) {
+				events = append(events, SeenEvent{Event: eventJSON{backends.TextDelta{Text: piece}}})
+				data, err := json.Marshal(map[string]string{"text": piece})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				fmt.Fprintf(&raw, "data: %s\n\n", data)
+			}
+			c := o.redacted(Call{Events: events, Raw: []byte(raw.String())})
+			if got, want := c.Response.Message.Text(), "is ["+secrets.Mask+"]"; got != want {
+				rt.Fatalf("%s became %s", text, got)
+			}
+			if got := string(c.Raw); got != withheld && strings.Join(texts(got), "") != "is ["+secrets.Mask+"]" {
+				rt.Fatalf("%s: the raw response is %s", text, got)
+			}
+		}
+	})
+}
+
+// texts are the pieces in a response that was not withheld.
+func texts(raw string) []string {
+	places := map[string][]string{}
+	for line := range strings.Lines(raw) {
+		var event any
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &event) == nil {
+			collectTexts(places, "", event)
+		}
+	}
+	return places["/text"]
+}
+
+func drawPieces(t *rapid.T, text string) (pieces []string) {
+	for len(text) > 0 {
+		n := rapid.IntRange(1, len(text)).Draw(t, "length")
+		pieces, text = append(pieces, text[:n]), text[n:]
+	}
+	return pieces
 }
