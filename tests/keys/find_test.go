@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
@@ -24,18 +25,47 @@ const (
 // encodes, so that the two cannot be wrong in the same way.
 func shows(text, key string) bool {
 	for range 3 {
-		for _, undo := range []func(string) string{asItIs, withoutJSON, withoutPercent, html.UnescapeString} {
+		for _, undo := range []func(string) string{asItIs, withoutJSON, withoutPercent, html.UnescapeString, withoutQuotedPrintable} {
 			text = undo(text)
 			if strings.Contains(text, key[:len(key)/2]) || strings.Contains(text, key[len(key)/2:]) {
 				return true
 			}
 		}
-		if inDigits(text, key) {
+		if inDigits(text, key) || inNumbers(text, key) {
 			return true
 		}
 	}
 	return false
 }
+
+// inNumbers says whether a text shows half of a key as a list of its bytes, whatever stands between
+// the numbers.
+func inNumbers(text, key string) bool {
+	isBetween := func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	numbers := strings.Join(strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "0x", " ")), isBetween), " ")
+	for _, half := range []string{key[:len(key)/2], key[len(key)/2:]} {
+		if strings.Contains(numbers, strings.Trim(fmt.Sprintf("%d", []byte(half)), "[]")) || strings.Contains(numbers, fmt.Sprintf("% x", half)) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutQuotedPrintable undoes the escapes of mail wherever they stand.
+func withoutQuotedPrintable(text string) string {
+	if !strings.Contains(text, "=") {
+		return text
+	}
+	return mailEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		code, err := hex.DecodeString(escape[1:])
+		if err != nil {
+			return escape
+		}
+		return string(code)
+	})
+}
+
+var mailEscape = regexp.MustCompile(`=[0-9A-F]{2}`)
 
 func asItIs(text string) string { return text }
 
@@ -108,8 +138,13 @@ func encoded(text string) []string {
 		url.QueryEscape(text), url.PathEscape(text), url.User(text).String(), percentEscape.ReplaceAllStringFunc(url.QueryEscape(text), strings.ToLower), html.EscapeString(text),
 		hex.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte("x" + text)),
 		url.QueryEscape(base64.StdEncoding.EncodeToString([]byte("me:" + text + "\n"))),
+		fmt.Sprintf("%d", []byte(text)), strings.ReplaceAll(fmt.Sprintf("%d", []byte(text)), " ", ", "), fmt.Sprintf("% x", text), fmt.Sprintf("%# x", text),
+		strings.ReplaceAll(fmt.Sprintf("% X", text), " ", ":"), strings.ReplaceAll(fmt.Sprintf(" % X", text), " ", "="), named.Replace(text),
 	}
 }
+
+// named has the names that HTML gives to characters.
+var named = strings.NewReplacer("-", "&#45;", "/", "&sol;", "+", "&plus;", "&", "&AMP;", "=", "&equals;", "<", "&LT;", `"`, "&quot;", "%", "&percnt;")
 
 // quotedJSON is a text as it stands between the quotes of JSON.
 func quotedJSON(text string) string {

@@ -342,6 +342,13 @@ func refusals() map[string]func(backendtest.Call) backendtest.Reply {
 				Status: http.StatusProxyAuthRequired, Message: "no access with " + c.Header.Get("Proxy-Authorization"),
 			}}
 		},
+		// One that repeats it in other spellings, and says so.
+		"spells": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Text: "The key is:\n" + strings.Join(spellings(keyOf(c)), "\n")}
+		},
+		"refuses-in-numbers": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusUnauthorized, Message: fmt.Sprintf("no access with %d", []byte(keyOf(c)))}}
+		},
 		"has-no-such-model": func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusNotFound, Message: "no such model"}}
 		},
@@ -376,6 +383,17 @@ func breakOff(c backendtest.Call) backendtest.Reply {
 
 func keyOf(c backendtest.Call) string {
 	return strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
+}
+
+// spellings are a key as lists of bytes, in quoted-printable and with entities of HTML.
+func spellings(key string) []string {
+	blanks := fmt.Sprintf("% x", key)
+	return []string{
+		fmt.Sprintf("%d", []byte(key)), strings.ReplaceAll(fmt.Sprintf("%d", []byte(key)), " ", ", "), fmt.Sprintf("%# x", key),
+		blanks, strings.ReplaceAll(blanks, " ", ":"), strings.ReplaceAll(blanks, " ", "-"),
+		strings.ReplaceAll(fmt.Sprintf(" % X", key), " ", "="), strings.ReplaceAll(key, "=", "=3D"),
+		strings.NewReplacer("-", "&hyphen;", "+", "&plus;", "/", "&sol;", "=", "&equals;").Replace(key),
+	}
 }
 
 // inJSON is a reply in the form in which a model without tools is asked for it; one
