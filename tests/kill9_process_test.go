@@ -73,7 +73,8 @@ func (d *death) await() error {
 			return nil
 		}
 		// The driver makes its modules known only after this, so that CREATE would fail.
-		script := "PRAGMA writable_schema = ON;" +
+		script := "PRAGMA trusted_schema = ON;" + // triggers may use the table
+			"PRAGMA writable_schema = ON;" +
 			"INSERT INTO temp.sqlite_schema VALUES ('table', 'death', 'death', 0, 'CREATE VIRTUAL TABLE death USING death');" +
 			"PRAGMA writable_schema = RESET;"
 		for _, table := range []string{"events", "turns", "sessions", "metadata", "facts"} {

@@ -123,3 +123,21 @@ func BenchmarkHistory(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOpen opens a small store and closes it.
+func BenchmarkOpen(b *testing.B) {
+	s := open(b, b.TempDir())
+	addTurn(b, s, "s")
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := sqlite.Open(b.Context(), s.Path())
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

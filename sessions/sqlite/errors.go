@@ -24,7 +24,7 @@ func fault(path, doing string, err error) error {
 		return foreignError(path)
 	case isIndex(err):
 		return fmt.Errorf("%s: the search index of the store %s is damaged: compact the store to build it anew (%w)", doing, path, err)
-	case errors.Is(err, errDamaged):
+	case errors.Is(err, errDamaged), errors.Is(err, errChanged):
 		return fmt.Errorf("%s: the store %s %w", doing, path, err)
 	case code == codes.SQLITE_CORRUPT:
 		return fmt.Errorf("%s: the store %s %w (%w)", doing, path, errDamaged, err)
@@ -87,6 +87,7 @@ func isIndex(err error) bool {
 var (
 	errNoStore = errors.New("is no store of massgen")
 	errNewer   = errors.New("was written by a newer massgen")
+	errChanged = errors.New("was changed by another program: put a copy from before in its place, or name another file")
 	errDamaged = errors.New("is damaged: put a copy from before in its place, or move it away to begin a new one")
 )
 

@@ -21,9 +21,10 @@ import (
 // applicationID marks a file as a store: "mass" as a big-endian number.
 const applicationID = 0x6d617373
 
-// migrate brings a database up to a version, all of it or nothing. One that is newer is refused.
+// migrate brings a database up to a version, all of it or nothing. It refuses a database that is
+// newer, and one with objects that massgen does not make, before any of them is used.
 func migrate(ctx context.Context, db *sql.DB, steps sqlstore.Steps, newest int) error {
-	version, err := versionOf(ctx, db)
+	version, err := checkObjects(ctx, db, newest)
 	if err != nil || version == newest {
 		return err
 	}
@@ -31,8 +32,9 @@ func migrate(ctx context.Context, db *sql.DB, steps sqlstore.Steps, newest int) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after Commit it does nothing, and else the error is there already
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	defer func() { _ = tx.Rollback() }()         // after Commit it does nothing, and else the error is there already
+	version, err = checkObjects(ctx, tx, newest) // again: another process may have migrated it
+	if err != nil {
 		return err
 	}
 	if version > newest {

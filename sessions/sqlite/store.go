@@ -82,6 +82,8 @@ func connect(path string, wait time.Duration, parameters url.Values) (*sql.DB, e
 	parameters.Set("_busy_timeout", fmt.Sprint(wait.Milliseconds()))
 	parameters.Set("_foreign_keys", "1")
 	parameters.Set("_synchronous", "FULL")
+	parameters.Add("_pragma", "trusted_schema(0)")
+	parameters.Add("_pragma", "cell_size_check(1)")
 	slashed := filepath.ToSlash(path)
 	if slashed[0] != '/' { // C:/...
 		slashed = "/" + slashed
