@@ -2,8 +2,11 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -41,6 +44,18 @@ func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	end, err := json.Marshal(last)
 	ts.Check(err)
 	ts.Check(os.WriteFile(file, []byte(all+string(end)+"\n"), 0o600))
+}
+
+// alter FILE STATEMENTS… changes a store past the program.
+func cmdAlter(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, statement := range args[1:] {
+		if err == nil {
+			_, err = db.ExecContext(context.Background(), statement)
+		}
+	}
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

@@ -90,7 +90,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "asked": cmdAsked, "noted": cmdNoted, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
 			"calls": cmdCalls, "holds": cmdHolds, "journaled": cmdJournaled, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
-			"json": cmdJSON, "is": cmdIs, "line": cmdLine, "has": cmdHas, "golden": cmdGolden, "forge": cmdForge,
+			"json": cmdJSON, "is": cmdIs, "line": cmdLine, "has": cmdHas, "golden": cmdGolden, "forge": cmdForge, "alter": cmdAlter,
 		},
 		RequireUniqueNames: true,
 	})
