@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -155,7 +156,7 @@ func (t *tail) whole(redact func(string) string) string {
 
 func (k lineKind) paint(text string) string {
 	switch k {
-	case thought:
+	case thought, heading:
 		return faint(text)
 	case tooled:
 		return asAlert(text)
@@ -173,6 +174,8 @@ func (s *turnState) strip(width, height int) []string {
 			continue
 		}
 		words := []string{faint(fmt.Sprintf("round %d", i+1))}
+		marks = slices.Clone(marks) // in the panel's order, whoever was first
+		slices.SortStableFunc(marks, func(a, b mark) int { return s.place(a.agent) - s.place(b.agent) })
 		for _, m := range marks {
 			text := m.agent + " ✓ " + m.label
 			if m.votedFor != "" {
@@ -189,6 +192,10 @@ func (s *turnState) strip(width, height int) []string {
 		lines = lines[over:]
 	}
 	return lines
+}
+
+func (s *turnState) place(id string) int {
+	return slices.IndexFunc(s.agents, func(a agentState) bool { return a.id == id })
 }
 
 // padded fills a line with blanks up to a width.

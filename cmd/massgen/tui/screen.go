@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/markdown"
 )
 
@@ -130,7 +132,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case pastMsg:
 		return s.showPast(msg.turns)
 	case shellMsg:
-		s.transcript.add(printed, "$ "+msg.command, s.conv.Redact(msg.output))
+		s.transcript.add(printed, "$ "+s.conv.Redact(printable(msg.command)), s.conv.Redact(msg.output))
 		s.entry.context += "\n\n$ " + msg.command + "\n" + msg.output
 	case editedMsg:
 		s.entry.set(string(msg))
@@ -288,7 +290,9 @@ func (s *screen) conclude(r massgen.Result) tea.Cmd {
 		s.transcript.add(noted, "", s.conv.Redact(fmt.Sprintf("%s (seen by %d)", note.Text, note.SeenBy)))
 	}
 	s.showAnswer(r.Answer, r.Winner, r.Status)
-	for _, v := range r.Votes {
+	votes := slices.Clone(r.Votes) // in the panel's order, whoever was first
+	slices.SortStableFunc(votes, func(a, b report.ResultVote) int { return s.shown.place(a.Voter) - s.shown.place(b.Voter) })
+	for _, v := range votes {
 		s.transcript.add(told, "", s.conv.Redact(fmt.Sprintf("%s voted for %s: %s", v.Voter, v.Label, v.Reason)))
 	}
 	for _, f := range r.Failed {

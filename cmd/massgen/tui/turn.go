@@ -40,8 +40,7 @@ type agentState struct {
 	since  time.Time
 	took   time.Duration
 	usage  counts
-	text   tail // of the step that runs, or ran last
-	calls  []string
+	text   tail
 	saw    int // how many of the turn's notes its last call was sent
 }
 
@@ -126,7 +125,10 @@ func (s *turnState) apply(ev massgen.Event) {
 	switch ev := ev.(type) {
 	case report.StepStarted:
 		a := s.agent(ev.Agent)
-		*a = agentState{id: a.id, phase: thinking, round: ev.Round, since: at, usage: a.usage, saw: a.saw}
+		if len(a.text.lines) > 0 {
+			a.text.put(heading, fmt.Sprintf("── round %d", ev.Round))
+		}
+		*a = agentState{id: a.id, phase: thinking, round: ev.Round, since: at, usage: a.usage, saw: a.saw, text: a.text}
 	case report.CallStarted:
 		a := s.agent(ev.Agent)
 		a.to(thinking, "", at)
@@ -178,7 +180,6 @@ func (s *turnState) applyTool(ev massgen.Event, at time.Time) {
 		if ev.Tool.Error {
 			call += " failed"
 		}
-		a.calls = append(a.calls, call)
 		a.text.tool(call)
 	}
 }
@@ -264,6 +265,7 @@ const (
 	thought
 	tooled
 	given
+	heading
 )
 
 // mostTailLines is how many lines of an agent's text are kept. A line that grows beyond

@@ -36,9 +36,10 @@ func (s drawing) bodyRows() int {
 	return max(s.size.Height-headerRows-hintRows-1-min(s.entry.area.Height(), entryLines), 1)
 }
 
-// paneRows is how many rows the agents take: none without a turn, else two thirds of the body.
+// paneRows is how many rows the agents take: two thirds of the body, while a turn runs or one of
+// them is chosen.
 func (s drawing) paneRows() int {
-	if s.running == nil || s.shown == nil {
+	if s.shown == nil || s.running == nil && s.focus < 0 {
 		return 0
 	}
 	return max(s.bodyRows()*2/3, 1)

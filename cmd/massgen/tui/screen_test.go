@@ -1,0 +1,430 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/debugbackend"
+)
+
+// panel is a conversation with two agents that answer by a script, kept in memory.
+type panel struct {
+	t        *testing.T
+	panel    *massgen.Panel
+	mu       sync.Mutex
+	session  string
+	past     []Exchange
+	commands []string
+	typed    []string
+}
+
+func newPanel(t *testing.T, script string) *panel {
+	t.Helper()
+	parsed, err := debugbackend.ParseScript([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &panel{t: t, session: "s1"}
+	backend := debugbackend.NewScripted(parsed)
+	p.panel, err = massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Backend: backend}, {ID: "bob", Backend: backend}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.panel.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func (p *panel) conversation() Conversation {
+	return Conversation{
+		Session: func(context.Context) Session {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			zero := 0.0
+			return Session{ID: p.session, Agents: []Agent{{"ada", "m"}, {"bob", "m"}}, Messages: 2 * len(p.past), USD: &zero, Context: 7}
+		},
+		Past: func(context.Context) ([]Exchange, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return slices.Clone(p.past), nil
+		},
+		Ask: func(ctx context.Context, question string) (*massgen.Turn, error) {
+			if question == "too long" {
+				return nil, errors.New("question: it is too long")
+			}
+			return p.panel.Ask(ctx, p.session, question)
+		},
+		Settle:  func(context.Context, *massgen.Turn) {},
+		Command: p.command,
+		Commands: []Choice{
+			{"/status", "show the session"}, {"/sessions", "list"}, {"/quit", "leave"},
+		},
+		Sessions: func(context.Context) ([]Choice, error) {
+			return []Choice{{"s1", "of wind · 1 turn"}, {"s2", "of sun · 2 turns"}}, nil
+		},
+		Inputs:  func(_ context.Context, agent string) (string, error) { return "the input of " + agent, nil },
+		History: []string{"an old question", "a newer one"},
+		Typed:   func(line string) { p.typed = append(p.typed, line) },
+		Redact:  func(text string) string { return strings.ReplaceAll(text, "sk-secret", "***") },
+	}
+}
+
+func (p *panel) command(_ context.Context, line string) (Outcome, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.commands = append(p.commands, line)
+	switch {
+	case line == "/new", line == "/reset":
+		p.session, p.past = "s9", nil
+	case strings.HasPrefix(line, "/session "):
+		p.session = strings.TrimPrefix(line, "/session ")
+		p.past = []Exchange{{"Why the sun?", "It **shines**.", "bob", "completed"}}
+	case line == "/quit":
+		return Outcome{Leave: true}, nil
+	case line == "/nonsense":
+		return Outcome{}, errors.New("/nonsense: there is no such command")
+	}
+	return Outcome{Text: "ran " + line}, nil
+}
+
+// ran are the commands so far.
+func (p *panel) ran() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.commands)
+}
+
+// rig drives a screen: what its commands come to are messages, which until takes.
+type rig struct {
+	t    *testing.T
+	p    *panel
+	s    *screen
+	msgs chan tea.Msg
+	quit bool
+	work sync.WaitGroup
+}
+
+// start opens a screen of 80 columns and 24 lines.
+func start(t *testing.T, script, question string) *rig {
+	t.Helper()
+	r := &rig{t: t, p: newPanel(t, script), msgs: make(chan tea.Msg)}
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(func() {
+		cancel()
+		r.work.Wait()
+	})
+	do := func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
+	r.s = newScreen(r.p.conversation(), do, mood{plain: true}, question)
+	r.run(ctx, tea.Batch(r.s.readSession, r.s.readPast()))
+	r.update(ctx, tea.WindowSizeMsg{Width: 80, Height: 24})
+	r.until("the session is known", func() bool { return r.s.session.ID != "" })
+	return r
+}
+
+func (r *rig) run(ctx context.Context, cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	r.work.Go(func() {
+		select {
+		case r.msgs <- cmd():
+		case <-ctx.Done():
+		}
+	})
+}
+
+func (r *rig) update(ctx context.Context, msg tea.Msg) {
+	switch msg := msg.(type) {
+	case tea.BatchMsg:
+		for _, cmd := range msg {
+			r.run(ctx, cmd)
+		}
+		return
+	case tea.QuitMsg:
+		r.quit = true
+		return
+	case nil:
+		return
+	}
+	_, cmd := r.s.Update(msg)
+	r.run(ctx, cmd)
+}
+
+// until takes messages until a fact holds.
+func (r *rig) until(fact string, holds func() bool) {
+	r.t.Helper()
+	late := time.After(time.Minute)
+	for !holds() {
+		select {
+		case msg := <-r.msgs:
+			r.update(r.t.Context(), msg)
+		case <-late:
+			r.t.Fatalf("it never comes that %s:\n%s", fact, r.screen())
+		}
+	}
+}
+
+// press presses keys, by their names, such as enter and ctrl+n.
+func (r *rig) press(names ...string) {
+	for _, name := range names {
+		r.update(r.t.Context(), keyOf(name))
+	}
+}
+
+func keyOf(name string) tea.KeyPressMsg {
+	codes := map[string]rune{
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
+		"right": tea.KeyRight, "backspace": tea.KeyBackspace, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+	}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: rune(letter[0]), Mod: tea.ModCtrl}
+	}
+	if code, ok := codes[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	return tea.KeyPressMsg{Text: name, Code: []rune(name)[0]}
+}
+
+// write types a text.
+func (r *rig) write(text string) {
+	for _, letter := range text {
+		r.press(string(letter))
+	}
+}
+
+// screen is what the screen shows, without colours.
+func (r *rig) screen() string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(drawing{r.s}.view(time.Time{}).Content, "\n") {
+		b.WriteString(strings.TrimRight(visible(line), " ") + "\n")
+	}
+	return b.String()
+}
+
+func (r *rig) shows(text string) bool { return strings.Contains(r.screen(), text) }
+
+// idle reports whether no turn runs.
+func (r *rig) idle() bool { return r.s.running == nil }
+
+const agrees = `
+rules:
+  - {when: {round: 1}, reply: {text: "thinking aloud", new_answer: "Wind, says {{.Agent}}. It is **cheap**.\n\n- a\n- b"}}
+  - {when: {}, reply: {vote: {agent: agent1, reason: "it is short"}}}
+`
+
+const hangs = `
+rules:
+  - {when: {agent: ada, round: 1}, reply: {new_answer: "Wind."}}
+  - {when: {}, reply: {hang: true}}
+`
+
+// TestScreens shows the screen at the moments that people see most.
+func TestScreens(t *testing.T) {
+	var b strings.Builder
+	r := start(t, agrees, "")
+	shot := func(title string) {
+		if r.s.shown != nil {
+			for i := range r.s.shown.agents {
+				r.s.shown.agents[i].took = 3 * time.Second // however slow the machine is
+			}
+		}
+		b.WriteString("== " + title + "\n" + r.screen())
+	}
+	shot("open")
+	r.write("What is cheap?")
+	shot("typed")
+	r.press("enter")
+	r.until("the turn is over", func() bool { return r.idle() && r.shows("• a") })
+	shot("answered")
+	r.press("?")
+	shot("keys")
+	r.press("esc", "tab")
+	shot("an agent is chosen")
+	r.press("enter")
+	shot("an agent's text")
+	r.press("esc", "esc")
+	r.update(t.Context(), tea.WindowSizeMsg{Width: 200, Height: 30})
+	shot("wide")
+	r.update(t.Context(), tea.WindowSizeMsg{Width: 40, Height: 10})
+	shot("small")
+	checkGolden(t, "screens", b.String())
+}
+
+// TestTurnIsEnded: Esc ends a turn that hangs with the best answer so far, and then the program.
+func TestTurnIsEnded(t *testing.T) {
+	r := start(t, hangs, "What is cheap?")
+	r.until("ada has answered", func() bool { return r.shows("ada ✓ answered") })
+	r.press("esc")
+	r.until("the turn is over", r.idle)
+	if !r.shows("Wind.") || !r.shows("interrupted") {
+		t.Errorf("the best answer is not shown:\n%s", r.screen())
+	}
+	r.press("esc")
+	r.until("it leaves", func() bool { return r.quit })
+}
+
+// TestNoteIsTold: what is typed while a turn runs is a note, and the result says who has seen it.
+func TestNoteIsTold(t *testing.T) {
+	r := start(t, hangs, "What is cheap?")
+	r.until("the turn has begun", func() bool { return r.s.running != nil && r.s.running.turn != nil })
+	r.write("in French")
+	r.press("enter")
+	r.until("the note is taken", func() bool { return len(r.s.shown.notes) == 1 })
+	r.press("esc")
+	r.until("the turn is over", r.idle)
+	if !r.shows("note: in French (seen by") {
+		t.Errorf("the note is not shown:\n%s", r.screen())
+	}
+}
+
+// TestTurnIsPaused by p on an agent.
+func TestTurnIsPaused(t *testing.T) {
+	r := start(t, hangs, "What is cheap?")
+	r.until("ada has answered", func() bool { return r.shows("ada ✓ answered") })
+	r.press("tab", "p")
+	r.until("it is paused", func() bool { return r.shows("paused") })
+	r.press("p")
+	r.until("it goes on", func() bool { return !r.shows("paused") })
+}
+
+// TestSessionsAreChosen: Ctrl+N begins one, Ctrl+R asks first, Ctrl+S lists them.
+func TestSessionsAreChosen(t *testing.T) {
+	r := start(t, agrees, "")
+	r.press("ctrl+s")
+	r.until("they are listed", func() bool { return r.shows("of sun · 2 turns") })
+	r.write("SUN")
+	if r.shows("of wind") {
+		t.Errorf("the search finds too much:\n%s", r.screen())
+	}
+	r.press("enter")
+	r.until("s2 is open", func() bool { return r.shows("massgen s2") && r.shows("Why the sun?") && r.shows("It shines.") })
+	r.press("ctrl+r", "n")
+	r.press("ctrl+r", "y")
+	r.until("a new one is open", func() bool { return r.shows("massgen s9") && !r.shows("Why the sun?") })
+	r.press("ctrl+n")
+	r.until("another one is begun", func() bool { return len(r.p.ran()) == 3 })
+	if want := []string{"/session s2", "/reset", "/new"}; !slices.Equal(r.p.ran(), want) {
+		t.Errorf("it ran %q, want %q", r.p.ran(), want)
+	}
+}
+
+// TestLineIsEdited: the keys of the line that is typed.
+func TestLineIsEdited(t *testing.T) {
+	r := start(t, agrees, "")
+	text := func() string { return r.s.entry.text() }
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"up", func() { r.press("up") }, "a newer one"},
+		{"up again", func() { r.press("up") }, "an old question"},
+		{"at the oldest", func() { r.press("up") }, "an old question"},
+		{"down", func() { r.press("down", "down") }, ""},
+		{"two lines", func() { r.write("a"); r.press("ctrl+j"); r.write("b") }, "a\nb"},
+		{"home and end", func() { r.press("home"); r.write("x"); r.press("end"); r.write("y") }, "a\nxby"},
+		{"cleared", func() { r.press("ctrl+u") }, ""},
+		{"a command", func() { r.write("/stat"); r.press("tab") }, "/status "},
+		{"cleared again", func() { r.press("ctrl+u") }, ""},
+		{"found", func() { r.press("ctrl+f"); r.write("OLD"); r.press("enter") }, "an old question"},
+		{"pasted", func() { r.press("ctrl+u"); r.update(t.Context(), tea.PasteMsg{Content: "!x\r\ny"}) }, "!x\ny"},
+		{"a long paste", func() {
+			r.press("ctrl+u")
+			r.write("see: ")
+			r.update(t.Context(), tea.PasteMsg{Content: strings.Repeat("line\n", 80)})
+			r.write(" so")
+		}, "see: " + strings.Repeat("line\n", 80) + " so"},
+	} {
+		step.do()
+		if got := text(); got != step.want {
+			t.Fatalf("%s: the line is %q, want %q", step.name, got, step.want)
+		}
+	}
+	if !r.shows("see: [80 lines] so") {
+		t.Errorf("the long paste is not a mark:\n%s", r.screen())
+	}
+}
+
+// TestCommandsRun: those of the conversation, and what is wrong with them.
+func TestCommandsRun(t *testing.T) {
+	r := start(t, agrees, "")
+	r.write("/status")
+	r.press("enter")
+	r.until("it has run", func() bool { return r.shows("ran /status") })
+	r.write("/nonsense")
+	r.press("enter")
+	r.until("it is refused", func() bool { return r.shows("✗ /nonsense: there is no such command") })
+	r.write("too long")
+	r.press("enter")
+	r.until("the question is refused", func() bool { return r.shows("✗ question: it is too long") && r.idle() })
+	r.write("!echo sk-secret")
+	r.press("enter")
+	r.until("the command has run", func() bool { return r.shows("$ echo") && r.shows("***") })
+	if r.shows("sk-secret") {
+		t.Errorf("the secret is shown:\n%s", r.screen())
+	}
+	r.update(t.Context(), tea.PasteMsg{Content: "!echo pasted"})
+	r.press("enter")
+	r.until("the pasted text is a question", func() bool { return r.idle() && r.shows("Wind, says") })
+	r.write("/quit")
+	r.press("enter")
+	r.until("it leaves", func() bool { return r.quit })
+}
+
+// TestToolCallIsAsked: a person allows it or not, and is not asked about one that nobody waits for.
+func TestToolCallIsAsked(t *testing.T) {
+	r := start(t, agrees, "")
+	ask := func() (<-chan verdict, chan struct{}) {
+		answer, gone := make(chan verdict, 1), make(chan struct{})
+		r.update(t.Context(), approvalMsg{massgen.Approval{
+			Agent: "ada", Tool: "edit_file", Why: "a rule", Arguments: `{"path":"a.go","old_text":"x\u001b[2J","new_text":"y\nz"}`,
+		}, answer, gone})
+		return answer, gone
+	}
+	answer, _ := ask()
+	for _, want := range []string{"ada asks to run edit_file (a rule)", "a.go", "- x", "+ y", "+ z"} {
+		if !r.shows(want) {
+			t.Errorf("%q is not shown:\n%s", want, r.screen())
+		}
+	}
+	r.press("enter", "o")
+	if v := <-answer; !v.allow {
+		t.Error("o does not allow the call")
+	}
+	answer, _ = ask()
+	r.press("n")
+	if v := <-answer; v.allow || v.err != nil {
+		t.Error("n does not refuse the call")
+	}
+	_, gone := ask()
+	close(gone)
+	r.update(t.Context(), tickMsg{})
+	if r.shows("asks to run") {
+		t.Error("a call that nobody waits for is still asked about")
+	}
+}
+
+// TestAnswerIsCopied after a person has let it, which is asked once.
+func TestAnswerIsCopied(t *testing.T) {
+	r := start(t, agrees, "What is cheap?")
+	r.until("the turn is over", func() bool { return r.idle() && r.s.answer != "" })
+	r.press("ctrl+y")
+	if !r.shows("write to this terminal's clipboard") {
+		t.Errorf("it does not ask:\n%s", r.screen())
+	}
+	r.press("y")
+	if !r.s.mayCopy || r.s.overlay != nil {
+		t.Error("the yes is not remembered")
+	}
+}
