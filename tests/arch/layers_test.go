@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/panels"},
 	{"internal/sidecalls", "internal/toolbox"},
 	{"internal/providers", "internal/store"},
-	{"coordinator", "agents/conversation", "internal/mcp"},
+	{"coordinator", "agents/conversation", "internal/mcp", "internal/picture"},
 	{"internal/workspace", "internal/driver", "coordinator/report"},
 	{"agents", "internal/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "internal/retry/limitertest"},
 	{"internal/sqlstore"},
