@@ -37,6 +37,7 @@ func readers(flags []string) []face {
 		{args: []string{"inputs", "dump"}}, {args: []string{"inputs", "dump", "--table", "--calls"}},
 		{args: []string{"inputs", "dump", "--diff", "turn-001/a/call-001", "turn-001/a/call-001"}},
 		{args: []string{"sessions", "show", "default", "--json", "--config", "panel.yaml"}}, {args: []string{"sessions", "list"}},
+		{args: []string{"show"}}, {args: []string{"show", "last", "--html", "page.html", "--svg", "turn.svg"}},
 		{args: []string{"--list-backends"}}, {args: []string{"--validate", "panel.yaml"}},
 	}
 	if len(flags) > 0 {

@@ -67,7 +67,7 @@ const reserved = "acp config configs doctor init mcp models serve simulate versi
 // meant returns the command that a person means by a word alone, "" if there is none.
 func meant(word string) string {
 	switch word {
-	case "list", "show", "search", "rename", "branch", "export", "import", "delete", "usage", "compact":
+	case "list", "search", "rename", "branch", "export", "import", "delete", "usage", "compact":
 		return "massgen sessions " + word
 	case "add", "forget":
 		return "massgen memory " + word

@@ -231,7 +231,7 @@ func (p *program) flags() []cli.Flag {
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
-		(&inputsCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(), p.describeCommand(),
+		(&inputsCommand{program: p}).cli(), (&showCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(), p.describeCommand(),
 		p.completionCommand(), manCommand(), p.helpCommand(), versionCommand(),
 	}
 	if p.env.Cluster != nil {

@@ -1,0 +1,187 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/picture"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/store"
+)
+
+// showCommand draws a turn as a timeline: on the screen, or into files.
+type showCommand struct {
+	*program
+	html, svg string
+}
+
+func (c *showCommand) cli() *cli.Command {
+	kept := slices.DeleteFunc(c.keptFlags(), func(f cli.Flag) bool { return f.Names()[0] == "json" })
+	return &cli.Command{
+		Name: "show", Usage: "draw a turn: who called, answered and voted when",
+		UsageText: "massgen show [SESSION] [TURN] ...\n\n" + twoColumns([][2]string{
+			{"SESSION", "a turn of this session: TURN, or the last one; without SESSION, or with last, of the session that was used last"},
+			{"FILE.jsonl", "the same of a file that sessions export wrote"},
+			{"... --html FILE", "a page with all texts, votes and inputs, instead of the timeline on the screen"},
+		}),
+		Flags: append([]cli.Flag{
+			textFlag("", "html", &c.html, "write one page, with the timeline and all texts to unfold: `FILE`"),
+			textFlag("", "svg", &c.svg, "write the timeline as a picture: `FILE`"),
+		}, kept...),
+		HideHelpCommand: true,
+		Action: func(ctx *cli.Context) error {
+			if c.options.display.json {
+				return fmt.Errorf("show: --json means nothing here: %s has the turns as JSON", c.storage().command("sessions", "show", "--json"))
+			}
+			return c.run(ctx.Context)
+		},
+	}
+}
+
+func (c *showCommand) run(ctx context.Context) error {
+	from, others := "", c.words
+	if len(c.words) > 0 {
+		from, others = c.words[0], c.words[1:]
+	}
+	if isRecording(from) {
+		if err := c.hideKeys(); err != nil {
+			return fmt.Errorf("show: %w", err)
+		}
+		r, id, err := readRecording(ctx, from)
+		if err == nil {
+			err = c.show(ctx, r, id, others)
+		}
+		if err != nil {
+			return fmt.Errorf("show: %w", err)
+		}
+		return nil
+	}
+	return c.withStore(ctx, "show", verb{name: plain.Line(from), run: func(ctx context.Context, store *store.Store, _ []string) error {
+		kept, rest, err := c.storage().pick(ctx, store, c.words, 1)
+		if err != nil {
+			return err
+		}
+		return c.show(ctx, store, kept.ID, rest)
+	}}, nil)
+}
+
+// show draws the turn that words name, or the last one.
+func (c *showCommand) show(ctx context.Context, r recording, id string, words []string) error {
+	p, err := c.draw(ctx, r, id, words)
+	if err != nil {
+		return err
+	}
+	if c.svg != "" {
+		if err := c.writeFile(c.svg, picture.SVG(p)); err != nil {
+			return err
+		}
+	}
+	if c.html != "" {
+		page, err := picture.HTML(p)
+		if err != nil {
+			return err
+		}
+		if err := c.writeFile(c.html, page); err != nil {
+			return err
+		}
+	}
+	if c.svg != "" || c.html != "" {
+		return nil
+	}
+	return c.console.put(picture.Terminal(p, c.screen()))
+}
+
+// draw computes the picture of a turn. A damaged journal has the picture of what could be read,
+// and a warning.
+func (c *showCommand) draw(ctx context.Context, r recording, id string, words []string) (picture.Picture, error) {
+	turns, err := r.Turns(ctx, id, 0)
+	if err != nil {
+		return picture.Picture{}, err
+	}
+	number, err := turnOf(words, len(turns))
+	if err != nil {
+		return picture.Picture{}, fmt.Errorf("session %s: %w", plain.Line(id), err)
+	}
+	journal, err := r.Journal(ctx, id, number, 0)
+	if err != nil {
+		return picture.Picture{}, err
+	}
+	if len(journal) == 0 {
+		return picture.Picture{}, fmt.Errorf("turn %d has no journal here: it is of the session that this one was branched off", number)
+	}
+	source := picture.Source{Session: id, Turn: number, Texts: agents.LookupIn(ctx, r), Inputs: map[backends.Key]string{}}
+	if c.html != "" {
+		for _, call := range callsOf(ctx, r, id, turns[number-1:number], c.console.warn) {
+			var b strings.Builder
+			if err := debugbackend.Print(&b, []debugbackend.Call{call}); err != nil {
+				return picture.Picture{}, err
+			}
+			source.Inputs[call.Request.Key] = b.String()
+		}
+	}
+	p, err := picture.New(journal, source)
+	if err != nil && len(p.Lanes) == 0 {
+		return p, err
+	}
+	if err != nil {
+		c.console.warn(err.Error())
+	}
+	return p, nil
+}
+
+// turnOf reads the number of a turn, which is the last one by default.
+func turnOf(words []string, turns int) (int, error) {
+	switch {
+	case turns == 0:
+		return 0, errors.New("it has no turn yet")
+	case len(words) > 1:
+		return 0, errors.New("too many words: the form is massgen show [SESSION] [TURN]")
+	case len(words) == 0:
+		return turns, nil
+	}
+	n, err := strconv.Atoi(words[0])
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no number of a turn: it has %s", shortened(plain.Line(words[0]), 40), plain.Count(turns, "turn"))
+	case n < 1 || n > turns:
+		return 0, fmt.Errorf("there is no turn %d: it has %s", n, plain.Count(turns, "turn"))
+	}
+	return n, nil
+}
+
+// writeFile writes a file that is not there yet. It masks what has become a secret since the
+// session was kept.
+func (c *showCommand) writeFile(file, text string) error {
+	return writeNew(file, c.console.secrets.Redact(text))
+}
+
+// screen describes standard output: 80 columns if it is no terminal and COLUMNS does not say
+// otherwise.
+func (c *showCommand) screen() picture.Screen {
+	s := picture.Screen{Width: 80}
+	if text, set := c.env.Lookup("COLUMNS"); set {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			s.Width = n
+		}
+	}
+	if out, ok := c.env.Stdout.(*os.File); ok && isTerminal(out) {
+		if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
+			s.Width, s.Height = width, height
+		}
+		_, noColour := c.env.Lookup("NO_COLOR")
+		name, _ := c.env.Lookup("TERM")
+		s.Colour = !noColour && name != "dumb"
+	}
+	return s
+}
