@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges mcp postgres temporal real-model live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges mcp postgres temporal real-model pictures live vuln ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -63,6 +63,9 @@ temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs th
 
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
 	bash scripts/real_model.sh
+
+pictures: ## run the demo panel and draw it at the top of the README
+	bash scripts/picture.sh
 
 live: ## call real services, for whoever has keys; RUN=TestLive/claude/text for a part
 	go test -tags live -count=1 -v -run '$(or $(RUN),TestLive)' -timeout 20m ./tests/live
