@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"os"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		}
 	}
 	s := newScreen(conv, do, mood{isDark: true, plain: at.Plain, editor: at.Editor}, question)
-	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(at.In), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(30))
+	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(guarded(at.In)), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(30))
 	sc.mu.Lock()
 	sc.program = program
 	sc.mu.Unlock()
@@ -59,6 +60,14 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		return nil
 	}
 	return err
+}
+
+// guarded is the input without what the screen would not survive.
+func guarded(in io.Reader) io.Reader {
+	if f, ok := in.(*os.File); ok {
+		return &guardedFile{File: f}
+	}
+	return in
 }
 
 // IsOpen reports whether the screen is shown.
