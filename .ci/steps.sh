@@ -59,9 +59,12 @@ python() {
   bash scripts/temporal.sh install
 }
 debian() {
-  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null && return
-  [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || fail "there is no PostgreSQL: install it, as with apt-get install postgresql"
-  apt-get update -q && apt-get install -q -y --no-install-recommends postgresql
+  local missing=()
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+  command -v tmux >/dev/null || missing+=(tmux)
+  [ ${#missing[@]} -eq 0 ] && return
+  [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || fail "install what is missing, as with apt-get install ${missing[*]}"
+  apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
 # go list compiles what it is asked to export, tests included, and links nothing.

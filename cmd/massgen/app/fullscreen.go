@@ -49,27 +49,36 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := s.term.watch.take()
+	terminated := false
+	var listener sync.WaitGroup
 	done := make(chan struct{})
-	go func() {
+	listener.Go(func() {
 		for {
 			select {
 			case signal := <-signals:
 				if endsProgram(signal) {
+					terminated = true
 					cancel()
 				}
 			case <-done:
 				return
 			}
 		}
-	}()
+	})
 	_, noColour := s.env.Lookup("NO_COLOR")
 	editor, _ := s.env.Lookup("EDITOR")
 	err := s.term.screen.Run(ctx, tui.Terminal{
 		In: s.env.Stdin, Out: s.env.Stdout, Environ: os.Environ(), Plain: noColour, Editor: editor,
 	}, f.conversation(), question)
 	close(done)
+	listener.Wait()
 	err = errors.Join(err, f.d.empty(context.WithoutCancel(ctx)))
-	s.remark("session: %s; %s goes on with it", plain.Line(s.id), s.storage().command(s.storage().sessionFlags(s.id)...))
+	if _, noTurn := lastEnded(context.WithoutCancel(ctx), s.store, s.id); noTurn == nil {
+		s.remark("session: %s; %s goes on with it", plain.Line(s.id), s.storage().commandOn(s.id))
+	}
+	if terminated {
+		return withStatus(ExitInterrupted, err)
+	}
 	return withStatus(ExitCompleted, err)
 }
 

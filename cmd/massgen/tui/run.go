@@ -45,10 +45,14 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		}
 	}
 	s := newScreen(conv, do, mood{isDark: true, plain: at.Plain, editor: at.Editor}, question)
-	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(guarded(at.In)), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(30))
+	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(guarded(at.In)), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(30), tea.WithoutSignalHandler())
 	sc.mu.Lock()
 	sc.program = program
 	sc.mu.Unlock()
+	if f, ok := at.In.(*os.File); ok {
+		r := startRestorer(f)
+		defer r.end()
+	}
 	_, err := program.Run()
 	sc.mu.Lock()
 	sc.program = nil

@@ -1,0 +1,188 @@
+//go:build linux
+
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tmux is a terminal in which the program runs.
+type tmux struct {
+	t      *testing.T
+	socket string
+}
+
+// openTmux opens a terminal of a size, with a shell in it that runs the program.
+func openTmux(t *testing.T, width, height int, arguments string) *tmux {
+	t.Helper()
+	path, err := exec.LookPath("tmux")
+	switch {
+	case err != nil && os.Getenv("CI") != "":
+		t.Fatal("there is no tmux: install it, as with apt-get install tmux")
+	case err != nil:
+		t.Skip("there is no tmux: its tests run where it is installed")
+	}
+	dir := t.TempDir()
+	x := &tmux{t, filepath.Join(dir, "s")}
+	config := filepath.Join(dir, "panel.yaml")
+	panel := "agents: [{id: ada, backend: {type: demo}}, {id: bob, backend: {type: demo}}, {id: cy, backend: {type: demo}}]\n"
+	if err := os.WriteFile(config, []byte(panel), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := exec.LookPath("massgen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf("cd %s; env -i HOME=%s TERM=tmux-256color STATUS=%s PATH=$PATH %s --config %s %s; echo left with $?; sleep 600",
+		dir, dir, filepath.Join(dir, "status"), program, config, arguments)
+	command := exec.Command(path, "-S", x.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), line,
+		";", "set-option", "-g", "escape-time", "0")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() { x.run("kill-server") })
+	return x
+}
+
+func (x *tmux) run(arguments ...string) string {
+	x.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", x.socket}, arguments...)...).CombinedOutput()
+	if err != nil {
+		x.t.Fatalf("tmux %q: %v: %s", arguments, err, out)
+	}
+	return string(out)
+}
+
+// screen is what the terminal shows, with other names for what differs from run to run.
+func (x *tmux) screen() string {
+	shown := x.run("capture-pane", "-p")
+	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "DATE-TIME-NAME0")
+	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, "")
+}
+
+// until waits until the terminal shows a text.
+func (x *tmux) until(text string) {
+	x.t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(x.screen(), text); {
+		if time.Now().After(end) {
+			x.t.Fatalf("the terminal never shows %q:\n%s", text, x.screen())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// keys presses keys by tmux's names, such as C-n.
+func (x *tmux) keys(names ...string) { x.run(append([]string{"send-keys"}, names...)...) }
+
+// TestFullScreen drives the real program in a terminal by its keys, at two sizes.
+func TestFullScreen(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {200, 60}} {
+		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
+			t.Parallel()
+			x := openTmux(t, size[0], size[1], "")
+			var shots strings.Builder
+			shot := func(title string) { shots.WriteString("== " + title + "\n" + x.screen()) }
+			x.until("Ask a question")
+			x.until("ready")
+			x.keys("-l", "What is cheap?")
+			x.keys("Enter")
+			x.until("2 messages")
+			x.until("cy voted for")
+			shot("an answer")
+			for _, step := range []struct {
+				keys []string
+				want string
+			}{
+				{[]string{"Tab"}, "Enter its whole text"},
+				{[]string{"Enter"}, "Esc closes"},
+				{[]string{"Escape"}, "Enter its whole text"},
+				{[]string{"Right", "i"}, "bob was sent last"},
+				{[]string{"Escape"}, "Enter its whole text"},
+				{[]string{"Escape"}, "Enter send"},
+				{[]string{"C-t"}, "what the models were sent"},
+				{[]string{"Escape"}, "Enter send"},
+				{[]string{"C-g"}, "the answers of the last turn"},
+				{[]string{"Escape"}, "Enter send"},
+				{[]string{"C-s"}, "search:"},
+				{[]string{"Escape"}, "Enter send"},
+				{[]string{"-l", "?"}, "this page"},
+				{[]string{"Escape"}, "Enter send"},
+				{[]string{"-l", "one two"}, "> one two"},
+				{[]string{"Home", "x", "End", "y"}, "> xone twoy"},
+				{[]string{"C-u"}, "> Ask a question"},
+				{[]string{"Up"}, "> What is cheap?"},
+				{[]string{"C-u"}, "> Ask a question"},
+				{[]string{"-l", "/stat"}, "> /stat"},
+				{[]string{"Tab"}, "> /status"},
+				{[]string{"Enter"}, "panel "},
+				{[]string{"C-r"}, "Begin anew"},
+				{[]string{"n"}, "Enter send"},
+				{[]string{"C-n"}, "0 messages"},
+			} {
+				x.keys(step.keys...)
+				x.until(step.want)
+			}
+			x.keys("Escape")
+			x.until("left with 0")
+			checkScreens(t, fmt.Sprintf("fullscreen%d", size[0]), shots.String())
+		})
+	}
+}
+
+// TestTerminalIsRestored after a kill that the program cannot hear.
+func TestTerminalIsRestored(t *testing.T) {
+	x := openTmux(t, 80, 24, "")
+	x.until("Ask a question")
+	if state := strings.TrimSpace(x.run("display-message", "-p", "#{alternate_on} #{mouse_any_flag}")); state != "1 1" {
+		t.Fatalf("the screen is not full: %s", state)
+	}
+	shell := strings.TrimSpace(x.run("display-message", "-p", "#{pane_pid}"))
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%s/task/%s/children", shell, shell))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := strconv.Atoi(strings.Fields(string(children))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(program, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		state := strings.TrimSpace(x.run("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"))
+		if state == "0 0 1" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the terminal stays as it was: %s", state)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// checkScreens compares screens with testdata/NAME.golden.
+func checkScreens(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if os.Getenv("UPDATE_SCREENS") != "" {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("the screens are not those of %s (UPDATE_SCREENS=1 writes it):\n%s", path, got)
+	}
+}
