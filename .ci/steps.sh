@@ -138,6 +138,9 @@ judges() {
   bash scripts/mcp.sh
 }
 
+# The real program in a terminal of tmux, by its keys.
+screens() { go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored' ./cmd/massgen/app; }
+
 # The nested module: its engine and its store, with real servers of both.
 temporal() { bash scripts/temporal.sh; }
 

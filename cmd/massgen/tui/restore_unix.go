@@ -53,6 +53,6 @@ func (r *restorer) end() {
 		return
 	}
 	_, _ = io.WriteString(r.word, "over\n") // a shell that is gone needs no word
-	_ = r.word.Close()
-	_ = r.cmd.Wait()
+	_ = r.word.Close()                      // the same
+	_ = r.cmd.Wait()                        // its status says nothing
 }
