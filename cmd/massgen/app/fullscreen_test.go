@@ -62,7 +62,7 @@ func (x *tmux) run(arguments ...string) string {
 // screen is what the terminal shows, with other names for what differs from run to run.
 func (x *tmux) screen() string {
 	shown := x.run("capture-pane", "-p")
-	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "DATE-TIME-NAME0")
+	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "20260102-030405-sample")
 	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, "")
 }
 
