@@ -107,7 +107,7 @@ func TestFullScreen(t *testing.T) {
 				{[]string{"Escape"}, "Enter send"},
 				{[]string{"C-t"}, "what the models were sent"},
 				{[]string{"Escape"}, "Enter send"},
-				{[]string{"C-g"}, "the answers of the last turn"},
+				{[]string{"C-g"}, "answers: cy.2 and ada.1"},
 				{[]string{"Escape"}, "Enter send"},
 				{[]string{"C-s"}, "search:"},
 				{[]string{"Escape"}, "Enter send"},

@@ -78,30 +78,30 @@ func (s commander) pauseOr(pause bool) tea.Cmd {
 
 // copyAnswer copies the last answer to the clipboard of the terminal (OSC 52).
 func (s commander) copyAnswer() tea.Cmd {
-	if s.answer == "" {
+	if s.last.answer == "" {
 		s.transcript.add(told, "", "there is no answer yet")
 		return nil
 	}
-	if s.mayCopy {
-		return tea.SetClipboard(s.answer)
+	if s.granted.copies {
+		return tea.SetClipboard(s.last.answer)
 	}
 	s.overlay = &question{"Let massgen write to this terminal's clipboard, now and until it ends?", func() tea.Cmd {
-		s.mayCopy = true
-		return tea.SetClipboard(s.answer)
+		s.granted.copies = true
+		return tea.SetClipboard(s.last.answer)
 	}}
 	return nil
 }
 
 func (s commander) save(path string) tea.Cmd {
 	switch {
-	case s.answer == "":
+	case s.last.answer == "":
 		s.transcript.add(told, "", "there is no answer yet")
 		return nil
 	case path == "":
 		s.transcript.add(wrong, "", "/save: say to which file: /save FILE")
 		return nil
 	}
-	answer := s.answer
+	answer := s.last.answer
 	return s.do(func(context.Context) tea.Msg {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // verdict is a person's word about a tool call.
@@ -31,13 +33,28 @@ type approvalMsg approval
 type dialog struct {
 	approval
 	below overlay
+	// always remembers that calls like this one are allowed.
+	always func()
 }
 
-func newDialog(a approval, below overlay) *dialog { return &dialog{approval: a, below: below} }
+func newDialog(a approval, below overlay, always func()) *dialog { return &dialog{a, below, always} }
+
+// kindOf names the calls that are allowed with this one: those of the tool, and of the program if
+// it runs one.
+func kindOf(call massgen.Approval) string {
+	var args struct{ Argv []string }
+	if json.Unmarshal([]byte(call.Arguments), &args) == nil && len(args.Argv) > 0 {
+		return call.Tool + " " + args.Argv[0]
+	}
+	return call.Tool
+}
 
 func (d *dialog) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	switch msg.String() {
 	case "o", "y":
+		return d.say(verdict{allow: true})
+	case "a":
+		d.always()
 		return d.say(verdict{allow: true})
 	case "n":
 		return d.say(verdict{})
@@ -75,11 +92,11 @@ func (d *dialog) view(width, height int) []string {
 		}
 		lines = append(lines, framed(paint, "  ", printable(line), width)...)
 	}
-	keys := "o once   n no   Esc leaves it open"
+	keys := "o once   a always until massgen ends: " + plain.Line(kindOf(d.call)) + "   n no"
 	if over := len(lines) - (height - 2); over > 0 && height > 3 {
 		lines = append(lines[:height-3], faint(fmt.Sprintf("  and %d more lines", over+1)))
 	}
-	return append(lines, "", bold(keys))
+	return append(lines, "", bold(ansi.Truncate(keys, width, "…")))
 }
 
 // readable shows a call as a person reads it: a command line, the lines that an edit takes away

@@ -118,7 +118,10 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 	case "ctrl+t":
 		return s.showInputs(""), true
 	case "ctrl+g":
-		return s.showCommand("the answers of the last turn", "/answers"), true
+		if len(s.last.answers) == 0 { // of a session that was opened again
+			return s.showCommand("the answers of the last turn", "/answers"), true
+		}
+		s.overlay = newComparison(s.last.answers, s.last.winner)
 	case "ctrl+y":
 		return commander{s}.copyAnswer(), true
 	case "pgup":

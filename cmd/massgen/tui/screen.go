@@ -25,13 +25,26 @@ type screen struct {
 	entry      entry
 	running    *running   // the turn under way, nil without one
 	shown      *turnState // the turn whose rounds are shown: the last one
-	answer     string     // the last one
-	overlay    overlay    // what stands before the rest, nil for nothing
-	focus      int        // the agent that keys go to, -1 for the entry
+	last       lastTurn
+	overlay    overlay // what stands before the rest, nil for nothing
+	focus      int     // the agent that keys go to, -1 for the entry
 	mood       mood
 	first      string // asked as soon as the session is known
 	leaving    bool   // the key that leaves was pressed once
-	mayCopy    bool   // the person has let it write to the clipboard
+	granted    granted
+}
+
+// lastTurn is what is kept of the turn that was over last.
+type lastTurn struct {
+	answer  string
+	winner  string
+	answers []report.ResultAnswer
+}
+
+// granted is what the person has let the program do until it ends.
+type granted struct {
+	copies bool            // write to the clipboard
+	calls  map[string]bool // call tools, by kindOf
 }
 
 // mood is what the terminal is like.
@@ -117,7 +130,7 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tickMsg:
 		return tick()
 	case approvalMsg:
-		s.overlay = newDialog(approval(msg), s.overlay)
+		s.approve(approval(msg))
 	default:
 		return s.hear(msg)
 	}
@@ -138,7 +151,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 		s.entry.set(string(msg))
 	case movedMsg:
 		s.transcript.clear()
-		s.shown, s.answer, s.first = nil, "", msg.Question
+		s.shown, s.last, s.first = nil, lastTurn{}, msg.Question
 		msg.Question = ""
 		return tea.Batch(s.takeOutcome(msg.Outcome), s.readPast())
 	case errorNote:
@@ -192,8 +205,23 @@ func (s *screen) showAnswer(answer, winner, status string) {
 	if status != "completed" {
 		title += " · " + status
 	}
-	s.answer = s.conv.Redact(answer)
-	s.transcript.add(replied, title, s.answer)
+	s.last = lastTurn{answer: s.conv.Redact(answer), winner: winner}
+	s.transcript.add(replied, title, s.last.answer)
+}
+
+// approve asks about a call, unless calls like it are allowed.
+func (s *screen) approve(a approval) {
+	kind := kindOf(a.call)
+	if s.granted.calls[kind] {
+		a.answer <- verdict{allow: true}
+		return
+	}
+	s.overlay = newDialog(a, s.overlay, func() {
+		if s.granted.calls == nil {
+			s.granted.calls = map[string]bool{}
+		}
+		s.granted.calls[kind] = true
+	})
 }
 
 // render renders the Markdown of one answer beside the screen, the newest first.
@@ -290,6 +318,10 @@ func (s *screen) conclude(r massgen.Result) tea.Cmd {
 		s.transcript.add(noted, "", s.conv.Redact(fmt.Sprintf("%s (seen by %d)", note.Text, note.SeenBy)))
 	}
 	s.showAnswer(r.Answer, r.Winner, r.Status)
+	for _, a := range r.Answers {
+		a.Content = s.conv.Redact(printable(a.Content))
+		s.last.answers = append(s.last.answers, a)
+	}
 	votes := slices.Clone(r.Votes) // in the panel's order, whoever was first
 	slices.SortStableFunc(votes, func(a, b report.ResultVote) int { return s.shown.place(a.Voter) - s.shown.place(b.Voter) })
 	for _, v := range votes {

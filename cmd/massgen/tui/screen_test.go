@@ -407,6 +407,16 @@ func TestToolCallIsAsked(t *testing.T) {
 	if v := <-answer; v.allow || v.err != nil {
 		t.Error("n does not refuse the call")
 	}
+	answer, _ = ask()
+	r.press("a")
+	if v := <-answer; !v.allow {
+		t.Error("a does not allow the call")
+	}
+	answer, _ = ask()
+	if v := <-answer; !v.allow || r.s.overlay != nil {
+		t.Error("a does not allow the next call of the tool")
+	}
+	r.s.granted.calls = nil
 	_, gone := ask()
 	close(gone)
 	r.update(t.Context(), tickMsg{})
@@ -418,13 +428,31 @@ func TestToolCallIsAsked(t *testing.T) {
 // TestAnswerIsCopied after a person has let it, which is asked once.
 func TestAnswerIsCopied(t *testing.T) {
 	r := start(t, agrees, "What is cheap?")
-	r.until("the turn is over", func() bool { return r.idle() && r.s.answer != "" })
+	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
 	r.press("ctrl+y")
 	if !r.shows("write to this terminal's clipboard") {
 		t.Errorf("it does not ask:\n%s", r.screen())
 	}
 	r.press("y")
-	if !r.s.mayCopy || r.s.overlay != nil {
+	if !r.s.granted.copies || r.s.overlay != nil {
 		t.Error("the yes is not remembered")
+	}
+}
+
+// TestAnswersAreCompared side by side, with the words that differ.
+func TestAnswersAreCompared(t *testing.T) {
+	r := start(t, agrees, "What is cheap?")
+	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
+	r.press("ctrl+g")
+	for _, want := range []string{"answers: ada.1 and bob.1", "Wind, says ada. It is **cheap**.", "│ Wind, says bob. It is **cheap**."} {
+		if !r.shows(want) {
+			t.Errorf("%q is not shown:\n%s", want, r.screen())
+		}
+	}
+	for text, want := range map[string]string{"a b c": "a !b! c", "x": "!x!", "a c": "a c", "c a": "!c! a", "a  b\n\nc": "a  !b!\n\nc"} {
+		marked := strings.ReplaceAll(strings.ReplaceAll(different(text, "a c"), "\x1b[33m", "!"), "\x1b[m", "!")
+		if marked != want {
+			t.Errorf("%q against %q: %q, want %q", text, "a c", marked, want)
+		}
 	}
 }
