@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/internal/plain"
@@ -135,7 +137,7 @@ func (f *fullScreen) contextUse(ctx context.Context) int {
 
 // notices takes what was written since the last time, a line each.
 func (f *fullScreen) notices() (lines []string) {
-	for line := range strings.Lines(f.said.String()) {
+	for line := range strings.Lines(ansi.Strip(f.said.String())) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}
@@ -194,7 +196,7 @@ func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err
 	if errors.Is(err, errLeave) {
 		return tui.Outcome{Leave: true}, nil
 	}
-	o = tui.Outcome{Text: strings.TrimRight(f.said.String(), "\n"), Question: f.d.next}
+	o = tui.Outcome{Text: strings.TrimRight(ansi.Strip(f.said.String()), "\n"), Question: f.d.next}
 	f.said.Reset()
 	f.d.next = ""
 	return o, err

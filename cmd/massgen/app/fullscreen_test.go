@@ -129,6 +129,8 @@ func TestFullScreen(t *testing.T) {
 				x.until(step.want)
 			}
 			x.keys("Escape")
+			x.until("once more leaves")
+			x.keys("Escape")
 			x.until("left with 0")
 			checkScreens(t, fmt.Sprintf("fullscreen%d", size[0]), shots.String())
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,9 +25,21 @@ func ownCommands() []Choice {
 // commander runs what a person commands.
 type commander struct{ *screen }
 
+// helpText lists the commands.
+func helpText(commands []Choice) string {
+	var b strings.Builder
+	for _, c := range slices.Concat(commands, ownCommands()) {
+		fmt.Fprintf(&b, "%-12s%s\n", c.Name, c.About)
+	}
+	return b.String() + "\nEvery other line is a question. ? in an empty line shows the keys."
+}
+
 // ownCommand runs a command of the screen, else one of the conversation.
 func (s commander) ownCommand(name, rest, line string) tea.Cmd {
 	switch name {
+	case "/help", "/h":
+		s.overlay = newPager("the commands", helpText(s.conv.Commands))
+		return nil
 	case "/copy":
 		return s.copyAnswer()
 	case "/save":
@@ -82,13 +95,15 @@ func (s commander) copyAnswer() tea.Cmd {
 		s.transcript.add(told, "", "there is no answer yet")
 		return nil
 	}
-	if s.granted.copies {
+	copied := func() tea.Cmd {
+		s.granted.copies = true
+		s.transcript.add(told, "", "the answer was sent to this terminal's clipboard, which some terminals, and tmux, have to allow")
 		return tea.SetClipboard(s.last.answer)
 	}
-	s.overlay = &question{"Let massgen write to this terminal's clipboard, now and until it ends?", func() tea.Cmd {
-		s.granted.copies = true
-		return tea.SetClipboard(s.last.answer)
-	}}
+	if s.granted.copies {
+		return copied()
+	}
+	s.overlay = &question{"Let massgen write to this terminal's clipboard, now and until it ends?", copied}
 	return nil
 }
 

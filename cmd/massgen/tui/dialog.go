@@ -2,7 +2,6 @@ package tui
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -56,10 +55,8 @@ func (d *dialog) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	case "a":
 		d.always()
 		return d.say(verdict{allow: true})
-	case "n":
+	case "n", "esc", "ctrl+c":
 		return d.say(verdict{})
-	case "esc", "ctrl+c":
-		return d.say(verdict{err: errors.New("the person did not decide")})
 	}
 	return d, nil
 }
@@ -92,7 +89,7 @@ func (d *dialog) view(width, height int) []string {
 		}
 		lines = append(lines, framed(paint, "  ", printable(line), width)...)
 	}
-	keys := "o once   a always until massgen ends: " + plain.Line(kindOf(d.call)) + "   n no"
+	keys := "o once   a always until massgen ends: " + plain.Line(kindOf(d.call)) + "   n or Esc no"
 	if over := len(lines) - (height - 2); over > 0 && height > 3 {
 		lines = append(lines[:height-3], faint(fmt.Sprintf("  and %d more lines", over+1)))
 	}

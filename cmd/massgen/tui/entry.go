@@ -35,7 +35,7 @@ const (
 
 func newEntry(past []string) entry {
 	area := textarea.New()
-	area.Prompt, area.Placeholder, area.ShowLineNumbers = "> ", "Ask a question. ? shows the keys, / the commands.", false
+	area.Prompt, area.Placeholder, area.ShowLineNumbers = "> ", "Ask a question. ? shows the keys, /help the commands.", false
 	area.CharLimit, area.DynamicHeight, area.MinHeight, area.MaxHeight, area.MaxContentHeight = 0, true, 1, entryLines, 0
 	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("ctrl+j", "alt+enter", "shift+enter"))
 	area.KeyMap.LineStart = key.NewBinding(key.WithKeys("home", "ctrl+a"))

@@ -15,7 +15,7 @@ const keysText = `Enter         send the question; while a turn runs, add a note
 Ctrl+J        begin another line (also Alt+Enter)
 Up, Down      what was typed before; Ctrl+F searches it
 Tab           complete a command, a session or a @file; in an empty line go to the agents
-Esc, Ctrl+C   end the turn with the best answer so far, then leave
+Esc, Ctrl+C   end the turn with the best answer so far; without one, twice, leave
 Ctrl+N        begin a new session
 Ctrl+R        begin anew; it asks
 Ctrl+U        clear what was typed
@@ -33,7 +33,7 @@ p             pause the turn, or go on
 i             what it was sent last
 Esc           back to the line
 
-/help lists the commands. !COMMAND runs a command, and its output goes with the next question.`
+/help shows the commands. !COMMAND runs a command, and its output goes with the next question.`
 
 // key takes a key.
 func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
@@ -94,7 +94,7 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 	switch name {
 	case "esc", "ctrl+c":
-		return s.stop(name), true
+		return s.stop(), true
 	case "ctrl+n":
 		return commander{s}.idleCommand("/new"), true
 	case "ctrl+r":
@@ -143,7 +143,7 @@ func newestFirst(lines []string) []Choice {
 }
 
 // stop ends the turn, or the program.
-func (s *screen) stop(name string) tea.Cmd {
+func (s *screen) stop() tea.Cmd {
 	switch {
 	case s.running != nil && !s.running.ending:
 		s.running.ending = true
@@ -152,9 +152,8 @@ func (s *screen) stop(name string) tea.Cmd {
 			s.running.turn.Cancel()
 		}
 		return nil
-	case s.running == nil && !s.leaving && (name == "ctrl+c" || !s.entry.isEmpty()):
+	case s.running == nil && !s.leaving:
 		s.leaving = true
-		s.entry.clear()
 		return nil
 	}
 	return tea.Quit

@@ -135,7 +135,7 @@ type question struct {
 
 func (q *question) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	switch msg.String() {
-	case "y", "enter":
+	case "y":
 		return nil, q.yes()
 	case "n", "esc", "ctrl+c":
 		return nil, nil

@@ -271,6 +271,10 @@ func TestTurnIsEnded(t *testing.T) {
 		t.Errorf("the best answer is not shown:\n%s", r.screen())
 	}
 	r.press("esc")
+	if !r.shows("once more leaves") {
+		t.Errorf("one key leaves without a word:\n%s", r.screen())
+	}
+	r.press("esc")
 	r.until("it leaves", func() bool { return r.quit })
 }
 

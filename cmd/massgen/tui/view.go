@@ -112,15 +112,19 @@ func (s drawing) header(now time.Time) []string {
 // figures are what the second line of the header says.
 func (s drawing) figures(now time.Time) []string {
 	in, out := s.session.In, s.session.Out
-	cost := "$?"
-	if s.session.USD != nil {
-		cost = fmt.Sprintf("$%.4f", *s.session.USD)
+	cost, state := "$?", "ready"
+	usd, isKnown := 0.0, s.session.USD != nil
+	if isKnown {
+		usd = *s.session.USD
 	}
-	state := "ready"
 	if s.running != nil && s.shown != nil {
 		used := s.shown.used()
 		in, out = in+used.in, out+used.out
+		usd, isKnown = usd+used.usd, isKnown && !used.isUnknown
 		state = s.state()
+	}
+	if isKnown {
+		cost = fmt.Sprintf("$%.4f", usd)
 	}
 	list := []string{state}
 	if s.running != nil && s.shown != nil {
@@ -149,8 +153,10 @@ func (s drawing) hint() string {
 	switch {
 	case s.leaving:
 		return "once more leaves"
-	case s.focus >= 0:
+	case s.focus >= 0 && s.running != nil:
 		return "Enter its whole text · p pause · i its input · arrows another agent · Esc back"
+	case s.focus >= 0:
+		return "Enter its whole text · i its input · arrows another agent · Esc back"
 	case s.running != nil:
 		return s.turnHint()
 	case s.entry.context != "":
