@@ -89,6 +89,7 @@ func TestReadDumpLooksBehindTheEnd(t *testing.T) {
 		{lines[1], `{"type":"turn"}` + "\n", `line 2: a line of type "turn" is unknown, or lacks what it is for`},
 		{lines[1], `{"type":"event","event":{}}` + "\n", "line 2: an event is empty or stands before its turn"},
 		{lines[1], `{"type":"text","more":1}` + "\n", "line 2: it is not of an exported session"},
+		{lines[0], "# A title\n", "line 1: it is not of an exported session: it looks like Markdown"},
 		{strings.Join(lines[1:], ""), "", "the session has no turns"},
 	} {
 		changed := strings.Replace(data, c.old, c.changed, 1)

@@ -163,6 +163,9 @@ func (in *dumpReader) line(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
+		if bytes.HasPrefix(data, []byte("# ")) && in.lines == 0 {
+			return errors.New("it is not of an exported session: it looks like Markdown, which nothing can be read from again: export to a file .jsonl")
+		}
 		return fmt.Errorf("it is not of an exported session: %w", err)
 	}
 	if d.More() || in.ended {

@@ -38,7 +38,8 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 				known = append(slices.Clone(c.Flags), cli.HelpFlag)
 				continue
 			}
-			if inv.command == "" && len(inv.words) == 0 {
+			takesWord := slices.Contains(inv.rootFlags, "--list-backends") // a type, which may be like a command
+			if inv.command == "" && len(inv.words) == 0 && !takesWord {
 				if err := mistyped(app, arg); err != nil {
 					return inv, err
 				}
