@@ -1,8 +1,11 @@
 package coordinator
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/kernel"
@@ -87,4 +90,22 @@ func checkCut(t *testing.T, r report.Result) {
 			t.Errorf("a tool still runs: %+v", c)
 		}
 	}
+}
+
+// TestWaitHasATimeLimit: whoever waits may give up, and the turn goes on.
+func TestWaitHasATimeLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const slow = "rules:\n  - {when: {}, reply: {delay: 10s, text: late}}\n"
+		p, _ := panelOf(t, 1, slow, nil, nil)
+		last := start(t, p, "how much?")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := last.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after a second it says %v", err)
+		}
+		if r := wait(t, last); r.Status != kernel.Completed || r.Answer != "late" {
+			t.Errorf("the turn ends with %s, %q", r.Status, r.Answer)
+		}
+	})
 }

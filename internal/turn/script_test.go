@@ -35,6 +35,7 @@ import (
 //	woke | interrupt | resume [branched] | note WORD | pause | unpause
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
+//	states                                 what the agents' steps wait for
 //
 // Each takes at=SECONDS; time stands still without it. A reply answers the
 // agent's call that is out, unless it says which. After each event the machine is
@@ -61,8 +62,11 @@ type script struct {
 
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	s.t, s.d = t, d
-	if d.Cmd == "outcome" {
+	switch d.Cmd {
+	case "outcome":
 		return s.outcome()
+	case "states":
+		return s.states()
 	}
 	if d.Cmd == "accept" {
 		*s = script{t: t, d: d, m: &turn.Machine{}, out: map[int]machine.Key{}}
@@ -78,6 +82,15 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	}
 	s.m = again(t, s.m)
 	return s.told(commands)
+}
+
+// states are what the agents' steps wait for.
+func (s *script) states() string {
+	var b strings.Builder
+	for i, id := range s.ids {
+		fmt.Fprintf(&b, "%s %s\n", id, s.m.StepState(i))
+	}
+	return b.String()
 }
 
 func (s *script) event() turn.Event {
