@@ -59,7 +59,7 @@ func (c *Config) text() string {
 	rows(&d, "", topicSection(), &c.Topic)
 	d.call("backend", c.Topic.Backend, c.Topic.Made)
 	d.head("memory")
-	rows(&d, "", memorySection(), &c.Memory)
+	rows(&d, "", memorySection(nil), &c.Memory)
 	d.call("backend", c.Memory.Backend, c.Memory.Made)
 	d.head("mcp_servers")
 	for _, server := range c.Servers {

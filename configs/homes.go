@@ -26,7 +26,7 @@ func homes() []home {
 		homeOf("in mcp_servers, under a server", serverSection()),
 		homeOf("in an agent", agentSection()),
 		homeOf("in topic", topicSection()),
-		homeOf("in memory", memorySection()),
+		homeOf("in memory", memorySection(nil)),
 		homeOf("at the top level", topSection()),
 		homeOf("in an agent's backend, under reasoning", reasoningSection()),
 		homeOf("in context.summarize", summarizeSection()),

@@ -27,13 +27,13 @@ type section[T any] struct {
 	cosmetic ignored
 }
 
-// ignored are names of keys by what to write in their place, "" where there is nothing.
+// ignored are names of keys by the advice that follows in a message, "" where there is none.
 type ignored map[string]string
 
-func (i ignored) instead(name string) (instead string, ok bool) {
-	for instead, names := range i {
+func (i ignored) advice(name string) (advice string, ok bool) {
+	for advice, names := range i {
 		if slices.Contains(strings.Fields(names), name) {
-			return instead, true
+			return advice, true
 		}
 	}
 	return "", false
@@ -99,13 +99,13 @@ func topSection() section[Config] {
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
 			{"topic", mapping(topicSection, func(c *Config) *Sidecall { return &c.Topic })},
-			{"memory", mapping(memorySection, func(c *Config) *Sidecall { return &c.Memory })},
+			{"memory", by((*reader).memory)},
 			{"permissions", mapping(permissionsSection, func(c *Config) *Permissions { return &c.Permissions })},
 			{"providers", by((*reader).providers)},
 			{"prices", by((*reader).prices)},
 			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) })},
 		},
-		ignored:  ignored{"": "filesystem_memory hooks checkpoint"},
+		ignored:  ignored{"": "filesystem_memory hooks checkpoint nlip"},
 		cosmetic: ignored{"": "logging display"},
 	}
 }
@@ -119,9 +119,10 @@ func agentSection() section[Agent] {
 			{"context", by((*reader).agentContext)},
 		},
 		ignored: ignored{
-			"":                        "voting_sensitivity subtask subagent_agents main_agent",
-			"system_message":          "append_system_prompt",
-			"memory at the top level": "memory",
+			"":                            "subtask subagent_agents main_agent nlip",
+			noCounterpart:                 "voting_sensitivity",
+			"use system_message":          "append_system_prompt",
+			"use memory at the top level": "memory",
 		},
 	}
 }
@@ -201,8 +202,9 @@ func serverSection() section[MCPServer] {
 			{"exclude_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.ExcludeTools })},
 		},
 		ignored: ignored{
-			"": "security description category",
-			"tool_timeout_seconds in timeout_settings": "timeout http_read_timeout",
+			"": "description category",
+			"use permissions: at the top level to limit its tools": "security",
+			"use tool_timeout_seconds in timeout_settings":         "timeout http_read_timeout",
 		},
 	}
 }
@@ -264,14 +266,6 @@ func summarizeSection() section[Backend] {
 
 func topicSection() section[Sidecall] { return sidecallSection("detect", nil) }
 
-func memorySection() section[Sidecall] {
-	return sidecallSection("extract", ignored{
-		"extract":                  "enabled persistent_memory",
-		"context at the top level": "conversation_memory compression",
-		"":                         "recording retrieval",
-	})
-}
-
 func sidecallSection(made string, ignored ignored) section[Sidecall] {
 	return section[Sidecall]{
 		keys: []key[Sidecall]{
@@ -325,8 +319,11 @@ func coordinationSection() section[Orchestrator] {
 	return section[Orchestrator]{
 		keys: []key[Orchestrator]{{"enable_planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })}},
 		ignored: ignored{
-			"": `planning_mode_instruction max_orchestration_restarts enable_agent_task_planning max_tasks_per_plan
+			"": `max_orchestration_restarts enable_agent_task_planning max_tasks_per_plan
+				task_planning_filesystem_mode enable_subagents fast_iteration_mode persona_generator
 				broadcast broadcast_timeout enable_memory_filesystem_mode use_two_tier_workspace write_mode`,
+			"put it into the agents' system_message":      "planning_mode_instruction",
+			"put what the skills say into system_message": "use_skills skills_directory massgen_skills",
 		},
 	}
 }
@@ -334,8 +331,8 @@ func coordinationSection() section[Orchestrator] {
 func reasoningSection() section[Backend] {
 	return section[Backend]{
 		keys:     []key[Backend]{{"effort", reasoningEffort()}},
-		ignored:  ignored{"": "type budget_tokens"},
-		cosmetic: ignored{"": "summary"}, // of thoughts, which MassGen displays
+		ignored:  ignored{"": "type", "use reasoning_effort": "budget_tokens"},
+		cosmetic: ignored{"thoughts are not shown": "summary"},
 	}
 }
 
@@ -390,9 +387,17 @@ func uiSection() section[UI] {
 		keys: []key[UI]{
 			{"display_type", item[UI]{(*reader).displayType, func(u *UI) string { return u.DisplayType }}},
 		},
-		cosmetic: ignored{"": "logging_enabled", "display_type": "type"},
+		cosmetic: ignored{
+			"": "nlip",
+			"use massgen inputs and --debug in place of logs": "logging_enabled",
+			"use --automation on the command line":            "automation_mode",
+			"use display_type":                                "type",
+		},
 	}
 }
+
+// noCounterpart is the advice on a key for which there is nothing like it here.
+const noCounterpart = "it has no counterpart"
 
 func ignoredBackendKeys() ignored {
 	return ignored{
@@ -402,28 +407,33 @@ func ignoredBackendKeys() ignored {
 			enable_image_generation enable_audio_generation enable_video_generation enable_file_generation
 			image_generation_backend image_generation_model video_generation_backend video_generation_model
 			audio_generation_backend audio_generation_model
-			custom_tools tools disallowed_tools exclude_file_operation_mcps
-			use_mcpwrapped_for_tool_filtering use_no_roots_wrapper enable_code_based_tools custom_tools_path
-			auto_discover_custom_tools exclude_custom_tools direct_mcp_servers shared_tools_directory
-			concurrent_tool_execution max_concurrent_tools enable_web_search enable_x_search enable_code_execution
-			enable_code_interpreter enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks permissions
-			command_line_execution_mode command_line_docker_image command_line_docker_memory_limit
-			command_line_docker_cpu_limit command_line_docker_network_mode command_line_docker_enable_sudo
-			command_line_docker_credentials command_line_docker_packages command_line_srt_network_allowed_domains
-			command_line_srt_deny_read command_line_srt_allow_unix_sockets command_line_srt_read_mode
-			command_line_srt_allow_read
-			permission_mode use_default_prompt max_thinking_tokens betas agent_config group_config
+			tools disallowed_tools exclude_file_operation_mcps
+			use_mcpwrapped_for_tool_filtering use_no_roots_wrapper enable_code_based_tools
+			exclude_custom_tools auto_discover_custom_tools direct_mcp_servers shared_tools_directory
+			concurrent_tool_execution max_concurrent_tools
+			enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks
+			use_default_prompt max_thinking_tokens betas agent_config group_config
 			copilot_system_message_mode copilot_permission_policy output_schema websocket_mode enable_nlip nlip nlip_config
-			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools voting_sensitivity voting_threshold vote_only
+			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools vote_only
 			truncation`,
-		"agent_temporary_workspace in orchestrator": "agent_temporary_workspace",
-		"reasoning_effort":                          "model_reasoning_effort thinking",
-		"system_message of the agent":               "system_prompt append_system_prompt",
-		"max_tokens":                                "max_completion_tokens max_output_tokens",
-		"stop":                                      "stop_sequences",
-		"base_url":                                  "azure_endpoint",
-		"extra_body: {verbosity: …} for its verbosity, if the service takes it": "text",
-		"extra_body with this key in it, if the service takes it": `verbosity top_k min_p frequency_penalty
+		noCounterpart:                                               "voting_sensitivity voting_threshold",
+		"use an MCP server that searches":                           "enable_web_search enable_x_search",
+		"use cwd with enable_mcp_command_line: true":                "enable_code_execution enable_code_interpreter",
+		"use an MCP server, or add tools in Go through the library": "custom_tools custom_tools_path",
+		"use permissions: at the top level":                         "permission_mode permissions",
+		"commands run behind the kernel's fence, without the network": `command_line_execution_mode command_line_docker_image
+			command_line_docker_memory_limit command_line_docker_cpu_limit command_line_docker_network_mode
+			command_line_docker_enable_sudo command_line_docker_credentials command_line_docker_packages
+			command_line_srt_network_allowed_domains command_line_srt_deny_read command_line_srt_allow_unix_sockets
+			command_line_srt_read_mode command_line_srt_allow_read`,
+		"use agent_temporary_workspace in orchestrator": "agent_temporary_workspace",
+		"use reasoning_effort":                          "model_reasoning_effort thinking",
+		"use system_message of the agent":               "system_prompt append_system_prompt",
+		"use max_tokens":                                "max_completion_tokens max_output_tokens",
+		"use stop":                                      "stop_sequences",
+		"use base_url":                                  "azure_endpoint",
+		"use extra_body: {verbosity: …} for its verbosity, if the service takes it": "text",
+		"use extra_body with this key in it, if the service takes it": `verbosity top_k min_p frequency_penalty
 			presence_penalty repetition_penalty logit_bias logprobs user parallel_tool_calls tool_choice response_format
 			service_tier store metadata chat_template_kwargs search_parameters`,
 	}
@@ -431,17 +441,19 @@ func ignoredBackendKeys() ignored {
 
 func ignoredOrchestratorKeys() ignored {
 	return ignored{
-		"": `voting_sensitivity voting_threshold checklist_require_gap_report gap_report_mode
+		"": `checklist_require_gap_report gap_report_mode
 			max_checklist_calls_per_round checklist_first_answer fairness_enabled fairness_lead_cap_answers
 			max_midstream_injections_per_round defer_peer_updates_until_restart
 			allow_midstream_peer_updates_before_checklist_submit defer_voting_until_all_answered coordination_mode
 			presenter_agent skip_voting disable_injection skip_coordination_rounds debug_final_answer
 			max_orchestration_restarts interactive_mode type dspy
-			session_storage skills_directory docker
+			skills_directory docker
 			enable_multimodal_tools multimodal_config image_generation_backend video_generation_backend
 			audio_generation_backend enable_nlip nlip nlip_config enable_rate_limit use_orchestrator_for_single_agent`,
-		"final_answer_strategy": "skip_final_presentation",
-		"timeout_settings":      "timeout max_duration",
-		"max_rounds":            "max_debate_rounds",
+		noCounterpart:                      "voting_sensitivity voting_threshold",
+		"sessions are kept in --state-dir": "session_storage",
+		"use final_answer_strategy":        "skip_final_presentation",
+		"use timeout_settings":             "timeout max_duration",
+		"use max_rounds":                   "max_debate_rounds",
 	}
 }

@@ -60,12 +60,12 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}
-		if instead, ok := sec.ignored.instead(e.key.Value); ok {
-			r.warn(e.key, "%s", withoutEffect(path, instead))
+		if advice, ok := sec.ignored.advice(e.key.Value); ok {
+			r.warn(e.key, "%s", withoutEffect(path, advice, e.value))
 			continue
 		}
-		if instead, ok := sec.cosmetic.instead(e.key.Value); ok {
-			r.remark(e.key, "%s", withoutEffect(path, instead))
+		if advice, ok := sec.cosmetic.advice(e.key.Value); ok {
+			r.remark(e.key, "%s", withoutEffect(path, advice, e.value))
 			continue
 		}
 		r.unknown(e.key, at, sec.names())
@@ -73,13 +73,21 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 	return len(r.issues) == before
 }
 
-// withoutEffect says that a key of MassGen is ignored.
-func withoutEffect(path, instead string) string {
+// withoutEffect says that a key of MassGen is ignored. A key that switches something off needs
+// no advice on how to have it.
+func withoutEffect(path, advice string, value *yaml.Node) string {
 	message := path + " is a key of MassGen that has no effect here"
-	if instead != "" {
-		message += "; use " + instead
+	name := path[strings.LastIndex(path, ".")+1:]
+	if advice != "" && (!strings.HasPrefix(name, "enable") || !isOff(value)) {
+		message += "; " + advice
 	}
 	return message
+}
+
+// isOff reports whether a value is false, by any of its words.
+func isOff(n *yaml.Node) bool {
+	on, ok := boolean().parse(literal(n))
+	return ok && !on
 }
 
 func (d *document) unknown(n *yaml.Node, at string, names []string) {
@@ -88,12 +96,19 @@ func (d *document) unknown(n *yaml.Node, at string, names []string) {
 		where = " in " + at
 	}
 	cure := "known here: " + strings.Join(names, ", ")
-	if near, ok := Nearest(n.Value, names); ok {
+	if moved, ok := movedKeys()[n.Value]; ok {
+		cure = moved
+	} else if near, ok := Nearest(n.Value, names); ok {
 		cure = fmt.Sprintf("did you mean %s?", near)
 	} else if home, ok := whereIs(n.Value); ok {
 		cure = "it belongs " + home
 	}
 	d.fail(n, "unknown key %q%s; %s", n.Value, where, cure)
+}
+
+// movedKeys are keys of MassGen whose settings stand in several places here, with the places.
+func movedKeys() map[string]string {
+	return map[string]string{"filesystem": "its cwd belongs in the agent's backend, its context_paths in orchestrator"}
 }
 
 func (s section[T]) names() []string {

@@ -142,13 +142,20 @@ func parseScalar[V any](r *reader, at string, n *yaml.Node, p parser[V]) (v V, o
 
 func (r *reader) scalar(at string, n *yaml.Node) (scalar, bool) {
 	expanded, ok := r.expand(at, n, n.Value)
+	s := literal(n)
+	s.text, s.loose = expanded, expanded != n.Value
+	return s, ok
+}
+
+// literal is a node's scalar with its variables as they stand.
+func literal(n *yaml.Node) scalar {
+	n = deref(n)
 	return scalar{
-		text:   expanded,
+		text:   n.Value,
 		tag:    n.ShortTag(),
 		quoted: n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0,
-		loose:  expanded != n.Value,
 		source: n.Value,
-	}, ok
+	}
 }
 
 func (s scalar) shown() string {
