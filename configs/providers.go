@@ -91,7 +91,25 @@ const auto = "auto"
 
 // isBackendType says whether a name is a backend type, after an issue if it is not.
 func (r *reader) isBackendType(n *yaml.Node, at, name string) bool {
-	return r.isOneOf(n, at, name, r.opts.BackendTypes)
+	types := r.opts.BackendTypes
+	if cure, ok := massgenTypes()[name]; ok && len(types) > 0 && !slices.Contains(types, name) {
+		r.fail(n, "%s is %s, which is a backend of MassGen and none here; %s (docs/migration.md)", at, quoted(name), cure)
+		return false
+	}
+	return r.isOneOf(n, at, name, types)
+}
+
+// massgenTypes are types of MassGen that are not here, with what to write in their place.
+func massgenTypes() map[string]string {
+	const withTools = " with cwd: and enable_mcp_command_line: true"
+	return map[string]string{
+		"claude_code": "write type: claude" + withTools,
+		"codex":       "write type: openai" + withTools,
+		"gemini_cli":  "write type: gemini" + withTools,
+		"copilot":     "write another type" + withTools,
+		"ag2":         "write the provider and model of its llm_config in type: and model:",
+		"inference":   "write type: vllm, sglang or chatcompletion with base_url:",
+	}
 }
 
 func (r *reader) isOneOf(n *yaml.Node, at, name string, types []string) bool {

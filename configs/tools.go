@@ -144,7 +144,7 @@ var programName = regexp.MustCompile(`^[A-Za-z0-9_.+*-]+$`)
 // programPattern takes a pattern of a program's name, and those of MassGen's regular
 // expressions about a command that come to one: "python.*", "git .*".
 func programPattern() parser[string] {
-	const wanted = "a pattern of a program's name, such as git or python*: what follows the name cannot be told apart here"
+	const wanted = "a pattern of a program's name, such as git or python*: rules on arguments belong in permissions: at the top level"
 	return parser[string]{wanted, func(s scalar) (string, bool) {
 		name := strings.TrimSuffix(strings.TrimPrefix(s.text, "^"), "$")
 		name = strings.ReplaceAll(strings.TrimSuffix(name, " .*"), ".*", "*")
@@ -185,8 +185,23 @@ const longestServer = 40
 
 var serverName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%d}$`, longestServer))
 
+// MassGenCure says what to do about a server whose command or arguments name a module of
+// MassGen's Python package, which is not here. It is empty for other servers.
+func (s MCPServer) MassGenCure() string {
+	if !slices.ContainsFunc(append([]string{s.Command}, s.Args...), massgenModule.MatchString) {
+		return ""
+	}
+	return "delete the server, and set cwd: in the agent's backend for tools on files"
+}
+
+// massgenModule matches massgen.tests.server, massgen.server:create and src/massgen/server.py.
+var massgenModule = regexp.MustCompile(`(^|\s)massgen(\.\w+(\.\w+|:\w+))|(^|[\s/=])massgen/\S*\.py\b`)
+
 // checkServer looks at what only the whole of a server shows.
 func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
+	if cure := s.MassGenCure(); cure != "" {
+		d.warn(n, "%s names a Python module of MassGen; %s", at, cure)
+	}
 	switch {
 	case s.Name == "":
 		d.fail(n, "%s has no name; add one", at)
