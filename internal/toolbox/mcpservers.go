@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,16 @@ func wantedServers(config *configs.Config) []wanted {
 		}
 	}
 	return list
+}
+
+// serverNames returns the names of servers, each once: several agents may have one of a name.
+func serverNames(list []wanted) (names []string) {
+	for _, w := range list {
+		if !slices.Contains(names, w.server.Name) {
+			names = append(names, w.server.Name)
+		}
+	}
+	return names
 }
 
 // fault says where a server stands that is at fault.
@@ -81,12 +92,8 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 	}
 	list := wantedServers(b.Config)
 	waiting := time.AfterFunc(slowStart, func() {
-		var names []string
-		for _, w := range list {
-			names = append(names, w.server.Name)
-		}
 		if b.Waiting != nil {
-			b.Waiting(names)
+			b.Waiting(serverNames(list))
 		}
 	})
 	defer waiting.Stop()
@@ -99,6 +106,9 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 	}
 	errs := atOnce(servers, func(s *toolServer) (err error) {
 		server, err := s.inFolder(b.Config)
+		if err == nil && server.MassGenCure() != "" {
+			err = findProgram(server)
+		}
 		if err == nil {
 			s.client, err = mcp.Start(ctx, mcpServer(server, b.Config.Orchestrator.ToolTimeout), options)
 		}
@@ -157,7 +167,11 @@ func findProgram(s configs.MCPServer) error {
 		}
 	}
 	if _, err := exec.LookPath(name); err != nil {
-		return fmt.Errorf("MCP server %q: its command cannot be run: %w: install it, or give its whole path", s.Name, err)
+		cure := "install it, or give its whole path"
+		if instead := s.MassGenCure(); instead != "" {
+			cure = "it is a part of MassGen: " + instead
+		}
+		return fmt.Errorf("MCP server %q: its command cannot be run: %w: %s", s.Name, err, cure)
 	}
 	return nil
 }
