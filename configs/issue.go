@@ -77,3 +77,17 @@ func (e issuesError) Unwrap() []error {
 	}
 	return errs
 }
+
+// refusal is the error of a file with issues. It keeps the warnings about the same file.
+type refusal struct {
+	issues   issuesError
+	warnings []Issue
+}
+
+func (r *refusal) Error() string { return r.issues.Error() }
+
+func (r *refusal) Unwrap() error { return r.issues }
+
+// Warnings returns what Config.Warnings and Config.Cosmetic would hold, in the order of the file.
+// Warnings that follow from several keys are left out where a key could not be read.
+func (r *refusal) Warnings() []Issue { return r.warnings }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,7 +97,8 @@ func pathHint() string {
 
 // Parse reads a configuration from data; file is what messages call it. Its
 // error has one line for each thing wrong (the first 20), with the place and the cure; each is
-// an Issue that errors.As finds.
+// an Issue that errors.As finds. Its method Warnings() []Issue returns the warnings about the
+// same file.
 func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if file == "" {
 		file = "config"
@@ -114,12 +116,15 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		r := &reader{document: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}
 		readSection(r, "", root, topSection(), config)
 		r.agentContexts(config)
+		unread, warnings := len(d.issues) > 0, d.warnings
 		k := &checker{document: d, config: config, agentPaths: r.agentPaths}
 		k.check(root)
+		if unread {
+			d.warnings = warnings
+		}
 	}
 	if len(d.issues) > 0 {
-		sortIssues(d.issues)
-		return nil, issuesError(d.issues)
+		return nil, d.refusal()
 	}
 	sortIssues(d.warnings)
 	sortIssues(d.cosmetic)
@@ -129,6 +134,13 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		config.places[path] = d.issue(n, "")
 	}
 	return config, nil
+}
+
+func (d *document) refusal() error {
+	warnings := slices.Concat(d.warnings, d.cosmetic)
+	sortIssues(d.issues)
+	sortIssues(warnings)
+	return &refusal{d.issues, warnings}
 }
 
 // root returns the root of the only document in data, or nil after an

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -148,5 +149,23 @@ func TestWithDotEnv(t *testing.T) {
 	}
 	if _, _, err := WithDotEnv(dir, process); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWarningsBesideErrors: a file that is refused has its warnings as well, but for those that
+// a key that could not be read may have caused.
+func TestWarningsBesideErrors(t *testing.T) {
+	file := "hooks: {}\nagent:\n  backend:\n    typ: auto\n    top_k: 1\n    command_line_blocked_commands: [rm]\nui: {type: x}\n"
+	_, err := Parse("f.yaml", []byte(file), Options{})
+	var refused interface{ Warnings() []Issue }
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	var lines []int
+	for _, w := range refused.Warnings() {
+		lines = append(lines, w.Line)
+	}
+	if !slices.Equal(lines, []int{1, 5, 7}) {
+		t.Errorf("lines %v beside %v", lines, err)
 	}
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/massgen/massgen/configs"
@@ -33,7 +37,8 @@ type validatedAgent struct {
 }
 
 // validate checks a config as a run does before its first model call: each agent must have a
-// service, an address, a key and a model. It prints the warnings that the run would print.
+// service, an address, a key and a model. It prints the warnings that the run would print, in the
+// order of the file, also beside errors.
 func validate(ctx context.Context, p *program, file string) error {
 	v := validated{Config: file, Agents: []validatedAgent{}, Warnings: []string{}, Errors: []string{}}
 	err := v.check(ctx, p)
@@ -53,24 +58,55 @@ func validate(ctx context.Context, p *program, file string) error {
 }
 
 func (v *validated) check(ctx context.Context, p *program) (err error) {
-	warn := func(text string) {
-		v.Warnings = append(v.Warnings, text)
-		p.console.warn(text)
-	}
+	warn := func(text string) { v.Warnings = append(v.Warnings, text) }
+	defer func() {
+		slices.SortStableFunc(v.Warnings, byPlace)
+		for _, text := range v.Warnings {
+			p.console.warn(text)
+		}
+	}()
 	p.options.panel = panelFlags{config: v.Config}
 	panel, config, err := p.connectToLook(ctx, store.InMemory("", p.console.secrets.Redact), warn)
-	if err != nil {
+	if config == nil {
+		var refused interface{ Warnings() []configs.Issue }
+		if errors.As(err, &refused) {
+			for _, w := range refused.Warnings() {
+				warn(w.String())
+			}
+		}
 		return err
 	}
-	defer func() { err = errors.Join(err, panel.Close()) }()
-	v.take(config, panel.Opened().Models)
+	if err == nil {
+		defer func() { err = errors.Join(err, panel.Close()) }()
+		v.take(config, panel.Opened().Models)
+	}
 	for _, c := range config.Cosmetic {
 		warn(c.String())
 	}
 	for _, notice := range toolbox.Foresee(config) {
 		warn(notice)
 	}
-	return toolbox.Check(config)
+	return errors.Join(err, toolbox.Check(config))
+}
+
+var placed = regexp.MustCompile(`^.+?:(\d+):(\d+): `)
+
+// byPlace compares warnings by the line and column that they begin with. Those without come last.
+func byPlace(a, b string) int {
+	return slices.Compare(placeOf(a), placeOf(b))
+}
+
+func placeOf(warning string) []int {
+	m := placed.FindStringSubmatch(warning)
+	if m == nil {
+		return []int{math.MaxInt}
+	}
+	line, errLine := strconv.Atoi(m[1])
+	column, errColumn := strconv.Atoi(m[2])
+	if errLine != nil || errColumn != nil { // too large for a place
+		return []int{math.MaxInt}
+	}
+	return []int{line, column}
 }
 
 // take copies the agents of a config and their models into v.
