@@ -21,6 +21,8 @@ type console struct {
 	secrets  *configs.Secrets
 	// colour says that err is a terminal that wants colours.
 	colour bool
+	// isQuiet says that only errors are wanted in err.
+	isQuiet *bool
 }
 
 func newConsole(env Env) console {
@@ -29,7 +31,7 @@ func newConsole(env Env) console {
 	name, _ := env.Lookup("TERM")
 	return console{
 		out: &maskingWriter{w: env.Stdout, secrets: s}, err: &maskingWriter{w: env.Stderr, secrets: s},
-		secrets: s, colour: isTerminal(env.Stderr) && !noColour && name != "dumb",
+		secrets: s, isQuiet: new(bool), colour: isTerminal(env.Stderr) && !noColour && name != "dumb",
 	}
 }
 
@@ -61,7 +63,11 @@ func (c console) held() (said *bytes.Buffer, show func()) {
 }
 
 // warn writes something that does not end the run.
-func (c console) warn(text string) { c.say("massgen: warning: %s", plain.Line(text)) }
+func (c console) warn(text string) {
+	if !*c.isQuiet {
+		c.say("massgen: warning: %s", plain.Line(text))
+	}
+}
 
 // complain writes an error, a line for each thing that is wrong.
 func (c console) complain(err error) {

@@ -43,7 +43,7 @@ type sessionFlags struct {
 // displayFlags say what is shown and written.
 type displayFlags struct {
 	json, noDisplay, automation, debug bool
-	tui, plain                         bool
+	tui, plain, quiet, raw, noPager    bool
 	outputFile, dumpInputs             string
 }
 
@@ -118,16 +118,16 @@ const (
 
 // textFlag takes a text. Where the flag is not given, it leaves the option alone: some may stand
 // before a command as well as after it.
-func textFlag(category, name string, to *string, usage string) *cli.StringFlag {
-	return &cli.StringFlag{Name: name, Category: category, Usage: usage, Action: func(_ *cli.Context, text string) error {
+func textFlag(category, name string, to *string, usage string, aliases ...string) *cli.StringFlag {
+	return &cli.StringFlag{Name: name, Aliases: aliases, Category: category, Usage: usage, Action: func(_ *cli.Context, text string) error {
 		*to = text
 		return nil
 	}}
 }
 
 // switchFlag takes no value, and otherwise is as textFlag.
-func switchFlag(category, name string, to *bool, usage string) *cli.BoolFlag {
-	return &cli.BoolFlag{Name: name, Category: category, Usage: usage, DisableDefaultText: true, Action: func(_ *cli.Context, on bool) error {
+func switchFlag(category, name string, to *bool, usage string, aliases ...string) *cli.BoolFlag {
+	return &cli.BoolFlag{Name: name, Aliases: aliases, Category: category, Usage: usage, DisableDefaultText: true, Action: func(_ *cli.Context, on bool) error {
 		*to = on
 		return nil
 	}}
@@ -142,7 +142,7 @@ func (o *options) flags() []cli.Flag {
 func (f *panelFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		textFlag(asking, "config", &f.config, "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"),
-		textFlag(asking, "model", &f.model, "ask one model, `NAME`, without a config"),
+		textFlag(asking, "model", &f.model, "ask one model, `NAME`, without a config", "m"),
 		textFlag(asking, "backend", &f.backend, "the `TYPE` of the one model's service; see --list-backends"),
 		textFlag(asking, "base-url", &f.baseURL, "the address, `URL`, of the one model's service"),
 		textFlag(asking, "cwd", &f.cwd, "the folder `DIR` whose files the one agent reads and writes; those of a panel get DIR/ID"),
@@ -154,10 +154,10 @@ func (f *panelFlags) flags() []cli.Flag {
 
 func (f *sessionFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "session-id", Aliases: []string{"session"}, Destination: &f.id, Category: talking,
+		&cli.StringFlag{Name: "session-id", Aliases: []string{"session", "s"}, Destination: &f.id, Category: talking,
 			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db or ./chat.json: a file of its own",
 			DefaultText: "new"},
-		switchFlag(talking, "continue", &f.goOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted in it"),
+		switchFlag(talking, "continue", &f.goOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted", "c"),
 		switchFlag(talking, "lines", &f.lines, "take each line of standard input for a question or a command, in one session"),
 		switchFlag(talking, "fresh", &f.fresh, "with --continue: start the turn that was interrupted over; what it has cost counts"),
 		&cli.StringFlag{Name: "state-dir", Destination: &f.stateDir, Category: talking,
@@ -170,11 +170,14 @@ const trustUsage = "use the .massgen of this folder from now on, although you ha
 
 func (f *displayFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		switchFlag(output, "json", &f.json, "print the whole result as one line of JSON in place of the answer"),
+		switchFlag(output, "json", &f.json, "print the whole result, as one line of JSON"),
 		textFlag(output, "output-file", &f.outputFile, "write the answer to `FILE` too; in a conversation, the last one"),
 		switchFlag(output, "no-display", &f.noDisplay, "do not show progress"),
 		switchFlag(output, "tui", &f.tui, "show a question of the command line in full screen, too"),
-		&cli.BoolFlag{Name: "plain", Aliases: []string{"multi-turn"}, Destination: &f.plain, Category: output, Usage: "talk line by line in place of the full screen"},
+		&cli.BoolFlag{Name: "plain", Aliases: []string{"multi-turn"}, Destination: &f.plain, Category: output, Usage: "talk line by line in place of the full screen; add lines of progress, redraw none"},
+		switchFlag(output, "quiet", &f.quiet, "show nothing but the answer and errors", "q"),
+		switchFlag(output, "raw", &f.raw, "print the Markdown of the answer as it is, also on a terminal"),
+		switchFlag(output, "no-pager", &f.noPager, "do not show an answer that is longer than the screen in $PAGER (else less -R)"),
 		switchFlag(output, "automation", &f.automation, "for scripts: --no-display, and a question is required"),
 		textFlag(output, "dump-inputs", &f.dumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
 		switchFlag(output, "debug", &f.debug, "log each step (also LOG_LEVEL=debug)"),

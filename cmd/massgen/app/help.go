@@ -25,7 +25,7 @@ func (p *program) helpText() string {
 	}
 	b.WriteString(twoColumns(rows))
 	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
-	b.WriteString(twoColumns(flagRows(p.flags(), "config", "model", "cwd", "session-id", "continue", "json", "max-usd", "validate")))
+	b.WriteString(twoColumns(flagRows(p.flags(), "config", "model", "cwd", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
 	b.WriteString("\n" + description + "\n")
 	rows = nil
 	for status, meaning := range exitMeanings() {
@@ -87,7 +87,7 @@ func flagRows(flags []cli.Flag, names ...string) (rows [][2]string) {
 		}
 		before, rest, hasValue := strings.Cut(doc.GetUsage(), "`")
 		value, after, _ := strings.Cut(rest, "`")
-		left, right := "--"+strings.Join(f.Names(), ", --"), doc.GetUsage()
+		left, right := strings.Join(dashed(f), ", "), doc.GetUsage()
 		if hasValue {
 			left, right = left+" "+value, before+value+after
 		}
@@ -97,6 +97,18 @@ func flagRows(flags []cli.Flag, names ...string) (rows [][2]string) {
 		rows = append(rows, [2]string{left, right})
 	}
 	return rows
+}
+
+// dashed returns the names of a flag as they are typed, short ones first.
+func dashed(f cli.Flag) (names []string) {
+	for _, name := range f.Names() {
+		if len(name) == 1 {
+			names = append([]string{"-" + name}, names...)
+		} else {
+			names = append(names, "--"+name)
+		}
+	}
+	return names
 }
 
 // twoColumns formats rows as a table and wraps the second column at helpWidth. A first cell that

@@ -43,6 +43,7 @@ func (p *prompter) requests() <-chan request {
 // put asks a person. What they have typed before they see the question is no answer.
 func (p *prompter) put(r request) {
 	p.term.ahead = nil
+	p.term.live.end() // the question stands below all that was said
 	arguments := plain.Line(middleCut(p.term.console.secrets.Redact(legible(r.call.Arguments)), mostAsked))
 	p.term.console.write(questionText(plain.Line(r.call.Agent), plain.Visible(plain.Line(r.call.Tool)), plain.Visible(arguments), because(r.call.Why)))
 	p.asked, p.gone = &r, r.ctx.Done()

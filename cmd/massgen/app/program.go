@@ -80,6 +80,7 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	if err := p.options.check(); err != nil {
 		return err
 	}
+	*p.console.isQuiet = p.options.display.quiet
 	question, given, err := p.question(ctx, words)
 	if err != nil {
 		return err

@@ -32,13 +32,14 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 	if !s.display() {
 		v.console.err = io.Discard
 	}
+	live := s.term.live
 	var quiet silence
 	ticks, stop := s.seconds()
 	defer stop()
 	for {
 		select {
 		case now := <-ticks:
-			if line := quiet.line(now); line != "" {
+			if line := quiet.line(now); line != "" && !live.isShown() {
 				s.remark("%s", line)
 			}
 		case ev, more := <-events:
@@ -47,13 +48,18 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			}
 			s.logEvent(ev)
 			quiet.hear(ev)
+			live.hear(ev)
+			v.isLive = live.isShown()
 			v.show(ev)
 			if _, ended := ev.(report.Ended); ended {
 				s.tellCut(cut)
 				v.flush()
-				s.summarise(ctx, t)
+				live.end()
+				s.summarise(ctx, t, v.isLive)
 				return
 			}
+		case <-live.soon():
+			live.draw()
 		case <-v.soon:
 			v.flush()
 		case <-cut:
@@ -119,6 +125,8 @@ type progress struct {
 	// started are the steps that no line tells of yet; soon is when one will.
 	started []report.StepStarted
 	soon    <-chan time.Time
+	// isLive says that the live lines of a terminal show the steps.
+	isLive bool
 }
 
 func (v *progress) show(ev report.Event) {
@@ -135,7 +143,9 @@ func (v *progress) show(ev report.Event) {
 	}
 	v.flush()
 	v.tellCalls(ev)
-	v.tellEnd(ev)
+	if _, failed := ev.(report.Failed); !v.isLive || failed { // whose line has no room for the reason
+		v.tellEnd(ev)
+	}
 }
 
 // tellCalls tells of what neither begins a step nor ends one.
@@ -212,6 +222,9 @@ func (v *progress) tellEnd(ev report.Event) {
 }
 
 func (v *progress) begin(ev report.StepStarted) {
+	if v.isLive {
+		return
+	}
 	v.started = append(v.started, ev)
 	v.soon = time.After(v.within)
 }
@@ -285,13 +298,19 @@ func (v *progress) tellStarted(started []report.StepStarted) {
 	v.console.say("%s", line)
 }
 
-// summarise writes the line of the winner, and that of the session.
-func (s *session) summarise(ctx context.Context, t *coordinator.Turn) {
+// summarise writes the line of the winner, and that of the session; and the votes, where no line
+// has told of them.
+func (s *session) summarise(ctx context.Context, t *coordinator.Turn, withVotes bool) {
 	r, err := t.Wait(ctx)
 	if err != nil || !s.display() {
 		return // an error is told by whoever asked
 	}
 	if len(s.opened.Models) > 1 {
+		if withVotes {
+			for _, line := range voteLines(r, s.term.live.width(), s.console.secrets.Redact) {
+				s.console.say("%s", line)
+			}
+		}
 		s.tellWinner(r)
 	}
 	if r.Snapshot != "" {

@@ -87,11 +87,7 @@ func flagTable(flags []cli.Flag) string {
 		if !ok || f.Names()[0] == "help" {
 			continue
 		}
-		names := make([]string, len(f.Names()))
-		for i, name := range f.Names() {
-			names[i] = "`--" + name + "`"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(names, ", "), cell(doc.GetUsage()), cell(strings.TrimPrefix(doc.GetDefaultText(), "false")))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.Join(dashed(f), "`, `"), cell(doc.GetUsage()), cell(strings.TrimPrefix(doc.GetDefaultText(), "false")))
 	}
 	return b.String()
 }

@@ -57,10 +57,7 @@ func (s *session) printResult(r report.Result) error {
 	if !isTerminal(s.env.Stdout) {
 		return s.print(r.Answer)
 	}
-	if s.display() {
-		s.console.say("")
-	}
-	return s.print(printable(r.Answer))
+	return printAnswer(s, r.Answer)
 }
 
 // print writes an answer or a result to standard output. A reader who has left did not

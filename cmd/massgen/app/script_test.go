@@ -88,7 +88,7 @@ func runScripts(t *testing.T, dir string) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus, "asked": cmdAsked, "noted": cmdNoted, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
+			"status": cmdStatus, "asked": cmdAsked, "onscreen": cmdOnscreen, "noted": cmdNoted, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
 			"calls": cmdCalls, "holds": cmdHolds, "journaled": cmdJournaled, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
 			"json": cmdJSON, "is": cmdIs, "line": cmdLine, "has": cmdHas, "golden": cmdGolden, "forge": cmdForge, "alter": cmdAlter,
 		},
@@ -233,6 +233,15 @@ func textsOf(messages []backends.Message, role string) []string {
 	return texts
 }
 
+// document is an answer with all that Markdown has.
+func document() string {
+	text, err := os.ReadFile("testdata/answer.md")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
 // behaviours are what a server of a script can do.
 func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	hang := backendtest.Reply{Fault: backendtest.HangBefore}
@@ -248,6 +257,11 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 		},
 		// An answer that would write over itself on a terminal, and turn its direction.
 		"overwrites": func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: "bad\rgood \u202eend"} },
+		"documents":  func(backendtest.Call) backendtest.Reply { return backendtest.Reply{Text: document()} },
+		// It falls silent after its first words.
+		"stops-short": func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Text: "The first words of an answer", Fault: backendtest.HangMidStream}
+		},
 		"hangs":      func(backendtest.Call) backendtest.Reply { return hang },
 		"breaks-off": breakOff,
 		"hangs-first": func(c backendtest.Call) backendtest.Reply {

@@ -232,11 +232,14 @@ func (s *session) display() bool { return s.displayOf(s.config) }
 
 // displayOf reports whether progress is shown for the panel of a config.
 func (s *session) displayOf(config *configs.Config) bool {
-	return !s.options.display.noDisplay && !s.options.display.automation && config.UI.DisplayType != configs.DisplaySilent
+	return !s.options.display.noDisplay && !s.options.display.quiet && !s.options.display.automation && config.UI.DisplayType != configs.DisplaySilent
 }
 
 // introduce says who will answer, and, display or not, when nobody real will.
 func (s *session) introduce() {
+	if s.options.display.quiet {
+		return
+	}
 	if dir := s.options.display.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
 		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
 	}
@@ -310,6 +313,8 @@ func (s *session) refused(ctx context.Context, err error) error {
 func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (report.Result, error) {
 	s.memory.remember(ctx, &s.conversation, s.known)
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
+	s.term.live = openLive(s)
+	defer s.term.live.end()
 	go func() {
 		defer close(shown)
 		s.follow(ctx, t, cut)

@@ -26,6 +26,7 @@ type terminal struct {
 	cut        time.Time   // when the last turn ended, if an interrupt ended it
 	terminated bool        // the system has asked the program to end
 	screen     *tui.Screen // where the person is asked once it is open
+	live       *liveScreen // of the turn that runs, or ran last; nil for none
 }
 
 // keyboard is where lines come from. A question alone on the command line

@@ -23,3 +23,8 @@ func openTerminal() (keyboard, tty *os.File, err error) {
 	}
 	return keyboard, tty, err
 }
+
+// resize gives a terminal another size.
+func resize(tty *os.File, columns, rows int) error {
+	return unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)})
+}

@@ -18,6 +18,8 @@ import (
 // stdout, stderr or ttyout of the last command. Values that differ from run to
 // run are masked in it: a script writes $WORK and the names of the masks.
 
+var updateGoldens = flag.Bool("update", false, "write the files that golden compares anew")
+
 // masks lists what is masked, beside the path of the script's folder. The order
 // matters: the id of a session begins like a date.
 var masks = []struct {
@@ -118,7 +120,7 @@ func cmdGolden(ts *testscript.TestScript, neg bool, args []string) {
 	got, want := textOf(ts, args[0]), ts.ReadFile(args[1])
 	switch {
 	case got == want:
-	case flag.Lookup("update").Value.String() == "true":
+	case *updateGoldens:
 		ts.Check(updateGolden(filepath.Join(scripts, ts.Name()+".txtar"), args[1], got))
 	default:
 		ts.Fatalf("%s is\n%s\nwant, as in %s,\n%s", args[0], got, args[1], want)
