@@ -2,6 +2,7 @@ package prices
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -63,4 +64,17 @@ func isLocal(provider string) bool {
 		return true
 	}
 	return false
+}
+
+// Names returns the names of the models in the table, sorted and each once. Without a provider they
+// are those of all providers.
+func (t *Table) Names(provider string) []string {
+	var names []string
+	for _, m := range t.models {
+		if provider == "" || m.Provider == provider {
+			names = append(names, m.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -35,7 +35,7 @@ func (p *program) describeCommand() *cli.Command {
 		Name: "describe", Usage: "show what each agent of a session's last turn waits for",
 		UsageText:       "massgen describe [SESSION]\n\n" + twoColumns([][2]string{{"SESSION", "its last turn, or that of the session that was used last: idle, awaiting_llm, awaiting_tool, completed or error, for each agent"}}),
 		Flags:           p.keptFlags(),
-		HideHelpCommand: true,
+		HideHelpCommand: true, BashComplete: completeFirst(p, sessionArgument),
 		Action: func(ctx *cli.Context) error {
 			if len(p.words) > 1 {
 				return errors.New("describe: it takes one session: massgen describe [SESSION]")

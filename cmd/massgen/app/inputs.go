@@ -39,7 +39,7 @@ func (c *inputsCommand) cli() *cli.Command {
 			switchFlag("", "calls", &c.calls, "with --table: a row for each call"),
 			switchFlag("", "diff", &c.diff, "show the difference of two calls"),
 		}, c.keptFlags()...),
-		HideHelpCommand: true,
+		HideHelpCommand: true, BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.diff {
 				return c.showDiff(ctx.Context)

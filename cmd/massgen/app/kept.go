@@ -43,7 +43,7 @@ const noArguments = -1
 // cli describes the command to the command line.
 func (c keptCommand) cli(p *program) *cli.Command {
 	return &cli.Command{
-		Name: c.name, Usage: c.about, UsageText: c.usage(), HideHelpCommand: true,
+		Name: c.name, Usage: c.about, UsageText: c.usage(), HideHelpCommand: true, BashComplete: completeVerbs(p, c.verbs),
 		Flags: append(p.keptFlags(), c.flags...),
 		Action: func(ctx *cli.Context) error {
 			v, err := c.verb(p.words)

@@ -40,6 +40,9 @@ func (p *program) run(args []string) error {
 	if len(args) == 0 {
 		args = []string{app.Name}
 	}
+	if len(args) > 2 && args[1] == completeCommand {
+		return complete(p, app, args[2:])
+	}
 	if args[len(args)-1] == completionFlag {
 		if slices.Contains(args, "--") {
 			return nil // what follows is a question: nobody can complete it

@@ -39,7 +39,7 @@ func (p *program) replayCommand() *cli.Command {
 			textFlag("", "as", &r.as, "--from: the `ID` of the new session"),
 			textFlag("", "config", &p.options.panel.config, "--from: the panel, in YAML: `FILE`"),
 		}, budgetFlags(&p.options.budget, "", "--from: ")),
-		HideHelpCommand: true,
+		HideHelpCommand: true, BashComplete: completeFirst(p, sessionArgument, fileArgument),
 		Action: func(c *cli.Context) error {
 			if err := r.check(c, p.words); err != nil {
 				return fmt.Errorf("replay: %w", err)

@@ -39,7 +39,7 @@ func (c *showCommand) cli() *cli.Command {
 			textFlag("", "html", &c.html, "write one page, with the timeline and all texts to unfold: `FILE`"),
 			textFlag("", "svg", &c.svg, "write the timeline as a picture: `FILE`"),
 		}, kept...),
-		HideHelpCommand: true,
+		HideHelpCommand: true, BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.options.display.json {
 				return fmt.Errorf("show: --json means nothing here: %s has the turns as JSON", c.storage().command("sessions", "show", "--json"))

@@ -1,0 +1,272 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/sessions"
+)
+
+// completeCommand is what the completion scripts run, with the words of the line up to the cursor,
+// the last behind a colon: shells drop empty ones. It prints what can stand in the place of the last
+// one: a line for each, with a tab before what it is about. A line :files stands for all files.
+const completeCommand = "__complete"
+
+// anyFile stands for all files in what can follow.
+const anyFile = ":files"
+
+// completer finds what can follow on a command line. It calls nobody, and makes no file.
+type completer struct {
+	p      *program
+	app    *cli.App
+	before []string // the words before the one that is typed
+	// command is the subcommand, nil for the program; flags are its flags, and words are the
+	// words that no flag takes.
+	command *cli.Command
+	flags   []cli.Flag
+	words   []string
+	open    cli.Flag // the flag whose value is typed, nil for none
+}
+
+// complete prints what can follow.
+func complete(p *program, app *cli.App, line []string) error {
+	c := &completer{p: p, app: app, before: line[:len(line)-1], flags: append(slices.Clone(app.Flags), cli.HelpFlag, cli.VersionFlag)}
+	if slices.Contains(c.before, "--") {
+		return nil // a question: nobody can complete it
+	}
+	c.read()
+	var found []string
+	typed := strings.TrimPrefix(line[len(line)-1], ":")
+	for _, text := range c.candidates(typed) {
+		if strings.HasPrefix(text, typed) || text == anyFile {
+			found = append(found, strings.TrimRight(plain.Escape(text, "\t"), "\t"))
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return p.console.put(strings.Join(found, "\n") + "\n")
+}
+
+// read takes the words before apart.
+func (c *completer) read() {
+	for i := 0; i < len(c.before); i++ {
+		word := c.before[i]
+		if !strings.HasPrefix(word, "-") || word == "-" {
+			if command := c.app.Command(word); command != nil && c.command == nil && len(c.words) == 0 {
+				c.command, c.flags = command, append(slices.Clone(command.Flags), cli.HelpFlag)
+				continue
+			}
+			c.words = append(c.words, word)
+			continue
+		}
+		flag, value, hasValue := c.flag(word)
+		if flag == nil || !takesValue(flag) {
+			continue
+		}
+		if !hasValue {
+			if i++; i == len(c.before) {
+				c.open = flag
+				return
+			}
+			value = c.before[i]
+		}
+		switch flag.Names()[0] { // where the sessions are, and whose models are meant
+		case "state-dir":
+			c.p.options.session.stateDir = value
+		case "backend":
+			c.p.options.panel.backend = value
+		case "session-id", "session":
+			if isPath(value) {
+				c.p.options.session.id = value
+			}
+		}
+	}
+}
+
+// flag returns the flag of a word such as --name or --name=value, nil if there is none.
+func (c *completer) flag(word string) (flag cli.Flag, value string, hasValue bool) {
+	name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	i := slices.IndexFunc(c.flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return nil, "", false
+	}
+	return c.flags[i], value, hasValue
+}
+
+func takesValue(f cli.Flag) bool {
+	doc, ok := f.(cli.DocGenerationFlag)
+	return ok && doc.TakesValue()
+}
+
+// candidates returns what can stand where a word is typed.
+func (c *completer) candidates(typed string) []string {
+	if c.open != nil {
+		return c.values(c.open)
+	}
+	if strings.HasPrefix(typed, "-") {
+		if flag, _, hasValue := c.flag(typed); flag != nil && hasValue {
+			name, _, _ := strings.Cut(typed, "=")
+			var list []string
+			for _, value := range c.values(flag) {
+				if value != anyFile { // the shell knows no files behind a name
+					list = append(list, name+"="+value)
+				}
+			}
+			return list
+		}
+		return c.flagNames()
+	}
+	switch {
+	case c.command != nil && c.command.BashComplete != nil:
+		return c.arguments()
+	case c.command == nil && len(c.words) == 0:
+		var list []string
+		for _, command := range c.app.VisibleCommands() {
+			list = append(list, command.Name+"\t"+command.Usage)
+		}
+		return list
+	}
+	return nil
+}
+
+func (c *completer) flagNames() (list []string) {
+	for _, f := range c.flags {
+		about := ""
+		if doc, ok := f.(cli.DocGenerationFlag); ok {
+			about = strings.ReplaceAll(doc.GetUsage(), "`", "")
+		}
+		for _, name := range dashed(f) {
+			list = append(list, name+"\t"+about)
+		}
+	}
+	return list
+}
+
+// values are those of a flag.
+func (c *completer) values(f cli.Flag) []string {
+	switch f.Names()[0] {
+	case "session-id":
+		return append([]string{newSession + "\tbegin one"}, c.sessionIDs()...)
+	case "session":
+		return []string{anyFile}
+	case "model":
+		return c.models()
+	case "config", "validate":
+		var list []string
+		for _, e := range configs.Examples() {
+			list = append(list, "@examples/"+e.Name+"\t"+e.Summary)
+		}
+		return append(list, anyFile)
+	case "example":
+		var list []string
+		for _, e := range configs.Examples() {
+			list = append(list, e.Name+"\t"+e.Summary)
+		}
+		return list
+	case "cwd", "state-dir", "dump-inputs", "output-file", "html", "svg":
+		return []string{anyFile}
+	}
+	return nil
+}
+
+// models are the models of the table of prices, of one provider if --backend names it.
+func (c *completer) models() []string {
+	table, err := prices.New(nil)
+	if err != nil {
+		return nil
+	}
+	return table.Names(c.p.options.panel.backend)
+}
+
+// mostCompleted is how many sessions are offered.
+const mostCompleted = 100
+
+// sessionIDs are the newest sessions, with their titles. Those of a database are not asked for: it
+// may be far away.
+func (c *completer) sessionIDs() (list []string) {
+	ctx, storage := context.Background(), c.p.storage()
+	if storage.database() != "" {
+		return nil
+	}
+	storage.tellsNobody = true
+	kept, err := storage.openIfThere(ctx)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = kept.Close() }() // it was only read
+	found, err := kept.List(ctx, sessions.Filter{Limit: mostCompleted})
+	if err != nil {
+		return nil
+	}
+	for _, s := range found {
+		list = append(list, plain.Line(s.ID)+"\t"+plain.Line(s.Title))
+	}
+	return list
+}
+
+// What the arguments of a command are, beside its verbs.
+const (
+	sessionArgument = "ID"
+	fileArgument    = "FILE"
+)
+
+// arguments are those that may follow the words of a command, as its BashComplete names them: verbs,
+// ID for sessions, FILE for files.
+func (c *completer) arguments() (list []string) {
+	var named strings.Builder
+	app := *c.app
+	app.Writer = &named
+	ctx := cli.NewContext(&app, nil, nil)
+	ctx.Command = c.command
+	c.p.words = c.words
+	c.command.BashComplete(ctx)
+	for name := range strings.Lines(named.String()) {
+		switch name = strings.TrimSuffix(name, "\n"); name {
+		case sessionArgument:
+			list = append(list, c.sessionIDs()...)
+		case fileArgument:
+			list = append(list, anyFile)
+		default:
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// completeFirst is the BashComplete of a command whose first argument is one of these.
+func completeFirst(p *program, arguments ...string) cli.BashCompleteFunc {
+	return func(ctx *cli.Context) {
+		if len(p.words) == 0 {
+			_, _ = fmt.Fprintln(ctx.App.Writer, strings.Join(arguments, "\n")) // nobody waits for it
+		}
+	}
+}
+
+// completeVerbs is the BashComplete of a command of verbs.
+func completeVerbs(p *program, verbs []verb) cli.BashCompleteFunc {
+	return func(ctx *cli.Context) {
+		for _, v := range verbs {
+			line := ""
+			switch arguments := strings.TrimPrefix(v.arguments, "["); {
+			case len(p.words) == 0:
+				line = v.name + "\t" + v.about
+			case p.words[0] != v.name:
+			case strings.HasSuffix(v.arguments, "...") && strings.HasPrefix(arguments, sessionArgument), len(p.words) == 1 && strings.HasPrefix(arguments, sessionArgument):
+				line = sessionArgument
+			case len(p.words) == 1 && strings.HasPrefix(arguments, fileArgument), len(p.words) == 2 && strings.Contains(arguments, fileArgument):
+				line = fileArgument
+			}
+			if line != "" {
+				_, _ = fmt.Fprintln(ctx.App.Writer, line) // as above
+			}
+		}
+	}
+}
