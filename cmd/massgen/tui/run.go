@@ -45,7 +45,7 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		}
 	}
 	s := newScreen(conv, do, mood{isDark: true, plain: at.Plain, editor: at.Editor}, question)
-	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(guarded(at.In)), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(30), tea.WithoutSignalHandler())
+	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(guarded(at.In)), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(60), tea.WithoutSignalHandler())
 	sc.mu.Lock()
 	sc.program = program
 	sc.mu.Unlock()
