@@ -69,6 +69,9 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
+	// Forwarded says that who asked the question runs the tool. Only the step that writes the
+	// turn's answer is offered it, and a call may take any time.
+	Forwarded bool `json:"forwarded,omitempty"`
 }
 
 // Params are the settings of a call. A nil pointer or an empty value is not

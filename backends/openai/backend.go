@@ -56,7 +56,7 @@ func New(cfg Config) (*Backend, error) {
 func NewDialect(cfg Config, d Dialect) (*Backend, error) {
 	cfg.Provider = cmp.Or(cfg.Provider, "openai")
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
-	service, err := wire.NewService(cfg, "/chat/completions")
+	service, err := wire.NewService(cfg, "/chat/completions", "/responses")
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,9 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 // for a whole answer.
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	req.Model = cmp.Or(req.Model, b.service.Model)
+	if b.dialect.API == responsesAPI {
+		return b.runResponses(ctx, req, emit)
+	}
 	fields, err := encoder{b.service.Provider, req.Model, b.dialect, &b.last}.encode(req)
 	if err != nil {
 		return b.localError(err)

@@ -17,6 +17,9 @@ type Dialect struct {
 	All    Limits
 	Models []ModelLimits
 
+	// API is "responses" for a service that is called over OpenAI's Responses API; else it
+	// is called over chat completions.
+	API string
 	// SeedField is the field of the body for the seed; empty means "seed".
 	SeedField string
 	// NoStreamUsage says that the service refuses stream_options. Some tell their
@@ -155,7 +158,7 @@ func (d Dialect) Check(model string, p backends.Params) error {
 // parameters.
 func (d Dialect) CheckTools(model string, p backends.Params) error {
 	l := d.limits(model)
-	if !l.NoToolsInReasoning || !l.reasons(p) {
+	if d.API == responsesAPI || !l.NoToolsInReasoning || !l.reasons(p) {
 		return nil
 	}
 	cure := "set tool_mode: json"

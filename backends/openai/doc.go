@@ -7,4 +7,8 @@
 // and web pages that come with status 200. So this package makes the body
 // (request.go) and reads the events (chunk.go) itself, over package wire; the library
 // knows the address and the headers, and sends the request.
+//
+// A dialect whose API is "responses" is spoken over OpenAI's Responses API instead, in
+// the same way (responses.go, items.go): the library's items would drop what it does not
+// know, and reasoning has to go back unchanged.
 package openai

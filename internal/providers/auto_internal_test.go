@@ -54,7 +54,7 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 		Environment: none, Lookup: none, LocalServers: map[string]string{"vllm": s.URL + "/v1"}, Slack: time.Minute,
 	}, nil)
 	for range 3 {
-		got, err := r.model(t.Context(), configs.Backend{Type: autoType})
+		got, err := r.model(t.Context(), configs.Backend{Type: Auto})
 		if err != nil || got.Provider != "vllm" || got.Name != "m" {
 			t.Fatalf("%s, %v", got, err)
 		}

@@ -94,7 +94,7 @@ func (p azure) connect(c connection) (backends.Backend, error) {
 	if e.byDeployment {
 		own.APIKey, own.Headers = "", map[string]string{"api-key": c.key}
 	}
-	return openai.NewDialect(own, e.dialect())
+	return openai.NewDialect(own, over(c.api, e.dialect()))
 }
 
 func (p azure) check(c connection, b configs.Backend) error {
@@ -106,7 +106,10 @@ func (p azure) check(c connection, b configs.Backend) error {
 		return backends.NewParamError("reasoning_effort", "api_version %s knows none: set one from %s-preview on, or leave api_version out",
 			e.version, versionOfReasoning)
 	}
-	return checkChat(e.dialect(), c.model, b)
+	if c.api == "responses" && e.byDeployment {
+		return backends.NewParamError("api", "only Azure's v1 interface has responses: leave api_version out")
+	}
+	return checkChat(over(c.api, e.dialect()), c.model, b)
 }
 
 func (azure) notes() []string {

@@ -19,7 +19,7 @@ func (r *Resolver) Table(ctx context.Context) string {
 	}
 	rows := [][]string{
 		{"TYPE", "SERVICE", "DEFAULT MODEL", "HERE"},
-		{autoType, "the first that is here", "", "takes " + Model{Provider: first.provider.name, Name: first.model}.String()},
+		{Auto, "the first that is here", "", "takes " + Model{Provider: first.provider.name, Name: first.model}.String()},
 	}
 	for _, p := range providers() {
 		rows = append(rows, []string{p.name, p.title, p.usualModel(), r.here(p, asked)})

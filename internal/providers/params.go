@@ -17,6 +17,9 @@ func checkParams(p provider, c connection, b configs.Backend) error {
 	if err == nil && b.APIVersion != "" && p.name != azureType {
 		err = backends.NewParamError("api_version", "only %s has one: leave it out", azureType)
 	}
+	if _, isChat := p.protocol.(chat); err == nil && b.API != "" && !isChat && p.name != azureType {
+		err = backends.NewParamError("api", "only services that speak as OpenAI does have a choice: leave it out")
+	}
 	if err == nil {
 		return nil
 	}

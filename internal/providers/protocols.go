@@ -25,10 +25,12 @@ type protocol interface {
 type chat struct{ dialect openai.Dialect }
 
 func (p chat) connect(c connection) (backends.Backend, error) {
-	return newOpenAI(c, p.at(c))
+	return newOpenAI(c, over(c.api, p.at(c)))
 }
 
-func (p chat) check(c connection, b configs.Backend) error { return checkChat(p.at(c), c.model, b) }
+func (p chat) check(c connection, b configs.Backend) error {
+	return checkChat(over(c.api, p.at(c)), c.model, b)
+}
 
 // at returns the dialect of the service that is called. For a compatible service
 // people write the type openai as well as the one that is meant for it: there the
@@ -43,6 +45,16 @@ func (p chat) at(c connection) openai.Dialect {
 		}
 	}
 	return openai.Compatible()
+}
+
+// over returns the dialect for the API that a configuration chooses. The Responses API of
+// OpenAI knows neither stop nor seed; what other services take there is not known.
+func over(api string, d openai.Dialect) openai.Dialect {
+	d.API = api
+	if api == "responses" && d.All.MaxCompletionTokens {
+		d.All.NoStop, d.All.NoSeed = true, true
+	}
+	return d
 }
 
 func (p chat) notes() []string { return p.dialect.Notes() }

@@ -37,15 +37,16 @@ type provider struct {
 // connection is what a backend is made of. The zero APIVersion means the
 // service's own way.
 type connection struct {
-	provider, baseURL, key, apiVersion, model string
-	firstByteTimeout, idleTimeout             time.Duration
+	provider, baseURL, key, apiVersion, api, model string
+	firstByteTimeout, idleTimeout                  time.Duration
 }
 
 // Demo is the type of backends that have canned answers, offline.
 const Demo = "demo"
 
 const (
-	autoType = "auto"
+	// Auto is the type of backends that are the first service that is here.
+	Auto = "auto"
 	// anyType is for services that the list does not name.
 	anyType    = "chatcompletion"
 	openAIType = "openai"
@@ -77,6 +78,13 @@ func providerOfModel(model string) (provider, bool) {
 	return provider{}, false
 }
 
+// TypeOfModel returns the type of the service whose models' names begin so, "" if the name does not
+// say.
+func TypeOfModel(model string) string {
+	p, _ := providerOfModel(model)
+	return p.name
+}
+
 // providerOfURL returns the provider whose own address is on the same host.
 func providerOfURL(baseURL string) (provider, bool) {
 	u, err := url.Parse(baseURL)
@@ -104,7 +112,7 @@ func (p provider) usualModel() string {
 
 // backendTypes are the values of a backend's type.
 func backendTypes() []string {
-	types := []string{autoType}
+	types := []string{Auto}
 	for _, p := range providers() {
 		types = append(types, p.name)
 	}

@@ -99,7 +99,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	}
 	own := r.Config.Providers[p.name]
 	c := connection{
-		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model,
+		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, api: b.API, model: b.Model,
 		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
 	}
 	if c.baseURL == "" {
@@ -210,7 +210,7 @@ type meant struct{ kind, baseURL, model string }
 // provider is the one that the type, the address or the model names; ok is false if none does.
 func (m meant) provider() (p provider, ok bool, err error) {
 	switch {
-	case m.kind != "" && m.kind != autoType:
+	case m.kind != "" && m.kind != Auto:
 		if p, ok = findProvider(m.kind); !ok {
 			err = unknownType(m.kind)
 		}
