@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -13,6 +14,10 @@ type CallInfo struct {
 	// Agent is the id of the agent whose model asked for the call.
 	Agent string
 	Round int
+	// Call counts the tool calls of the agent's step from 0. Message names the tools that the
+	// model's message calls, this one among them, in their order.
+	Call    int
+	Message []string
 	// Final says that the call is part of the turn's final answer: that of the winner's
 	// presentation, or of an agent alone.
 	Final bool
@@ -79,11 +84,14 @@ func TurnValue[T any](ctx context.Context) (v T, ok bool) {
 
 // callInfo is what is told to the tool of a call. The error is that of a store that does
 // not work.
-func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCall) (CallInfo, error) {
+func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCall, message []backends.ToolCall) (CallInfo, error) {
 	names := d.panels.of(turn)
 	info := CallInfo{
-		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round,
+		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round, Call: e.Key.Index,
 		Final: e.Key.Purpose == machine.FinalTool || e.Key.Purpose == machine.FinalSnapshot || len(turn.Agents) == 1,
+	}
+	for _, c := range message {
+		info.Message = append(info.Message, c.Name)
 	}
 	for _, a := range e.Shown {
 		work, err := ReadSnapshot(LookupIn(ctx, d.Blobs), a.Work)

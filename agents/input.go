@@ -90,7 +90,7 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	offered := toolsOffered{coordinates: b.coordinates && !call.JSON}
 	offered.mayAnswer = offered.coordinates && call.Offer.MayAnswer
 	if call.OwnTools {
-		offered.own = b.turn.ToolsOf(call)
+		offered.own, offered.forwarded = b.turn.ToolsOf(call), call.Key.Purpose.IsAnswer()
 	}
 	req.Tools = b.names.toolsOf(&b.textStore, offered)
 	return req

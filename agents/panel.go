@@ -36,6 +36,8 @@ type panel struct {
 type toolsOffered struct {
 	own                    blob.Ref
 	coordinates, mayAnswer bool
+	// forwarded offers those of the agent's own, too, that who asked the question runs.
+	forwarded bool
 }
 
 // userKey is what the user message of a coordination step is built from. Lists are told by
@@ -132,6 +134,7 @@ func (p *panel) toolsOf(s *textStore, of toolsOffered) []backends.Tool {
 	}
 	var own []backends.Tool
 	if s.decode(of.own, &own); s.err == nil {
+		own = slices.DeleteFunc(own, func(t backends.Tool) bool { return t.Forwarded && !of.forwarded })
 		tools = slices.Clip(append(tools, own...)) // many requests have it
 		p.tools[of] = tools
 	}

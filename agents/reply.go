@@ -36,7 +36,7 @@ type replyReader struct {
 func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) *replyReader {
 	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
 	if call.Sidecall == nil {
-		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call)})
+		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()})
 	}
 	return r
 }

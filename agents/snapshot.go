@@ -35,7 +35,7 @@ type Snapshot struct {
 // the reply says why.
 func (d *Doer) takeSnapshot(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	info, err := d.callInfo(stored, turn, e)
+	info, err := d.callInfo(stored, turn, e, nil)
 	if err != nil {
 		return nil, err
 	}

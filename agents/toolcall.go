@@ -19,13 +19,14 @@ import (
 // result that says so: the model goes on with that (seed 004).
 func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	arguments, err := Arguments(LookupIn(stored, d.Blobs), e)
+	message, err := callsBeside(LookupIn(stored, d.Blobs), e)
 	if err != nil {
 		return nil, err
 	}
+	arguments := message[e.Call].Arguments
 	member := d.member(e.Key.Agent)
 	reply := machine.ToolReply{Index: e.Key.Index}
-	info, err := d.callInfo(stored, turn, e)
+	info, err := d.callInfo(stored, turn, e, message)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +42,9 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
 		begun := time.Now()
 		tool := member.tool(e.Name)
+		if tool != nil && tool.Definition().Forwarded {
+			limit = 0
+		}
 		o := runTool(WithCallInfo(ctx, info), tool, e.Name, arguments, limit)
 		reply.Took = time.Since(begun).Milliseconds()
 		reply.Error, reply.Abandoned = o.err != nil, o.abandoned
@@ -119,19 +123,28 @@ func told(o toolOutcome, state machine.ToolState) string {
 
 // Arguments returns what a tool is called with, as the model wrote it.
 func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
-	data, err := texts(e.Message)
+	calls, err := callsBeside(texts, e)
 	if err != nil {
 		return "", err
 	}
+	return calls[e.Call].Arguments, nil
+}
+
+// callsBeside returns the calls of the message that asks for a tool call, which is one of them.
+func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) {
+	data, err := texts(e.Message)
+	if err != nil {
+		return nil, err
+	}
 	var message backends.Message
 	if err := json.Unmarshal(data, &message); err != nil {
-		return "", fmt.Errorf("read the message of %s: %w", e.Key, err)
+		return nil, fmt.Errorf("read the message of %s: %w", e.Key, err)
 	}
 	calls := message.ToolCalls()
 	if e.Call >= len(calls) {
-		return "", fmt.Errorf("the message of %s has %d calls", e.Key, len(calls))
+		return nil, fmt.Errorf("the message of %s has %d calls", e.Key, len(calls))
 	}
-	return calls[e.Call].Arguments, nil
+	return calls, nil
 }
 
 // toolOutcome is what a call of a tool came to. Abandoned says that it did not end,

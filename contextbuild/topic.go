@@ -53,6 +53,10 @@ func TopicSections(t Topic) []string {
 	return sections
 }
 
+// ClientSection returns the section of the system message that has what the client of a turn says
+// to the agents, such as a page that offers the panel: seed 002, context via instructions.
+func ClientSection(text string) string { return headed("INSTRUCTIONS", text) }
+
 // headed returns a section with its heading. No line of the text looks like another.
 func headed(title, text string) string { return "## " + title + "\n" + indentLines(text, isHeading) }
 

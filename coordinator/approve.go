@@ -2,7 +2,9 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -26,14 +28,20 @@ type Approval struct {
 	Why string
 }
 
+// Decision is a person's answer to an Approval. The model of a call that is not allowed is told
+// the Reason, which may be empty.
+type Decision struct {
+	Allowed bool
+	Reason  string
+}
+
 // permission is a person's word about a tool call.
 type permission struct {
-	local  *localTurn
-	key    machine.Key
-	allow  bool
-	reason string
-	listed *toolListing
-	err    error
+	local    *localTurn
+	key      machine.Key
+	decision Decision
+	listed   *toolListing
+	err      error
 }
 
 // EndsWork implements driver.Post.
@@ -44,7 +52,7 @@ func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
 	if p.err != nil {
 		return nil, fmt.Errorf("%s, approval: %w", p.local.id(p.key.Agent), p.err)
 	}
-	return append(p.local.takeTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.allow, Reason: p.reason}), nil
+	return append(p.local.takeTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.decision.Allowed, Reason: p.decision.Reason}), nil
 }
 
 // Reply implements driver.Post.
@@ -55,21 +63,21 @@ func (e *localTurn) ask(a machine.Ask) {
 	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
 	e.launch(func() driver.Post {
 		p := permission{local: e, key: a.Key}
-		if p.allow, p.reason, p.err = e.approve(ctx, a); p.err == nil {
+		if p.decision, p.err = e.approve(ctx, a); p.err == nil {
 			p.listed, p.err = e.listTools(ctx, known)
 		}
 		return p
 	})
 }
 
-// approve returns a person's word, and why not for the model. The error is that of a
+// approve returns a person's word, with the reason that the model gets. The error is that of a
 // store that does not work.
-func (v *view) approve(ctx context.Context, a machine.Ask) (allow bool, reason string, err error) {
+func (v *view) approve(ctx context.Context, a machine.Ask) (Decision, error) {
 	if v.panel.opts.Approve == nil {
 		if v.panel.opts.Unattended {
-			return true, "", nil
+			return Decision{Allowed: true}, nil
 		}
-		return false, UnattendedReason, nil
+		return Decision{Reason: UnattendedReason}, nil
 	}
 	call := Approval{
 		Session: v.turn.session, Turn: v.turn.number, Agent: v.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
@@ -77,36 +85,48 @@ func (v *view) approve(ctx context.Context, a machine.Ask) (allow bool, reason s
 	effect := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
 	arguments, err := agents.Arguments(agents.LookupIn(v.base, v.panel.opts.Store), effect)
 	if err != nil {
-		return false, "", err
+		return Decision{}, err
 	}
 	call.Arguments = arguments
-	allow, fault := v.word(ctx, call)
+	said, err := v.word(ctx, call)
 	select {
 	case <-ctx.Done(): // it was taken back
-		return false, "", nil
+		return Decision{}, nil
 	default:
 	}
 	switch {
-	case fault != "":
-		return false, contextbuild.Clean("nobody could be asked: " + fault), nil
-	case !allow:
-		return false, "the user said no", nil
+	case err != nil:
+		return Decision{Reason: contextbuild.Clean("nobody could be asked: " + err.Error())}, nil //nolint:nilerr // it is a no, and does not end the turn
+	case said.Allowed:
+		return Decision{Allowed: true}, nil
 	}
-	return true, "", nil
+	return Decision{Reason: refusal(said.Reason)}, nil
+}
+
+// mostReason is how many bytes of a reason a model gets.
+const mostReason = 4 << 10
+
+// refusal is what a model is told of a person's no.
+func refusal(reason string) string {
+	const no = "the user said no"
+	if reason = strings.TrimSpace(contextbuild.Clean(reason)); reason == "" {
+		return no
+	}
+	return no + ": " + strings.ToValidUTF8(reason[:min(len(reason), mostReason)], "")
 }
 
 // word is a person's, or why there is none. Whoever asks and ignores that the question is
 // taken back is left behind, as an effect is.
-func (v *view) word(ctx context.Context, call Approval) (allow bool, fault string) {
+func (v *view) word(ctx context.Context, call Approval) (Decision, error) {
 	type answer struct {
-		allow bool
-		err   error
+		Decision
+		err error
 	}
 	said := make(chan answer, 1)
 	go func() {
 		var a answer
 		a.err = guarded("who approves", func() (err error) {
-			a.allow, err = v.panel.opts.Approve(ctx, call)
+			a.Decision, err = v.panel.opts.Approve(ctx, call)
 			return err
 		})
 		said <- a
@@ -120,11 +140,8 @@ func (v *view) word(ctx context.Context, call Approval) (allow bool, fault strin
 		select {
 		case a = <-said:
 		case <-patience.C:
-			return false, "whoever asks did not come back"
+			return Decision{}, errors.New("whoever asks did not come back")
 		}
 	}
-	if a.err != nil {
-		return false, a.err.Error()
-	}
-	return a.allow, ""
+	return a.Decision, a.err
 }

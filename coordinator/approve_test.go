@@ -42,7 +42,7 @@ func (r remover) Call(_ context.Context, arguments string) (string, error) {
 // askFirst leaves every call to a person.
 func askFirst(string, string) (machine.Permission, string) { return machine.Asked, "remove asks" }
 
-func approving(t *testing.T, approve func(context.Context, Approval) (bool, error)) (*Panel, chan string, *debugbackend.Recorder) {
+func approving(t *testing.T, approve func(context.Context, Approval) (Decision, error)) (*Panel, chan string, *debugbackend.Recorder) {
 	t.Helper()
 	removed := make(chan string, 10)
 	recorder := debugbackend.NewRecorder(debugbackend.Options{})
@@ -60,7 +60,7 @@ func approving(t *testing.T, approve func(context.Context, Approval) (bool, erro
 func TestPersonIsAskedOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asking := make(chan struct{}, 1)
-		p, removed, recorder := approving(t, func(_ context.Context, a Approval) (bool, error) {
+		p, removed, recorder := approving(t, func(_ context.Context, a Approval) (Decision, error) {
 			select {
 			case asking <- struct{}{}:
 			default:
@@ -71,7 +71,7 @@ func TestPersonIsAskedOneAtATime(t *testing.T) {
 			if a.Tool != "remove" || a.Arguments != fmt.Sprintf(`{"file":%q}`, a.Agent) || a.Why != "remove asks" || a.Session != "s" || a.Turn != 1 || a.Round != 1 {
 				t.Errorf("asked about %+v", a)
 			}
-			return a.Agent == "agent2", nil
+			return Decision{Allowed: a.Agent == "agent2", Reason: map[string]string{"agent3": " keep it\n"}[a.Agent]}, nil
 		})
 		turn := start(t, p, "energy")
 		r := wait(t, turn)
@@ -87,7 +87,7 @@ func TestPersonIsAskedOneAtATime(t *testing.T) {
 		}
 		slices.Sort(told)
 		no := "Error: this call is not permitted (the user said no), and was not run. Go on without it, or in another way."
-		if diff := cmp.Diff([]string{"agent1: " + no, "agent2: removed", "agent3: " + no}, told); diff != "" {
+		if diff := cmp.Diff([]string{"agent1: " + no, "agent2: removed", "agent3: " + strings.Replace(no, "said no", "said no: keep it", 1)}, told); diff != "" {
 			t.Errorf("what the models are told (-want +got):\n%s", diff)
 		}
 		if time.Since(turn.Started()) < 3*time.Second {
@@ -99,10 +99,12 @@ func TestPersonIsAskedOneAtATime(t *testing.T) {
 // TestNobodyToAskMeansNo, and so does somebody who breaks down.
 func TestNobodyToAskMeansNo(t *testing.T) {
 	t.Parallel()
-	for name, approve := range map[string]func(context.Context, Approval) (bool, error){
+	for name, approve := range map[string]func(context.Context, Approval) (Decision, error){
 		"nobody": nil,
-		"error":  func(context.Context, Approval) (bool, error) { return true, errors.New("no terminal") },
-		"panic":  func(context.Context, Approval) (bool, error) { panic("no terminal") },
+		"error": func(context.Context, Approval) (Decision, error) {
+			return Decision{Allowed: true}, errors.New("no terminal")
+		},
+		"panic": func(context.Context, Approval) (Decision, error) { panic("no terminal") },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, removed, _ := approving(t, approve)
@@ -116,9 +118,9 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 // TestQuestionEndsWithItsTurn: whoever is asked hears that it is over.
 func TestQuestionEndsWithItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, removed, _ := approving(t, func(ctx context.Context, _ Approval) (bool, error) {
+		p, removed, _ := approving(t, func(ctx context.Context, _ Approval) (Decision, error) {
 			<-ctx.Done()
-			return true, ctx.Err()
+			return Decision{Allowed: true}, ctx.Err()
 		})
 		turn := start(t, p, "energy")
 		time.Sleep(time.Minute)
@@ -132,9 +134,9 @@ func TestQuestionEndsWithItsTurn(t *testing.T) {
 // TestAskerThatIgnoresTheEndIsLeftBehind, as a tool is.
 func TestAskerThatIgnoresTheEndIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, removed, _ := approving(t, func(context.Context, Approval) (bool, error) {
+		p, removed, _ := approving(t, func(context.Context, Approval) (Decision, error) {
 			time.Sleep(time.Hour)
-			return true, nil
+			return Decision{Allowed: true}, nil
 		})
 		turn := start(t, p, "energy")
 		time.Sleep(time.Minute)
@@ -156,9 +158,9 @@ func TestDecisionsAreResumed(t *testing.T) {
 			for i := range o.Agents {
 				o.Agents[i].Tools, o.Agents[i].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
 			}
-			o.Approve = func(_ context.Context, a Approval) (bool, error) {
+			o.Approve = func(_ context.Context, a Approval) (Decision, error) {
 				asked = append(asked, a.Agent)
-				return true, nil
+				return Decision{Allowed: true}, nil
 			}
 		}
 		p, store := panelOf(t, 3, removing, nil, change)
@@ -195,10 +197,10 @@ rules:
 			o.Rules = kernel.Defaults()
 			o.Rules.RoundLimit, o.Rules.RoundGrace = 10*time.Second, 5*time.Second
 			o.Agents[0].Tools, o.Agents[0].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
-			o.Approve = func(ctx context.Context, _ Approval) (bool, error) {
+			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
 				asked++
 				<-ctx.Done()
-				return false, ctx.Err()
+				return Decision{}, ctx.Err()
 			}
 		}
 		p, store := panelOf(t, 3, script, nil, change)

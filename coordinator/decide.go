@@ -13,7 +13,7 @@ type Decider interface {
 	// Attended says that ask asks a person, who may take their time: as long as they do,
 	// nothing that is said without a person counts. An answer to a question that is not
 	// open any more changes nothing.
-	Decide(ctx context.Context, question machine.Key, attended bool, ask func(context.Context) (allow bool, reason string, err error)) error
+	Decide(ctx context.Context, question machine.Key, attended bool, ask func(context.Context) (Decision, error)) error
 }
 
 // Unattended says whether a tool call may run that nobody can be asked about.
@@ -55,7 +55,7 @@ func (a *attendant) attend() {
 	ctx, cancel := context.WithCancel(a.view.base)
 	a.asked, a.cancel = ask.Key, cancel
 	go func() {
-		a.done <- a.play.Decide(ctx, ask.Key, a.view.panel.opts.Approve != nil, func(ctx context.Context) (bool, string, error) {
+		a.done <- a.play.Decide(ctx, ask.Key, a.view.panel.opts.Approve != nil, func(ctx context.Context) (Decision, error) {
 			return a.view.approve(ctx, ask)
 		})
 	}()

@@ -65,12 +65,12 @@ type decidedPlay struct {
 	local *recordedEngine
 }
 
-func (p *decidedPlay) Decide(ctx context.Context, _ machine.Key, attended bool, ask func(context.Context) (bool, string, error)) error {
-	allow, reason, err := ask(ctx)
+func (p *decidedPlay) Decide(ctx context.Context, _ machine.Key, attended bool, ask func(context.Context) (Decision, error)) error {
+	said, err := ask(ctx)
 	p.local.mu.Lock()
 	defer p.local.mu.Unlock()
-	word := "no: " + reason
-	if allow {
+	word := "no: " + said.Reason
+	if said.Allowed {
 		word = "yes"
 	}
 	if ctx.Err() != nil {
@@ -89,7 +89,7 @@ func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) 
 		for i := range o.Agents {
 			o.Agents[i].Tools, o.Agents[i].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
 		}
-		o.Approve = func(context.Context, Approval) (bool, error) { return true, nil }
+		o.Approve = func(context.Context, Approval) (Decision, error) { return Decision{Allowed: true}, nil }
 	})
 	want := wait(t, start(t, p, "energy"))
 	journal, err := store.Journal(t.Context(), "s", 1, 0)
@@ -126,10 +126,10 @@ func TestQuestionsOfARemoteTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		e := watchRecorded(t, time.Hour, func(o *Options) {
-			o.Approve = func(_ context.Context, a Approval) (bool, error) {
+			o.Approve = func(_ context.Context, a Approval) (Decision, error) {
 				asked = append(asked, a.Agent+" "+a.Tool+" "+a.Arguments)
 				time.Sleep(time.Minute)
-				return a.Agent == "agent2", nil
+				return Decision{Allowed: a.Agent == "agent2"}, nil
 			}
 		})
 		if diff := cmp.Diff([]string{`agent1 remove {"file":"agent1"}`, `agent2 remove {"file":"agent2"}`, `agent3 remove {"file":"agent3"}`}, slices.Sorted(slices.Values(asked))); diff != "" {
@@ -149,9 +149,9 @@ func TestQuestionThatOthersAnswerIsTakenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := watchRecorded(t, time.Minute, func(o *Options) {
-			o.Approve = func(ctx context.Context, _ Approval) (bool, error) {
+			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
 				<-ctx.Done()
-				return true, ctx.Err()
+				return Decision{Allowed: true}, ctx.Err()
 			}
 		})
 		if diff := cmp.Diff([]string{"taken back", "taken back", "taken back"}, e.words); diff != "" {

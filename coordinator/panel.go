@@ -25,66 +25,47 @@ import (
 // question in every round.
 const MaxQuestion = 1 << 20
 
-// Journal stores the events of a turn. Append stores events before the panel applies them.
-// Journal returns the events whose index is at least from; the first event has index 0.
-type Journal interface {
-	Append(ctx context.Context, session string, turn int, events ...[]byte) error
-	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
+// Store is the storage of a panel. Stores are safe for concurrent use. sessions.NewMemory makes
+// a store that lives as long as the process, and sessions/sqlite opens a store on disk.
+// sessions.Store documents the methods.
+type Store interface {
+	agents.Blobs
+	journals
+	conversations
 }
 
-// Turns begins and ends the turns of sessions. Begin holds a session for a turn. End adds the
-// turn to the history if the turn has an answer, and releases the session. Commit stores the
-// same as End but keeps the session held, for calls that follow the answer. End then adds the
-// usage of these calls to the stored turn.
-type Turns interface {
+type conversations interface {
+	turns
+	unfinished
+	records
+}
+
+type journals interface {
+	journalReader
+	Append(ctx context.Context, session string, turn int, events ...[]byte) error
+}
+
+type turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
 	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
 }
 
-// Unfinished handles turns that have no end. Resume holds a session for its last turn if that turn
-// is unfinished and no process works on it. Leave releases a session without ending its turn, and
-// keeps the turn's journal. NoteCut records the cost of an interrupted turn. Its turn argument is
-// the running turn that abandons the interrupted one with its first event.
-type Unfinished interface {
+type unfinished interface {
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	Leave(ctx context.Context, session string, turn int) error
 	NoteCut(ctx context.Context, session string, turn int, usage budget.Usage) error
 }
 
-// Sessions stores conversations: their turns and their metadata.
-type Sessions interface {
-	AllTurns
-	Notes
-	Copies
-}
-
-// AllTurns handles running, ended and unfinished turns.
-type AllTurns interface {
-	Turns
-	Unfinished
-}
-
-// Notes reads and changes the records of sessions. Session returns the state of a session, and
-// SetMetadata changes its metadata.
-type Notes interface {
+type records interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
+	copies
 }
 
-// Copies copies and deletes whole sessions. Branch copies a session up to an ended turn, under
-// another id. Delete removes a session.
-type Copies interface {
+type copies interface {
 	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
 	Delete(ctx context.Context, id string) error
-}
-
-// Store is the storage of a panel. Stores are safe for concurrent use. sessions.NewMemory makes
-// a store that lives as long as the process, and sessions/sqlite opens a store on disk.
-type Store interface {
-	agents.Blobs
-	Journal
-	Sessions
 }
 
 // Agent is one member of a panel.
@@ -166,7 +147,7 @@ type Options struct {
 	// Approve asks a person whether a tool call may run. The panel calls Approve for one call
 	// at a time in a turn. Approve must return when ctx ends. An error means no. Where nobody
 	// can be asked, Approve is nil: then the call runs only if Unattended is true.
-	Approve    func(ctx context.Context, call Approval) (bool, error)
+	Approve    func(ctx context.Context, call Approval) (Decision, error)
 	Unattended bool
 	// Config identifies the configuration of the panel (configs.Config.Digest). A Remote
 	// plays a turn only in processes with the same Config.
@@ -339,11 +320,22 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 		return err
 	}
 	e := newLocalTurn(ctx, p, t)
-	if err := e.accept(p.opts.Rules, described, limits); err != nil {
+	if err := e.accept(rulesFor(p.opts.Rules, t.tools), described, limits); err != nil {
 		return err
 	}
 	p.run(ctx, e)
 	return nil
+}
+
+// rulesFor returns the rules of a turn whose agents have such tools. If the person who asks runs
+// some of them, an agent has to present the answer: only that step is offered them.
+func rulesFor(rules kernel.Config, byAgent [][]agents.Tool) kernel.Config {
+	isForwarded := func(tool agents.Tool) bool { return tool.Definition().Forwarded }
+	hasForwarded := func(tools []agents.Tool) bool { return slices.ContainsFunc(tools, isForwarded) }
+	if rules.Final == kernel.WinnerReuse && slices.ContainsFunc(byAgent, hasForwarded) {
+		rules.Final = kernel.WinnerPresent
+	}
+	return rules
 }
 
 // prepare returns the description by which the turn is played, and gives the turn its tools. If

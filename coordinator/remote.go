@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/topic"
 )
 
 // Remote plays turns in other processes. These share the panel's store and have panels of the same
@@ -27,19 +28,22 @@ type TurnOptions struct {
 	Config string        `json:"config,omitempty"`
 	Rules  kernel.Config `json:"rules"`
 	Budget budget.Budget `json:"budget"`
+	// Client is what the client says to the agents, beside the question (topic.WithClient).
+	Client string `json:"client,omitempty"`
 }
 
-// RemoteTurn is a turn that a Remote plays. It is safe for concurrent use.
+// RemoteTurn is a turn that a Remote plays. It is safe for concurrent use. One with a method
+// Dismiss(ctx context.Context, agent string) error can go on without an agent.
 type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
-	Signals
+	signals
 	// Wait returns when the turn is over and its result is in the store.
 	Wait(ctx context.Context) error
 }
 
-// Signals are what a person sends to a turn that a Remote plays.
-type Signals interface {
+// signals are what a person sends to a turn that a Remote plays.
+type signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note adds a text to the question. If the note came before the end, the journal has a
@@ -56,7 +60,7 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	play, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{p.opts.Config, p.opts.Rules, p.opts.Budget})
+	play, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{p.opts.Config, p.opts.Rules, p.opts.Budget, topic.ClientOf(ctx)})
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}

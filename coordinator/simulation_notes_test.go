@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -50,6 +51,47 @@ func (s *simulation) setPaused(t *Turn, pause bool) {
 		}
 	}()
 	synctest.Wait()
+}
+
+// dismiss has the person go on without an agent that the turn can do without.
+func (s *simulation) dismiss(e *localTurn) {
+	agent := fmt.Sprint("agent", s.below(s.plan.agents)+1)
+	if _, err := mayDismiss(e.machine, agent); err != nil {
+		return
+	}
+	go func() {
+		err := e.turn.Dismiss(context.Background(), agent)
+		if err != nil && !errors.Is(err, driver.ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull) {
+			s.fail("a dismissal was refused: %v", err)
+		}
+	}()
+	synctest.Wait()
+}
+
+// checkDismissals: who was dismissed is asked no more, and the result says so.
+func (s *simulation) checkDismissals(events []turn.Event, r report.Result) {
+	var m turn.Machine
+	dismissed := map[int]bool{}
+	for _, ev := range events {
+		commands, err := m.Apply(ev)
+		if err != nil {
+			s.fail("%v", err)
+			return
+		}
+		if d, ok := ev.(turn.Dismissed); ok {
+			dismissed[d.Agent] = true
+		}
+		for _, c := range commands {
+			if started, ok := c.(turn.StepStarted); ok && dismissed[started.Agent] {
+				s.fail("agent %d was dismissed and starts a step", started.Agent)
+			}
+		}
+	}
+	for i, a := range r.Agents {
+		if dismissed[i] != (a.State == kernel.ActDismissed) {
+			s.fail("%s was dismissed: %t, and is %s", a.ID, dismissed[i], a.State)
+		}
+	}
 }
 
 // checkNotes: each note that was taken is in the result, and in the input of each call of

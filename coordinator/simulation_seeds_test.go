@@ -65,6 +65,7 @@ func (s *simulation) check(ctx context.Context, r report.Result) {
 	}
 	fmt.Fprintf(&s.log, "%s\n", said)
 	s.checkNotes(events, r)
+	s.checkDismissals(events, r)
 	k := m.Result()
 	switch {
 	case !m.Over():

@@ -147,9 +147,9 @@ func (s *simulation) panel() (*Panel, error) {
 		opts.Agents = append(opts.Agents, a)
 	}
 	if s.plan.asks {
-		opts.Approve = func(ctx context.Context, a Approval) (bool, error) {
+		opts.Approve = func(ctx context.Context, a Approval) (Decision, error) {
 			r := s.park("person "+a.Agent, ctx, backends.Request{})
-			return r.text == "yes", r.err
+			return Decision{Allowed: r.text == "yes"}, r.err
 		}
 	}
 	if s.plan.budget > 0 {
@@ -237,6 +237,10 @@ func (s *simulation) next(e *localTurn) {
 	}
 	if paused := e.machine.IsPaused(); paused && s.rarely(4) || s.rarely(40) {
 		s.setPaused(e.turn, !paused)
+		return
+	}
+	if s.rarely(40) {
+		s.dismiss(e)
 		return
 	}
 	if s.rarely(5) || !s.release(s.choices) {

@@ -101,9 +101,9 @@ rules:
 				}
 				return machine.Allowed, ""
 			}
-			o.Approve = func(context.Context, Approval) (bool, error) {
+			o.Approve = func(context.Context, Approval) (Decision, error) {
 				time.Sleep(time.Second)
-				return false, nil
+				return Decision{}, nil
 			}
 		})
 		turn := start(t, p, "energy")
@@ -156,9 +156,9 @@ rules:
 				}
 				return machine.Allowed, ""
 			}
-			o.Approve = func(ctx context.Context, _ Approval) (bool, error) {
+			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
 				<-ctx.Done()
-				return false, ctx.Err()
+				return Decision{}, ctx.Err()
 			}
 		})
 		turn := start(t, p, "energy")

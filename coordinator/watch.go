@@ -176,6 +176,8 @@ func (w *watcher) passOn() (err error) {
 			w.passNote(p)
 		case *pausing:
 			p.Reply(w.play.SetPaused(w.base, p.pause))
+		case *dismissal:
+			w.passDismissal(p)
 		case interrupt:
 			err = errors.Join(err, w.play.Interrupt(w.base))
 		}

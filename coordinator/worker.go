@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/topic"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -43,7 +44,7 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 		return turn.Accepted{}, fmt.Errorf("the turn is asked of the agents %s, and played by %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
 	}
 	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
-	described, err := w.panel.prepare(ctx, t, begun)
+	described, err := w.panel.prepare(topic.WithClient(ctx, terms.Client), t, begun)
 	if err != nil {
 		return turn.Accepted{}, err
 	}

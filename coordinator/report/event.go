@@ -28,6 +28,9 @@ type Header struct {
 	// Replayed says that the event happened before the turn was resumed. At is then the time
 	// at which the journal was read.
 	Replayed bool `json:"replayed,omitempty"`
+	// Place counts the events that follow from the turn's journal alone, from 1: whoever reads
+	// the journal later finds the same events in the same places. It is 0 for all others.
+	Place int `json:"-"`
 }
 
 // Head implements Event.
@@ -40,7 +43,7 @@ func (h Header) of(kind string) Header {
 
 // Stamp returns an event with its header.
 func Stamp(ev Event, at time.Time, replayed bool) Event {
-	return ev.stamped(Header{At: at, Replayed: replayed})
+	return ev.stamped(Header{At: at, Replayed: replayed, Place: ev.Head().Place})
 }
 
 // Actor is the header of an event about one agent, or about a call that belongs to none.
@@ -283,6 +286,9 @@ type Paused struct{ Header }
 // Unpaused says that a paused turn goes on.
 type Unpaused struct{ Header }
 
+// Dismissed says that the turn goes on without an agent.
+type Dismissed struct{ Actor }
+
 // Ended says that the turn has its result.
 type Ended struct {
 	Header
@@ -293,7 +299,7 @@ type Ended struct {
 
 func (e StepStarted) stamped(h Header) Event     { e.Header = h.of("step_started"); return e }
 func (e TextDelta) stamped(h Header) Event       { e.Header = h.of("text"); return e }
-func (e Thinking) stamped(h Header) Event        { e.Header = Header{h.At, "reasoning", h.Replayed}; return e }
+func (e Thinking) stamped(h Header) Event        { e.Header = h.of("reasoning"); return e }
 func (e ToolCalled) stamped(h Header) Event      { e.Header = h.of("tool_call"); return e }
 func (e CallStarted) stamped(h Header) Event     { e.Header = h.of("call_started"); return e }
 func (e CallEnded) stamped(h Header) Event       { e.Header = h.of("call_ended"); return e }
@@ -301,7 +307,7 @@ func (e ToolStarted) stamped(h Header) Event     { e.Header = h.of("tool_started
 func (e ToolProgress) stamped(h Header) Event    { e.Header = h.of("tool_progress"); return e }
 func (e ToolEnded) stamped(h Header) Event       { e.Header = h.of("tool_ended"); return e }
 func (e Answered) stamped(h Header) Event        { e.Header = h.of("answered"); return e }
-func (e Voted) stamped(h Header) Event           { e.Header = Header{h.At, "voted", h.Replayed}; return e }
+func (e Voted) stamped(h Header) Event           { e.Header = h.of("voted"); return e }
 func (e Abstained) stamped(h Header) Event       { e.Header = h.of("abstained"); return e }
 func (e Failed) stamped(h Header) Event          { e.Header = h.of("failed"); return e }
 func (e Cancelled) stamped(h Header) Event       { e.Header = h.of("cancelled"); return e }
@@ -311,14 +317,15 @@ func (e ToolsChanged) stamped(h Header) Event    { e.Header = h.of("tools_change
 func (e ToolsKept) stamped(h Header) Event       { e.Header = h.of("tools_kept"); return e }
 func (e Retrying) stamped(h Header) Event        { e.Header = h.of("retrying"); return e }
 func (e FellBack) stamped(h Header) Event        { e.Header = h.of("fell_back"); return e }
-func (e HeldUp) stamped(h Header) Event          { e.Header = Header{h.At, "held_up", h.Replayed}; return e }
+func (e HeldUp) stamped(h Header) Event          { e.Header = h.of("held_up"); return e }
 func (e Panicked) stamped(h Header) Event        { e.Header = h.of("panicked"); return e }
 func (e SessionUpdated) stamped(h Header) Event  { e.Header = h.of("session_updated"); return e }
 func (e ContextWarned) stamped(h Header) Event   { e.Header = h.of("context_warning"); return e }
 func (e SidecallStarted) stamped(h Header) Event { e.Header = h.of("sidecall_started"); return e }
 func (e SidecallEnded) stamped(h Header) Event   { e.Header = h.of("sidecall_ended"); return e }
 func (e SidecallFailed) stamped(h Header) Event  { e.Header = h.of("sidecall_failed"); return e }
-func (e Noted) stamped(h Header) Event           { e.Header = Header{h.At, "noted", h.Replayed}; return e }
-func (e Paused) stamped(h Header) Event          { e.Header = Header{h.At, "paused", h.Replayed}; return e }
+func (e Noted) stamped(h Header) Event           { e.Header = h.of("noted"); return e }
+func (e Paused) stamped(h Header) Event          { e.Header = h.of("paused"); return e }
 func (e Unpaused) stamped(h Header) Event        { e.Header = h.of("unpaused"); return e }
-func (e Ended) stamped(h Header) Event           { e.Header = Header{h.At, "ended", h.Replayed}; return e }
+func (e Dismissed) stamped(h Header) Event       { e.Header = h.of("dismissed"); return e }
+func (e Ended) stamped(h Header) Event           { e.Header = h.of("ended"); return e }

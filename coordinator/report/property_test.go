@@ -98,6 +98,12 @@ func (w *world) take(t *rapid.T, ev turn.Event) {
 	}
 }
 
+// mayDismiss reports whether the turn can go on without its first agent.
+func (w *world) mayDismiss() bool {
+	_, err := w.machine.MayDismiss(w.ids[0])
+	return err == nil
+}
+
 func (w *world) drawEvent(t *rapid.T) turn.Event {
 	switch what := rapid.IntRange(0, 59).Draw(t, "what"); {
 	case w.machine.IsPaused() && (what < 20 || len(w.out) == 0):
@@ -114,6 +120,8 @@ func (w *world) drawEvent(t *rapid.T) turn.Event {
 		return turn.Paused{At: w.at}
 	case what < 7:
 		return turn.Resumed{At: w.at}
+	case what == 9 && w.mayDismiss():
+		return turn.Dismissed{At: w.at}
 	case what < 9:
 		return turn.ToolsChanged{At: w.at, Agent: rapid.IntRange(0, len(w.ids)-1).Draw(t, "agent"), Tools: tools("find", fmt.Sprint("tool", what))}
 	}

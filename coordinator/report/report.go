@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -40,14 +41,16 @@ type Report struct {
 	summaries map[int]stepSummaries
 	// said is the transcript of a panel of one.
 	said []machine.Entry
-	// toolNames caches the names in lists of tools.
-	toolNames map[blob.Ref][]string
+	// offered caches lists of agents' own tools.
+	offered map[blob.Ref][]backends.Tool
+	// place is that of the last event which follows from the journal alone.
+	place int
 }
 
 // New returns the report of a turn that the machine plays. Apply must follow each event that
 // the machine applies.
 func New(m *turn.Machine, s Source) *Report {
-	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, summaries: map[int]stepSummaries{}, toolNames: map[blob.Ref][]string{}}
+	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, summaries: map[int]stepSummaries{}, offered: map[blob.Ref][]backends.Tool{}}
 }
 
 // Project returns the report of a journal. Where an event breaks the machine, as in a damaged
@@ -82,8 +85,20 @@ func (r *Report) Transcript() []machine.Entry { return r.said }
 func (r *Report) SetWarnings(warnings []AgentContextWarning) { r.warnings = warnings }
 
 // Apply takes an event that the machine has applied and the commands that it returned, and
-// returns what happened, for people.
-func (r *Report) Apply(ev turn.Event, commands []turn.Command) (told []Event) {
+// returns what happened, for people, with its places.
+func (r *Report) Apply(ev turn.Event, commands []turn.Command) []Event {
+	told := r.apply(ev, commands)
+	for i, t := range told {
+		if _, isWarning := t.(ContextWarned); isWarning { // it goes by the panel's settings, too
+			continue
+		}
+		r.place++
+		told[i] = t.stamped(Header{Place: r.place})
+	}
+	return told
+}
+
+func (r *Report) apply(ev turn.Event, commands []turn.Command) (told []Event) {
 	switch ev := ev.(type) {
 	case turn.Accepted:
 		if !summarizes(ev.Turn) {
@@ -130,6 +145,8 @@ func (r *Report) eventsOf(c turn.Command) []Event {
 			return []Event{Unpaused{}}
 		}
 		return []Event{Paused{}}
+	case turn.AgentDismissed:
+		return []Event{Dismissed{Actor: r.actor(c.Agent, 0)}}
 	case turn.NoteTaken:
 		return []Event{Noted{Text: r.textOf(c.Text)}}
 	case turn.SidecallStarted:

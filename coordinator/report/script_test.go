@@ -34,7 +34,7 @@ import (
 //	tools AGENT NAME ...                   the agent's tools from now on
 //	decide yes | no
 //	reserve AGENT | settle AGENT
-//	note WORDS | interrupt | pause | unpause | resume
+//	note WORDS | interrupt | pause | unpause | resume | dismiss AGENT
 //	outcome FIELD ...                      prints fields of the result
 //	journal                                prints what the journal has beside the result
 //
@@ -139,6 +139,8 @@ func (s *script) event() turn.Event {
 		return turn.Paused{At: s.at}
 	case "unpause":
 		return turn.Unpaused{At: s.at}
+	case "dismiss":
+		return turn.Dismissed{At: s.at, Agent: s.agent(s.words()[0])}
 	case "resume":
 		return turn.Resumed{At: s.at}
 	}

@@ -70,10 +70,13 @@ func (r *Report) toolsOf(c machine.ModelCall) []string {
 	if c.Tools != nil {
 		ref = *c.Tools
 	}
-	if r.toolNames[ref] == nil {
-		for _, tool := range r.readTools(ref) {
-			r.toolNames[ref] = append(r.toolNames[ref], tool.Name)
+	if r.offered[ref] == nil {
+		r.offered[ref] = r.readTools(ref)
+	}
+	for _, tool := range r.offered[ref] {
+		if !tool.Forwarded || c.Key.Purpose.IsAnswer() {
+			names = append(names, tool.Name)
 		}
 	}
-	return append(names, r.toolNames[ref]...)
+	return names
 }

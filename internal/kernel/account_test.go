@@ -65,6 +65,8 @@ func (c *checker) book(ev Event, emit func(Command)) {
 		c.stepEnded(&c.seats[ev.Agent], ActFailed, 0)
 	case Stopped:
 		c.bookStopped(&c.seats[ev.Agent])
+	case Dismissed:
+		c.bookDismissed(ev.Agent, emit)
 	case Presented:
 		c.presenting, c.over, c.shown = false, true, ev.Answer
 		emit(Finish{})
@@ -80,9 +82,35 @@ func (c *checker) bookAlone(ev OutOfTurns, emit func(Command)) {
 	c.end(MaxTurns, len(c.answers)-1, emit)
 }
 
+// bookDismissed is rule 13.
+func (c *checker) bookDismissed(agent int, emit func(Command)) {
+	s := &c.seats[agent]
+	if s.busy {
+		emit(Cancel{agent})
+	}
+	s.busy, s.stopping, s.late = false, s.out(), false
+	s.failed, s.act, s.member = true, ActDismissed, s.member && !s.stopping
+	if c.presenting {
+		c.presenting, c.over = false, true
+		emit(Cancel{agent})
+		emit(Finish{})
+	}
+}
+
+// mayDismiss says whether a person may go on without an agent.
+func (c *checker) mayDismiss(agent int) bool {
+	switch {
+	case c.seats[agent].failed:
+		return false
+	case c.decided:
+		return c.answers[c.winner].agent == agent
+	}
+	return len(c.alive()) > 1
+}
+
 func (c *checker) bookStopped(s *seat) {
 	switch {
-	case c.decided:
+	case c.decided || s.failed:
 		s.stopping = false
 	case s.round == 1:
 		c.stepEnded(s, ActFailed, s.seen)
@@ -199,8 +227,8 @@ func (c *checker) outcome() (Status, int, bool) {
 	if who := c.standingAll(); len(live) == 1 && len(who) == 1 && who[0] == live[0] {
 		return Completed, c.standing(who[0]), true
 	}
-	for _, s := range c.seats {
-		if c.cfg.Pace == PaceRounds && s.member || c.cfg.Pace == PaceEager && !s.failed {
+	for i, s := range c.seats {
+		if c.cfg.Pace == PaceRounds && s.member || c.cfg.Pace == PaceEager && (!s.failed || c.hasVoted(i)) {
 			voters++
 		}
 	}
@@ -337,7 +365,7 @@ func (c *checker) end(status Status, winner int, emit func(Command)) {
 			if s.late {
 				s.act = ActLate
 			}
-		case s.stopping:
+		case s.stopping && !s.failed:
 			s.act = ActCancelled
 		}
 		s.busy, s.stopping, s.late = false, s.out(), false
@@ -354,10 +382,11 @@ func (c *checker) conclude(emit func(Command)) {
 	}
 	w := c.answers[c.winner].agent
 	switch {
-	case c.presenting || c.seats[w].stopping:
+	case c.presenting:
 	case c.seats[w].failed:
 		c.over = true
 		emit(Finish{})
+	case c.seats[w].stopping:
 	default:
 		c.presenting = true
 		o := c.offerTo(w, 0)

@@ -79,7 +79,8 @@ func (c *checker) observe(ev Event, got []Command) error {
 	if err := compareCommands(want, got); err != nil {
 		return err
 	}
-	if !c.over && !c.presenting && !slices.ContainsFunc(c.seats, seat.out) {
+	isWaitedFor := func(s seat) bool { return s.out() && !s.failed }
+	if !c.over && !c.presenting && !slices.ContainsFunc(c.seats, isWaitedFor) {
 		return errors.New("a dead end: the turn is not over, and nobody is at work")
 	}
 	return c.checkTimer(got)
@@ -97,6 +98,8 @@ func (c *checker) invariants(ev Event, got []Command) error {
 		case Start:
 			if s := c.seats[cmd.Agent]; s.out() && !endsStep(ev, cmd.Agent) {
 				return fmt.Errorf("agent %d started twice", cmd.Agent)
+			} else if s.failed {
+				return fmt.Errorf("agent %d started, and is out for the turn", cmd.Agent)
 			}
 			if slices.Contains(cmd.Offer.MayVote, cmd.Agent) && !c.cfg.SelfVote {
 				return fmt.Errorf("agent %d was offered a vote for itself", cmd.Agent)
@@ -127,6 +130,8 @@ func (c *checker) allMembersFailed(ev Event) bool {
 	case Failed:
 		failedNow = ev.Agent
 	case Stopped:
+		failedNow = ev.Agent
+	case Dismissed:
 		failedNow = ev.Agent
 	}
 	for i, s := range c.seats {

@@ -1,5 +1,7 @@
 package kernel
 
+import "slices"
+
 // This file is the checker's own count of votes, from the ballots as they were
 // cast.
 
@@ -12,6 +14,11 @@ func (c *checker) valid() []ballot {
 		}
 	}
 	return list
+}
+
+// hasVoted says whether an agent's vote counts.
+func (c *checker) hasVoted(agent int) bool {
+	return slices.ContainsFunc(c.valid(), func(b ballot) bool { return b.voter == agent })
 }
 
 // standing is the index of an agent's newest answer, or -1.

@@ -110,7 +110,7 @@ func (m *Machine) earlyMajority() bool {
 	}
 	members := m.ix().members
 	if m.cfg.Pace == PaceEager {
-		members = m.ix().live
+		members = m.voters()
 	}
 	counts := m.tally()
 	first := leader(counts)
@@ -202,7 +202,7 @@ func (m *Machine) cutOff(agent int, status Status) {
 	act, reason := ActCancelled, ""
 	phase := m.s.Members[agent].Phase
 	switch {
-	case phase == Idle:
+	case phase == Idle || m.s.Members[agent].Act == ActDismissed: // its call was cancelled then
 		return
 	case phase == Late:
 		act, reason = ActLate, "its call had not come back when the turn was decided"
@@ -225,10 +225,11 @@ func (m *Machine) present() {
 	agent := m.s.Answers[m.s.Winner].Agent
 	x := m.s.Members[agent]
 	switch {
-	case m.s.Presenting || x.Phase == Stopping:
+	case m.s.Presenting:
 	case x.Failed:
 		m.warn("%s won and is out: its answer stands as it was", m.cfg.Agents[agent])
 		m.finish()
+	case x.Phase == Stopping:
 	default:
 		m.s.Presenting = true
 		m.emit(Present{

@@ -98,7 +98,7 @@ func (m *Machine) cancel(agent int) {
 // takeStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
 func (m *Machine) takeStopped(agent int) {
 	switch {
-	case m.s.Stage == stagePresenting: // cancelled by the decision, which has said so already
+	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed: // cancelled by the decision, or dismissed, which has said so already
 		m.change(agent, func(x *member) { x.Phase = Idle })
 	case m.s.Members[agent].Round == 1:
 		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")

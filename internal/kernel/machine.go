@@ -78,6 +78,8 @@ func (m *Machine) check(ev Event) error {
 		return m.checkAct(ev.Agent, ev.Seen)
 	case Failed:
 		return m.checkPhase(ev.Agent, Busy, Late)
+	case Dismissed:
+		return m.MayDismiss(ev.Agent)
 	case Stopped:
 		return m.checkPhase(ev.Agent, Stopping)
 	case Presented:
@@ -160,6 +162,8 @@ func (m *Machine) take(ev Event) {
 		m.endStep(ev.Agent, ActFailed, ev.Reason)
 	case Stopped:
 		m.takeStopped(ev.Agent)
+	case Dismissed:
+		m.takeDismissed(ev.Agent)
 	case Presented:
 		m.takePresented(ev)
 	case Woke:

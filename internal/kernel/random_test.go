@@ -19,7 +19,7 @@ func TestRandomTurns(t *testing.T) {
 			answers: rapid.IntRange(1, 4).Draw(t, "answers"), equal: rapid.Bool().Draw(t, "equal"),
 			fail: rapid.Bool().Draw(t, "fail"), abstain: rapid.Bool().Draw(t, "abstain"),
 			interrupt: rapid.IntRange(0, 9).Draw(t, "interrupt") == 0, budget: rapid.IntRange(0, 9).Draw(t, "budget") == 0,
-			overdue: rapid.Bool().Draw(t, "overdue"),
+			dismiss: rapid.Bool().Draw(t, "dismiss"), overdue: rapid.Bool().Draw(t, "overdue"),
 		}
 		w, err := newWorld(cfg, may)
 		if err != nil {

@@ -120,11 +120,28 @@ func byTrouble(base []scenario) []scenario {
 	return list
 }
 
+// byDismissal lets a person go on without agents, beside one kind of trouble each.
+func byDismissal(base []scenario) []scenario {
+	var list []scenario
+	for _, s := range base {
+		for _, final := range []Strategy{WinnerReuse, WinnerPresent} {
+			s.cfg.Final = final
+			for _, k := range []clock{clocks()[0], clocks()[4]} {
+				for _, may := range []events{{answers: 2, dismiss: true}, {answers: 1, dismiss: true, fail: true, equal: true}} {
+					list = append(list, k.set(scenario{s.cfg, may}))
+				}
+			}
+		}
+	}
+	return list
+}
+
 // fullProduct is what `make walk` goes through.
 func fullProduct() []scenario {
 	list := byCaps(basics(2, 3, 4))
 	list = append(list, byClock(basics(2, 3))...)
-	return append(list, byTrouble(basics(3))...)
+	list = append(list, byTrouble(basics(3))...)
+	return append(list, byDismissal(basics(2))...)
 }
 
 // strata are three agents under each pace, decision and self_vote, so that no
@@ -134,6 +151,8 @@ func strata() []scenario {
 	for _, s := range basics(2) {
 		if len(s.cfg.Agents) == 3 {
 			s.may = events{answers: 2, fail: true, equal: true}
+			list = append(list, clocks()[0].set(s))
+			s.may = events{answers: 1, dismiss: true}
 			list = append(list, clocks()[0].set(s))
 		}
 	}

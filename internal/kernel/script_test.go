@@ -140,6 +140,8 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 		return Abstained{At: s.now, Agent: agent, Seen: seen, Reason: reason}
 	case "fail":
 		return Failed{At: s.now, Agent: agent, Reason: reason}
+	case "dismiss":
+		return Dismissed{At: s.now, Agent: agent}
 	case "stopped":
 		return Stopped{At: s.now, Agent: agent}
 	}

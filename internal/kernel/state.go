@@ -59,13 +59,14 @@ const (
 	ActCancelled Act = "cancelled"
 	ActFailed    Act = "failed"
 	ActMaxTurns  Act = "max_turns"
+	ActDismissed Act = "dismissed"
 )
 
 // member is one agent's part of the state.
 type member struct {
 	Phase Phase `json:"phase"`
-	// Failed says that the agent is out for the turn; Reason is why, or why it
-	// abstained or is out of turns.
+	// Failed says that the agent is out for the turn, also when it was dismissed; Reason
+	// is why, or why it abstained or is out of turns.
 	Failed  bool   `json:"failed,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Starts  int    `json:"starts"`

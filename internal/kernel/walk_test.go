@@ -112,6 +112,7 @@ func checkEarlyWake(w world) error {
 func checkRefusals(w world) error {
 	impossible := []Event{
 		Accepted{At: w.c.now}, Failed{Agent: -1}, Failed{Agent: len(w.c.seats)}, Stopped{Agent: len(w.c.seats)},
+		Dismissed{Agent: -1}, Dismissed{Agent: len(w.c.seats)},
 	}
 	if !w.c.presenting {
 		impossible = append(impossible, Presented{})
@@ -119,6 +120,9 @@ func checkRefusals(w world) error {
 	for i, s := range w.c.seats {
 		if !s.stopping {
 			impossible = append(impossible, Stopped{Agent: i})
+		}
+		if !w.c.mayDismiss(i) {
+			impossible = append(impossible, Dismissed{Agent: i})
 		}
 		if !s.busy {
 			impossible = append(impossible, Failed{Agent: i}, Abstained{Agent: i, Seen: s.seen}, OutOfTurns{Agent: i, Seen: s.seen})

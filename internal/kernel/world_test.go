@@ -23,6 +23,7 @@ type events struct {
 	abstain   bool // or an agent is out of turns
 	interrupt bool
 	budget    bool
+	dismiss   bool // a person goes on without an agent
 	overdue   bool // an event may come at the time of a wake, and before it
 }
 
@@ -81,7 +82,7 @@ func (w world) checkEnd() error {
 			Answered{At: w.c.now, Agent: i, Seen: w.c.seats[i].seen, Hash: "after the end"},
 			Failed{At: w.c.now, Agent: i}, Stopped{At: w.c.now, Agent: i},
 			Presented{At: w.c.now, Answer: blob.Ref{SHA256: "after the end"}}, Woke{At: w.c.now + 1000},
-			Interrupted{At: w.c.now}, BudgetSpent{At: w.c.now},
+			Interrupted{At: w.c.now}, BudgetSpent{At: w.c.now}, Dismissed{At: w.c.now, Agent: i},
 		} {
 			got, err := w.m.Apply(ev)
 			if err != nil || len(got) > 0 {
@@ -109,6 +110,9 @@ func (w world) next() []Event {
 	for _, at := range times {
 		for i := range w.c.seats {
 			list = w.actsOf(list, i, at)
+			if w.may.dismiss && w.c.mayDismiss(i) {
+				list = append(list, Dismissed{At: at, Agent: i})
+			}
 		}
 		if w.c.presenting {
 			list = append(list, Presented{At: at, Answer: blob.Ref{SHA256: "p", Bytes: 1}}, Presented{At: at, Reason: "it was empty"})

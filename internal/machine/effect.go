@@ -149,6 +149,9 @@ const (
 // IsFinalAnswer says that a step is the winner's call of rule 9.
 func (p Purpose) IsFinalAnswer() bool { return p == Presentation || p == Synthesis }
 
+// IsAnswer says that a step writes the turn's answer: one of rule 9, or that of an agent alone.
+func (p Purpose) IsAnswer() bool { return p.IsFinalAnswer() || p == Conversation }
+
 // IsSnapshot says that an effect keeps a workspace.
 func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
 

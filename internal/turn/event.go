@@ -129,6 +129,8 @@ func Decode(data []byte) (Event, error) {
 		return decode[Paused](head.Event)
 	case Unpaused{}.kind():
 		return decode[Unpaused](head.Event)
+	case Dismissed{}.kind():
+		return decode[Dismissed](head.Event)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }

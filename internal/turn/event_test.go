@@ -49,6 +49,7 @@ var wholeEvents = []turn.Event{
 	turn.Noted{At: 10, Note: ref("n"), ID: "note1"},
 	turn.Paused{At: 11},
 	turn.Unpaused{At: 11},
+	turn.Dismissed{At: 11, Agent: 1},
 	turn.Resumed{At: 9, Branched: true, Budget: budget.Allowance{Limits: budget.Limits{Calls: new(1)}, Session: budget.Limits{Tokens: new(2)}, Before: budget.Amount{Tokens: 3}}},
 }
 

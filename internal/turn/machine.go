@@ -204,6 +204,8 @@ func (m *Machine) take(ev Event) error {
 		return m.paused()
 	case Unpaused:
 		return m.unpaused()
+	case Dismissed:
+		return m.dismissed(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
 }

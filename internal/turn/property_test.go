@@ -50,6 +50,7 @@ type play struct {
 	// cancelled are the agents whose calls were to end, repeated the calls that were made
 	// again.
 	cancelled map[int]bool
+	dismissed map[int]bool
 	repeated  int
 	// notes counts those of the person.
 	notes int
@@ -60,8 +61,8 @@ func playTurn(t *rapid.T, twins bool) *play {
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
 		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]budget.Usage{},
 		tools: map[int]int{}, ended: map[machine.Key]bool{}, list: map[int]blob.Ref{},
-		cancelled: map[int]bool{},
-		spending:  spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}, least: map[machine.Key]budget.Amount{}},
+		cancelled: map[int]bool{}, dismissed: map[int]bool{},
+		spending: spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}, least: map[machine.Key]budget.Amount{}},
 	}
 	accepted := drawAccepted(t)
 	accepted.Budget = drawAllowance(t, p.spending.limits)
@@ -97,7 +98,7 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	list := make([]machine.Agent, len(ids))
 	for i := range list {
 		list[i].Workspace = rapid.Bool().Draw(t, "workspace")
-		list[i].Tools = ref("first")
+		list[i].ID, list[i].Tools = ids[i], ref("first")
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
 		Session: "s", Turn: 1, Agents: list,
@@ -122,6 +123,9 @@ func (p *play) drawEvent() turn.Event {
 		return turn.Interrupted{At: p.now}
 	}
 	if ev := p.drawPause(); ev != nil {
+		return ev
+	}
+	if ev := p.drawDismissal(); ev != nil {
 		return ev
 	}
 	if p.asking != nil && (len(p.able()) == 0 || rapid.Bool().Draw(p.t, "decide")) {
@@ -174,6 +178,19 @@ func (p *play) drawPause() turn.Event {
 		return turn.Paused{At: p.now}
 	}
 	return nil
+}
+
+// drawDismissal has the turn go on without an agent now and then.
+func (p *play) drawDismissal() turn.Event {
+	if rapid.IntRange(0, 29).Draw(p.t, "dismiss") > 0 {
+		return nil
+	}
+	agent := rapid.IntRange(0, len(p.m.Turn().Agents)-1).Draw(p.t, "dismissed")
+	if _, err := p.m.MayDismiss(p.m.Turn().Agents[agent].ID); err != nil {
+		return nil
+	}
+	p.dismissed[agent] = true
+	return turn.Dismissed{At: p.now, Agent: agent}
 }
 
 func (p *play) drawReply() machine.ModelReply {
@@ -298,6 +315,9 @@ func (p *play) took(c turn.Command) {
 		}
 		p.finished = true
 	case turn.StepStarted:
+		if p.dismissed[c.Agent] {
+			p.t.Fatalf("agent %d starts %+v and was dismissed", c.Agent, c)
+		}
 		if at, ok := p.steps[c.Agent]; ok {
 			p.t.Fatalf("agent %d starts %+v while it is at %+v", c.Agent, c, at)
 		}

@@ -32,7 +32,7 @@ import (
 //	decide AGENT N yes | no
 //	reserve AGENT usd= tokens= [least_usd= least_tokens=]   for an attempt of its call
 //	settle AGENT [usd= tokens=]            with nothing, nobody knows what it cost
-//	woke | interrupt | resume [branched] | note WORD | pause | unpause
+//	woke | interrupt | resume [branched] | note WORD | pause | unpause | dismiss AGENT
 //	commit asides=(facts)                  after the end
 //	outcome [tools]                        prints the result and the usage
 //	states                                 what the agents' steps wait for
@@ -128,6 +128,8 @@ func (s *script) event() turn.Event {
 		return turn.Paused{At: s.at}
 	case "unpause":
 		return turn.Unpaused{At: s.at}
+	case "dismiss":
+		return turn.Dismissed{At: s.at, Agent: s.key().Agent}
 	case "note":
 		return turn.Noted{At: s.at, Note: ref(s.d.CmdArgs[0].Key)}
 	case "reserve":

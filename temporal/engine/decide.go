@@ -130,14 +130,14 @@ const attendancesPerPatience = 3
 const unattendedDelay = 3 * time.Second
 
 // Decide implements coordinator.Decider. While the server is away it tries again.
-func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask func(context.Context) (bool, string, error)) error {
+func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask func(context.Context) (coordinator.Decision, error)) error {
 	about := attendance{toTurn{r.number}, key}
 	var attending sync.WaitGroup
 	asking, stop := context.WithCancel(ctx)
 	if attended {
 		attending.Go(func() { r.attend(asking, about) })
 	}
-	allow, reason, err := ask(ctx)
+	word, err := ask(ctx)
 	stop()
 	attending.Wait()
 	if err != nil || ctx.Err() != nil {
@@ -146,7 +146,7 @@ func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask
 	if !attended {
 		_ = sleep(ctx, unattendedDelay) // decide sends nothing once ctx is done
 	}
-	return r.decide(ctx, decision{attendance: about, Allow: allow, Reason: reason, Unattended: !attended})
+	return r.decide(ctx, decision{attendance: about, Allow: word.Allowed, Reason: word.Reason, Unattended: !attended})
 }
 
 // attend tells until ctx is done that a person is asked.

@@ -21,6 +21,7 @@ func (p *player) listen(ctx workflow.Context) error {
 	onSignal(p, interruptSignal, func(workflow.Context, toTurn) { p.interrupt() })
 	onSignal(p, noteSignal, p.hearNote)
 	onSignal(p, pauseSignal, p.hearPause)
+	onSignal(p, dismissSignal, p.hearDismissal)
 	onSignal(p, attendSignal, func(_ workflow.Context, a attendance) { p.questions.question(a.Key).attended++ })
 	onSignal(p, decideSignal, func(_ workflow.Context, d decision) { p.questions.question(d.Key).take(d) })
 	return errors.Join(

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -57,5 +58,6 @@ func (p *player) hearNote(ctx workflow.Context, in noted) {
 
 // hasNotes says that there are notes that are not in the inbox yet.
 func (p *player) hasNotes() bool {
-	return p.hearing || workflow.GetSignalChannel(p.root, noteSignal).Len() > 0 || workflow.GetSignalChannel(p.root, pauseSignal).Len() > 0
+	wait := func(name string) bool { return workflow.GetSignalChannel(p.root, name).Len() > 0 }
+	return p.hearing || slices.ContainsFunc([]string{noteSignal, pauseSignal, dismissSignal}, wait)
 }

@@ -41,7 +41,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 func TestSignalAtTheEndOfARun(t *testing.T) {
 	const file = "testdata/histories/new_runs_before.json"
 	for name, value := range map[string]string{
-		noteSignal: `{"turn":1,"note":"In French"}`, interruptSignal: `{"turn":1}`, pauseSignal: `{"turn":1,"pause":true}`, "": "",
+		noteSignal: `{"turn":1,"note":"In French"}`, interruptSignal: `{"turn":1}`, pauseSignal: `{"turn":1,"pause":true}`,
+		dismissSignal: `{"turn":1,"agent":"ada"}`, "": "",
 	} {
 		h, err := client.HistoryFromJSON(strings.NewReader(signalledLate(t, file, name, value)), client.HistoryJSONOptions{})
 		if err != nil {

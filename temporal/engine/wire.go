@@ -31,6 +31,7 @@ const (
 	interruptSignal = "interrupt"
 	noteSignal      = "note"
 	pauseSignal     = "pause"
+	dismissSignal   = "dismiss"
 	attendSignal    = "attend"
 	decideSignal    = "decide"
 	progressQuery   = "progress"

@@ -1,0 +1,68 @@
+package kernel
+
+import "errors"
+
+// Dismissed is a person who goes on without an agent.
+type Dismissed struct {
+	At    Time
+	Agent int
+}
+
+func (e Dismissed) at() Time { return e.At }
+
+// MayDismiss returns nil if the turn can go on without an agent, else why it cannot
+// (rule 13).
+func (m *Machine) MayDismiss(agent int) error {
+	if agent < 0 || agent >= len(m.s.Members) {
+		return errors.New("the panel has no such agent")
+	}
+	x := m.s.Members[agent]
+	switch {
+	case m.s.Stage == stageNew:
+		return errors.New("no agent has been asked yet")
+	case m.Over():
+		return errors.New("the turn is over")
+	case x.Act == ActDismissed:
+		return errors.New("the turn goes on without it already")
+	case x.Failed:
+		return errors.New("it has failed, and is asked no more")
+	case m.s.Stage == stagePresenting && agent != m.s.Answers[m.s.Winner].Agent:
+		return errors.New("the votes are counted, and it is asked no more")
+	case m.s.Stage == stageRunning && m.ix().live == 1:
+		return errors.New("it is the last agent; end the turn instead")
+	}
+	return nil
+}
+
+// takeDismissed is rule 13: the agent's call is cancelled and waited for by nobody. What it
+// has answered and voted stands.
+func (m *Machine) takeDismissed(agent int) {
+	phase := m.s.Members[agent].Phase
+	m.change(agent, func(x *member) {
+		x.Failed, x.Act, x.Reason = true, ActDismissed, ""
+		x.InRound = x.InRound && !x.out()
+	})
+	if phase == Busy || phase == Late {
+		m.cancel(agent)
+	}
+	if m.s.Presenting {
+		m.warn("the presentation was ended (%s): the winning answer stands as it was", ActDismissed)
+		m.finish()
+	}
+}
+
+// voters counts the agents whose votes a majority is of, under pace: eager: those that are
+// live, and those that were dismissed after a vote that counts.
+func (m *Machine) voters() int {
+	ix := m.ix()
+	n := ix.live
+	if n == len(m.s.Members) {
+		return n
+	}
+	for _, v := range m.s.Votes[ix.voided:] {
+		if v.Void == "" && m.s.Members[v.Voter].Failed {
+			n++
+		}
+	}
+	return n
+}

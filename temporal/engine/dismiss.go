@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turn"
+)
+
+// dismissal has a turn go on without an agent.
+type dismissal struct {
+	toTurn
+	Agent string `json:"agent"`
+}
+
+// Dismiss has the turn go on without an agent, for a coordinator.RemoteTurn.
+func (r *remote) Dismiss(ctx context.Context, agent string) error {
+	if err := r.signal(ctx, dismissSignal, dismissal{toTurn{r.number}, agent}); err != nil {
+		return fmt.Errorf("go on without %s: %w", agent, err)
+	}
+	return nil
+}
+
+// hearDismissal goes on without an agent. What the client could not know to be too late changes
+// nothing.
+func (p *player) hearDismissal(ctx workflow.Context, in dismissal) {
+	p.happened(happening{event: func(at kernel.Time) turn.Event {
+		agent, err := p.driver.Machine().MayDismiss(in.Agent)
+		if err != nil {
+			workflow.GetLogger(ctx).Warn("the turn does not go on without an agent", "agent", in.Agent, "error", err)
+			return nil
+		}
+		return turn.Dismissed{At: at, Agent: agent}
+	}})
+}
