@@ -116,14 +116,14 @@ func parseRef(data []byte) (ref blob.Ref, ok bool) {
 	return ref, true
 }
 
-// RefsOfEvents returns the texts that events of a turn name, each once, and refuses an event
+// refsOfEvents returns the texts that events of a turn name, each once, and refuses an event
 // of no bytes.
-func RefsOfEvents(id string, turn int, events [][]byte) ([]blob.Ref, error) {
+func refsOfEvents(id string, turn int, events [][]byte) ([]blob.Ref, error) {
 	seen := map[blob.Ref]bool{}
 	var refs []blob.Ref
 	for _, event := range events {
 		if len(event) == 0 {
-			return nil, emptyEvent(id, turn)
+			return nil, fmt.Errorf("an event of turn %d of session %s is empty", turn, id)
 		}
 		for _, ref := range Refs(event) {
 			if !seen[ref] {

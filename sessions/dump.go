@@ -21,7 +21,7 @@ type Dump struct {
 
 // Names returns the texts that turn i, from 0, and its journal name.
 func (d *Dump) Names(i int) []blob.Ref {
-	names := d.told(i)
+	names := d.Turns[i].told()
 	if messages := d.Turns[i].Messages; messages != (blob.Ref{}) {
 		names = append(names, messages)
 		for _, ref := range Refs(d.Texts[messages]) {
@@ -36,9 +36,8 @@ func (d *Dump) Names(i int) []blob.Ref {
 	return names
 }
 
-// told returns the texts of turn i that can be made from what is told of it.
-func (d *Dump) told(i int) []blob.Ref {
-	t := d.Turns[i]
+// told returns the texts that can be made from what is told of a turn.
+func (t *Turn) told() []blob.Ref {
 	names := []blob.Ref{RefOf([]byte(t.Question))}
 	if t.Link != (blob.Ref{}) {
 		names = append(names, RefOf([]byte(t.Answer)), t.Link)
@@ -104,7 +103,7 @@ func (d *Dump) checkTurn(i int, head blob.Ref) (blob.Ref, error) {
 		}
 		return head, nil
 	}
-	e, err := Ended{Status: t.Status, Winner: t.Winner, Answer: t.Answer, Messages: t.Messages, MessageCount: t.MessageCount}.Checked()
+	e, err := Ended{Status: t.Status, Winner: t.Winner, Answer: t.Answer, Messages: t.Messages, MessageCount: t.MessageCount}.checked()
 	switch {
 	case err != nil:
 		return head, err
@@ -113,10 +112,7 @@ func (d *Dump) checkTurn(i int, head blob.Ref) (blob.Ref, error) {
 	case t.Winner == "" && t.Link == blob.Ref{}:
 		return head, nil
 	}
-	link, err := Link{
-		Previous: head, Turn: t.Number, Messages: t.Messages,
-		Question: RefOf([]byte(t.Question)), Answer: RefOf([]byte(t.Answer)),
-	}.Encode()
+	link, err := t.link(head)
 	if err != nil {
 		return head, err
 	}

@@ -52,7 +52,7 @@ func (d *Dump) Write(w io.Writer) error {
 	o.line(dumpLine{Type: lineSession, Format: dumpFormat, Session: &d.Session})
 	done := map[blob.Ref]bool{}
 	for i := range d.Turns {
-		for _, ref := range d.told(i) {
+		for _, ref := range d.Turns[i].told() {
 			done[ref] = true
 		}
 	}
@@ -140,15 +140,6 @@ func ReadDump(r io.Reader) (*Dump, error) {
 		return nil, fmt.Errorf("import: %w", err)
 	}
 	return in.dump, nil
-}
-
-// ReadDumpAs is ReadDump for a session that is to have another id, unless that is empty.
-func ReadDumpAs(r io.Reader, as string) (*Dump, error) {
-	d, err := ReadDump(r)
-	if err == nil && as != "" {
-		d.Session.ID = as
-	}
-	return d, err
 }
 
 type dumpReader struct {

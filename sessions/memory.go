@@ -3,6 +3,7 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -11,14 +12,25 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 )
 
-// Memory is a store that lives as long as the process. It is safe for
-// concurrent use.
-type Memory struct {
-	memoryFacts
+// Memory is a store that lives as long as the process. It is safe for concurrent use.
+type Memory struct{ *Store }
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory {
+	return &Memory{NewStore(&memory{
+		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
+		texts: &memoryTexts{texts: map[blob.Ref]*memoryText{}, unnamed: map[blob.Ref]bool{}},
+	})}
+}
+
+// memory implements Backing.
+type memory struct {
 	mu       sync.Mutex
 	sessions map[string]*memorySession
 	running  map[string]*memoryRunning
 	texts    *memoryTexts
+	facts    []Fact
+	lastFact int64
 }
 
 type memorySession struct {
@@ -35,275 +47,167 @@ type memoryTurn struct {
 
 // memoryRunning is a turn that holds its session.
 type memoryRunning struct {
-	number   int
-	question string
-	began    int64
-	kept     *memoryTurn // nil before there is anything to keep
-	cut      Usage       // of the turn that it gives up
-	// committed says that only usage may be added.
-	committed bool
+	Held
+	began int64
 }
 
-// NewMemory returns an empty store.
-func NewMemory() *Memory {
-	return &Memory{
-		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
-		texts: &memoryTexts{texts: map[blob.Ref]*memoryText{}, unnamed: map[blob.Ref]bool{}},
+// alone runs do while nothing else uses the store.
+func (m *memory) alone(ctx context.Context, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-}
-
-// Begin holds a session, which begins to exist with the turn's first event, for a
-// turn that asks question. On a session that is held it returns ErrBusy.
-func (m *Memory) Begin(ctx context.Context, id, question string) (Begun, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := cmp.Or(CheckQuestion(question), m.mayHold(ctx, id)); err != nil {
-		return Begun{}, err
-	}
-	b := Begun{Turn: 1}
-	if s := m.sessions[id]; s != nil {
-		b.Turn, b.History = s.Turns+1, s.head
-		if s.turns[s.Turns-1].Status == Running {
-			b.Interrupted = s.Turns
+	return do()
+}
+
+// alone1 is alone for what returns a value.
+func alone1[T any](ctx context.Context, m *memory, do func() (T, error)) (v T, err error) {
+	err = m.alone(ctx, func() (err error) {
+		v, err = do()
+		return err
+	})
+	return v, err
+}
+
+// Put implements Backing.
+func (m *memory) Put(ctx context.Context, data []byte) (blob.Ref, error) {
+	return alone1(ctx, m, func() (blob.Ref, error) { return m.texts.put(data), nil })
+}
+
+// Get implements Backing.
+func (m *memory) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
+	return alone1(ctx, m, func() ([]byte, error) {
+		if t := m.texts.texts[ref]; t != nil {
+			return t.data, nil
 		}
-	}
-	m.running[id] = &memoryRunning{number: b.Turn, question: question, began: m.texts.tick()}
-	return b, nil
+		return nil, NoText(ref)
+	})
 }
 
-// Resume holds a session for its last turn, which must be one that Interrupted
-// names, so that its journal goes on where it stopped.
-func (m *Memory) Resume(ctx context.Context, id string) (Begun, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.mayHold(ctx, id); err != nil {
-		return Begun{}, err
-	}
-	s := m.sessions[id]
-	if s == nil {
-		return Begun{}, NoSession(id)
-	}
-	last := s.turns[s.Turns-1]
-	if last.Status != Running {
-		return Begun{}, NothingInterrupted(id)
-	}
-	m.running[id] = &memoryRunning{number: s.Turns, question: last.Question, began: m.texts.tick(), kept: last}
-	return Begun{Turn: s.Turns, History: s.head}, nil
+// Hold implements Backing.
+func (m *memory) Hold(ctx context.Context, id string, next func(Last) (Held, error)) error {
+	return m.alone(ctx, func() error {
+		if m.running[id] != nil {
+			return ErrBusy
+		}
+		var last Last
+		if s := m.sessions[id]; s != nil {
+			t := s.turns[s.Turns-1]
+			last = Last{Number: t.Number, Status: t.Status, Question: t.Question, History: s.head}
+		}
+		h, err := next(last)
+		if err == nil {
+			m.running[id] = &memoryRunning{Held: h, began: m.texts.tick()}
+		}
+		return err
+	})
 }
 
-// mayHold says why a session cannot be held.
-func (m *Memory) mayHold(ctx context.Context, id string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := CheckID(id); err != nil {
-		return err
-	}
-	if m.running[id] != nil {
-		return ErrBusy
-	}
-	return nil
+// Append implements Backing.
+func (m *memory) Append(ctx context.Context, _, id string, turn int, ends bool, do func(*Held) (*Change, error)) error {
+	return m.alone(ctx, func() error {
+		r := m.running[id]
+		if r == nil || r.Number != turn {
+			return NotRunning(id, turn)
+		}
+		h := r.Held
+		c, err := do(&h)
+		if err == nil && c != nil {
+			err = m.apply(id, &h, c)
+		}
+		if err != nil {
+			return err
+		}
+		if r.Held = h; ends {
+			m.letGo(id)
+		}
+		return nil
+	})
 }
 
-// NoteCut says what the calls of an interrupted turn have cost, which the running turn
-// after it gives up: it counts from the running turn's first event on, and what is said
-// after that does not count.
-func (m *Memory) NoteCut(ctx context.Context, id string, turn int, u Usage) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
+// apply changes a running turn, or does nothing and says why.
+func (m *memory) apply(id string, h *Held, c *Change) error {
+	names := c.Names
+	if c.Outcome != nil && c.Outcome.Messages != (blob.Ref{}) {
+		names = append(slices.Clip(names), c.Outcome.Messages)
 	}
-	r, err := m.held(id, turn)
-	if err == nil {
-		r.cut = u
-	}
-	return err
-}
-
-// Append adds events to the journal of a running turn, all or none. Every text that they
-// name must have been put.
-func (m *Memory) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	r, err := m.held(id, turn)
-	if err != nil {
-		return err
-	}
-	refs, err := RefsOfEvents(id, turn, events)
-	if err != nil {
-		return err
-	}
-	for _, ref := range refs {
+	for _, ref := range names {
 		if m.texts.texts[ref] == nil {
 			return NoText(ref)
 		}
 	}
-	t := m.keep(id, r)
-	for _, ref := range refs {
+	end := 0
+	if h.Stored {
+		end = len(m.sessions[id].turns[h.Number-1].events)
+	}
+	events, err := c.Rest(id, h.Number, end)
+	if err != nil {
+		return err
+	}
+	s, t := m.keep(id, h)
+	for _, data := range c.Texts {
+		names = append(slices.Clip(names), m.texts.put(data))
+	}
+	for _, ref := range names {
 		m.texts.name(t, ref)
 	}
 	for _, event := range events {
 		t.events = append(t.events, slices.Clone(event))
 	}
+	if o := c.Outcome; o != nil {
+		started := t.Started
+		t.Turn = *o
+		t.Started, t.Ended = started, now()
+		m.nameMessages(t)
+		s.add(t.Turn)
+		s.Updated, s.Title = t.Ended, cmp.Or(s.Title, c.Title)
+		s.Usage = s.Usage.Plus(t.Usage)
+	}
+	if c.Later != nil {
+		t.Usage, s.Usage = t.Usage.Plus(*c.Later), s.Usage.Plus(*c.Later)
+	}
 	return nil
 }
 
-// held returns the turn that holds a session.
-func (m *Memory) held(id string, turn int) (*memoryRunning, error) {
-	if r := m.running[id]; r != nil && r.number == turn {
-		return r, nil
-	}
-	return nil, NotRunning(id, turn)
-}
-
 // keep returns a running turn as it is kept, and begins to.
-func (m *Memory) keep(id string, r *memoryRunning) *memoryTurn {
-	if r.kept != nil {
-		return r.kept
-	}
+func (m *memory) keep(id string, h *Held) (*memorySession, *memoryTurn) {
 	s := m.sessions[id]
+	if h.Stored {
+		return s, s.turns[h.Number-1]
+	}
 	if s == nil {
 		s = &memorySession{Session: Session{ID: id, Created: now(), Metadata: ParseID(id)}}
 		m.sessions[id] = s
 	}
 	if s.Turns > 0 && s.turns[s.Turns-1].Status == Running {
-		given := s.turns[s.Turns-1]
-		given.Status, given.Usage = kernel.Cut, r.cut
-		s.Usage = s.Usage.Plus(r.cut)
+		cut := s.turns[s.Turns-1]
+		cut.Status, cut.Usage = kernel.Cut, h.Cut
+		s.Usage = s.Usage.Plus(h.Cut)
 	}
-	s.Turns, s.Updated = r.number, now()
-	r.kept = &memoryTurn{
-		Turn:  Turn{Number: r.number, Question: r.question, Status: Running, Started: s.Updated},
+	h.Stored, s.Turns, s.Updated = true, h.Number, now()
+	t := &memoryTurn{
+		Turn:  Turn{Number: h.Number, Question: h.Question, Status: Running, Started: s.Updated},
 		names: map[blob.Ref]bool{},
 	}
-	m.texts.name(r.kept, m.texts.put([]byte(r.question)))
-	s.turns = append(s.turns, r.kept)
-	return r.kept
+	m.texts.name(t, m.texts.put([]byte(h.Question)))
+	s.turns = append(s.turns, t)
+	return s, t
 }
 
-// Commit keeps what a turn came to, as End does, and goes on holding its session, for
-// calls that follow the answer: their events may be appended until End, whose usage is
-// added to this one. The session is let go of if Commit fails.
-func (m *Memory) Commit(ctx context.Context, id string, turn int, e Ended) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, err := m.held(id, turn)
-	if err != nil {
-		return err
+// add adds the messages of a turn that is over, and its link.
+func (s *memorySession) add(t Turn) {
+	s.Messages += t.MessageCount
+	if t.Link != (blob.Ref{}) {
+		s.head = t.Link
 	}
-	if r.committed {
-		return NotRunning(id, turn)
-	}
-	if err := m.end(ctx, id, r, e); err != nil {
-		m.letGo(id)
-		return err
-	}
-	r.committed = true
-	return nil
 }
 
-// End lets go of a session. What the turn came to is kept unless it has neither
-// an answer nor a journal: then its number is given to the next one. A turn that
-// has an answer joins the history, and is there whole or not at all. Of a turn that was
-// committed, only the usage is kept, in addition. The session is let go of also if End
-// fails.
-func (m *Memory) End(ctx context.Context, id string, turn int, e Ended) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, err := m.held(id, turn)
-	if err != nil {
-		return err
+// nameMessages keeps a turn's list of messages, if it has one, with the texts that it names.
+func (m *memory) nameMessages(t *memoryTurn) {
+	if t.Messages == (blob.Ref{}) {
+		return
 	}
-	defer m.letGo(id)
-	if !r.committed {
-		return m.end(ctx, id, r, e)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	r.kept.Usage = r.kept.Usage.Plus(e.Usage)
-	s := m.sessions[id]
-	s.Usage = s.Usage.Plus(e.Usage)
-	return nil
-}
-
-func (m *Memory) letGo(id string) {
-	delete(m.running, id)
-	m.sweep()
-}
-
-func (m *Memory) end(ctx context.Context, id string, r *memoryRunning, e Ended) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if r.kept == nil && e.Winner == "" {
-		return nil
-	}
-	if e, err = e.Checked(); err != nil {
-		return err
-	}
-	if e.Messages != (blob.Ref{}) && m.texts.texts[e.Messages] == nil {
-		return NoText(e.Messages)
-	}
-	t := m.keep(id, r)
-	if e.Question != "" {
-		t.Question = e.Question
-		m.texts.name(t, m.texts.put([]byte(t.Question)))
-	}
-	t.Status, t.Winner, t.Answer, t.Usage, t.Ended = e.Status, e.Winner, e.Answer, e.Usage, now()
-	t.Messages, t.MessageCount = e.Messages, e.MessageCount
-	s := m.sessions[id]
-	if e.Winner != "" {
-		if err := m.link(s, t); err != nil {
-			return err
-		}
-	}
-	s.Usage, s.Updated = s.Usage.Plus(e.Usage), t.Ended
-	s.Messages += e.MessageCount
-	if s.Title == "" && e.Winner != "" {
-		s.Title = TitleOf(t.Question)
-	}
-	return nil
-}
-
-// Leave lets go of a session whose turn is not over: it counts as interrupted then,
-// unless it was committed.
-func (m *Memory) Leave(_ context.Context, id string, turn int) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, err := m.held(id, turn); err != nil {
-		return err
-	}
-	m.letGo(id)
-	return nil
-}
-
-// link adds a turn to its session's history.
-func (m *Memory) link(s *memorySession, t *memoryTurn) error {
-	l := Link{Previous: s.head, Turn: t.Number, Messages: t.Messages}
-	l.Question, l.Answer = m.texts.put([]byte(t.Question)), m.texts.put([]byte(t.Answer))
-	data, err := l.Encode()
-	if err != nil {
-		return err
-	}
-	t.Link = m.texts.put(data)
-	s.head = t.Link
-	for _, ref := range []blob.Ref{l.Question, l.Answer, t.Link} {
-		m.texts.name(t, ref)
-	}
-	if t.Messages != (blob.Ref{}) {
-		m.nameMessages(t)
-	}
-	return nil
-}
-
-// nameMessages keeps a turn's list of messages with the texts that it names.
-func (m *Memory) nameMessages(t *memoryTurn) {
-	m.texts.name(t, t.Messages)
 	for _, ref := range Refs(m.texts.texts[t.Messages].data) {
 		if m.texts.texts[ref] != nil {
 			m.texts.name(t, ref)
@@ -311,51 +215,38 @@ func (m *Memory) nameMessages(t *memoryTurn) {
 	}
 }
 
-// Put keeps a text, under its content's hash, for the events that will name it.
-// The caller may change data afterwards. What no event names is forgotten when
-// the turns that were running are over.
-func (m *Memory) Put(ctx context.Context, data []byte) (blob.Ref, error) {
-	if err := ctx.Err(); err != nil {
-		return blob.Ref{}, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.texts.put(data), nil
+// Journal implements Backing.
+func (m *memory) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
+	return alone1(ctx, m, func() ([][]byte, error) {
+		if s := m.sessions[id]; s != nil && 0 < turn && turn <= s.Turns {
+			events := s.turns[turn-1].events
+			return slices.Clone(events[min(from, len(events)):]), nil
+		}
+		return nil, nil
+	})
 }
 
-// Get returns what Put stored; the caller must not change it.
-func (m *Memory) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+// Leave implements Backing.
+func (m *memory) Leave(_ context.Context, id string, turn int) (held bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if data, ok := m.texts.get(ref); ok {
-		return data, nil
+	if r := m.running[id]; r == nil || r.Number != turn {
+		return false, nil
 	}
-	return nil, NoText(ref)
+	m.letGo(id)
+	return true, nil
+}
+
+func (m *memory) letGo(id string) {
+	delete(m.running, id)
+	m.sweep()
 }
 
 // sweep forgets the texts that nobody names and no running turn can have put.
-func (m *Memory) sweep() {
+func (m *memory) sweep() {
 	first := int64(math.MaxInt64)
-	for _, r := range m.running {
+	for r := range maps.Values(m.running) {
 		first = min(first, r.began)
 	}
 	m.texts.sweep(first)
-}
-
-// Journal returns the events of a turn in their order, from a place on, which counts from 0.
-// A turn that is not there has none.
-func (m *Memory) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.sessions[id]; s != nil && 0 < turn && turn <= s.Turns {
-		events := s.turns[turn-1].events
-		return slices.Clone(events[min(from, len(events)):]), nil
-	}
-	return nil, nil
 }

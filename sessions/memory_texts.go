@@ -47,15 +47,6 @@ func (m *memoryTexts) put(data []byte) blob.Ref {
 	return ref
 }
 
-// get returns a text that is there.
-func (m *memoryTexts) get(ref blob.Ref) (data []byte, ok bool) {
-	t := m.texts[ref]
-	if t == nil {
-		return nil, false
-	}
-	return t.data, true
-}
-
 // name books that a turn needs a text, which is there.
 func (m *memoryTexts) name(t *memoryTurn, ref blob.Ref) {
 	if !t.names[ref] {

@@ -28,18 +28,3 @@ var ErrNotRunning = errors.New("is not running")
 func NotRunning(id string, turn int) error {
 	return fmt.Errorf("turn %d of session %s %w", turn, id, ErrNotRunning)
 }
-
-// NothingInterrupted is the refusal to resume a session whose turns are over.
-func NothingInterrupted(id string) error {
-	return fmt.Errorf("session %s has no interrupted turn to go on with", id)
-}
-
-// emptyEvent is the refusal of an event of no bytes.
-func emptyEvent(id string, turn int) error {
-	return fmt.Errorf("an event of turn %d of session %s is empty", turn, id)
-}
-
-// NoSuchTurn is the refusal of a turn that a session does not have, or not yet.
-func NoSuchTurn(id string, turn int) error {
-	return fmt.Errorf("session %s has no turn %d that is over", id, turn)
-}

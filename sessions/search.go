@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,42 +55,4 @@ func (p Phrase) in(words []string) bool {
 		}
 	}
 	return false
-}
-
-// snippetRunes is how much of a text a hit shows.
-const snippetRunes = 120
-
-// Search returns where the words of a query are: in titles, and in questions and
-// answers, of the sessions first that were used last. limit is how many hits are
-// wanted at most; 0: all.
-func (m *Memory) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	q := ParseQuery(query)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	hits := []Hit{}
-	for _, s := range m.chosen(Filter{}) {
-		if q.Finds(s.Title) {
-			hits = append(hits, Hit{Session: s.ID, Title: s.Title, Snippet: s.Title})
-		}
-		for _, t := range s.turns {
-			if t.Status != Running && q.Finds(t.Question, t.Answer) {
-				hits = append(hits, Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: snippet(t.Question)})
-			}
-		}
-	}
-	if limit > 0 && len(hits) > limit {
-		hits = hits[:limit]
-	}
-	return hits, nil
-}
-
-func snippet(text string) string {
-	runes := []rune(text)
-	if len(runes) > snippetRunes {
-		return string(runes[:snippetRunes]) + "…"
-	}
-	return text
 }

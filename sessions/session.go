@@ -111,14 +111,14 @@ type Ended struct {
 	Usage        Usage
 }
 
-// Checked returns e as it is stored, or what is wrong with it.
-func (e Ended) Checked() (Ended, error) {
+// checked returns e as it is stored, or what is wrong with it.
+func (e Ended) checked() (Ended, error) {
 	e.Usage = e.Usage.Plus(Usage{})
 	switch {
 	case !utf8.ValidString(e.Answer) || !utf8.ValidString(e.Winner):
 		return e, errors.New("the answer is not valid UTF-8")
-	case CheckQuestion(e.Question) != nil:
-		return e, CheckQuestion(e.Question)
+	case checkQuestion(e.Question) != nil:
+		return e, checkQuestion(e.Question)
 	case e.Status == "" || e.Status == Running:
 		return e, fmt.Errorf("a turn cannot end with the status %q", e.Status)
 	case e.Winner == "" && e.Answer != "":
@@ -136,8 +136,8 @@ func (e Ended) Checked() (Ended, error) {
 // Usage adds up model calls.
 type Usage = budget.Usage
 
-// UsageOf adds up the usage of sessions.
-func UsageOf(list []Session) (sum Usage) {
+// usageOf adds up the usage of sessions.
+func usageOf(list []Session) (sum Usage) {
 	for _, s := range list {
 		sum = sum.Plus(s.Usage)
 	}
@@ -156,6 +156,8 @@ func canBe(u Usage) bool {
 
 // Filter chooses sessions.
 type Filter struct {
+	// ID chooses the session of that id, empty any.
+	ID string
 	// Metadata is what a session's must have; the user's key is MetaUser.
 	Metadata map[string]string
 	// Unended chooses those whose last turn has not ended: it runs, or is one that

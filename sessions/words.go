@@ -88,9 +88,9 @@ func CheckID(id string) error {
 	return checkLine("the session's id", id, mostID)
 }
 
-// CheckQuestion says what is wrong with a question as a text. What may be asked is
+// checkQuestion says what is wrong with a question as a text. What may be asked is
 // for others to say.
-func CheckQuestion(question string) error {
+func checkQuestion(question string) error {
 	if !utf8.ValidString(question) {
 		return errors.New("the question is not valid UTF-8")
 	}
@@ -116,8 +116,8 @@ func CheckMetadata(metadata map[string]string) error {
 	return nil
 }
 
-// CheckFact says what is wrong with a fact about a user.
-func CheckFact(user, text string) error {
+// checkFact says what is wrong with a fact about a user.
+func checkFact(user, text string) error {
 	if err := checkLine("the user", user, mostKey); err != nil {
 		return err
 	}

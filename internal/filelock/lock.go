@@ -2,9 +2,11 @@
 package filelock
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -30,6 +32,21 @@ func Try(path string) (*Lock, error) {
 		}
 		if err := errors.Join(err, l.file.Unlock()); err != nil {
 			return nil, err
+		}
+	}
+}
+
+// Take is Try, but waits until nobody else holds the lock, or ctx is done, whose error it returns then.
+func Take(ctx context.Context, path string) (*Lock, error) {
+	const pause = 2 * time.Millisecond
+	for {
+		if l, err := Try(path); err != nil || l != nil {
+			return l, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -62,7 +60,7 @@ type Faults struct {
 type Holds interface {
 	// Take holds a session for the turn that next makes of the session's last one. A session
 	// that is held, in any process, is ErrBusy.
-	Take(ctx context.Context, id string, next func(Last) (Running, error)) (sessions.Begun, error)
+	Take(ctx context.Context, id string, next func(Last) (Running, error)) error
 	// Write runs a transaction for a turn that holds its session, ErrNotRunning if it does not.
 	// What do changes of the turn is kept when the transaction is. If ends is true, the hold
 	// ends with it.
@@ -88,32 +86,15 @@ type Texts interface {
 	Named(refs []blob.Ref)
 }
 
-// Running is a turn that holds its session.
+// Running is a turn that holds its session, with the ids of its rows, which are 0 before the
+// turn is stored.
 type Running struct {
-	Number   int
-	Question string
-	// Session and Turn are the ids of their rows, 0 before there is anything to keep.
+	sessions.Held
 	Session, Turn int64
-	// Cut is the usage of the interrupted turn that this one abandons.
-	Cut budget.Usage
-	// Committed says that only usage and events may be added.
-	Committed bool
 }
 
-// Last is a session's last turn. All of it is zero for a session that is not there.
+// Last is a session's last turn, with the ids of its rows.
 type Last struct {
+	sessions.Last
 	Session, Turn int64
-	Number        int
-	Status        kernel.Status
-	Question      string
-	History       blob.Ref
-}
-
-// Begun returns what the holder of a session is told for a turn.
-func (last Last) Begun(turn int) sessions.Begun {
-	b := sessions.Begun{Turn: turn, History: last.History}
-	if last.Status == sessions.Running && last.Number < turn {
-		b.Interrupted = last.Number
-	}
-	return b
 }

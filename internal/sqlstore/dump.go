@@ -4,27 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
 
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
-// Export writes a session as JSONL, which Import reads. A turn that is running meanwhile is
-// in it as far as it has come.
-func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
-	var d *sessions.Dump
-	err := s.db.Patiently(ctx, func() (err error) {
+// Dump implements sessions.Backing.
+func (s *Store) Dump(ctx context.Context, id string) (d *sessions.Dump, err error) {
+	err = s.db.Patiently(ctx, func() (err error) {
 		d, err = s.db.dump(ctx, id)
 		return err
 	})
-	switch {
-	case err != nil:
-		return s.db.Fault("export session "+id, err)
-	case d == nil:
-		return sessions.NoSession(id)
+	if err == nil && d == nil {
+		return nil, sessions.NoSession(id)
 	}
-	return d.Write(w)
+	return d, s.db.Fault("export session "+id, err)
 }
 
 // dump reads a session as it is at one moment, nil if it is not there.
@@ -37,7 +32,7 @@ func (d *DB) dump(ctx context.Context, id string) (dump *sessions.Dump, err erro
 	query := func(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
 		return tx.QueryContext(ctx, d.translate(statement), args...)
 	}
-	list, err := Collect(ctx, query, scanSession, selectSession, id)
+	list, err := Collect(ctx, query, scanSession, selectSessions+" WHERE name = $1", id)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -61,15 +56,9 @@ func (d *DB) dump(ctx context.Context, id string) (dump *sessions.Dump, err erro
 	return dump, err
 }
 
-// Import takes in a session that Export wrote, under its own id or, if as is not empty,
-// under that one. It takes all of it, or nothing and says why; a session whose id is taken
-// is refused.
-func (s *Store) Import(ctx context.Context, r io.Reader, as string) (sessions.Session, error) {
-	d, err := sessions.ReadDumpAs(r, as)
-	if err != nil {
-		return sessions.Session{}, err
-	}
-	return s.create(ctx, "import session "+d.Session.ID, d.Session.ID, func(w *Tx) { w.load(d) })
+// Load implements sessions.Backing.
+func (s *Store) Load(ctx context.Context, what string, d *sessions.Dump) error {
+	return s.quiet.Alone(ctx, what, d.Session.ID, false, func(w *Tx) { w.load(d) })
 }
 
 // load adds a session that was checked.
@@ -109,4 +98,88 @@ func (w *Tx) load(d *sessions.Dump) {
 	w.insert("INSERT INTO events (turn, place, data) VALUES ", "($, $, $)", "", events)
 	w.insert("INSERT INTO refs (turn, text) VALUES ", "($, "+keyOf+")", "", refs)
 	w.index("turns", words...)
+}
+
+// Copy implements sessions.Backing.
+func (s *Store) Copy(ctx context.Context, what, from string, turn int, to string, next func(sessions.Session, kernel.Status) (sessions.Session, error)) error {
+	return s.quiet.Alone(ctx, what, to, false, func(w *Tx) {
+		parent := w.session(from) // which nobody deletes before the transaction's end
+		w.mustBeNew(to)
+		var status kernel.Status
+		w.Row("SELECT status FROM turns WHERE session = $1 AND number = $2", []any{parent, turn}, &status)
+		list := List(w, scanSession, selectSessions+" WHERE name = $1", from)
+		if w.err != nil || len(list) == 0 {
+			return
+		}
+		made, err := next(list[0], status)
+		w.Refuse(err)
+		if w.err == nil {
+			w.copyTurns(parent, turn, w.newSession(made))
+		}
+	})
+}
+
+// copyTurns adds the turns up to one of a session to another that has none yet.
+func (w *Tx) copyTurns(parent int64, turn int, branch int64) {
+	w.Exec(`
+		INSERT INTO turns (session, number, question, answer, list, link, winner, status, started, ended, messages,
+			calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd{words})
+		SELECT CAST($1 AS bigint), number, question, answer, list, link, winner, status, started, ended, messages,
+			calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd{words}
+		FROM turns WHERE session = $2 AND number <= $3 ORDER BY number`, branch, parent, turn)
+	w.Exec(`
+		INSERT INTO refs (turn, text)
+		SELECT id, question FROM turns WHERE session = $1
+		UNION SELECT id, answer FROM turns WHERE session = $1 AND answer IS NOT NULL
+		UNION SELECT id, list FROM turns WHERE session = $1 AND list IS NOT NULL
+		UNION SELECT id, link FROM turns WHERE session = $1 AND link IS NOT NULL`, branch)
+	w.nameLists(branch)
+	w.Exec(`
+		UPDATE sessions SET turns = $2,
+			head = (SELECT link FROM turns WHERE session = $1 AND link IS NOT NULL ORDER BY number DESC LIMIT 1),
+			messages = (SELECT sum(messages) FROM turns WHERE session = $1)
+		WHERE id = $1`, branch, turn)
+}
+
+// nameLists keeps, for each turn of a session, the texts that its list of messages names as far
+// as they are there.
+func (w *Tx) nameLists(session int64) {
+	type list struct {
+		turn int64
+		refs []blob.Ref
+	}
+	lists := List(w, func(rows *sql.Rows) (l list, err error) {
+		var data []byte
+		err = rows.Scan(&l.turn, &data)
+		l.refs = distinct(sessions.Refs(data))
+		return l, err
+	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = list WHERE session = $1", session)
+	var all []blob.Ref
+	for _, l := range lists {
+		all = append(all, l.refs...)
+	}
+	if all = distinct(all); len(all) == 0 {
+		return
+	}
+	w.supply(all)
+	type known struct {
+		n   int
+		key any
+	}
+	keys := make(map[blob.Ref]any, len(all))
+	for _, k := range List(w, func(rows *sql.Rows) (k known, err error) {
+		err = rows.Scan(&k.n, &k.key)
+		return k, err
+	}, "SELECT n, texts.{key} FROM {named} JOIN texts ON sha256 = sum AND length(data) = bytes", w.list(all)) {
+		keys[all[k.n]] = k.key
+	}
+	var rows [][]any
+	for _, l := range lists {
+		for _, ref := range l.refs {
+			if key, isThere := keys[ref]; isThere {
+				rows = append(rows, []any{l.turn, key})
+			}
+		}
+	}
+	w.insert("INSERT INTO refs (turn, text) VALUES ", "($, $)", " ON CONFLICT DO NOTHING", rows)
 }

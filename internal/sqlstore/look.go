@@ -19,8 +19,7 @@ const (
 		calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd,
 		(SELECT {object}(key, value) FROM metadata WHERE session = sessions.id)
 	FROM sessions`
-	selectSession = selectSessions + " WHERE name = $1"
-	selectTurns   = `
+	selectTurns = `
 	SELECT number, question.data, answer.data, winner, status, started, ended, turns.messages,
 		turns.calls, turns.input_tokens, turns.output_tokens, turns.cached_tokens, turns.unknown_calls, turns.cost_usd,
 		list.sha256, length(list.data), link.sha256, length(link.data)
@@ -55,20 +54,27 @@ func scanSession(rows *sql.Rows) (n sessions.Session, err error) {
 	return n, err
 }
 
-// List returns the sessions that f chooses, those first that were used last.
+// List implements sessions.Backing.
 func (s *Store) List(ctx context.Context, f sessions.Filter) ([]sessions.Session, error) {
+	what := "list the sessions"
+	if f.ID != "" {
+		what = "read session " + f.ID
+	}
 	where, args := chosen(f)
 	query := selectSessions + where + " ORDER BY updated DESC, name"
 	if f.Limit > 0 {
 		args = append(args, f.Limit)
 		query += fmt.Sprintf(" LIMIT $%d", len(args))
 	}
-	return Rows(ctx, s.db, "list the sessions", scanSession, query, args...)
+	return Rows(ctx, s.db, what, scanSession, query, args...)
 }
 
 // chosen returns the condition of a filter.
 func chosen(f sessions.Filter) (where string, args []any) {
 	var conditions []string
+	if f.ID != "" {
+		args, conditions = append(args, f.ID), append(conditions, "sessions.name = $1")
+	}
 	for key, value := range f.Metadata {
 		args = append(args, key, value)
 		conditions = append(conditions, fmt.Sprintf(
@@ -81,24 +87,6 @@ func chosen(f sessions.Filter) (where string, args []any) {
 		return "", nil
 	}
 	return " WHERE " + strings.Join(conditions, " AND "), args
-}
-
-// Session returns a session, or ErrNoSession.
-func (s *Store) Session(ctx context.Context, id string) (sessions.Session, error) {
-	list, err := Rows(ctx, s.db, "read session "+id, scanSession, selectSession, id)
-	switch {
-	case err != nil:
-		return sessions.Session{}, err
-	case len(list) == 0:
-		return sessions.Session{}, sessions.NoSession(id)
-	}
-	return list[0], nil
-}
-
-// Usage adds up the usage of the sessions that f chooses.
-func (s *Store) Usage(ctx context.Context, f sessions.Filter) (budget.Usage, error) {
-	list, err := s.List(ctx, f)
-	return sessions.UsageOf(list), err
 }
 
 func scanTurn(rows *sql.Rows) (t sessions.Turn, err error) {
@@ -114,52 +102,33 @@ func scanTurn(rows *sql.Rows) (t sessions.Turn, err error) {
 	return t, err
 }
 
-// Turns returns a session's last turns, oldest first: so many as last says, 0 for all. Those
-// that have no answer, or never ended, are among them.
-func (s *Store) Turns(ctx context.Context, id string, last int) ([]sessions.Turn, error) {
-	query, args := selectTurns+" ORDER BY number DESC", []any{id}
+// Last implements sessions.Backing.
+func (s *Store) Last(ctx context.Context, id string, last int, isIdle bool) (turns []sessions.Turn, err error) {
+	query, args := selectTurns, []any{id}
+	if isIdle {
+		query += " AND number = sessions.turns AND status = 'running'{unheld}"
+	}
+	query += " ORDER BY number DESC"
 	if last > 0 {
 		query, args = query+" LIMIT $2", append(args, last)
 	}
-	turns, err := Rows(ctx, s.db, "read session "+id, scanTurn, query, args...)
-	if err == nil && len(turns) == 0 {
-		err = sessions.NoSession(id)
-	}
-	slices.Reverse(turns)
-	return turns, err
-}
-
-// History returns a session's turns that have an answer, oldest first. A session that is not
-// there has none.
-func (s *Store) History(ctx context.Context, id string) ([]sessions.Turn, error) {
-	turns, err := s.Turns(ctx, id, 0)
-	if errors.Is(err, sessions.ErrNoSession) {
-		return nil, nil
-	}
-	return slices.DeleteFunc(turns, func(t sessions.Turn) bool { return t.Winner == "" }), err
-}
-
-// Interrupted returns the turn of a session that has begun, has not ended, and that nobody
-// is at work on, in any process, or none.
-func (s *Store) Interrupted(ctx context.Context, id string) (list []sessions.Turn, err error) {
-	last, err := s.Turns(ctx, id, 1)
-	if err != nil || last[0].Status != sessions.Running {
-		return nil, err
-	}
-	// What was read may have ended meanwhile.
-	err = s.quiet.Unheld(ctx, id, func() error {
-		list, err = Rows(ctx, s.db, "read session "+id, scanTurn,
-			selectTurns+" AND number = sessions.turns AND status = 'running'{unheld}", id)
+	read := func() error {
+		turns, err = Rows(ctx, s.db, "read session "+id, scanTurn, query, args...)
+		slices.Reverse(turns)
 		return err
-	})
+	}
+	if isIdle {
+		err = s.quiet.Unheld(ctx, id, read)
+	} else {
+		err = read()
+	}
 	if errors.Is(err, sessions.ErrBusy) {
 		return nil, nil
 	}
-	return list, err
+	return turns, err
 }
 
-// Journal returns the events of a turn in their order, from a place on, which counts from 0.
-// A turn that is not there has none.
+// Journal implements sessions.Backing.
 func (s *Store) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
 	return Rows(ctx, s.db, "read the journal of session "+id, Scan[[]byte], selectEvents, id, turn, from)
 }

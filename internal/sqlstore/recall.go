@@ -7,11 +7,9 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Search returns where the words of a query are: in titles, and in questions and answers, of
-// the sessions first that were used last. limit is how many hits are wanted at most; 0: all.
-func (s *Store) Search(ctx context.Context, query string, limit int) ([]sessions.Hit, error) {
-	q := sessions.ParseQuery(query)
-	wanted := s.match(q)
+// Search implements sessions.Backing.
+func (s *Store) Search(ctx context.Context, q sessions.Query, limit int) ([]sessions.Hit, error) {
+	wanted := s.db.Match(q)
 	if wanted == "" {
 		return []sessions.Hit{}, ctx.Err()
 	}
@@ -29,14 +27,6 @@ func (s *Store) Search(ctx context.Context, query string, limit int) ([]sessions
 	}, statement, args...)
 }
 
-// match returns a query in the database's own language, "" for one that can find nothing.
-func (s *Store) match(q sessions.Query) string {
-	if len(q) == 0 {
-		return ""
-	}
-	return s.db.Match(q)
-}
-
 const factsOf = "SELECT facts.id, facts.owner, facts.text, facts.created FROM facts WHERE facts.owner = $1"
 
 func scanFact(rows *sql.Rows) (f sessions.Fact, err error) {
@@ -46,12 +36,8 @@ func scanFact(rows *sql.Rows) (f sessions.Fact, err error) {
 	return f, err
 }
 
-// AddFact remembers something of a user; user may be empty, for whoever uses this machine. A
-// fact that is known already is returned as it is.
+// AddFact implements sessions.Backing.
 func (s *Store) AddFact(ctx context.Context, user, text string) (f sessions.Fact, err error) {
-	if err := sessions.CheckFact(user, text); err != nil {
-		return f, err
-	}
 	err = s.db.Change(ctx, "remember a fact", func(w *Tx) {
 		var created stamp
 		isKnown := func() bool {
@@ -71,21 +57,19 @@ func (s *Store) AddFact(ctx context.Context, user, text string) (f sessions.Fact
 	return f, err
 }
 
-// Facts returns what is remembered of a user, oldest first.
-func (s *Store) Facts(ctx context.Context, user string) ([]sessions.Fact, error) {
-	return Rows(ctx, s.db, "read the facts", scanFact, factsOf+" ORDER BY id", user)
-}
-
-// SearchFacts returns what is remembered of a user and has the words of a query, oldest first.
-func (s *Store) SearchFacts(ctx context.Context, user, query string) ([]sessions.Fact, error) {
-	wanted := s.match(sessions.ParseQuery(query))
-	if wanted == "" {
-		return []sessions.Fact{}, ctx.Err()
+// Facts implements sessions.Backing.
+func (s *Store) Facts(ctx context.Context, user string, q sessions.Query) ([]sessions.Fact, error) {
+	query, args, what := factsOf, []any{user}, "read the facts"
+	if q != nil {
+		query, args, what = query+" AND "+s.db.SearchFacts, append(args, s.db.Match(q)), "search the facts"
+		if args[1] == "" {
+			return []sessions.Fact{}, ctx.Err()
+		}
 	}
-	return Rows(ctx, s.db, "search the facts", scanFact, factsOf+" AND "+s.db.SearchFacts+" ORDER BY id", user, wanted)
+	return Rows(ctx, s.db, what, scanFact, query+" ORDER BY id", args...)
 }
 
-// Forget forgets a fact, or returns ErrNoFact.
+// Forget implements sessions.Backing.
 func (s *Store) Forget(ctx context.Context, id int64) error {
 	return s.db.Change(ctx, "forget a fact", func(w *Tx) {
 		if w.Exec("DELETE FROM facts WHERE id = $1", id) == 0 {

@@ -14,24 +14,23 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Store is a store of sessions. It is safe for concurrent use.
+// Store is what a database keeps of sessions. With Check and Compact, which every dialect adds, it
+// is a sessions.Backing. It is safe for concurrent use.
 type Store struct {
 	db    *DB
 	holds Holds
 	quiet Quiet
 }
 
-// New returns the store in a database that has the schema.
+// New returns what keeps sessions in a database that has the schema.
 func New(db *DB, holds Holds, quiet Quiet) *Store { return &Store{db, holds, quiet} }
 
-// Put keeps a text, under its content's hash, for the events that will name it. The caller
-// may change data afterwards. What no event names is forgotten when the turns that were
-// running are over.
+// Put implements sessions.Backing.
 func (s *Store) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	return s.db.Texts.Put(ctx, data)
 }
 
-// Get returns what Put stored; the caller must not change it.
+// Get implements sessions.Backing.
 func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -45,6 +44,11 @@ func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 		return nil, sessions.NoText(ref)
 	}
 	return data, s.db.Fault("read a text", err)
+}
+
+// Leave implements sessions.Backing.
+func (s *Store) Leave(ctx context.Context, id string, turn int) (held bool, err error) {
+	return s.holds.LetGo(ctx, id, turn)
 }
 
 // readText reads one text. Histories are read with it, link by link.

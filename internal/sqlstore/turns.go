@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
@@ -11,36 +11,16 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Begin holds a session, which begins to exist with the turn's first event, for a turn that
-// asks question. On a session that is held, here or elsewhere, it returns ErrBusy.
-func (s *Store) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
-	if err := sessions.CheckQuestion(question); err != nil {
-		return sessions.Begun{}, err
-	}
-	return s.take(ctx, id, func(last Last) (Running, error) {
-		return Running{Number: last.Number + 1, Question: question}, nil
-	})
-}
-
-// Resume holds a session for its last turn, which must be one that Interrupted names, so
-// that its journal goes on where it stopped.
-func (s *Store) Resume(ctx context.Context, id string) (sessions.Begun, error) {
-	return s.take(ctx, id, func(last Last) (Running, error) {
-		switch {
-		case last.Number == 0:
-			return Running{}, sessions.NoSession(id)
-		case last.Status != sessions.Running:
-			return Running{}, sessions.NothingInterrupted(id)
+// Hold implements sessions.Backing.
+func (s *Store) Hold(ctx context.Context, id string, next func(sessions.Last) (sessions.Held, error)) error {
+	return s.holds.Take(ctx, id, func(last Last) (Running, error) {
+		h, err := next(last.Last)
+		r := Running{Held: h}
+		if h.Stored {
+			r.Session, r.Turn = last.Session, last.Turn
 		}
-		return Running{Number: last.Number, Question: last.Question, Session: last.Session, Turn: last.Turn}, nil
+		return r, err
 	})
-}
-
-func (s *Store) take(ctx context.Context, id string, next func(Last) (Running, error)) (sessions.Begun, error) {
-	if err := sessions.CheckID(id); err != nil {
-		return sessions.Begun{}, err
-	}
-	return s.holds.Take(ctx, id, next)
 }
 
 // LastTurn returns what a session's next turn needs to know of the one before it.
@@ -51,6 +31,22 @@ func (d *DB) LastTurn(ctx context.Context, id string) (Last, error) {
 
 // LastTurn returns what a session's next turn needs to know of the one before it.
 func (w *Tx) LastTurn(id string) Last { return onlyLast(List(w, scanLast, lastTurn, id)) }
+
+// Running returns what the database has of a turn that holds its session.
+func (w *Tx) Running(id string, number int) Running {
+	r := Running{Held: sessions.Held{Number: number}}
+	var turn sql.NullInt64
+	var status sql.NullString
+	var head storedRef
+	w.Row(`
+		SELECT sessions.id, turns.id, status, sha256, length(data) FROM sessions
+		LEFT JOIN turns ON session = sessions.id AND number = $2
+		LEFT JOIN texts ON texts.{key} = head
+		WHERE name = $1`, []any{id, number}, &r.Session, &turn, &status, &head.sum, &head.bytes)
+	r.Turn, r.Stored, r.History = turn.Int64, turn.Valid, head.ref()
+	r.Committed = turn.Valid && status.String != sessions.Running
+	return r
+}
 
 const lastTurn = `
 	SELECT sessions.id, turns.id, number, status, question.data, head.sha256, length(head.data)
@@ -75,51 +71,57 @@ func onlyLast(list []Last) (last Last) {
 	return last
 }
 
-// NoteCut records the usage of the interrupted turn that the running turn abandons. It
-// counts from the running turn's first event on, and later calls change nothing.
-func (s *Store) NoteCut(ctx context.Context, id string, turn int, u budget.Usage) error {
-	return s.holds.Write(ctx, "note what a turn of session "+id+" has cost", id, turn, false, func(_ *Tx, r *Running) { r.Cut = u })
-}
-
-// Append adds events to the journal of a running turn, all or none. Every text that they name
-// must have been put. When Append returns, they are committed.
-func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
-	return s.append(ctx, id, turn, nil, events)
-}
-
-// AppendAt adds events as Append does, at a place in the journal, from 0. Those whose places
-// are taken are left out: a caller that missed the reply can repeat the call. A gap before
-// the place is an error.
-func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, events ...[]byte) error {
-	return s.append(ctx, id, turn, &place, events)
-}
-
-// append adds events at the end, or at a place.
-func (s *Store) append(ctx context.Context, id string, turn int, place *int, events [][]byte) error {
-	refs, err := sessions.RefsOfEvents(id, turn, events)
-	if err != nil {
-		return err
-	}
-	err = s.holds.Write(ctx, "write the journal of session "+id, id, turn, false, func(w *Tx, r *Running) {
-		w.keep(id, r)
-		var end int
-		w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &end)
-		at := end
-		if place != nil {
-			at = *place
-		}
-		if at < 0 || at > end {
-			w.Refuse(fmt.Errorf("event %d of turn %d of session %s cannot be written: the journal has %d events, from 0", at, r.Number, id, end))
-		}
-		w.name(r.Turn, refs...)
-		for i, event := range events[min(len(events), max(0, end-at)):] {
-			w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, end+i, event)
+// Append implements sessions.Backing.
+func (s *Store) Append(ctx context.Context, what, id string, turn int, ends bool, do func(*sessions.Held) (*sessions.Change, error)) error {
+	var change *sessions.Change
+	err := s.holds.Write(ctx, what, id, turn, ends, func(w *Tx, r *Running) {
+		var err error
+		change, err = do(&r.Held)
+		w.Refuse(err)
+		if change != nil && !w.Failed() {
+			w.apply(id, r, change)
 		}
 	})
-	if err == nil {
-		s.db.Texts.Named(refs)
+	if err == nil && change != nil {
+		s.db.Texts.Named(change.Names)
 	}
 	return err
+}
+
+// apply changes a running turn.
+func (w *Tx) apply(id string, r *Running, c *sessions.Change) {
+	w.keep(id, r)
+	w.addTexts(r.Turn, c)
+	if c.Events != nil {
+		w.addEvents(id, r, c)
+	}
+	if c.Outcome != nil {
+		w.end(r, c)
+	}
+	if c.Later != nil {
+		w.addUsage(r, *c.Later)
+	}
+}
+
+func (w *Tx) addTexts(turn int64, c *sessions.Change) {
+	var texts []text
+	refs := c.Names
+	for _, data := range c.Texts {
+		t := newText(data)
+		texts, refs = append(texts, t), append(slices.Clip(refs), t.ref)
+	}
+	w.put(texts...)
+	w.name(turn, refs...)
+}
+
+func (w *Tx) addEvents(id string, r *Running, c *sessions.Change) {
+	var end int
+	w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &end)
+	events, err := c.Rest(id, r.Number, end)
+	w.Refuse(err)
+	for i, event := range events {
+		w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, end+i, event)
+	}
 }
 
 // keep begins to keep a running turn, if it is not kept yet.
@@ -140,6 +142,7 @@ func (w *Tx) keep(id string, r *Running) {
 		Number: r.Number, Question: r.Question, Status: sessions.Running, Started: w.At,
 	})...)
 	w.name(r.Turn, question)
+	r.Stored = true
 }
 
 // cut ends an interrupted turn that another one follows. From then on Search finds it.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/massgen/massgen/internal/filelock"
+	"github.com/massgen/massgen/internal/wholefile"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -35,12 +35,12 @@ func (p Place) IsThere() (bool, error) {
 	return false, nil
 }
 
-// Branch implements copying. An exported file has no place for a second session.
+// Branch is sessions.Store.Branch. An exported file has no place for a second session.
 func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error) {
 	if err := s.export.takes(to); err != nil {
 		return sessions.Session{}, err
 	}
-	return s.Keeper.Branch(ctx, from, turn, to)
+	return s.Store.Branch(ctx, from, turn, to)
 }
 
 // takes refuses a session for which an exported file has no place. A nil file takes all.
@@ -179,18 +179,7 @@ func (e *exported) save(s *Store) error {
 	case text == nil:
 		return os.Remove(e.file)
 	}
-	f, err := os.CreateTemp(filepath.Dir(e.file), "."+filepath.Base(e.file)+"-*") // for nobody else to read
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), e.file)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return wholefile.WriteSync(e.file, text) // for nobody else to read
 }
 
 // removeDatabase removes a closed database of SQLite.

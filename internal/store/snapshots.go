@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/massgen/massgen/internal/wholefile"
 	"github.com/massgen/massgen/internal/workspace/snapshot"
 )
 
@@ -42,7 +43,7 @@ func (s *Store) KeepSnapshotsIn(dir string) error {
 		err = os.MkdirAll(s.Snapshots, 0o700)
 	}
 	if err == nil {
-		err = replace(filepath.Join(s.Snapshots, elsewhere), data)
+		err = wholefile.Write(filepath.Join(s.Snapshots, elsewhere), data)
 	}
 	if err != nil {
 		return fmt.Errorf("remember where snapshots are: %w", err)
@@ -98,24 +99,4 @@ func (list Snapshots) Remove(id string) error {
 		errs = append(errs, storage.Remove(id))
 	}
 	return errors.Join(errs...)
-}
-
-// replace writes a file so that others find it as it was, or whole.
-func replace(file string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), "new-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }

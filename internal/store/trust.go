@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/massgen/massgen/internal/wholefile"
 )
 
 // Trusted returns the place as one whose current files the user trusts. Open remembers the trust.
@@ -220,7 +222,7 @@ func (p Place) remember(now trusted) error {
 	}
 	data, err := json.Marshal(now)
 	if err == nil {
-		err = replace(p.record(now.Folder), data)
+		err = wholefile.Write(p.record(now.Folder), data)
 	}
 	if err != nil {
 		return fmt.Errorf("remember that %s is trusted: %w", now.Folder, err)

@@ -124,6 +124,58 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
+// BenchmarkBranch makes branches of a long session, at its end. Each turn has a list of four
+// messages if there are lists.
+func BenchmarkBranch(b *testing.B) {
+	for _, hasLists := range []bool{false, true} {
+		b.Run(fmt.Sprint("lists=", hasLists), func(b *testing.B) {
+			const length = 2000
+			s := open(b, b.TempDir())
+			longSession(b, s, "s", length)
+			last := length
+			for ; hasLists && last < 2*length; last++ {
+				addList(b, s, "s")
+			}
+			number := 0
+			for b.Loop() {
+				number++
+				if _, err := s.Branch(b.Context(), "s", last, fmt.Sprint("branch", number)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// addList adds a turn with a list of four messages.
+func addList(t testing.TB, s *sqlite.Store, id string) {
+	t.Helper()
+	ctx := t.Context()
+	begun, err := s.Begin(ctx, id, "What next?")
+	put := func(text string) string {
+		var ref blob.Ref
+		if err == nil {
+			ref, err = s.Put(ctx, []byte(text))
+		}
+		return fmt.Sprintf(`{"sha256":"%s","bytes":%d}`, ref.SHA256, ref.Bytes)
+	}
+	var refs []string
+	for i := range 4 {
+		refs = append(refs, put(fmt.Sprintf("message %d of turn %d: %s", i, begun.Turn, strings.Repeat("it is clean and cheap. ", 20))))
+	}
+	list := "[" + strings.Join(refs, ",") + "]"
+	listRef := put(list)
+	if err == nil {
+		err = s.Append(ctx, id, begun.Turn, []byte("["+strings.Join(append(refs, listRef), ",")+"]"))
+	}
+	if err == nil {
+		err = s.End(ctx, id, begun.Turn, sessions.Ended{Status: kernel.Completed, Winner: "agent1", Answer: "It is.", Messages: sessions.RefOf([]byte(list)), MessageCount: 4})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // BenchmarkOpen opens a small store and closes it.
 func BenchmarkOpen(b *testing.B) {
 	s := open(b, b.TempDir())

@@ -13,10 +13,10 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Check looks for damage: in the file, in the search indexes, in texts that are
+// Check implements sessions.Backing. It looks for damage in the file, in the search indexes, in texts that are
 // not what their hashes say, and in histories whose links do not lead to the
 // first turn. It reads all there is.
-func (s *Store) Check(ctx context.Context) error {
+func (s backing) Check(ctx context.Context) error {
 	if err := s.checkFile(ctx); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) error {
 // checkFile has SQLite look at the file. It does so on a connection of its own: on
 // one that has searched before, an index that another connection has changed
 // since is taken for damaged.
-func (s *Store) checkFile(ctx context.Context) (err error) {
+func (s backing) checkFile(ctx context.Context) (err error) {
 	db, err := connect(s.path, patience, url.Values{"_query_only": {"1"}})
 	if err != nil {
 		return fault(s.path, "check", err)
@@ -67,7 +67,7 @@ func scanFirst(rows *sql.Rows) (first string, err error) {
 	return first, rows.Scan(to...)
 }
 
-func (s *Store) checkTexts(ctx context.Context) error {
+func (s backing) checkTexts(ctx context.Context) error {
 	bad, err := sqlstore.Rows(ctx, s.db, "check", func(rows *sql.Rows) (bad string, err error) {
 		var sum, data []byte
 		if err := rows.Scan(&sum, &data); err != nil {

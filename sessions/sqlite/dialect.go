@@ -33,7 +33,7 @@ func dialect(path string, wait time.Duration) sqlstore.Dialect {
 			// No fact's id is used again.
 			"fact_id": "INTEGER PRIMARY KEY AUTOINCREMENT", "fact_unique": "text", "fact_hash": "", "hash_of_2": "",
 			"more_tables": searchTables,
-			"title_words": "", "turn_words": "", "fact_words": "", "words": "", "parent_words": "",
+			"title_words": "", "turn_words": "", "fact_words": "", "words": "",
 			// One transaction writes at a time, and a hold is no row.
 			"lock_row": "", "share_texts": "", "own_texts": "", "unheld": "",
 			"object": "json_group_object",

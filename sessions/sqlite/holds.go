@@ -36,23 +36,23 @@ type running struct {
 }
 
 // Take implements sqlstore.Holds.
-func (h *holds) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) (sessions.Begun, error) {
+func (h *holds) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) error {
 	lock, err := h.hold(ctx, id)
 	if err != nil {
-		return sessions.Begun{}, err
+		return err
 	}
 	last, err := h.db.LastTurn(ctx, id)
 	if err != nil {
-		return sessions.Begun{}, errors.Join(err, lock.Release())
+		return errors.Join(err, lock.Release())
 	}
 	turn, err := next(last)
 	if err != nil {
-		return sessions.Begun{}, errors.Join(err, lock.Release())
+		return errors.Join(err, lock.Release())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.running[id] = &running{number: turn.Number, lock: lock, began: h.texts.tick(), turn: turn}
-	return last.Begun(turn.Number), nil
+	return nil
 }
 
 // Write implements sqlstore.Holds.

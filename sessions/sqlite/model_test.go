@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 	"github.com/massgen/massgen/sessions/storetest"
 )
@@ -22,7 +23,7 @@ func TestDiskDoesAsMemoryDoes(t *testing.T) {
 			}
 		}()
 	}
-	storetest.RunAsMemory(t, func(rt *rapid.T) storetest.Store {
+	storetest.RunAsMemory(t, func(rt *rapid.T) sessions.Keeper {
 		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
 		if err != nil {
 			rt.Fatal(err)

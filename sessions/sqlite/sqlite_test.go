@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 	"github.com/massgen/massgen/sessions/storetest"
 )
@@ -25,5 +26,5 @@ func open(t testing.TB, dir string) *sqlite.Store {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.RunLasting(t, func(t *testing.T, dir string) storetest.Store { return open(t, dir) })
+	storetest.RunLasting(t, func(t *testing.T, dir string) sessions.Keeper { return open(t, dir) })
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/sessions"
 )
 
 // A write waits for another process's for so long, and looks every busyPause
@@ -26,7 +27,7 @@ const (
 // Store is a store of sessions in one file. It is safe for concurrent use, and so is the
 // file: by other Stores and in other processes.
 type Store struct {
-	*sqlstore.Store
+	*sessions.Store
 	path  string
 	db    *sqlstore.DB
 	holds *holds
@@ -70,7 +71,7 @@ func openWithin(ctx context.Context, path string, wait time.Duration) (*Store, e
 		return nil, errors.Join(fault(path, "open", err), db.Close())
 	}
 	h := &holds{path: path, db: db, texts: texts, running: map[string]*running{}}
-	return &Store{sqlstore.New(db, h, h), path, db, h}, nil
+	return &Store{sessions.NewStore(backing{sqlstore.New(db, h, h), path, db}), path, db, h}, nil
 }
 
 // readers is how many reads run side by side.
@@ -103,17 +104,23 @@ func (s *Store) Close() error {
 // Path returns the file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// Forget forgets a fact, or returns ErrNoFact. Its bytes are overwritten.
-func (s *Store) Forget(ctx context.Context, id int64) error {
+// backing implements sessions.Backing.
+type backing struct {
+	*sqlstore.Store
+	path string
+	db   *sqlstore.DB
+}
+
+// Forget implements sessions.Backing. The fact's bytes are overwritten.
+func (s backing) Forget(ctx context.Context, id int64) error {
 	if err := s.Store.Forget(ctx, id); err != nil {
 		return err
 	}
 	return emptyLog(ctx, s.db)
 }
 
-// Compact makes the file as small as it can be, and the search indexes anew. Other writes
-// wait meanwhile.
-func (s *Store) Compact(ctx context.Context) error {
+// Compact implements sessions.Backing. It makes the search indexes anew.
+func (s backing) Compact(ctx context.Context) error {
 	err := s.db.Change(ctx, "compact", func(w *sqlstore.Tx) {
 		w.Exec("DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM refs WHERE text = texts.id)")
 		for _, index := range searchIndexes() {

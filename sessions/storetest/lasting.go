@@ -145,7 +145,7 @@ func (w world) interrupted(questions ...string) {
 // crash lets go of what a store holds, as the end of its process does.
 func (w world) crash() {
 	w.Helper()
-	closer, ok := w.Store.(interface{ Close() error })
+	closer, ok := w.keeper.(interface{ Close() error })
 	if !ok {
 		w.Fatal("a store that lasts must close")
 	}

@@ -8,5 +8,5 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) storetest.Store { return sessions.NewMemory() })
+	storetest.Run(t, func(*testing.T) sessions.Keeper { return sessions.NewMemory() })
 }

@@ -21,12 +21,12 @@ import (
 // pair is a store that lasts and the one in memory, to which the same is done.
 type pair struct {
 	ctx    context.Context
-	stores [2]Store
+	stores [2]*sessions.Store
 	turns  map[string]int // that hold their sessions
 }
 
 // both does the same to both stores, and wants them to come to the same.
-func (p *pair) both(t *rapid.T, do func(Store) (any, error)) {
+func (p *pair) both(t *rapid.T, do func(*sessions.Store) (any, error)) {
 	t.Helper()
 	var came [2]string
 	for i, s := range p.stores {
@@ -38,9 +38,9 @@ func (p *pair) both(t *rapid.T, do func(Store) (any, error)) {
 	}
 }
 
-func (p *pair) only(t *rapid.T, do func(Store) error) {
+func (p *pair) only(t *rapid.T, do func(*sessions.Store) error) {
 	t.Helper()
-	p.both(t, func(s Store) (any, error) { return nil, do(s) })
+	p.both(t, func(s *sessions.Store) (any, error) { return nil, do(s) })
 }
 
 func allTexts() []string {
@@ -58,7 +58,7 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"begin": func(t *rapid.T) {
 			id, question := someID().Draw(t, "id"), someText().Draw(t, "question")
-			p.both(t, func(s Store) (any, error) {
+			p.both(t, func(s *sessions.Store) (any, error) {
 				b, err := s.Begin(p.ctx, id, question)
 				if err == nil {
 					p.turns[id] = b.Turn
@@ -73,7 +73,7 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 				ref := sessions.RefOf([]byte(text))
 				event = fmt.Appendf(event, `{"sha256":"%s","bytes":%d}`, ref.SHA256, ref.Bytes)
 			}
-			p.only(t, func(s Store) error {
+			p.only(t, func(s *sessions.Store) error {
 				for _, text := range texts {
 					if _, err := s.Put(p.ctx, []byte(text)); put && err != nil {
 						return err
@@ -84,15 +84,15 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 		},
 		"put": func(t *rapid.T) {
 			text := someText().Draw(t, "text")
-			p.both(t, func(s Store) (any, error) { return s.Put(p.ctx, []byte(text)) })
+			p.both(t, func(s *sessions.Store) (any, error) { return s.Put(p.ctx, []byte(text)) })
 		},
 		"note cut": func(t *rapid.T) {
 			id, u := someID().Draw(t, "id"), budget.Usage{Calls: rapid.IntRange(0, 2).Draw(t, "calls"), OutputTokens: rapid.IntRange(0, 9).Draw(t, "tokens")}
-			p.only(t, func(s Store) error { return s.NoteCut(p.ctx, id, p.turns[id], u) })
+			p.only(t, func(s *sessions.Store) error { return s.NoteCut(p.ctx, id, p.turns[id], u) })
 		},
 		"leave": func(t *rapid.T) {
 			id := someID().Draw(t, "id")
-			p.only(t, func(s Store) error { return s.Leave(p.ctx, id, p.turns[id]) })
+			p.only(t, func(s *sessions.Store) error { return s.Leave(p.ctx, id, p.turns[id]) })
 			delete(p.turns, id)
 		},
 		"end": func(t *rapid.T) {
@@ -107,7 +107,7 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 				cost := 0.5
 				e.Usage.CostUSD = &cost
 			}
-			p.only(t, func(s Store) error {
+			p.only(t, func(s *sessions.Store) error {
 				if _, err := s.Put(p.ctx, []byte("one")); err != nil {
 					return err
 				}
@@ -117,7 +117,7 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 		},
 		"resume": func(t *rapid.T) {
 			id := someID().Draw(t, "id")
-			p.both(t, func(s Store) (any, error) {
+			p.both(t, func(s *sessions.Store) (any, error) {
 				b, err := s.Resume(p.ctx, id)
 				if err == nil {
 					p.turns[id] = b.Turn
@@ -133,26 +133,26 @@ func (p *pair) otherActions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"branch": func(t *rapid.T) {
 			from, turn, to := someID().Draw(t, "from"), rapid.IntRange(0, 4).Draw(t, "turn"), someID().Draw(t, "to")
-			p.only(t, func(s Store) error {
+			p.only(t, func(s *sessions.Store) error {
 				_, err := s.Branch(p.ctx, from, turn, to)
 				return err
 			})
 		},
 		"delete": func(t *rapid.T) {
 			id := someID().Draw(t, "id")
-			p.only(t, func(s Store) error { return s.Delete(p.ctx, id) })
+			p.only(t, func(s *sessions.Store) error { return s.Delete(p.ctx, id) })
 		},
 		"title": func(t *rapid.T) {
 			id, title := someID().Draw(t, "id"), someText().Draw(t, "title")
-			p.only(t, func(s Store) error { return s.SetTitle(p.ctx, id, title) })
+			p.only(t, func(s *sessions.Store) error { return s.SetTitle(p.ctx, id, title) })
 		},
 		"metadata": func(t *rapid.T) {
 			id, value := someID().Draw(t, "id"), someText().Draw(t, "value")
-			p.only(t, func(s Store) error { return s.SetMetadata(p.ctx, id, map[string]string{"role": value}) })
+			p.only(t, func(s *sessions.Store) error { return s.SetMetadata(p.ctx, id, map[string]string{"role": value}) })
 		},
 		"fact": func(t *rapid.T) {
 			text := someText().Draw(t, "text")
-			p.both(t, func(s Store) (any, error) {
+			p.both(t, func(s *sessions.Store) (any, error) {
 				f, err := s.AddFact(p.ctx, "u", text)
 				f.Created = time.Time{}
 				return f, err
@@ -160,7 +160,7 @@ func (p *pair) otherActions() map[string]func(*rapid.T) {
 		},
 		"forget": func(t *rapid.T) {
 			id := rapid.Int64Range(0, 5).Draw(t, "id")
-			p.only(t, func(s Store) error { return s.Forget(p.ctx, id) })
+			p.only(t, func(s *sessions.Store) error { return s.Forget(p.ctx, id) })
 		},
 		"copy": func(t *rapid.T) {
 			from, as, source := someID().Draw(t, "from"), someID().Draw(t, "as"), p.stores[rapid.IntRange(0, 1).Draw(t, "store")]
@@ -168,7 +168,7 @@ func (p *pair) otherActions() map[string]func(*rapid.T) {
 			if err := source.Export(p.ctx, from, &data); err != nil {
 				return
 			}
-			p.only(t, func(s Store) error {
+			p.only(t, func(s *sessions.Store) error {
 				_, err := s.Import(p.ctx, bytes.NewReader(data.Bytes()), as)
 				return err
 			})
@@ -197,7 +197,7 @@ func (p *pair) check(t *rapid.T) {
 	}
 }
 
-func (p *pair) look(t *rapid.T, s Store) state {
+func (p *pair) look(t *rapid.T, s *sessions.Store) state {
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -261,10 +261,10 @@ func (p *pair) look(t *rapid.T, s Store) state {
 // RunAsMemory does what comes by chance to stores that open makes, each empty, and to
 // one in memory, and wants both to come to the same. The number of times is that of the
 // flag rapid.checks.
-func RunAsMemory(t *testing.T, open func(*rapid.T) Store) {
+func RunAsMemory(t *testing.T, open func(*rapid.T) sessions.Keeper) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := open(rt)
-		p := &pair{ctx: t.Context(), stores: [2]Store{s, sessions.NewMemory()}, turns: map[string]int{}}
+		s := storeOf(open(rt))
+		p := &pair{ctx: t.Context(), stores: [2]*sessions.Store{s, sessions.NewMemory().Store}, turns: map[string]int{}}
 		actions := map[string]func(*rapid.T){"": p.check}
 		maps.Copy(actions, p.turnActions())
 		maps.Copy(actions, p.otherActions())

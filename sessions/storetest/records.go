@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -118,6 +119,36 @@ func branch(w world) {
 	w.ok(w.Delete(ctx, "s"))
 	head := w.begin("b", "q").History
 	w.same("the chain without the parent", []string{"one -> first", "another three -> another third"}, w.chained(head))
+}
+
+// branchDeleted branches a session while it is deleted: the branch is whole, or it is refused.
+func branchDeleted(w world) {
+	ctx := w.Context()
+	for i := range 20 {
+		w.ask("s", "one", fmt.Sprint("first ", i))
+		b := w.begin("s", "two")
+		call := w.put(fmt.Sprint("a call ", i))
+		list := w.put(fmt.Sprintf(`[{"sha256":"%s","bytes":%d}]`, call.SHA256, call.Bytes))
+		e := answered("second")
+		e.Messages, e.MessageCount = list, 4
+		w.event("s", b.Turn, fmt.Sprint("a call ", i))
+		w.ok(w.End(ctx, "s", b.Turn, e))
+		deleted := make(chan error)
+		go func() { deleted <- w.Delete(ctx, "s") }()
+		made, err := w.Branch(ctx, "s", 2, "b")
+		w.ok(<-deleted)
+		if err != nil {
+			w.is(err, sessions.ErrNoSession)
+			_, err = w.Session(ctx, "b")
+			w.is(err, sessions.ErrNoSession)
+			continue
+		}
+		w.same("its turns", 2, made.Turns)
+		w.same("its history", []string{fmt.Sprint("one -> first ", i), "two -> second"}, w.history("b"))
+		w.same("the list and what it names are there", true, w.isThere(list) && w.isThere(call))
+		w.ok(w.Delete(ctx, "b"))
+	}
+	w.ok(w.Check(ctx))
 }
 
 func remove(w world) {

@@ -18,7 +18,14 @@ import (
 // world is a store under test.
 type world struct {
 	*testing.T
-	Store
+	*sessions.Store
+	keeper sessions.Keeper
+}
+
+func worldOf(t *testing.T, k sessions.Keeper) world { return world{t, storeOf(k), k} }
+
+func storeOf(k sessions.Keeper) *sessions.Store {
+	return k.Masked(func(text string) string { return text })
 }
 
 func (w world) ok(err error) {

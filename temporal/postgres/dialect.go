@@ -63,7 +63,7 @@ func dialect(name string) sqlstore.Dialect {
 			"title_words": "\n    title_words   tsvector NOT NULL DEFAULT '',",
 			"turn_words":  "\n    words         tsvector, -- of its question and answer, once it is over",
 			"fact_words":  "\n    sha256  bytea NOT NULL, -- of the text\n    words   tsvector NOT NULL DEFAULT '',",
-			"words":       ", words", "parent_words": ", title_words = parent.title_words",
+			"words":       ", words",
 			"lock_row":    " FOR NO KEY UPDATE",
 			"share_texts": "SELECT pg_advisory_xact_lock_shared" + textsLock,
 			"own_texts":   "SELECT pg_advisory_xact_lock" + textsLock,

@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,22 +16,19 @@ import (
 type leases struct{ *owner }
 
 // Take implements sqlstore.Holds.
-func (o leases) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) (b sessions.Begun, err error) {
-	err = o.whenFree(ctx, id, func() error {
+func (o leases) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) error {
+	err := o.whenFree(ctx, id, func() error {
 		return o.db.Change(ctx, "hold session "+id, func(w *sqlstore.Tx) {
 			o.take(w, id)
-			last := w.LastTurn(id)
-			turn, err := next(last)
+			turn, err := next(w.LastTurn(id))
 			w.Refuse(err)
 			w.Exec("UPDATE holds SET turn = $2, question = $3 WHERE name = $1", id, turn.Number, []byte(turn.Question))
-			b = last.Begun(turn.Number)
 		})
 	})
-	if err != nil {
-		return sessions.Begun{}, err
+	if err == nil {
+		o.keepUp(id)
 	}
-	o.keepUp(id)
-	return b, nil
+	return err
 }
 
 // whenFree runs change, which takes a session. If the session is held by a lease of a clock that
@@ -121,7 +117,6 @@ func (o leases) Write(ctx context.Context, what, id string, turn int, ends bool,
 // mine returns the turn for which this owner holds a session, and prolongs the lease. Until
 // the transaction's end nobody else writes for this session, or takes it.
 func (o *owner) mine(w *sqlstore.Tx, id string, turn int) sqlstore.Running {
-	r := sqlstore.Running{Number: turn}
 	var question, cut []byte
 	held := w.Row(`
 		UPDATE holds SET until = clock_timestamp() + $4::float8 * interval '1 second', lease_seconds = $4
@@ -129,17 +124,11 @@ func (o *owner) mine(w *sqlstore.Tx, id string, turn int) sqlstore.Running {
 		RETURNING question, cut, `+now, []any{id, o.id, turn, o.lease.Seconds()}, &question, &cut, &w.At)
 	if !held {
 		o.notMine(w, id, turn)
-		return r
+		return sqlstore.Running{}
 	}
+	r := w.Running(id, turn)
 	r.Question = string(question)
 	w.Refuse(json.Unmarshal(cut, &r.Cut))
-	var kept sql.NullInt64
-	var status sql.NullString
-	w.Row(`
-		SELECT sessions.id, turns.id, status FROM sessions
-		LEFT JOIN turns ON session = sessions.id AND number = $2
-		WHERE name = $1`, []any{id, turn}, &r.Session, &kept, &status)
-	r.Turn, r.Committed = kept.Int64, kept.Valid && status.String != sessions.Running
 	return r
 }
 

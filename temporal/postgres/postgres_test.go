@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/storetest"
 	"github.com/massgen/massgen/temporal/postgres"
 	"github.com/massgen/massgen/tests/leaks"
@@ -123,7 +124,7 @@ func open(t testing.TB, place string) *postgres.Store {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.RunLasting(t, func(t *testing.T, dir string) storetest.Store { return open(t, dir) })
+	storetest.RunLasting(t, func(t *testing.T, dir string) sessions.Keeper { return open(t, dir) })
 }
 
 func TestDatabaseDoesAsMemoryDoes(t *testing.T) {
@@ -132,7 +133,7 @@ func TestDatabaseDoesAsMemoryDoes(t *testing.T) {
 		ok(t, checks.Value.Set("10")) // as the only parallel test that reads the flag
 		defer func() { ok(t, checks.Value.Set(checks.DefValue)) }()
 	}
-	storetest.RunAsMemory(t, func(rt *rapid.T) storetest.Store {
+	storetest.RunAsMemory(t, func(rt *rapid.T) sessions.Keeper {
 		s, err := postgres.Open(t.Context(), address(t, schema(t, t.TempDir())))
 		if err != nil {
 			rt.Fatal(err)

@@ -9,6 +9,7 @@ import (
 // KeepResult keeps what an effect of a running turn came to, until the session is let go of,
 // and returns what stands there: of several results the first.
 func (s *Store) KeepResult(ctx context.Context, id string, turn int, key string, result []byte) (stands []byte, err error) {
+	result = s.Mask(result)
 	err = s.db.Change(ctx, "keep a result of session "+id, func(w *sqlstore.Tx) {
 		s.mine(w, id, turn)
 		w.Exec("INSERT INTO results VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", id, turn, key, result)

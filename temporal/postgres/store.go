@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Lease is how long a session is held for an owner of whom nothing is heard.
@@ -24,7 +25,7 @@ const Lease = 15 * time.Second
 // Store is a store of sessions in a schema of a database. It is safe for concurrent use, and
 // so is the schema: by other Stores, in other processes and on other machines.
 type Store struct {
-	*sqlstore.Store
+	*sessions.Store
 	*owner
 }
 
@@ -114,7 +115,15 @@ func open(ctx context.Context, address string, lease, every time.Duration) (*Sto
 	return newStore(&owner{server: s, id: rand.Text(), lease: lease}), nil
 }
 
-func newStore(o *owner) *Store { return &Store{sqlstore.New(o.db, leases{o}, leases{o}), o} }
+func newStore(o *owner) *Store {
+	return &Store{sessions.NewStore(backing{sqlstore.New(o.db, leases{o}, leases{o}), o.server}), o}
+}
+
+// backing implements sessions.Backing.
+type backing struct {
+	*sqlstore.Store
+	*server
+}
 
 // schemaName is a name that needs no quotes, in SQL and in search_path.
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)

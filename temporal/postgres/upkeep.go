@@ -8,10 +8,10 @@ import (
 	"github.com/massgen/massgen/internal/sqlstore"
 )
 
-// Check looks for damage: in texts that are not what their hashes say, in turns whose texts
+// Check implements sessions.Backing. It looks for damage in texts that are not what their hashes say, in turns whose texts
 // are gone or that no search can find, and in histories whose links do not lead to the first
 // turn. It reads all there is. Of its files the server takes care itself.
-func (s *Store) Check(ctx context.Context) error {
+func (s backing) Check(ctx context.Context) error {
 	return cmp.Or(
 		s.none(ctx, "SELECT left(encode(sha256, 'hex'), 12) FROM texts WHERE sha256 <> sha256(data) LIMIT 1", "the text %s is not what was stored"),
 		s.none(ctx, "SELECT name FROM turns JOIN sessions ON sessions.id = session WHERE words IS NULL AND status <> 'running' LIMIT 1",
@@ -21,7 +21,7 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // none wants that a query finds nothing, and else says what is wrong with what it finds.
-func (s *Store) none(ctx context.Context, query, wrong string) error {
+func (s backing) none(ctx context.Context, query, wrong string) error {
 	bad, err := sqlstore.Rows(ctx, s.db, "check", sqlstore.Scan[string], query)
 	if err == nil && len(bad) > 0 {
 		err = fmt.Errorf("check: the store %s is damaged: "+wrong, s.name, bad[0])
@@ -29,9 +29,9 @@ func (s *Store) none(ctx context.Context, query, wrong string) error {
 	return err
 }
 
-// Compact forgets texts that nothing names and nobody can name any more, and has the server
+// Compact implements sessions.Backing. It forgets texts that nothing names and nobody can name any more, and has the server
 // clean up after all that was deleted.
-func (s *Store) Compact(ctx context.Context) error {
+func (s backing) Compact(ctx context.Context) error {
 	err := s.db.Forget(ctx, "compact", func(w *sqlstore.Tx) {
 		w.Exec(`
 			INSERT INTO fresh (text, put)

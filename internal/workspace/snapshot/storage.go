@@ -47,9 +47,9 @@ func (s Storage) Dir() string { return s.dir }
 
 // Path returns where a snapshot is.
 func (s Storage) Path(p Place) string {
-	name := fmt.Sprintf("%s.round%d", fileName(p.Agent), p.Round)
+	name := fmt.Sprintf("%s.round%d", FileName(p.Agent), p.Round)
 	if p.Final {
-		name = fileName(p.Agent) + ".final"
+		name = FileName(p.Agent) + ".final"
 	}
 	return filepath.Join(s.session(p.Session), fmt.Sprintf("turn%d", p.Turn), name)
 }
@@ -76,7 +76,7 @@ func (s Storage) reaches(dir string) bool {
 	return err == nil && real == home+strings.TrimPrefix(dir, s.dir)
 }
 
-func (s Storage) session(id string) string { return filepath.Join(s.dir, fileName(id)) }
+func (s Storage) session(id string) string { return filepath.Join(s.dir, FileName(id)) }
 
 // The names of folders in a session's, and in a turn's: those of snapshots, and of such as
 // were not finished.
@@ -123,9 +123,9 @@ func removeEach(dir string, named *regexp.Regexp, remove func(string) error) err
 // longestName is how many bytes of an id stand in the name of a folder.
 const longestName = 64
 
-// fileName is an id as every system takes it for the name of a folder. Ids that differ have
+// FileName is an id as every system takes it for the name of a folder. Ids that differ have
 // names that do, also where case is ignored.
-func fileName(id string) string {
+func FileName(id string) string {
 	name := strings.ToLower(plain.Name(id))
 	if name == id && id != "" && len(id) <= longestName && filepath.IsLocal(id) {
 		return id

@@ -207,7 +207,7 @@ func TestPlacesDiffer(t *testing.T) {
 	})
 	var names []string
 	for _, id := range []string{"a", "A", "a/b", `a\b`, "a.b", "a_b", "A_B", "", "_", ".", strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 66)} {
-		name := fileName(id)
+		name := FileName(id)
 		if slices.Contains(names, strings.ToLower(name)) {
 			t.Errorf("%q has the name of another, %s", id, name)
 		}

@@ -1,0 +1,273 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/kernel"
+)
+
+// List implements Backing.
+func (m *memory) List(ctx context.Context, f Filter) ([]Session, error) {
+	return alone1(ctx, m, func() ([]Session, error) {
+		list := []Session{}
+		for _, s := range m.chosen(f) {
+			list = append(list, s.copied())
+		}
+		return list, nil
+	})
+}
+
+func (s *memorySession) copied() Session {
+	c := s.Session
+	if c.Metadata = maps.Clone(s.Metadata); len(c.Metadata) == 0 {
+		c.Metadata = nil
+	}
+	return c
+}
+
+// chosen returns the sessions that f chooses, those first that were used last.
+func (m *memory) chosen(f Filter) []*memorySession {
+	var list []*memorySession
+	for _, s := range m.sessions {
+		isOther := f.ID != "" && f.ID != s.ID || f.Unended && s.turns[s.Turns-1].Status != Running
+		for key, value := range f.Metadata {
+			isOther = isOther || s.Metadata[key] != value
+		}
+		if !isOther {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b *memorySession) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.ID, b.ID))
+	})
+	return first(list, f.Limit)
+}
+
+// first returns the first items, so many as limit says; 0: all.
+func first[T any](list []T, limit int) []T {
+	if limit > 0 && len(list) > limit {
+		return list[:limit]
+	}
+	return list
+}
+
+// Last implements Backing.
+func (m *memory) Last(ctx context.Context, id string, last int, isIdle bool) ([]Turn, error) {
+	return alone1(ctx, m, func() ([]Turn, error) {
+		s := m.sessions[id]
+		if s == nil || isIdle && (m.running[id] != nil || s.turns[s.Turns-1].Status != Running) {
+			return nil, nil
+		}
+		kept := s.turns
+		if last > 0 && last < len(kept) {
+			kept = kept[len(kept)-last:]
+		}
+		turns := make([]Turn, len(kept))
+		for i, t := range kept {
+			turns[i] = t.Turn
+		}
+		return turns, nil
+	})
+}
+
+// snippetRunes is how much of a text a hit shows.
+const snippetRunes = 120
+
+// Search implements Backing.
+func (m *memory) Search(ctx context.Context, q Query, limit int) ([]Hit, error) {
+	return alone1(ctx, m, func() ([]Hit, error) {
+		hits := []Hit{}
+		for _, s := range m.chosen(Filter{}) {
+			if q.Finds(s.Title) {
+				hits = append(hits, Hit{Session: s.ID, Title: s.Title, Snippet: s.Title})
+			}
+			for _, t := range s.turns {
+				if t.Status != Running && q.Finds(t.Question, t.Answer) {
+					hits = append(hits, Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: snippet(t.Question)})
+				}
+			}
+		}
+		return first(hits, limit), nil
+	})
+}
+
+func snippet(text string) string {
+	runes := []rune(text)
+	if len(runes) > snippetRunes {
+		return string(runes[:snippetRunes]) + "…"
+	}
+	return text
+}
+
+// Set implements Backing.
+func (m *memory) Set(ctx context.Context, id string, title *string, metadata map[string]string) error {
+	return m.alone(ctx, func() error {
+		s := m.sessions[id]
+		if s == nil {
+			return NoSession(id)
+		}
+		if title != nil {
+			s.Title = *title
+		}
+		if s.Metadata == nil {
+			s.Metadata = map[string]string{}
+		}
+		for key, value := range metadata {
+			if s.Metadata[key] = value; value == "" {
+				delete(s.Metadata, key)
+			}
+		}
+		return nil
+	})
+}
+
+// Dump implements Backing.
+func (m *memory) Dump(ctx context.Context, id string) (*Dump, error) {
+	return alone1(ctx, m, func() (*Dump, error) {
+		s := m.sessions[id]
+		if s == nil {
+			return nil, NoSession(id)
+		}
+		d := &Dump{Session: s.copied(), Texts: map[blob.Ref][]byte{}}
+		for _, t := range s.turns {
+			d.Turns = append(d.Turns, t.Turn)
+			d.Journals = append(d.Journals, t.events[:len(t.events):len(t.events)])
+			for ref := range t.names {
+				d.Texts[ref] = m.texts.texts[ref].data
+			}
+		}
+		return d, nil
+	})
+}
+
+// Load implements Backing.
+func (m *memory) Load(ctx context.Context, _ string, d *Dump) error {
+	return m.alone(ctx, func() error {
+		switch {
+		case m.running[d.Session.ID] != nil:
+			return ErrBusy
+		case m.sessions[d.Session.ID] != nil:
+			return Exists(d.Session.ID)
+		}
+		s := &memorySession{Session: d.Session}
+		s.Messages = 0 // add counts them
+		for i, turn := range d.Turns {
+			t := &memoryTurn{Turn: turn, events: d.Journals[i], names: map[blob.Ref]bool{}}
+			for _, ref := range d.Names(i) {
+				m.texts.name(t, m.texts.put(d.Texts[ref]))
+			}
+			s.turns = append(s.turns, t)
+			s.add(turn)
+		}
+		m.sessions[s.ID] = s
+		return nil
+	})
+}
+
+// Copy implements Backing.
+func (m *memory) Copy(ctx context.Context, _, from string, turn int, to string, next func(Session, kernel.Status) (Session, error)) error {
+	return m.alone(ctx, func() error {
+		parent := m.sessions[from]
+		switch {
+		case m.running[to] != nil:
+			return ErrBusy
+		case parent == nil:
+			return NoSession(from)
+		case m.sessions[to] != nil:
+			return Exists(to)
+		}
+		var status kernel.Status
+		if turn >= 1 && turn <= len(parent.turns) {
+			status = parent.turns[turn-1].Status
+		}
+		made, err := next(parent.copied(), status)
+		if err != nil {
+			return err
+		}
+		s := &memorySession{Session: made}
+		s.Turns = turn
+		for _, kept := range parent.turns[:turn] {
+			t := &memoryTurn{Turn: kept.Turn, names: map[blob.Ref]bool{}}
+			for _, ref := range t.told() {
+				m.texts.name(t, ref)
+			}
+			if t.Messages != (blob.Ref{}) {
+				m.texts.name(t, t.Messages)
+			}
+			m.nameMessages(t)
+			s.turns = append(s.turns, t)
+			s.add(t.Turn)
+		}
+		m.sessions[to] = s
+		return nil
+	})
+}
+
+// Delete implements Backing.
+func (m *memory) Delete(ctx context.Context, id string) error {
+	return m.alone(ctx, func() error {
+		s := m.sessions[id]
+		switch {
+		case m.running[id] != nil:
+			return ErrBusy
+		case s == nil:
+			return NoSession(id)
+		}
+		for _, t := range s.turns {
+			m.texts.unname(t)
+		}
+		delete(m.sessions, id)
+		m.sweep()
+		return nil
+	})
+}
+
+// AddFact implements Backing.
+func (m *memory) AddFact(ctx context.Context, user, text string) (Fact, error) {
+	return alone1(ctx, m, func() (Fact, error) {
+		for _, f := range m.facts {
+			if f.User == user && f.Text == text {
+				return f, nil
+			}
+		}
+		m.lastFact++
+		f := Fact{ID: m.lastFact, User: user, Text: text, Created: now()}
+		m.facts = append(m.facts, f)
+		return f, nil
+	})
+}
+
+// Facts implements Backing.
+func (m *memory) Facts(ctx context.Context, user string, q Query) ([]Fact, error) {
+	return alone1(ctx, m, func() ([]Fact, error) {
+		list := []Fact{}
+		for _, f := range m.facts {
+			if f.User == user && (q == nil || q.Finds(f.Text)) {
+				list = append(list, f)
+			}
+		}
+		return list, nil
+	})
+}
+
+// Forget implements Backing.
+func (m *memory) Forget(ctx context.Context, id int64) error {
+	return m.alone(ctx, func() error {
+		i := slices.IndexFunc(m.facts, func(f Fact) bool { return f.ID == id })
+		if i < 0 {
+			return NoFact(id)
+		}
+		m.facts = slices.Delete(m.facts, i, i+1)
+		return nil
+	})
+}
+
+// Compact implements Backing. This store always is as small as it can be.
+func (m *memory) Compact(ctx context.Context) error { return ctx.Err() }
+
+// Check implements Backing. This store can have no damage.
+func (m *memory) Check(ctx context.Context) error { return ctx.Err() }

@@ -1,0 +1,399 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/kernel"
+)
+
+// Store is a store of sessions: the rules of all stores, over a Backing. It is safe for
+// concurrent use.
+type Store struct {
+	backing Backing
+	redact  func(string) string
+}
+
+// Keeper has a Store: Memory, sqlite.Store and Store itself.
+type Keeper interface {
+	Masked(redact func(string) string) *Store
+}
+
+// NewStore returns the store on a Backing.
+func NewStore(b Backing) *Store { return &Store{b, func(text string) string { return text }} }
+
+// Masked returns a store on the same Backing that keeps no secret: what redact changes of the
+// texts that models were told is masked before it is stored. What models are sent is built
+// from what is stored.
+func (s *Store) Masked(redact func(string) string) *Store { return &Store{s.backing, redact} }
+
+// Mask returns data without secrets, which is most often data itself.
+func (s *Store) Mask(data []byte) []byte {
+	text := string(data)
+	if masked := s.redact(text); masked != text {
+		return []byte(masked)
+	}
+	return data
+}
+
+// Put keeps a text, under its content's hash, for the events that will name it. The caller
+// may change data afterwards. What no event names is forgotten when the turns that were
+// running are over.
+func (s *Store) Put(ctx context.Context, data []byte) (blob.Ref, error) {
+	return s.backing.Put(ctx, s.Mask(data))
+}
+
+// Get returns what Put stored; the caller must not change it.
+func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
+	return s.backing.Get(ctx, ref)
+}
+
+// Begin holds a session, which begins to exist with the turn's first event, for a turn that
+// asks question. On a session that is held, in any process, it returns ErrBusy.
+func (s *Store) Begin(ctx context.Context, id, question string) (Begun, error) {
+	question = s.redact(question)
+	if err := checkQuestion(question); err != nil {
+		return Begun{}, err
+	}
+	return s.hold(ctx, id, func(last Last) (Held, error) {
+		return Held{Number: last.Number + 1, Question: question, History: last.History}, nil
+	})
+}
+
+// Resume holds a session for its last turn, which must be one that Interrupted names, so
+// that its journal goes on where it stopped.
+func (s *Store) Resume(ctx context.Context, id string) (Begun, error) {
+	return s.hold(ctx, id, func(last Last) (Held, error) {
+		switch {
+		case last.Number == 0:
+			return Held{}, NoSession(id)
+		case last.Status != Running:
+			return Held{}, fmt.Errorf("session %s has no interrupted turn to go on with", id)
+		}
+		return Held{Number: last.Number, Question: last.Question, History: last.History, Stored: true}, nil
+	})
+}
+
+func (s *Store) hold(ctx context.Context, id string, next func(Last) (Held, error)) (b Begun, err error) {
+	if err := CheckID(id); err != nil {
+		return Begun{}, err
+	}
+	err = s.backing.Hold(ctx, id, func(last Last) (Held, error) {
+		h, err := next(last)
+		b = last.Begun(h.Number)
+		return h, err
+	})
+	if err != nil {
+		return Begun{}, err
+	}
+	return b, nil
+}
+
+// NoteCut records the usage of the interrupted turn that the running turn abandons. It
+// counts from the running turn's first event on, and later calls change nothing.
+func (s *Store) NoteCut(ctx context.Context, id string, turn int, u Usage) error {
+	return s.backing.Append(ctx, "note what a turn of session "+id+" has cost", id, turn, false, func(h *Held) (*Change, error) {
+		h.Cut = u
+		return nil, nil
+	})
+}
+
+// Append adds events to the journal of a running turn, all or none. Every text that they name
+// must have been put. When Append returns, they are committed.
+func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
+	return s.append(ctx, id, turn, nil, events)
+}
+
+// AppendAt adds events as Append does, at a place in the journal, from 0. Those whose places
+// are taken are left out: a caller that missed the reply can repeat the call. A gap before
+// the place is an error.
+func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, events ...[]byte) error {
+	return s.append(ctx, id, turn, &place, events)
+}
+
+func (s *Store) append(ctx context.Context, id string, turn int, place *int, events [][]byte) error {
+	masked := make([][]byte, len(events))
+	for i, event := range events {
+		masked[i] = s.Mask(event)
+	}
+	refs, err := refsOfEvents(id, turn, masked)
+	if err != nil {
+		return err
+	}
+	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) {
+		return &Change{Events: masked, At: place, Names: refs}, nil
+	})
+}
+
+// Journal returns the events of a turn in their order, from a place on, which counts from 0.
+// A turn that is not there has none.
+func (s *Store) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
+	return s.backing.Journal(ctx, id, turn, from)
+}
+
+// Commit keeps what a turn came to, as End does, and goes on holding its session, for calls
+// that follow the answer: their events may be appended until End, whose usage is added to
+// this one. If the process ends before that, the turn does not count as interrupted. The
+// session is let go of if Commit fails.
+func (s *Store) Commit(ctx context.Context, id string, turn int, e Ended) error {
+	return s.end(ctx, id, turn, false, func(h *Held) (*Change, error) {
+		if h.Committed {
+			return nil, NotRunning(id, turn)
+		}
+		return h.outcome(s.maskedEnd(e))
+	})
+}
+
+// End lets go of a session. What the turn came to is kept unless it has neither an answer
+// nor a journal: then its number is given to the next one. A turn that has an answer joins
+// the history in one transaction, so that it is there whole or not at all. Of a turn that
+// was committed, only the usage is kept, in addition. The session is let go of also if End
+// fails.
+func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
+	return s.end(ctx, id, turn, true, func(h *Held) (*Change, error) {
+		switch {
+		case h.Committed:
+			return &Change{Later: &e.Usage}, nil
+		case !h.Stored && e.Winner == "":
+			return nil, nil
+		}
+		return h.outcome(s.maskedEnd(e))
+	})
+}
+
+func (s *Store) maskedEnd(e Ended) Ended {
+	e.Answer = s.redact(e.Answer)
+	return e
+}
+
+// end writes for a turn. If that fails, the session is let go of, unless the turn does not
+// hold it.
+func (s *Store) end(ctx context.Context, id string, turn int, ends bool, do func(*Held) (*Change, error)) error {
+	err := s.backing.Append(ctx, "end a turn of session "+id, id, turn, ends, do)
+	if err == nil || errors.Is(err, ErrNotRunning) {
+		return err
+	}
+	_, alsoErr := s.backing.Leave(ctx, id, turn)
+	return errors.Join(err, alsoErr)
+}
+
+// outcome returns the change that ends a turn. An answer adds a link to the history.
+func (h *Held) outcome(e Ended) (*Change, error) {
+	e, err := e.checked()
+	if err != nil {
+		return nil, err
+	}
+	t := &Turn{
+		Number: h.Number, Question: cmp.Or(e.Question, h.Question), Answer: e.Answer, Winner: e.Winner, Status: e.Status,
+		Usage: e.Usage, Messages: e.Messages, MessageCount: e.MessageCount,
+	}
+	c := &Change{Outcome: t}
+	if e.Question != "" {
+		c.Texts = append(c.Texts, []byte(e.Question))
+	}
+	if t.Winner != "" {
+		link, err := t.link(h.History)
+		if err != nil {
+			return nil, err
+		}
+		t.Link, c.Title = RefOf(link), TitleOf(t.Question)
+		c.Texts = append(c.Texts, link, []byte(t.Answer))
+	}
+	h.Committed = true
+	return c, nil
+}
+
+// link returns the link that adds a turn to a history, whose newest link is head.
+func (t *Turn) link(head blob.Ref) ([]byte, error) {
+	return Link{
+		Previous: head, Turn: t.Number, Messages: t.Messages, Question: RefOf([]byte(t.Question)), Answer: RefOf([]byte(t.Answer)),
+	}.Encode()
+}
+
+// Leave lets go of a session whose turn is not over: it counts as interrupted then, as if
+// its process had ended, unless it was committed.
+func (s *Store) Leave(ctx context.Context, id string, turn int) error {
+	held, err := s.backing.Leave(ctx, id, turn)
+	if err == nil && !held {
+		err = NotRunning(id, turn)
+	}
+	return err
+}
+
+// Session returns a session, or ErrNoSession.
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	list, err := s.backing.List(ctx, Filter{ID: id})
+	switch {
+	case err != nil:
+		return Session{}, err
+	case len(list) == 0:
+		return Session{}, NoSession(id)
+	}
+	return list[0], nil
+}
+
+// List returns the sessions that f chooses, those first that were used last.
+func (s *Store) List(ctx context.Context, f Filter) ([]Session, error) { return s.backing.List(ctx, f) }
+
+// Usage adds up the usage of the sessions that f chooses.
+func (s *Store) Usage(ctx context.Context, f Filter) (Usage, error) {
+	list, err := s.backing.List(ctx, f)
+	return usageOf(list), err
+}
+
+// Turns returns a session's last turns, oldest first: so many as last says, 0 for all. Those
+// that have no answer, or never ended, are among them.
+func (s *Store) Turns(ctx context.Context, id string, last int) ([]Turn, error) {
+	turns, err := s.backing.Last(ctx, id, last, false)
+	if err == nil && len(turns) == 0 {
+		err = NoSession(id)
+	}
+	return turns, err
+}
+
+// History returns a session's turns that have an answer, oldest first. A session that is not
+// there has none.
+func (s *Store) History(ctx context.Context, id string) ([]Turn, error) {
+	turns, err := s.backing.Last(ctx, id, 0, false)
+	return slices.DeleteFunc(turns, func(t Turn) bool { return t.Winner == "" }), err
+}
+
+// Interrupted returns the turn of a session that has begun, has not ended, and that nobody
+// is at work on, in any process, or none.
+func (s *Store) Interrupted(ctx context.Context, id string) ([]Turn, error) {
+	last, err := s.Turns(ctx, id, 1)
+	if err != nil || last[0].Status != Running {
+		return nil, err
+	}
+	// What was read may have ended meanwhile.
+	return s.backing.Last(ctx, id, 1, true)
+}
+
+// Search returns where the words of a query are: in titles, and in questions and answers, of
+// the sessions first that were used last. limit is how many hits are wanted at most; 0: all.
+func (s *Store) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
+	q := ParseQuery(query)
+	if len(q) == 0 {
+		return []Hit{}, ctx.Err()
+	}
+	return s.backing.Search(ctx, q, limit)
+}
+
+// SetTitle gives a session another title.
+func (s *Store) SetTitle(ctx context.Context, id, title string) error {
+	if err := CheckTitle(title); err != nil {
+		return err
+	}
+	return s.backing.Set(ctx, id, &title, nil)
+}
+
+// SetMetadata adds to a session's metadata, or changes it. An empty value takes its key away.
+func (s *Store) SetMetadata(ctx context.Context, id string, metadata map[string]string) error {
+	masked := make(map[string]string, len(metadata))
+	for key, value := range metadata {
+		masked[key] = s.redact(value)
+	}
+	if err := CheckMetadata(masked); err != nil {
+		return err
+	}
+	return s.backing.Set(ctx, id, nil, masked)
+}
+
+// Branch makes a new session, to, that goes on after a turn of another as if the later ones
+// had not been. It has its turns, but not their journals, and its usage begins at nothing.
+func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (Session, error) {
+	if err := CheckID(to); err != nil {
+		return Session{}, err
+	}
+	created := now()
+	err := s.backing.Copy(ctx, "branch session "+from, from, turn, to, func(parent Session, status kernel.Status) (Session, error) {
+		if status == "" || status == Running {
+			return Session{}, fmt.Errorf("session %s has no turn %d that is over", from, turn)
+		}
+		return Session{ID: to, Title: parent.Title, Parent: from, ParentTurn: turn, Created: created, Updated: created, Metadata: parent.Metadata}, nil
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	return s.Session(ctx, to)
+}
+
+// load adds a session, and returns it.
+func (s *Store) load(ctx context.Context, what string, d *Dump) (Session, error) {
+	if err := s.backing.Load(ctx, what, d); err != nil {
+		return Session{}, err
+	}
+	return s.Session(ctx, d.Session.ID)
+}
+
+// Export writes a session as JSONL, which Import reads. A turn that is running meanwhile is
+// in it as far as it has come.
+func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
+	d, err := s.backing.Dump(ctx, id)
+	if err != nil {
+		return err
+	}
+	return d.Write(w)
+}
+
+// Import takes in a session that Export wrote, under its own id or, if as is not empty,
+// under that one. It takes all of it, or nothing and says why; a session whose id is taken
+// is refused.
+func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, error) {
+	d, err := ReadDump(r)
+	if err != nil {
+		return Session{}, err
+	}
+	d.Session.ID = cmp.Or(as, d.Session.ID)
+	if err := CheckID(d.Session.ID); err != nil {
+		return Session{}, err
+	}
+	return s.load(ctx, "import session "+d.Session.ID, d)
+}
+
+// Delete forgets a session, with the texts that no other needs. Branches of it stay whole.
+// While a turn runs on the session, in any process, it returns ErrBusy.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	return s.backing.Delete(ctx, id)
+}
+
+// AddFact remembers something of a user; user may be empty, for whoever uses this machine. A
+// fact that is known already is returned as it is.
+func (s *Store) AddFact(ctx context.Context, user, text string) (Fact, error) {
+	text = s.redact(text)
+	if err := checkFact(user, text); err != nil {
+		return Fact{}, err
+	}
+	return s.backing.AddFact(ctx, user, text)
+}
+
+// Facts returns what is remembered of a user, oldest first.
+func (s *Store) Facts(ctx context.Context, user string) ([]Fact, error) {
+	return s.backing.Facts(ctx, user, nil)
+}
+
+// SearchFacts returns what is remembered of a user and has the words of a query, oldest first.
+func (s *Store) SearchFacts(ctx context.Context, user, query string) ([]Fact, error) {
+	q := ParseQuery(query)
+	if len(q) == 0 {
+		return []Fact{}, ctx.Err()
+	}
+	return s.backing.Facts(ctx, user, q)
+}
+
+// Forget forgets a fact, or returns ErrNoFact. A store on disk overwrites its bytes.
+func (s *Store) Forget(ctx context.Context, id int64) error { return s.backing.Forget(ctx, id) }
+
+// Compact makes a store as small as it can be. Other writes may wait meanwhile.
+func (s *Store) Compact(ctx context.Context) error { return s.backing.Compact(ctx) }
+
+// Check looks for damage. It reads all there is.
+func (s *Store) Check(ctx context.Context) error { return s.backing.Check(ctx) }
