@@ -16,11 +16,13 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/grants"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/telemetry"
 	"github.com/massgen/massgen/internal/toolbox"
 	"github.com/massgen/massgen/internal/topic"
 )
@@ -53,7 +55,11 @@ type Settings struct {
 	Engine    coordinator.Remote
 	ForOthers bool
 	// Approve asks a person about calls of tools; nil where nobody is there.
-	Approve func(ctx context.Context, call coordinator.Approval) (bool, error)
+	Approve func(ctx context.Context, call coordinator.Approval) (coordinator.Decision, error)
+	// Granted are the calls of tools that the person is not asked about; nil for none.
+	Granted *grants.Grants
+	// Telemetry follows the turns; nil for none.
+	Telemetry *telemetry.Exporter
 	// OnlyLooks opens no tools: nobody is asked, a panel is checked or looked at.
 	OnlyLooks bool
 	Listener
@@ -84,12 +90,31 @@ type Panel struct {
 
 	resolver *providers.Resolver
 	tools    *toolbox.Toolbox // nil if none are opened
+	exporter *telemetry.Exporter
+}
+
+// Start begins a turn, as coordinator.Panel.Start does.
+func (p *Panel) Start(ctx context.Context, session, question string) (*coordinator.Turn, error) {
+	return p.followed(p.Panel.Start(ctx, session, question))
+}
+
+// Resume goes on with a turn, as coordinator.Panel.Resume does.
+func (p *Panel) Resume(ctx context.Context, session string) (*coordinator.Turn, error) {
+	return p.followed(p.Panel.Resume(ctx, session))
+}
+
+// followed has telemetry follow a turn to its end.
+func (p *Panel) followed(t *coordinator.Turn, err error) (*coordinator.Turn, error) {
+	if err == nil && p.exporter != nil {
+		p.exporter.Follow(telemetry.Of{Session: t.Session(), Turn: t.Number(), Question: t.Question()}, t.Events(context.Background()))
+	}
+	return t, err
 }
 
 // Open connects a panel. It calls no model, and has an error with a line for each reason
 // why agents cannot be connected. The store stays the caller's.
 func Open(ctx context.Context, s Settings) (*Panel, error) {
-	p := &Panel{}
+	p := &Panel{exporter: s.Telemetry}
 	if s.Record != nil {
 		options := *s.Record
 		options.Redact, options.Participants = s.Secrets.Redact, participants(s.Config)
@@ -131,13 +156,14 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 		return err
 	}
 	p.addSidecalls(s, models, &opts)
-	if err := toolbox.Permit(&opts, s.Config, s.ForOthers || s.Approve != nil); err != nil {
+	if err := toolbox.Permit(&opts, s.Config, s.Granted, s.ForOthers || s.Approve != nil); err != nil {
 		return err
 	}
 	if s.Engine == nil && !s.OnlyLooks {
 		if err := p.openTools(ctx, s, &opts); err != nil {
 			return err
 		}
+		addTurnTools(&opts)
 	}
 	if p.IsDemo() {
 		p.Notices = append(p.Notices, DemoNotice)
@@ -233,6 +259,14 @@ const DemoNotice = "no provider's key is set and no model server answers on this
 // IsDemo says whether the answers are canned because nothing else is here. DemoNotice is one
 // of the notices then.
 func (p *Panel) IsDemo() bool { return p.resolver.IsDemo() }
+
+// Tools returns the tools of each agent, in the config's order; nil where none were opened.
+func (p *Panel) Tools() [][]toolbox.Listed {
+	if p.tools == nil {
+		return nil
+	}
+	return p.tools.Listed()
+}
 
 // Close ends the agents' tools and connections.
 func (p *Panel) Close() error {

@@ -108,6 +108,32 @@ func Decide(rules Rules, tool, arguments string) Decision {
 	return Decision{otherwise, fmt.Sprintf("no permission rule is about it: %s", otherwise)}
 }
 
+// About says in words what holds for the calls of a tool: what becomes of most of them, and which
+// arguments change that.
+func (r Rules) About(tool string) string {
+	strictness := []Action{Allow, Ask, Deny}
+	usual := cmp.Or(r.Otherwise, Allow)
+	isSaid := false // by a rule, which no milder one changes
+	for _, rule := range r.Rules {
+		if len(rule.Arguments) == 0 && rule.About(tool) && (!isSaid || slices.Index(strictness, rule.Action) > slices.Index(strictness, usual)) {
+			usual, isSaid = rule.Action, true
+		}
+	}
+	words := []string{string(usual)}
+	for i := len(strictness) - 1; i >= 0; i-- {
+		action := strictness[i]
+		if action == usual || isSaid && i < slices.Index(strictness, usual) {
+			continue
+		}
+		for _, rule := range r.Rules {
+			if rule.Action == action && len(rule.Arguments) > 0 && rule.About(tool) {
+				words = append(words, string(action)+" if "+rule.arguments())
+			}
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
 // Unattended is what becomes of a decision where nobody can be asked: instead takes the
 // place of Ask.
 func (d Decision) Unattended(instead Action) Decision {
@@ -122,11 +148,15 @@ func (r Rule) String() string {
 	if len(r.Arguments) == 0 {
 		return string(r.Action) + " " + r.Tool
 	}
+	return fmt.Sprintf("%s %s(%s)", r.Action, r.Tool, r.arguments())
+}
+
+func (r Rule) arguments() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
 		parts = append(parts, name+": "+r.Arguments[name])
 	}
-	return fmt.Sprintf("%s %s(%s)", r.Action, r.Tool, strings.Join(parts, ", "))
+	return strings.Join(parts, ", ")
 }
 
 // About says whether the rule is about calls of a tool, whatever their arguments.

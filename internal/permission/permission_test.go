@@ -144,3 +144,28 @@ func TestPlanning(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesAreSaidOfATool: what holds for most of its calls, and what arguments change.
+func TestRulesAreSaidOfATool(t *testing.T) {
+	path := map[string]string{"path": "secret*"}
+	rule := func(action Action, tool string, arguments map[string]string) Rule {
+		return Rule{Action: action, Tool: tool, Arguments: arguments}
+	}
+	for _, test := range []struct {
+		rules Rules
+		want  string
+	}{
+		{Rules{}, "allow"},
+		{Rules{Otherwise: Ask}, "ask"},
+		{Rules{Otherwise: Ask, Rules: []Rule{rule(Allow, "*", nil)}}, "allow"},
+		{Rules{Rules: []Rule{rule(Allow, "x", nil), rule(Deny, "*", nil)}}, "deny"},
+		{Rules{Rules: []Rule{rule(Deny, "other", nil), rule(Deny, "x", path)}}, "allow; deny if path: secret*"},
+		{Rules{Rules: []Rule{rule(Ask, "x", nil), rule(Allow, "x", path)}}, "ask"},
+		{Rules{Otherwise: Deny, Rules: []Rule{rule(Allow, "x", path), rule(Ask, "x", path)}},
+			"deny; ask if path: secret*; allow if path: secret*"},
+	} {
+		if got := test.rules.About("x"); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.rules, got, test.want)
+		}
+	}
+}

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/providers"
@@ -93,8 +95,8 @@ func keeping[T any](k *Keeper, store func(ctx context.Context, id string, found 
 	}
 }
 
-// sections are the parts of the system messages that a session adds: its topic, if it has
-// one, and what is remembered of its user.
+// sections are the parts of the system messages that a session's next turn adds: what its client
+// says, the session's topic, if it has one, and what is remembered of its user.
 func (k *Keeper) sections(ctx context.Context, id string) ([]string, error) {
 	state, err := k.current(ctx, id)
 	if err != nil {
@@ -103,11 +105,14 @@ func (k *Keeper) sections(ctx context.Context, id string) ([]string, error) {
 	return k.sectionsFor(ctx, state, id)
 }
 
-func (k *Keeper) sectionsFor(ctx context.Context, state topic.State, id string) ([]string, error) {
-	list, err := k.topicSections(ctx, state, id)
+func (k *Keeper) sectionsFor(ctx context.Context, state topic.State, id string) (list []string, err error) {
+	if text := topic.ClientOf(ctx); text != "" {
+		list = append(list, contextbuild.ClientSection(text))
+	}
+	about, err := k.topicSections(ctx, state, id)
 	if err != nil {
 		return nil, err
 	}
 	facts, err := k.factsSections(ctx, id)
-	return append(list, facts...), err
+	return slices.Concat(list, about, facts), err
 }

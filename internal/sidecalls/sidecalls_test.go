@@ -1,8 +1,10 @@
 package sidecalls
 
 import (
+	"bytes"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/coordinator"
@@ -129,5 +131,23 @@ func TestTopicOfATurnPlayedElsewhere(t *testing.T) {
 	}
 	if len(worker.unkept) > 0 || topicOf(t, client, "a") != "Tyburn" {
 		t.Errorf("the worker keeps %v, the client is told %q", worker.unkept, topicOf(t, client, "a"))
+	}
+}
+
+func TestPendingTopicIsLogged(t *testing.T) {
+	var logged bytes.Buffer
+	k := keeper(t, func(s *Settings) {
+		s.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	state := topic.State{Current: &topic.Topic{Name: "Tyburn"}, Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}, Question: "And Newgate?"}}
+	if err := k.SetTopic(t.Context(), "a", state); err != nil {
+		t.Fatal(err)
+	}
+	answer(t, k, "a")
+	if _, err := k.sections(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if text := logged.String(); !strings.Contains(text, `topic="Currently discussing: Tyburn"`) || !strings.Contains(text, `pending="Currently discussing: Newgate"`) {
+		t.Errorf("the log has no pending topic: %s", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/grants"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/permission"
 	"github.com/massgen/massgen/internal/workspace/confine"
@@ -15,26 +16,33 @@ import (
 
 // Permit gives the agents of a panel the rules of a config about their tools. With asks, a
 // person may be asked about a call, here or where somebody watches the turn. A question that
-// was put before a kill may come back where nobody can be asked.
-func Permit(opts *coordinator.Options, config *configs.Config, asks bool) error {
+// was put before a kill may come back where nobody can be asked. What the person has granted is
+// not asked.
+func Permit(opts *coordinator.Options, config *configs.Config, granted *grants.Grants, asks bool) error {
 	p := config.Permissions
 	opts.Unattended = p.Unattended == permission.Allow
-	rules := p.Rules
-	if fenced, _ := confine.Available(); !fenced {
-		rules.Rules = append(slices.Clip(rules.Rules), askForCommands())
-	}
+	rules := rulesOf(config)
 	if err := rules.Check(); err != nil {
 		return fmt.Errorf("permissions: %w", err)
 	}
 	for i := range opts.Agents {
 		of := rules
 		of.Look = lookFor(config, i)
-		opts.Agents[i].Permit = permit(of, p.Unattended, asks)
+		opts.Agents[i].Permit = permit(of, p.Unattended, granted, asks)
 		if config.Orchestrator.PlanningMode {
 			opts.Agents[i].Plan = func(tool agents.Tool, arguments string) (string, bool) { return permission.Planning(tool, arguments) }
 		}
 	}
 	return nil
+}
+
+// rulesOf are the rules of a config, with that for commands which nothing keeps in.
+func rulesOf(config *configs.Config) permission.Rules {
+	rules := config.Permissions.Rules
+	if fenced, _ := confine.Available(); !fenced {
+		rules.Rules = append(slices.Clip(rules.Rules), askForCommands())
+	}
+	return rules
 }
 
 // askForCommands is the rule where nothing else keeps commands in: the strictest that
@@ -45,10 +53,15 @@ func askForCommands() permission.Rule {
 
 // permit decides about a call by rules. Unless it asks, unattended takes the place of
 // asking; empty is no.
-func permit(rules permission.Rules, unattended permission.Action, asks bool) func(tool, arguments string) (machine.Permission, string) {
+func permit(rules permission.Rules, unattended permission.Action, granted *grants.Grants, asks bool) func(tool, arguments string) (machine.Permission, string) {
 	unattended = cmp.Or(unattended, permission.Deny)
 	return func(tool, arguments string) (machine.Permission, string) {
 		d := permission.Decide(rules, tool, arguments)
+		if d.Action == permission.Ask {
+			if why, ok := granted.Allow(tool, arguments); ok {
+				return machine.Allowed, d.Reason + "; " + why
+			}
+		}
 		if !asks {
 			d = d.Unattended(unattended)
 		}

@@ -19,10 +19,10 @@ func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
 	if d := permission.Decide(rules, "read_file", `{"path":"x"}`); d.Action != permission.Allow {
 		t.Errorf("another tool: %+v", d)
 	}
-	if p, why := permit(rules, "", false)("run_command", `{"command":["ls"]}`); p != machine.Denied || why == "" {
+	if p, why := permit(rules, "", nil, false)("run_command", `{"command":["ls"]}`); p != machine.Denied || why == "" {
 		t.Errorf("with nobody there: %q, %q", p, why)
 	}
-	if p, _ := permit(rules, permission.Allow, false)("run_command", `{"command":["ls"]}`); p != machine.Allowed {
+	if p, _ := permit(rules, permission.Allow, nil, false)("run_command", `{"command":["ls"]}`); p != machine.Allowed {
 		t.Errorf("with nobody there, who allows it: %q", p)
 	}
 }
@@ -31,7 +31,7 @@ func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
 // asked.
 func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
 	rules := permission.Rules{Otherwise: permission.Ask}
-	if p, why := permit(rules, permission.Allow, true)("run_command", "{}"); p != machine.Asked || why == "" {
+	if p, why := permit(rules, permission.Allow, nil, true)("run_command", "{}"); p != machine.Asked || why == "" {
 		t.Errorf("%q, %q", p, why)
 	}
 }
@@ -41,7 +41,7 @@ func TestQuestionsThatNobodyCanBeAsked(t *testing.T) {
 	for unattended, want := range map[permission.Action]bool{"": false, permission.Deny: false, permission.Allow: true} {
 		config := &configs.Config{Permissions: configs.Permissions{Unattended: unattended}}
 		var opts coordinator.Options
-		if err := Permit(&opts, config, false); err != nil || opts.Unattended != want {
+		if err := Permit(&opts, config, nil, false); err != nil || opts.Unattended != want {
 			t.Errorf("unattended %q: %v, %v", unattended, opts.Unattended, err)
 		}
 	}

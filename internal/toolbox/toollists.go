@@ -38,6 +38,7 @@ type toolList struct {
 	settings configs.Tools
 	tools    []agents.Tool
 	names    map[string]bool // of the tools
+	sources  []string        // of the tools: the name of an MCP server, "" for the agent's own
 	known    map[string]bool // what they are called, before any is left out
 	clashes  []string        // names that another tool had already
 	all      []backends.Tool // before any is left out
@@ -45,9 +46,13 @@ type toolList struct {
 }
 
 // add adds tools, but for those that the agent's settings leave out. Models know them by
-// their names, with the prefix of their server, if they have one; settings may have them
-// with or without. With allowed, the settings' own list of allowed tools holds.
-func (l *toolList) add(tools []agents.Tool, prefix string, allowed bool) {
+// their names, with the prefix of their server, if they have one ("" for none); settings may have
+// them with or without. With allowed, the settings' own list of allowed tools holds.
+func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
+	prefix := ""
+	if server != "" {
+		prefix = mcp.Prefix(server)
+	}
 	for _, tool := range tools {
 		definition := tool.Definition()
 		l.all = append(l.all, definition)
@@ -63,7 +68,7 @@ func (l *toolList) add(tools []agents.Tool, prefix string, allowed bool) {
 			continue
 		}
 		l.names[name] = true
-		l.tools = append(l.tools, tool)
+		l.tools, l.sources = append(l.tools, tool), append(l.sources, server)
 	}
 }
 
@@ -75,12 +80,38 @@ func (b *Toolbox) lists() []toolList {
 		l.add(b.own[i], "", true)
 		for _, s := range b.servers {
 			if s.agent == ofAll || s.agent == i {
-				l.add(s.client.Tools(), mcp.Prefix(s.server.Name), s.server.AllowedTools == nil)
+				l.add(s.client.Tools(), s.server.Name, s.server.AllowedTools == nil)
 			}
 		}
 		lists[i] = l
 	}
 	return lists
+}
+
+// Listed is a tool as people are shown it.
+type Listed struct {
+	Name string
+	From string // "workspace", or the MCP server
+	Rule string // whether its calls may run, in words
+}
+
+// Listed returns the tools of each agent, in the config's order. It may be called concurrently.
+func (b *Toolbox) Listed() [][]Listed {
+	b.listing.Lock()
+	defer b.listing.Unlock()
+	rules := rulesOf(b.Config)
+	all := make([][]Listed, len(b.Config.Agents))
+	for i, l := range b.lists() {
+		for j, tool := range l.tools {
+			from := "workspace"
+			if l.sources[j] != "" {
+				from = "MCP server " + l.sources[j]
+			}
+			name := tool.Definition().Name
+			all[i] = append(all[i], Listed{name, from, rules.About(name)})
+		}
+	}
+	return all
 }
 
 // refreshLimit is how long a turn may wait for the servers that say that their tools have

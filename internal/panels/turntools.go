@@ -1,0 +1,54 @@
+package panels
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator"
+)
+
+type turnToolsKey struct{}
+
+// WithTurnTools returns a context for Start and Resume of a panel: in that turn all agents have
+// these tools too. A name that an agent's own tool has is an error of type TakenError.
+func WithTurnTools(ctx context.Context, tools []agents.Tool) context.Context {
+	return context.WithValue(ctx, turnToolsKey{}, tools)
+}
+
+// TakenError says that a turn's tool has the name of an agent's own.
+type TakenError struct{ Agent, Tool string }
+
+// Error implements error.
+func (e TakenError) Error() string {
+	return fmt.Sprintf("agent %s has a tool %s of its own: rename the other", e.Agent, e.Tool)
+}
+
+// addTurnTools has the agents of a panel given the tools of a turn's context.
+func addTurnTools(opts *coordinator.Options) {
+	own := opts.Tools
+	if own == nil {
+		return // the turns are played elsewhere
+	}
+	opts.Tools = func(ctx context.Context) ([][]agents.Tool, error) {
+		lists, err := own(ctx)
+		added, _ := ctx.Value(turnToolsKey{}).([]agents.Tool)
+		if err != nil || len(added) == 0 {
+			return lists, err
+		}
+		all := make([][]agents.Tool, len(lists))
+		for i, list := range lists {
+			all[i] = append(append(all[i], list...), added...)
+			names := map[string]bool{}
+			for _, tool := range list {
+				names[tool.Definition().Name] = true
+			}
+			for _, tool := range added {
+				if name := tool.Definition().Name; names[name] {
+					return nil, TakenError{opts.Agents[i].ID, name}
+				}
+			}
+		}
+		return all, nil
+	}
+}
