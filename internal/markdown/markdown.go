@@ -5,9 +5,9 @@
 package markdown
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/russross/blackfriday/v2"
 
 	"github.com/massgen/massgen/internal/plain"
@@ -17,8 +17,8 @@ import (
 // time by the square of some texts, such as one of brackets alone.
 const mostText = 64 << 10
 
-// Render draws a text in lines of at most width columns, with the sixteen colours of a terminal,
-// or without any: then marks such as # and ` stay. Nothing in the text reaches the terminal as a
+// Render draws a text in lines of at most width columns, in colours that are readable on light and
+// dark, or without any: then marks such as # and ` stay. Nothing in the text reaches the terminal as a
 // control sequence. It may be called concurrently.
 func Render(text string, width int, isColoured bool) (lines []string) {
 	width = max(width, 8)
@@ -32,9 +32,8 @@ func Render(text string, width int, isColoured bool) (lines []string) {
 			lines = asWritten()
 		}
 	}()
-	parser := blackfriday.New(blackfriday.WithExtensions(blackfriday.CommonExtensions&^blackfriday.HeadingIDs | blackfriday.NoEmptyLineBeforeBlock))
-	root := parser.Parse([]byte(text))
-	return trimmed(drawer{isColoured}.blocks(root, width))
+	p := newParter()
+	return trimmed(joined(drawer{isColoured, p, p.referenced(text)}.groups(text, width, 0), beforeAll))
 }
 
 // harmless is a text without anything that a terminal obeys.
@@ -57,34 +56,99 @@ func trimmed(lines []string) []string {
 	return lines
 }
 
-// drawer draws the nodes of a text.
-type drawer struct{ isColoured bool }
+// drawer draws the parts and nodes of a text. References are its lines that say where links lead.
+type drawer struct {
+	isColoured bool
+	parter     parter
+	references string
+}
 
-// blocks draws the blocks in a node, with a blank line between two.
-func (d drawer) blocks(parent *blackfriday.Node, width int) (lines []string) {
-	for n := parent.FirstChild; n != nil; n = n.Next {
-		part := d.block(n, width)
-		if len(part) == 0 {
-			continue
+// group are the lines of one block.
+type group struct {
+	lines  []string
+	isList bool
+}
+
+// mostDepth is how deep lists and quotes may be in each other, and leastWidth how narrow they may
+// get; what is beyond that is shown as it was written.
+const (
+	mostDepth  = 16
+	leastWidth = 4
+)
+
+// groups draws the blocks of a text.
+func (d drawer) groups(text string, width, depth int) (groups []group) {
+	if depth > mostDepth {
+		return []group{{lines: layOut([]span{{text: text}}, width, d.isColoured)}}
+	}
+	for _, p := range d.parter.parts(text) {
+		switch p.kind {
+		case list:
+			groups = append(groups, group{d.list(p, width, depth), true})
+		case quote:
+			groups = append(groups, group{d.framed("│ ", "│ ", p.text, width, depth, beforeAll), false})
+		default:
+			groups = append(groups, d.parse(p.text, width)...)
 		}
-		if len(lines) > 0 {
+	}
+	return groups
+}
+
+// parse draws blocks without lists and quotes.
+func (d drawer) parse(text string, width int) (groups []group) {
+	if d.references != "" {
+		text = strings.TrimRight(text, "\n") + "\n\n" + d.references
+	}
+	const extensions = blackfriday.CommonExtensions&^(blackfriday.HeadingIDs|blackfriday.DefinitionLists) | blackfriday.NoEmptyLineBeforeBlock
+	root := blackfriday.New(blackfriday.WithExtensions(extensions)).Parse([]byte(text))
+	for n := root.FirstChild; n != nil; n = n.Next {
+		if lines := d.block(n, width); len(lines) > 0 {
+			groups = append(groups, group{lines: lines})
+		}
+	}
+	return groups
+}
+
+// framed draws a text with a mark before its first line and another one before the others.
+func (d drawer) framed(first, others, text string, width, depth int, blank blanks) []string {
+	room := width - ansi.StringWidth(first)
+	if room < leastWidth {
+		return layOut([]span{{text: first + strings.TrimRight(text, "\n")}}, width, d.isColoured)
+	}
+	return prefixed(first, others, trimmed(joined(d.groups(text, room, depth+1), blank)))
+}
+
+// blanks says before which blocks but the first a blank line stands.
+type blanks int
+
+const (
+	beforeNone  blanks = iota // in an item
+	beforeTexts               // in an item with paragraphs: all but lists
+	beforeAll
+)
+
+// joined are the lines of several blocks.
+func joined(groups []group, blank blanks) (lines []string) {
+	for i, g := range groups {
+		if i > 0 && (blank == beforeAll || blank == beforeTexts && !g.isList) {
 			lines = append(lines, "")
 		}
-		lines = append(lines, part...)
+		lines = append(lines, g.lines...)
 	}
 	return lines
 }
 
-func (d drawer) block(n *blackfriday.Node, width int) []string {
+func (d drawer) block(n *blackfriday.Node, width int) (lines []string) {
 	switch n.Type {
 	case blackfriday.Heading:
 		return d.heading(n, width)
 	case blackfriday.CodeBlock:
 		return d.code(n, width)
-	case blackfriday.List:
-		return d.list(n, width)
-	case blackfriday.BlockQuote:
-		return prefixed("│ ", "│ ", d.blocks(n, width-2))
+	case blackfriday.List, blackfriday.Item, blackfriday.BlockQuote: // not where parts finds none
+		for child := n.FirstChild; child != nil; child = child.Next {
+			lines = append(lines, d.block(child, width)...)
+		}
+		return lines
 	case blackfriday.HorizontalRule:
 		return []string{strings.Repeat("─", width)}
 	case blackfriday.Table:
@@ -116,26 +180,18 @@ func (d drawer) code(n *blackfriday.Node, width int) (lines []string) {
 	return prefixed("  ", "  ", lines)
 }
 
-func (d drawer) list(n *blackfriday.Node, width int) (lines []string) {
-	number := 1
-	for item := n.FirstChild; item != nil; item = item.Next {
-		mark := "• "
-		if n.ListFlags&blackfriday.ListTypeOrdered != 0 {
-			mark = fmt.Sprintf("%d. ", number)
-			number++
+func (d drawer) list(of part, width, depth int) (lines []string) {
+	for _, it := range of.items {
+		text := strings.TrimRight(it.text, "\n")
+		hasBlank, blank := d.parter.hasBlank(text), beforeNone
+		if of.isLoose || hasBlank {
+			blank = beforeTexts
 		}
-		room := len([]rune(mark))
-		var part []string
-		for child := item.FirstChild; child != nil; child = child.Next {
-			if len(part) > 0 && child.Type != blackfriday.List && !n.Tight {
-				part = append(part, "")
-			}
-			part = append(part, d.block(child, width-room)...)
-		}
-		if len(lines) > 0 && len(part) > 1 && !n.Tight {
+		part := d.framed(it.mark, strings.Repeat(" ", len([]rune(it.mark))), text, width, depth, blank)
+		if len(lines) > 0 && (of.isLoose && len(part) > 1 || hasBlank) {
 			lines = append(lines, "")
 		}
-		lines = append(lines, prefixed(mark, strings.Repeat(" ", room), part)...)
+		lines = append(lines, part...)
 	}
 	return lines
 }

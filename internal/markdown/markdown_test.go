@@ -104,3 +104,56 @@ func TestNoTextIsLost(t *testing.T) {
 		at += i + len(want)
 	}
 }
+
+// TestListsAreRead: what belongs to which item, in texts that models write.
+func TestListsAreRead(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"own number", "3. a\n4. b", "3. a\n4. b"},
+		{"only the first number counts", "2. a\n2. b", "2. a\n3. b"},
+		{"zero", "0. a\n1. b", "0. a\n1. b"},
+		{"second paragraph", "1. a\n\n   b\n2. c", "1. a\n\n   b\n2. c"},
+		{"second paragraph of a bullet", "- a\n\n  b\n- c", "• a\n\n  b\n• c"},
+		{"code", "1. a\n   ```\n   b\n\n   c\n   ```\n2. d", "1. a\n     b\n\n     c\n2. d"},
+		{"code that is indented less than its fence", "1. a\n   ```\nb\n   ```\n2. d", "1. a\n     b\n2. d"},
+		{"a fence between items", "1. a\n```\nb\n```\n2. c", "1. a\n\n  b\n\n2. c"},
+		{"nested by two", "1. a\n  - b\n2. c", "1. a\n   • b\n2. c"},
+		{"nested by four", "- a\n    - b\n        - c\n- d", "• a\n  • b\n    • c\n• d"},
+		{"lazy", "- a\nb", "• a b"},
+		{"a heading ends it", "- a\n# b", "• a\n\n# b"},
+		{"a text behind it", "- a\n\nb", "• a\n\nb"},
+		{"another kind", "- a\n1. b", "• a\n\n1. b"},
+		{"a rule", "- a\n- - -\n- b", "• a\n\n" + strings.Repeat("─", 20) + "\n\n• b"},
+		{"no list in code", "```\n- a\n2. b\n```", "  - a\n  2. b"},
+		{"a number is no list", "In 1986. It", "In 1986. It"},
+		{"empty items", "- \n- a", "•\n• a"},
+		{"a quote", "> 2. a\n>    b\n> 3. c", "│ 2. a b\n│ 3. c"},
+		{"a link's address behind the list", "- [a][b]\n\n[b]: http://c", "• a (http://c)"},
+	} {
+		if got := strings.Join(markdown.Render(test.text, 20, false), "\n"); got != test.want {
+			t.Errorf("%s: %q is\n%s\nwant\n%s", test.name, test.text, got, test.want)
+		}
+	}
+}
+
+// TestDeepListsAreDrawn: neither many marks nor a narrow screen lose a text.
+func TestDeepListsAreDrawn(t *testing.T) {
+	for _, text := range []string{strings.Repeat("- ", 500) + "end", strings.Repeat("> ", 500) + "end", "123456789012345678. end"} {
+		for _, width := range []int{8, 40} {
+			checkLines(t, text, width, false)
+			if shown := strings.Join(markdown.Render(text, width, false), ""); !strings.HasSuffix(shown, "end") {
+				t.Errorf("%.20q at %d columns ends as %q", text, width, shown)
+			}
+		}
+	}
+}
+
+// TestLongWordsAreDrawn in a time that does not grow by their square, which would be minutes.
+func TestLongWordsAreDrawn(t *testing.T) {
+	t.Parallel()
+	const letters = 2 << 20
+	for _, letter := range []string{"x", "é"} {
+		if got := strings.Join(markdown.Render(strings.Repeat(letter, letters), 80, false), ""); strings.Count(got, letter) != letters {
+			t.Errorf("%d of %d letters are drawn", strings.Count(got, letter), letters)
+		}
+	}
+}

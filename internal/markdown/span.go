@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/internal/colour"
 )
 
 // style is how a span looks: the sum of what follows.
@@ -34,8 +36,8 @@ func (s style) codes() string {
 		style style
 		code  string
 	}{
-		{bold, "1"}, {italic, "3"}, {struck, "9"}, {code, "36"}, {link, "4"},
-		{word, "35"}, {quoted, "32"}, {comment, "2"}, {number, "33"},
+		{bold, "1"}, {italic, "3"}, {struck, "9"}, {code, colour.Cyan.Code()}, {link, "4"},
+		{word, colour.Magenta.Code()}, {quoted, colour.Green.Code()}, {comment, "2"}, {number, colour.Yellow.Code()},
 	} {
 		if s&of.style != 0 {
 			list = append(list, of.code)
@@ -125,20 +127,34 @@ func (w *wrapper) endWord() {
 func (w *wrapper) cut(s span) {
 	for s.text != "" {
 		room := w.width - w.used
-		head := ansi.Truncate(s.text, room, "")
+		head, wide := fit(s.text, room)
 		if head == "" && w.used == 0 { // a letter that is wider than a line
-			head = ansi.Truncate(s.text, 2, "")
+			head, wide = fit(s.text, 2)
 		}
 		if head == "" && w.used == 0 {
 			return
 		}
 		w.line.WriteString(span{head, s.style}.paint(w.isColoured))
-		w.used += ansi.StringWidth(head)
+		w.used += wide
 		s.text = s.text[len(head):]
 		if s.text != "" {
 			w.endLine()
 		}
 	}
+}
+
+// fit is the beginning of a text that has room in so many columns, and how wide it is. It looks at
+// no more of the text, which may be a word of a million letters.
+func fit(text string, room int) (head string, wide int) {
+	end := 0
+	for end < len(text) {
+		letter, columns := ansi.FirstGraphemeCluster(text[end:], ansi.GraphemeWidth)
+		if wide+columns > room {
+			break
+		}
+		end, wide = end+len(letter), wide+columns
+	}
+	return text[:end], wide
 }
 
 func (w *wrapper) endLine() {

@@ -125,6 +125,7 @@ const (
 	AbstainMark  MarkKind = "abstention"
 	FailMark     MarkKind = "failure"
 	CancelMark   MarkKind = "cancelled step"
+	DismissMark  MarkKind = "dismissal"
 	NoteMark     MarkKind = "note"
 	PauseMark    MarkKind = "pause"
 	ContinueMark MarkKind = "end of the pause"

@@ -221,6 +221,8 @@ func (p *projection) see(ev report.Event) {
 		p.mark(ev.Actor, Mark{Kind: FailMark})
 	case report.Cancelled:
 		p.mark(ev.Actor, Mark{Kind: CancelMark})
+	case report.Dismissed:
+		p.mark(ev.Actor, Mark{Kind: DismissMark})
 	case report.Noted:
 		p.markTurn(NoteMark)
 	case report.Paused:

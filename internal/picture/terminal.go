@@ -165,6 +165,8 @@ func (m Mark) symbol() string {
 		return "×"
 	case CancelMark:
 		return "−"
+	case DismissMark:
+		return "⊘"
 	case NoteMark:
 		return "+"
 	case PauseMark:

@@ -1,0 +1,45 @@
+// Package colour has the colours that text is written in on a terminal. They have contrast on a
+// light background and on a dark one, so that nobody has to know which of them a terminal has.
+package colour
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Colour is one of the 256 that terminals have in common.
+type Colour int
+
+// The colours.
+const (
+	Cyan    Colour = 30
+	Magenta Colour = 133
+	Green   Colour = 28
+	Yellow  Colour = 130
+	Red     Colour = 160
+)
+
+// Code is the SGR parameter of a text in the colour.
+func (c Colour) Code() string { return fmt.Sprintf("38;5;%d", int(c)) }
+
+// variants are the colours with their stronger forms.
+func variants() (list []struct{ usual, onDark, onLight Colour }) {
+	return []struct{ usual, onDark, onLight Colour }{
+		{Cyan, 80, 23}, {Magenta, 176, 90}, {Green, 77, 22}, {Yellow, 179, 94}, {Red, 210, 124},
+	}
+}
+
+// On returns a text in which the colours have more contrast, for a background that is known.
+func On(text string, isDark bool) string {
+	var pairs []string
+	for _, v := range variants() {
+		to := v.onLight
+		if isDark {
+			to = v.onDark
+		}
+		for _, before := range []string{"\x1b[", "\x1b[1;", "\x1b[4;", "\x1b[3;"} {
+			pairs = append(pairs, before+v.usual.Code()+"m", before+to.Code()+"m")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
