@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of tests/mcpservers, in which agents use MCP servers that others
-# wrote. Installs the servers into .cache/mcpservers, at the versions that
+# wrote, and the official client and conformance suite use massgen's. Installs them into .cache/mcpservers, at the versions that
 # tests/mcpservers pins, the first time and when a version changes. "scripts/mcp.sh
 # install" does only that. Other arguments go to go test, as in "scripts/mcp.sh -v -run
 # Filesystem".

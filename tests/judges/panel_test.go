@@ -26,6 +26,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/tests/described"
 )
 
 const (
@@ -121,9 +122,9 @@ type judgedBackend struct {
 // judged returns a backend that fails t with each body which a provider would refuse.
 func judged(t *testing.T, s subject, backend backends.Backend) backends.Backend {
 	t.Helper()
-	schema := described(t, s.name)
+	schema := bodySchema(t, s.name)
 	return judgedBackend{backend, func(body []byte) {
-		if err := errors.Join(check(schema, body), s.order(body)); err != nil {
+		if err := errors.Join(described.Check(schema, body), s.order(body)); err != nil {
 			t.Errorf("%s: %v: %s", s.name, err, body)
 		}
 	}}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/described"
 )
 
 // TestRequests holds what the adapters send to what the providers say of their APIs.
@@ -22,7 +23,7 @@ func TestRequests(t *testing.T) {
 	for _, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			schema := described(t, s.name)
+			schema := bodySchema(t, s.name)
 			t.Run("suite", func(t *testing.T) { runSuite(t, s, schema) })
 			t.Run("more", func(t *testing.T) { sendMore(t, s, schema) })
 			t.Run("spoilt", func(t *testing.T) { spoilRequests(t, s, schema) })
@@ -35,7 +36,7 @@ func runSuite(t *testing.T, s subject, schema *jsonschema.Schema) {
 	backendtest.Run(t, func(t *testing.T, settings backendtest.Settings) backendtest.Harness {
 		reply := settings.Reply
 		settings.Reply = func(c backendtest.Call) backendtest.Reply {
-			if err := check(schema, c.Body); err != nil {
+			if err := described.Check(schema, c.Body); err != nil {
 				t.Errorf("request %d: %v: %s", c.Number, err, c.Body)
 			}
 			return reply(c)
@@ -78,7 +79,7 @@ func sendJudged(t *testing.T, s subject, name string, req backends.Request, sche
 	t.Helper()
 	bodies, err := loop(t, s, req)
 	for _, body := range bodies {
-		if err := check(schema, body); err != nil {
+		if err := described.Check(schema, body); err != nil {
 			t.Errorf("%s, %s: %v: %s", name, req.Model, err, body)
 		}
 	}
@@ -165,12 +166,12 @@ func spoilRequests(t *testing.T, s subject, schema *jsonschema.Schema) {
 	good := string(bodies[1])
 	for _, spoil := range s.spoilt {
 		bad := strings.Replace(good, spoil[0], spoil[1], 1)
-		if bad == good || check(schema, []byte(bad)) == nil {
+		if bad == good || described.Check(schema, []byte(bad)) == nil {
 			t.Errorf("%s in place of %s passes: %s", spoil[1], spoil[0], bad)
 		}
 	}
 	disorderly := strings.Replace(good, s.result[0], s.result[1], 1)
-	if err := check(schema, []byte(disorderly)); err != nil {
+	if err := described.Check(schema, []byte(disorderly)); err != nil {
 		t.Errorf("the description sees the order, too: %v: %s", err, disorderly)
 	}
 	if s.order([]byte(disorderly)) == nil || s.order([]byte(good)) != nil {

@@ -27,8 +27,11 @@ import (
 	"github.com/massgen/massgen/tests/leaks"
 )
 
-// TestMain is also the guard of the servers.
+// TestMain is also the guard of the servers, and the program.
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		runProgram()
+	}
 	if status, handled := mcp.RunGuard(os.Args[1:]); handled {
 		os.Exit(status)
 	}
@@ -38,10 +41,17 @@ func TestMain(m *testing.M) {
 // startLimit is how long a server may take to start on a busy machine.
 const startLimit = 2 * time.Minute
 
-// script returns the path of a server's program. One that is not there is a failure.
+// script returns the path of a server's program.
 func script(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", ".cache", "mcpservers", "node_modules", "@modelcontextprotocol", name, "dist", "index.js"))
+	return installed(t, name, "dist", "index.js")
+}
+
+// installed returns the path of a file of the protocol's own packages. One that is not there is a
+// failure.
+func installed(t *testing.T, elem ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(append([]string{"..", "..", ".cache", "mcpservers", "node_modules", "@modelcontextprotocol"}, elem...)...))
 	if err != nil {
 		t.Fatal(err)
 	}

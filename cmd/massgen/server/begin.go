@@ -1,0 +1,471 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/topic"
+	"github.com/massgen/massgen/sessions"
+)
+
+// request is a question to a model, whatever form it came in, or the results of the tools that its
+// client was asked to run.
+type request struct {
+	model string
+	// session is the id of the session that goes on, "" for one that the server chooses.
+	session    string
+	messages   []message
+	tools      []toolDefinition
+	background bool
+	// previous is the turn after which the question comes, nil for none in particular.
+	previous *turnPlace
+	// once is nil without an Idempotency-Key.
+	once *onceKey
+	// said is what its session keeps of the request, nil for nothing.
+	said *asking
+}
+
+// start begins the turn of a request, or goes on with it. The turn ends with ctx, unless the
+// request wants it to go on in the background.
+func (s *Server) start(ctx context.Context, q request) (*run, *view, error) {
+	m, err := s.model(q.model)
+	if err != nil {
+		return nil, nil, err
+	}
+	results, session, turn, isResult, err := resultsOf(q.messages)
+	if err != nil {
+		return nil, nil, err
+	}
+	var r *run
+	var v *view
+	if isResult {
+		r, v, err = s.goOn(ctx, m, q, session, turn, results)
+	} else {
+		r, err = s.beginAfter(ctx, m, q)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if !q.background {
+		r.cancelWith(ctx)
+	}
+	if v == nil {
+		v = r.newView()
+	}
+	return r, v, nil
+}
+
+// begin begins a turn.
+func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
+	c, err := converse(q.messages)
+	if err != nil {
+		return nil, err
+	}
+	if err := coordinator.CheckQuestion(c.question); err != nil {
+		return nil, badRequest("messages", "messages: the question "+err.Error())
+	}
+	with, calls, err := s.withTools(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var id string
+	return s.track(ctx, m, func() (r *run, err error) {
+		if id, err = s.session(ctx, q.session, c); err != nil {
+			return nil, err
+		}
+		return m.with(ctx, id, func(panel *massgen.Panel) (*run, error) {
+			if err := s.takeSystem(ctx, panel, id, c.system); err != nil {
+				return nil, err
+			}
+			with := topic.WithClient(with, s.Redact(strings.Join(c.system, "\n\n")))
+			turn, err := s.ask(with, panel, id, c.question, q.said)
+			if err != nil {
+				return nil, taken(err)
+			}
+			return newRun(turn, m.ID, len(panel.Opened().Models), calls), nil
+		})
+	}, func(result massgen.Result) {
+		if q.session == "" && result.Answer != "" {
+			s.sequences.keep(sequence{id, result.Turn}, keyOf(callerOf(ctx), append(c.history, exchange{c.question, result.Answer})))
+		}
+	})
+}
+
+// ask begins a turn. A question that a lost process has left without an answer is not asked anew
+// when its client sends it again: its turn goes on, with all calls that have a result.
+func (s *Server) ask(ctx context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
+	left, err := s.Store.Interrupted(ctx, session)
+	if err != nil || len(left) == 0 || left[0].Question != s.Redact(question) {
+		return s.askings.ask(ctx, panel, session, question, said)
+	}
+	turn, err := panel.Continue(ctx, session)
+	if changed := (*coordinator.Difference)(nil); errors.As(err, &changed) {
+		s.Log.Warn("a turn that was interrupted cannot go on, and is asked again", "session", session, "error", err)
+		return s.askings.ask(ctx, panel, session, question, said)
+	}
+	if err == nil && said != nil { // so that another repetition finds it
+		if err := s.askings.keep(context.WithoutCancel(ctx), session, turn.Number(), *said, nil); err != nil {
+			s.Log.Error("what a request said is not kept", "error", err)
+		}
+	}
+	return turn, err
+}
+
+// track starts a turn, if no limit stands against it, and counts it. Then is called with its
+// result.
+func (s *Server) track(ctx context.Context, m *model, start func() (*run, error), then func(massgen.Result)) (*run, error) {
+	done, err := s.limiter.begin(callerOf(ctx).name)
+	if err != nil {
+		s.metrics.refused(err)
+		return nil, err
+	}
+	begun := false
+	defer func() {
+		if !begun { // also after a panic
+			done()
+		}
+	}()
+	r, err := start()
+	if err != nil {
+		return nil, err
+	}
+	begun = true
+	s.metrics.began(m.ID)
+	log := s.Log.With("session", r.turn.Session(), "turn", r.turn.Number(), "model", m.ID)
+	log.Info("a turn begins")
+	s.runs.add(r, func(result massgen.Result, err error) {
+		done()
+		s.metrics.ended(m.ID, time.Since(r.began), result, err)
+		close(r.counted)
+		if r.own != nil {
+			if err := r.own.Close(); err != nil {
+				log.Error("a session's panel was not closed well", "error", err)
+			}
+		}
+		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
+		if err == nil { // who asked is told of one
+			then(result)
+		}
+	})
+	return r, nil
+}
+
+// goOn goes on with a turn whose client has run its tools. One that a lost process has left is
+// taken up again.
+func (s *Server) goOn(ctx context.Context, m *model, q request, session string, turn int, results map[string]string) (*run, *view, error) {
+	if !s.mayUse(ctx, session) {
+		return nil, nil, sessions.NoSession(session)
+	}
+	if r := s.runs.find(session, turn); r != nil {
+		v, free := r.takeView()
+		if !free {
+			return nil, nil, refusal{status: http.StatusConflict, code: "session_busy", message: "another request is at work on this turn"}
+		}
+		if err := r.calls.answer(results); err != nil {
+			r.putBack(v)
+			return nil, nil, err
+		}
+		if err := r.turn.Resume(context.WithoutCancel(ctx)); err != nil {
+			r.putBack(v)
+			return nil, nil, err
+		}
+		return r, v, nil
+	}
+	left, err := s.Store.Interrupted(ctx, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(left) == 0 || left[0].Number != turn {
+		return nil, nil, overRefusal()
+	}
+	with, calls, err := s.withTools(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := s.track(ctx, m, func() (*run, error) {
+		return m.with(ctx, session, func(panel *massgen.Panel) (*run, error) {
+			if err := calls.answer(results); err != nil {
+				return nil, err
+			}
+			resumed, err := panel.Continue(with, session)
+			if err != nil {
+				return nil, taken(err)
+			}
+			return newRun(resumed, m.ID, len(panel.Opened().Models), calls), nil
+		})
+	}, func(massgen.Result) {})
+	return r, nil, err
+}
+
+// finish goes on with the turn that a lost process has left in a session. It ends as one of start.
+func (s *Server) finish(ctx context.Context, model, session string, inBackground bool) (*run, error) {
+	m, err := s.model(model)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.track(ctx, m, func() (*run, error) {
+		return m.with(ctx, session, func(panel *massgen.Panel) (*run, error) {
+			turn, err := panel.Continue(context.WithoutCancel(ctx), session)
+			if err != nil {
+				return nil, err
+			}
+			return newRun(turn, m.ID, len(panel.Opened().Models), newClientCalls()), nil
+		})
+	}, func(massgen.Result) {})
+	if err == nil && !inBackground {
+		r.cancelWith(ctx)
+	}
+	return r, err
+}
+
+// withTools returns the context of a turn whose agents may call the tools of a request, and the
+// calls. The turn outlives ctx.
+func (s *Server) withTools(ctx context.Context, q request) (context.Context, *clientCalls, error) {
+	calls := newClientCalls()
+	tools, err := clientTools(q.tools, calls)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(tools) > 0 && s.PlayedElsewhere {
+		return nil, nil, badRequest("tools", "tools: the turns of this server are played by workers, who cannot ask a client to run a tool")
+	}
+	return panels.WithTurnTools(context.WithoutCancel(ctx), tools), calls, nil
+}
+
+// taken is the refusal of a tool whose name is an agent's.
+func taken(err error) error {
+	var of panels.TakenError
+	if errors.As(err, &of) {
+		return badRequest("tools", "tools: "+of.Error())
+	}
+	return err
+}
+
+// beginAfter begins a turn after the one that the request names. Where the session has gone on since,
+// or does so now, the turn begins in a branch of it.
+func (s *Server) beginAfter(ctx context.Context, m *model, q request) (*run, error) {
+	if q.previous == nil {
+		return s.begin(ctx, m, q)
+	}
+	before := *q.previous
+	isLast, err := s.askings.checkPrevious(ctx, before, q.session)
+	if err != nil {
+		return nil, err
+	}
+	if isLast {
+		q.session = before.session
+		if r, err := s.begin(ctx, m, q); !errors.Is(err, sessions.ErrBusy) {
+			return r, err
+		}
+	}
+	q.session = newID(ctx)
+	if q.once != nil {
+		if q.session, err = s.sessionID(ctx, q.sessionOfKey(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.Store.Branch(ctx, before.session, before.number, q.session); err != nil {
+		return nil, err
+	}
+	return s.begin(ctx, m, q)
+}
+
+// session returns the session of a conversation. One that is not there gets the conversation's
+// earlier messages for a history.
+func (s *Server) session(ctx context.Context, named string, c conversation) (id string, err error) {
+	if named != "" {
+		id, err = s.sessionID(ctx, named)
+	} else if id = s.sequel(ctx, c.history); id == "" {
+		id = newID(ctx)
+		if user := userOf(c.system); user != "" && !callerOf(ctx).owns {
+			id = sessionOfUser(user, id)
+		}
+	}
+	if err != nil || len(c.history) == 0 {
+		return id, err
+	}
+	_, err = s.Store.Session(ctx, id)
+	if !errors.Is(err, sessions.ErrNoSession) {
+		return id, err
+	}
+	return id, s.keepHistory(ctx, id, c.history)
+}
+
+// sequel returns the session that a history is all of, "" if none is known.
+func (s *Server) sequel(ctx context.Context, history []exchange) string {
+	known := s.sequences.take(callerOf(ctx), history)
+	if known.session == "" {
+		return ""
+	}
+	kept, err := s.Store.Session(ctx, known.session)
+	if err != nil || kept.Turns != known.turns { // it has gone on by its name, or from a response
+		return ""
+	}
+	return known.session
+}
+
+// userOf returns the user whom the system messages of a request name beside their page, "" for
+// none.
+func userOf(system []string) string {
+	for _, text := range system {
+		if page, ok := topic.ParsePage(text); ok {
+			return page.User
+		}
+	}
+	return ""
+}
+
+// mostUser is how many bytes a user's name may have to be part of an id.
+const mostUser = 64
+
+// sessionOfUser returns the id of a new session of a user, in the form of seed 002: what is
+// remembered of the user goes by it. A name that cannot be part of an id leaves the id as it is.
+func sessionOfUser(user, id string) string {
+	if len(user) > mostUser || strings.Contains(user, "|") || sessions.CheckID(user) != nil {
+		return id
+	}
+	return user + "|massgen_" + user + "|id:" + id
+}
+
+// clientName is the winner of the turns that a client has brought along.
+const clientName = "assistant"
+
+// keepHistory begins a session with the turns that a client has brought along.
+func (s *Server) keepHistory(ctx context.Context, id string, history []exchange) error {
+	now := time.Now()
+	d := sessions.Dump{
+		Session:  sessions.Session{ID: id, Title: sessions.TitleOf(s.Redact(history[0].question)), Created: now, Updated: now},
+		Journals: make([][][]byte, len(history)),
+	}
+	var last blob.Ref
+	for i, e := range history {
+		t := sessions.Turn{
+			Number: i + 1, Question: s.Redact(e.question), Answer: s.Redact(e.answer), Winner: clientName,
+			Status: kernel.Completed, Started: now, Ended: now, MessageCount: 2,
+		}
+		link, err := sessions.Link{
+			Previous: last, Turn: t.Number, Question: sessions.RefOf([]byte(t.Question)), Answer: sessions.RefOf([]byte(t.Answer)),
+		}.Encode()
+		if err != nil {
+			return fmt.Errorf("keep the history of a request: %w", err)
+		}
+		last = sessions.RefOf(link)
+		t.Link = last
+		d.Turns = append(d.Turns, t)
+	}
+	var dump bytes.Buffer
+	if err := d.Write(&dump); err != nil {
+		return fmt.Errorf("keep the history of a request: %w", err)
+	}
+	if _, err := s.Store.Import(ctx, &dump, ""); err != nil {
+		return fmt.Errorf("keep the history of a request: %w", err)
+	}
+	return nil
+}
+
+// takeSystem takes what the system messages of a request say of the page that its user is on.
+func (s *Server) takeSystem(ctx context.Context, panel *massgen.Panel, session string, system []string) error {
+	if len(system) == 0 {
+		return nil
+	}
+	keeper := panel.Opened().Sidecalls
+	state, err := keeper.Topic(ctx, session)
+	if err != nil {
+		return err
+	}
+	for _, text := range system {
+		state.TakeSystem(text)
+	}
+	return keeper.SetTopic(ctx, session, state)
+}
+
+// sequences knows the sessions that requests without an id have begun by the messages that they
+// have come to: a client that sends them again with one more goes on there.
+type sequences struct {
+	mu    sync.Mutex
+	byKey map[[sha256.Size]byte]sequence
+	order [][sha256.Size]byte
+}
+
+// sequence is a session that had so many turns.
+type sequence struct {
+	session string
+	turns   int
+}
+
+// mostSequences is how many conversations are known at once.
+const mostSequences = 10_000
+
+func newSequences() *sequences { return &sequences{byKey: map[[sha256.Size]byte]sequence{}} }
+
+// keyOf is the key of a caller's history. White space at the ends of a text does not count: some
+// clients cut it.
+func keyOf(c caller, history []exchange) [sha256.Size]byte {
+	all := strconv.AppendQuote(nil, c.name)
+	for _, e := range history {
+		all = strconv.AppendQuote(strconv.AppendQuote(all, strings.TrimSpace(e.question)), strings.TrimSpace(e.answer))
+	}
+	return sha256.Sum256(all)
+}
+
+// take returns the session that a history is all of, or was. It is forgotten: the next question makes
+// its history longer.
+func (q *sequences) take(c caller, history []exchange) sequence {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(history) == 0 {
+		return sequence{}
+	}
+	key := keyOf(c, history)
+	known, there := q.byKey[key]
+	if there {
+		delete(q.byKey, key)
+		q.order = slices.DeleteFunc(q.order, func(k [sha256.Size]byte) bool { return k == key })
+	}
+	return known
+}
+
+// keep keeps what a session has come to.
+func (q *sequences) keep(s sequence, key [sha256.Size]byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, known := q.byKey[key]; !known {
+		q.order = append(q.order, key)
+	}
+	q.byKey[key] = s
+	for len(q.order) > mostSequences {
+		delete(q.byKey, q.order[0])
+		q.order = q.order[1:]
+	}
+}
+
+// sessionHeader names the session of a response.
+const sessionHeader = "Massgen-Session-Id"
+
+func tellSession(w http.ResponseWriter, r *run) {
+	w.Header().Set(sessionHeader, headerValue(r.session()))
+}
+
+// headerValue is a text as a header can have it.
+func headerValue(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,266 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// chatRequest is a request for a chat completion. Parameters of models, such as the temperature,
+// are the config's, so those of a request change nothing.
+type chatRequest struct {
+	Model         string        `json:"model"`
+	Messages      []chatMessage `json:"messages"`
+	Stream        bool          `json:"stream"`
+	StreamOptions *struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	N            *int                       `json:"n"`
+	Metadata     map[string]json.RawMessage `json:"metadata"`
+	Conversation json.RawMessage            `json:"conversation"`
+	Background   bool                       `json:"background"`
+	Tools        []struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Parameters  json.RawMessage `json:"parameters"`
+		} `json:"function"`
+	} `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+}
+
+// chat answers POST /v1/chat/completions.
+func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	once, err := onceOf(r)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	var q chatRequest
+	if err := s.read(r, &q); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	asked, err := q.request()
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	asked.keyed(once)
+	run, v, err := s.askings.start(r.Context(), asked)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	tellSession(w, run)
+	c := chatWriter{server: s, run: run, view: v, id: run.id("chatcmpl-", v)}
+	if q.Stream {
+		c.includeUsage = q.StreamOptions != nil && q.StreamOptions.IncludeUsage
+		c.stream(r.Context(), w)
+		return
+	}
+	c.whole(r.Context(), w)
+}
+
+// request returns what is asked.
+func (q chatRequest) request() (request, error) {
+	switch {
+	case q.Model == "":
+		return request{}, badRequest("model", "model is missing: GET /v1/models lists them")
+	case len(q.Messages) == 0:
+		return request{}, badRequest("messages", "messages is empty: ask a question")
+	case q.N != nil && *q.N != 1:
+		return request{}, badRequest("n", "n must be 1: a panel agrees on one answer")
+	}
+	asked := request{model: q.Model, background: q.Background}
+	var err error
+	if asked.messages, err = readChat(q.Messages); err != nil {
+		return asked, err
+	}
+	if asked.tools, err = q.tools(); err != nil {
+		return asked, err
+	}
+	asked.session, err = sessionOf(q.Conversation, q.Metadata)
+	return asked, err
+}
+
+// tools returns the tools that the client runs.
+func (q chatRequest) tools() (list []toolDefinition, err error) {
+	isOffered, err := toolChoice(q.ToolChoice)
+	if err != nil || !isOffered {
+		return nil, err
+	}
+	for i, t := range q.Tools {
+		if t.Type != "function" {
+			place := fmt.Sprintf("tools[%d].type", i)
+			return nil, badRequest(place, fmt.Sprintf("%s is %q: this server takes functions only", place, shortened(t.Type)))
+		}
+		list = append(list, toolDefinition{t.Function.Name, t.Function.Description, t.Function.Parameters})
+	}
+	return list, nil
+}
+
+// toolChoice reports whether tools are offered at all.
+func toolChoice(choice json.RawMessage) (isOffered bool, err error) {
+	var word string
+	switch {
+	case len(choice) == 0 || string(choice) == "null":
+		return true, nil
+	case json.Unmarshal(choice, &word) == nil && (word == "auto" || word == "none"):
+		return word == "auto", nil
+	}
+	return false, badRequest("tool_choice", "tool_choice is auto or none here: the agents decide which tools they need")
+}
+
+// sessionOf returns the session that a request names: its conversation, which is an id or has one,
+// or session_id in its metadata. It is "" for none.
+func sessionOf(conversation json.RawMessage, metadata map[string]json.RawMessage) (id string, err error) {
+	var named struct {
+		ID string `json:"id"`
+	}
+	switch {
+	case len(conversation) > 0 && string(conversation) != "null":
+		if json.Unmarshal(conversation, &id) == nil {
+			return id, nil
+		}
+		if json.Unmarshal(conversation, &named) != nil || named.ID == "" {
+			return "", badRequest("conversation", "conversation is neither an id nor an object with an id")
+		}
+		return named.ID, nil
+	case metadata["session_id"] != nil && json.Unmarshal(metadata["session_id"], &id) != nil:
+		return "", badRequest("metadata.session_id", "metadata.session_id is no string")
+	}
+	return id, nil
+}
+
+// chatWriter writes the response to a chat request.
+type chatWriter struct {
+	server       *Server
+	run          *run
+	view         *view
+	id           string
+	includeUsage bool
+}
+
+// chatChoice is the one choice of a response. It has a Message, or in a stream a Delta.
+type chatChoice struct {
+	Index        int        `json:"index"`
+	Message      *chatWhole `json:"message,omitempty"`
+	Delta        *chatDelta `json:"delta,omitempty"`
+	Logprobs     *struct{}  `json:"logprobs"`
+	FinishReason *string    `json:"finish_reason"`
+}
+
+// chatWhole is a message of the assistant.
+type chatWhole struct {
+	Role      string     `json:"role"`
+	Content   *string    `json:"content"`
+	Refusal   *string    `json:"refusal"`
+	Reasoning string     `json:"reasoning_content,omitempty"`
+	ToolCalls []toolCall `json:"tool_calls,omitempty"`
+}
+
+// chatDelta is a piece of one.
+type chatDelta struct {
+	Role      string        `json:"role,omitempty"`
+	Content   *string       `json:"content,omitempty"`
+	Reasoning string        `json:"reasoning_content,omitempty"`
+	ToolCalls []indexedCall `json:"tool_calls,omitempty"`
+}
+
+// indexedCall is a call of a client's tool, as a stream has it.
+type indexedCall struct {
+	Index int `json:"index"`
+	toolCall
+}
+
+func indexed(calls []toolCall) (list []indexedCall) {
+	for i, c := range calls {
+		list = append(list, indexedCall{i, c})
+	}
+	return list
+}
+
+type chatUsage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	TotalTokens      int `json:"total_tokens"`
+	PromptDetails    struct {
+		CachedTokens int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// chatUsage returns what this response adds to the tokens of the turn.
+func (t tokens) chatUsage() *chatUsage {
+	usage := &chatUsage{PromptTokens: t.in, CompletionTokens: t.out, TotalTokens: t.in + t.out}
+	usage.PromptDetails.CachedTokens = t.cached
+	return usage
+}
+
+type chatResponse struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []chatChoice `json:"choices"`
+	Usage   *chatUsage   `json:"usage,omitempty"`
+}
+
+func (c chatWriter) response(object string, choices ...chatChoice) chatResponse {
+	return chatResponse{ID: c.id, Object: object, Created: c.run.began.Unix(), Model: c.run.model, Choices: append([]chatChoice{}, choices...)}
+}
+
+// whole answers when the turn is over.
+func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) {
+	var all piece
+	for p := range c.server.pieces(ctx, c.run, c.view) {
+		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls}
+	}
+	e := c.run.end(ctx, c.view, all.calls)
+	if e.err != nil {
+		c.server.refuse(w, e.err)
+		return
+	}
+	message := chatWhole{Role: roleAssistant, Reasoning: all.reasoning, ToolCalls: all.calls}
+	if e.Answer != "" { // without what an agent said between its calls of tools
+		all.content = e.Answer
+	}
+	if all.content != "" {
+		message.Content = &all.content
+	}
+	response := c.response("chat.completion", chatChoice{Message: &message, FinishReason: &e.reason})
+	response.Usage = e.used.chatUsage()
+	c.server.write(w, http.StatusOK, response)
+}
+
+// stream sends the answer as server-sent events while it comes.
+func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
+	out := c.server.openStream(w)
+	defer out.close()
+	const object = "chat.completion.chunk"
+	empty := ""
+	out.send(c.response(object, chatChoice{Delta: &chatDelta{Role: roleAssistant, Content: &empty}}))
+	var calls []toolCall
+	for p := range c.server.pieces(ctx, c.run, c.view) {
+		delta := chatDelta{Reasoning: p.reasoning, ToolCalls: indexed(p.calls)}
+		if p.content != "" {
+			delta.Content = &p.content
+		}
+		calls = p.calls
+		out.send(c.response(object, chatChoice{Delta: &delta}))
+	}
+	e := c.run.end(ctx, c.view, calls)
+	if e.err != nil {
+		out.send(c.server.refusalOf(e.err).json())
+		return
+	}
+	out.send(c.response(object, chatChoice{Delta: &chatDelta{}, FinishReason: &e.reason}))
+	if c.includeUsage {
+		last := c.response(object)
+		last.Usage = e.used.chatUsage()
+		out.send(last)
+	}
+	out.sendText("[DONE]")
+}

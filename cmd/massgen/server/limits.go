@@ -1,0 +1,87 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Limits bound what the clients of a server can have it do. 0 stands for no limit.
+type Limits struct {
+	// Runs is how many turns may run at a time, RunsEach how many of them for one token.
+	Runs, RunsEach int
+	// PerMinute is how many turns a token may begin in a minute.
+	PerMinute int
+}
+
+// limiter counts the turns that run. Requests without a token count as those of one.
+type limiter struct {
+	Limits
+	mu    sync.Mutex
+	runs  int
+	users map[string]*use
+}
+
+// use is what one token uses.
+type use struct {
+	runs int
+	// left is how many turns may begin at once, as of at.
+	left float64
+	at   time.Time
+}
+
+func newLimiter(l Limits) *limiter { return &limiter{Limits: l, users: map[string]*use{}} }
+
+// retryLater is after how long a client is to ask again that came when others ran.
+const retryLater = 5 * time.Second
+
+// begin takes a place for a turn of a token, which the caller gives back by done.
+func (l *limiter) begin(token string) (done func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u := l.users[token]
+	if u == nil {
+		u = &use{left: float64(l.PerMinute)}
+		l.users[token] = u
+	}
+	switch wait := u.wait(l.PerMinute); {
+	case l.Runs > 0 && l.runs >= l.Runs:
+		return nil, tooMany(fmt.Sprintf("%d turns run, as many as the server takes: ask again later", l.runs), retryLater)
+	case l.RunsEach > 0 && u.runs >= l.RunsEach:
+		return nil, tooMany(fmt.Sprintf("%d turns of this token run, as many as it may have: ask again later", u.runs), retryLater)
+	case wait > 0:
+		return nil, tooMany(fmt.Sprintf("this token may begin %d turns in a minute: ask again later", l.PerMinute), wait)
+	}
+	l.runs++
+	u.runs++
+	u.left--
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.runs--
+		u.runs--
+	}), nil
+}
+
+// wait is how long it is until a turn may begin.
+func (u *use) wait(perMinute int) time.Duration {
+	if perMinute <= 0 {
+		return 0
+	}
+	now := time.Now()
+	u.left = min(float64(perMinute), u.left+now.Sub(u.at).Minutes()*float64(perMinute))
+	u.at = now
+	if u.left >= 1 {
+		return 0
+	}
+	return time.Duration((1 - u.left) / float64(perMinute) * float64(time.Minute))
+}
+
+func tooMany(message string, wait time.Duration) refusal {
+	return refusal{status: http.StatusTooManyRequests, code: "rate_limit_exceeded", message: message, retryAfter: wait}
+}
+
+// seconds is a time to wait as the header Retry-After has it.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.0f", math.Ceil(d.Seconds())) }

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// mcpServer offers the panels as tools of the Model Context Protocol.
+type mcpServer struct {
+	*Server
+	sdk      *mcp.Server
+	requests *openRequests
+	// stateful serves clients that begin a session, stateless those of newer versions, which have none.
+	stateful, stateless http.Handler
+}
+
+const mcpInstructions = `massgen puts one question to a panel of several language models. They answer, read each other's answers, and vote for the best one.
+Ask it where a second opinion is worth a minute or more: a design, a hard bug, a review, a decision. The panel sees nothing but the question, so the question must have all that it needs: code, errors, constraints.
+ask_panel returns the winning answer and a session id. Give that id with the next question to go on in the same conversation.`
+
+func newMCPServer(s *Server) *mcpServer {
+	m := &mcpServer{Server: s, requests: newOpenRequests()}
+	m.sdk = mcp.NewServer(&mcp.Implementation{Name: "massgen", Title: "massgen", Version: s.Version}, &mcp.ServerOptions{
+		Instructions: mcpInstructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	m.addTools()
+	m.stateful = mcp.NewStreamableHTTPHandler(m.forSession, &mcp.StreamableHTTPOptions{
+		SessionTimeout: mcpIdle, MaxRequestBodyBytes: mostBody, DisableLocalhostProtection: true, // the guard has looked
+	})
+	m.stateless = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m.sdk }, &mcp.StreamableHTTPOptions{
+		Stateless: true, MaxRequestBodyBytes: mostBody, DisableLocalhostProtection: true,
+	})
+	return m
+}
+
+// ServeMCP speaks the Model Context Protocol, a message a line, with one client: in place of Serve.
+// It returns when in has ended or ctx is done. It then ends the turns that run with their best
+// answers so far, waits for them, and closes the panels.
+func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
+	session, err := s.mcp.sdk.Connect(context.WithoutCancel(ctx), &mcp.IOTransport{
+		Reader: io.NopCloser(in), Writer: unclosed{out}, MaxLineLength: mostBody,
+	}, nil)
+	if err != nil {
+		return errors.Join(fmt.Errorf("mcp: %w", err), s.close())
+	}
+	stop := context.AfterFunc(ctx, func() {
+		s.runs.end()
+		s.mcp.closeSession(session)
+	})
+	err = session.Wait()
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("mcp: the client sent what is no message of the protocol: %w", err)
+	} else {
+		err = nil
+	}
+	stop()
+	return errors.Join(err, s.close())
+}
+
+// unclosed is a writer that stays open when the protocol ends.
+type unclosed struct{ io.Writer }
+
+// Close implements io.Closer.
+func (unclosed) Close() error { return nil }
+
+// Sessions over HTTP. A client that is gone leaves its own behind.
+const (
+	mcpIdle         = time.Hour
+	mostMCPSessions = 1000
+)
+
+// forSession returns the server for a request, nil if too many sessions are open for a new one.
+func (m *mcpServer) forSession(r *http.Request) *mcp.Server {
+	if r.Header.Get("Mcp-Session-Id") != "" {
+		return m.sdk
+	}
+	open := 0
+	for range m.sdk.Sessions() {
+		open++
+	}
+	if open >= mostMCPSessions {
+		m.Log.Warn("too many MCP sessions are open: a new one is refused")
+		return nil
+	}
+	return m.sdk
+}
+
+// stateless20260728 is the version from which on the protocol has no sessions.
+const stateless20260728 = "2026-07-28"
+
+// ServeHTTP implements http.Handler.
+func (m *mcpServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer m.requests.open(r)()
+	if r.Header.Get("Mcp-Protocol-Version") >= stateless20260728 {
+		m.stateless.ServeHTTP(w, r)
+		return
+	}
+	m.stateful.ServeHTTP(w, r)
+}
+
+// end closes all sessions once their calls are answered: the streams of some would stay open.
+func (m *mcpServer) end() {
+	for session := range m.sdk.Sessions() {
+		m.closeSession(session)
+	}
+}
+
+func (m *mcpServer) closeSession(session *mcp.ServerSession) {
+	if err := session.Close(); err != nil {
+		m.Log.Debug("an MCP session did not end well", "error", err)
+	}
+}
+
+// openRequests knows the HTTP requests that are open. The SDK keeps a tool call going when its
+// client is gone, and tells a tool of its request no more than the headers.
+type openRequests struct {
+	mu   sync.Mutex
+	last int
+	byID map[string]context.Context
+}
+
+// requestHeader names a request to its tool call.
+const requestHeader = "Massgen-Request"
+
+func newOpenRequests() *openRequests { return &openRequests{byID: map[string]context.Context{}} }
+
+// open keeps a request until close is called. What a client says in the header is overwritten.
+func (o *openRequests) open(r *http.Request) (closed func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last++
+	id := fmt.Sprint(o.last)
+	r.Header.Set(requestHeader, id)
+	o.byID[id] = r.Context()
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.byID, id)
+	}
+}
+
+// bind returns the context of a call, which has the caller of its HTTP request, and is done also
+// when that client is gone.
+func (o *openRequests) bind(ctx context.Context, call *mcp.CallToolRequest) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if call.Extra == nil || call.Extra.Header == nil {
+		return ctx, cancel
+	}
+	o.mu.Lock()
+	request := o.byID[call.Extra.Header.Get(requestHeader)]
+	o.mu.Unlock()
+	if request == nil {
+		cancel() // it is gone already
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(request, cancel)
+	return context.WithValue(ctx, callerKey{}, callerOf(request)), func() { stop(); cancel() }
+}

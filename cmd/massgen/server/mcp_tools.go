@@ -1,0 +1,214 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+func (m *mcpServer) addTools() {
+	isLocal := false
+	mcp.AddTool(m.sdk, &mcp.Tool{
+		Name: "ask_panel", Title: "Ask a panel of models",
+		Description: "Puts a question to a panel of language models, which answer, read each other's answers and vote. Returns the winning answer. It takes from some seconds to several minutes.",
+		Annotations: &mcp.ToolAnnotations{Title: "Ask a panel of models"},
+	}, m.askPanel)
+	mcp.AddTool(m.sdk, &mcp.Tool{
+		Name: "list_panels", Title: "List the panels",
+		Description: "Lists the panels that ask_panel can ask, with their agents. A name with a slash is one agent of a panel alone.",
+		Annotations: &mcp.ToolAnnotations{Title: "List the panels", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &isLocal},
+	}, m.listPanels)
+	mcp.AddTool(m.sdk, &mcp.Tool{
+		Name: "get_session", Title: "Read a session",
+		Description: "Returns the questions and winning answers of a session.",
+		Annotations: &mcp.ToolAnnotations{Title: "Read a session", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &isLocal},
+	}, m.getSession)
+}
+
+// told is an error as a client is told of it, in one line.
+func (m *mcpServer) told(err error) error {
+	return errors.New(m.Redact(plain.Line(m.refusalOf(err).message)))
+}
+
+type askInput struct {
+	Question string `json:"question" jsonschema:"the question, with all that the panel needs to know to answer it"`
+	Panel    string `json:"panel,omitempty" jsonschema:"the name of a panel, as list_panels has it; the first of them if it is left out"`
+	Session  string `json:"session,omitempty" jsonschema:"the id of the session to go on with; a new session begins if it is left out"`
+}
+
+type askOutput struct {
+	Answer  string        `json:"answer" jsonschema:"the winning answer"`
+	Status  kernel.Status `json:"status" jsonschema:"completed if the panel agreed; else why it ended: no_consensus, timeout, budget, max_turns or interrupted"`
+	Winner  string        `json:"winner" jsonschema:"the agent whose answer won"`
+	Votes   []voteOutput  `json:"votes" jsonschema:"the votes that counted at the end"`
+	Session string        `json:"session" jsonschema:"the id of the session, for the next question"`
+	Panel   string        `json:"panel" jsonschema:"the panel that was asked"`
+}
+
+type voteOutput struct {
+	Voter  string `json:"voter"`
+	For    string `json:"for"`
+	Reason string `json:"reason"`
+}
+
+func (m *mcpServer) askPanel(ctx context.Context, call *mcp.CallToolRequest, in askInput) (*mcp.CallToolResult, askOutput, error) {
+	ctx, release := m.requests.bind(ctx, call)
+	defer release()
+	asked, err := m.asked(ctx, in)
+	if err != nil {
+		return nil, askOutput{}, m.told(err)
+	}
+	run, view, err := m.start(ctx, asked)
+	if err != nil {
+		return nil, askOutput{}, m.told(err)
+	}
+	ended := context.WithoutCancel(ctx) // a call that is cancelled ends the turn, whose end is waited for
+	p := m.openProgress(ctx, call)
+	for piece := range m.pieces(ended, run, view) {
+		p.tell(piece)
+	}
+	p.close()
+	o := run.wait(ended)
+	if o.err != nil {
+		return nil, askOutput{}, m.told(o.err)
+	}
+	out := m.output(run, o.Result)
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out.text(len(o.Agents))}}}, out, nil
+}
+
+// asked returns the request that a call makes.
+func (m *mcpServer) asked(ctx context.Context, in askInput) (request, error) {
+	if in.Panel == "" {
+		in.Panel = m.Models[0].ID
+	}
+	if m.models[in.Panel] == nil {
+		return request{}, badRequest("panel", noModel(m.Models, "panel", in.Panel, "list_panels"))
+	}
+	if err := coordinator.CheckQuestion(in.Question); err != nil {
+		return request{}, badRequest("question", "question: it "+err.Error())
+	}
+	if in.Session != "" {
+		var err error
+		if in.Session, err = m.known(ctx, in.Session); err != nil {
+			return request{}, err
+		}
+	}
+	return request{model: in.Panel, session: in.Session, messages: []message{{role: roleUser, text: in.Question}}}, nil
+}
+
+// known returns the id in the store of a session that is there. Models make ids up.
+func (m *mcpServer) known(ctx context.Context, id string) (string, error) {
+	if err := sessions.CheckID(id); err != nil {
+		return "", badRequest("session", "session: "+err.Error())
+	}
+	stored, err := m.sessionID(ctx, id)
+	if err == nil {
+		_, err = m.Store.Session(ctx, stored)
+	}
+	if errors.Is(err, sessions.ErrNoSession) {
+		err = badRequest("session", fmt.Sprintf("session: there is no %q: leave it out to begin one", shortened(id)))
+	}
+	return stored, err
+}
+
+func (m *mcpServer) output(run *run, r massgen.Result) askOutput {
+	out := askOutput{
+		Answer: m.Redact(r.Answer), Status: r.Status, Winner: r.Winner, Votes: []voteOutput{}, Session: run.turn.Session(), Panel: run.model,
+	}
+	for _, v := range r.Votes {
+		out.Votes = append(out.Votes, voteOutput{v.Voter, v.For, m.Redact(v.Reason)})
+	}
+	return out
+}
+
+// text is the answer for a client that shows no structured output, with what its model needs to go on.
+func (o askOutput) text(agents int) string {
+	votes := 0
+	for _, v := range o.Votes {
+		if v.For == o.Winner {
+			votes++
+		}
+	}
+	return fmt.Sprintf("%s\n\n(%s; winner: %s, with %d of %d votes; session: %s)", o.Answer, o.Status, o.Winner, votes, agents, o.Session)
+}
+
+type panelsOutput struct {
+	Panels []panelOutput `json:"panels"`
+}
+
+type panelOutput struct {
+	Name   string   `json:"name"`
+	Agents []string `json:"agents"`
+}
+
+func (m *mcpServer) listPanels(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, panelsOutput, error) {
+	out := panelsOutput{Panels: make([]panelOutput, len(m.Models))}
+	for i, model := range m.Models {
+		out.Panels[i] = panelOutput{model.ID, append([]string{}, model.Agents...)}
+	}
+	return nil, out, nil
+}
+
+type sessionInput struct {
+	Session string `json:"session" jsonschema:"the id of the session"`
+	Last    int    `json:"last,omitempty" jsonschema:"how many of the last turns to return, from 1 to 100; 10 if it is left out"`
+}
+
+type sessionOutput struct {
+	Session string       `json:"session"`
+	Title   string       `json:"title"`
+	Count   int          `json:"turn_count" jsonschema:"how many turns the session has"`
+	Turns   []turnOutput `json:"turns" jsonschema:"the last turns, oldest first"`
+}
+
+type turnOutput struct {
+	Number   int           `json:"number"`
+	Question string        `json:"question"`
+	Answer   string        `json:"answer" jsonschema:"the winning answer, empty if there is none"`
+	Winner   string        `json:"winner"`
+	Status   kernel.Status `json:"status" jsonschema:"as of ask_panel, or running"`
+	Started  time.Time     `json:"started"`
+}
+
+// The turns that get_session returns.
+const (
+	usualTurns = 10
+	mostTurns  = 100
+)
+
+func (m *mcpServer) getSession(ctx context.Context, call *mcp.CallToolRequest, in sessionInput) (*mcp.CallToolResult, sessionOutput, error) {
+	ctx, release := m.requests.bind(ctx, call)
+	defer release()
+	if in.Last == 0 {
+		in.Last = usualTurns
+	}
+	if in.Last < 1 || in.Last > mostTurns {
+		return nil, sessionOutput{}, m.told(badRequest("last", fmt.Sprintf("last: %d is not from 1 to %d", in.Last, mostTurns)))
+	}
+	id, err := m.known(ctx, in.Session)
+	if err != nil {
+		return nil, sessionOutput{}, m.told(err)
+	}
+	kept, err := m.Store.Session(ctx, id)
+	if err != nil {
+		return nil, sessionOutput{}, m.told(err)
+	}
+	turns, err := m.Store.Turns(ctx, id, in.Last)
+	if err != nil {
+		return nil, sessionOutput{}, m.told(err)
+	}
+	out := sessionOutput{Session: kept.ID, Title: m.Redact(kept.Title), Count: kept.Turns, Turns: make([]turnOutput, len(turns))}
+	for i, t := range turns {
+		out.Turns[i] = turnOutput{t.Number, m.Redact(t.Question), m.Redact(t.Answer), t.Winner, t.Status, t.Started}
+	}
+	return nil, out, nil
+}

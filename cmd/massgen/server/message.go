@@ -1,0 +1,136 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/contextbuild"
+)
+
+// message is one of a conversation that a client sends, whatever form it came in.
+type message struct {
+	role string // one of the roles below
+	text string
+	// calls are what an assistant message asks for, and answers is the id of the call of which a
+	// tool message has the result.
+	calls   []toolCall
+	answers string
+}
+
+// The roles of messages. A developer's message is a system message.
+const (
+	roleSystem    = "system"
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleTool      = "tool"
+)
+
+// toolCall is a call of a client's tool.
+type toolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// chatMessage is a message in the form of chat completions.
+type chatMessage struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	ToolCalls  []toolCall      `json:"tool_calls"`
+	ToolCallID string          `json:"tool_call_id"`
+}
+
+// readChat returns the messages of a request. The place of each is named in errors.
+func readChat(list []chatMessage) ([]message, error) {
+	messages := make([]message, len(list))
+	for i, m := range list {
+		place := fmt.Sprintf("messages[%d]", i)
+		read := message{role: m.Role, calls: m.ToolCalls, answers: m.ToolCallID}
+		switch m.Role {
+		case "developer":
+			read.role = roleSystem
+		case roleSystem, roleUser, roleAssistant, roleTool:
+		default:
+			return nil, badRequest(place+".role", fmt.Sprintf("%s.role is %q: it is system, developer, user, assistant or tool", place, shortened(m.Role)))
+		}
+		var err error
+		if read.text, err = readContent(place+".content", m.Content); err != nil {
+			return nil, err
+		}
+		messages[i] = read
+	}
+	return messages, nil
+}
+
+// readContent returns the text of a message's content: a string, or a list of parts.
+func readContent(place string, content json.RawMessage) (string, error) {
+	if len(content) == 0 || string(content) == "null" {
+		return "", nil
+	}
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return contextbuild.Clean(text), nil
+	}
+	var parts []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	}
+	if json.Unmarshal(content, &parts) != nil {
+		return "", badRequest(place, place+" is neither a string nor a list of parts")
+	}
+	var texts []string
+	for i, p := range parts {
+		switch p.Type {
+		case "text", "input_text", "output_text":
+			texts = append(texts, p.Text)
+		case "refusal":
+			texts = append(texts, p.Refusal)
+		case "image_url", "input_image":
+			return "", badRequest(fmt.Sprintf("%s[%d]", place, i), fmt.Sprintf("%s[%d] is an image: this server takes text only", place, i))
+		default:
+			return "", badRequest(fmt.Sprintf("%s[%d].type", place, i), fmt.Sprintf("%s[%d].type is %q: this server takes text only", place, i, shortened(p.Type)))
+		}
+	}
+	return contextbuild.Clean(strings.Join(texts, "\n")), nil
+}
+
+// exchange is a question that was answered.
+type exchange struct{ question, answer string }
+
+// conversation is what a request's messages come to.
+type conversation struct {
+	system   []string
+	history  []exchange
+	question string
+}
+
+// converse sorts the messages of a request. An answer that no question comes before has an empty
+// one; of tools and their results only what the assistant said of them is kept.
+func converse(messages []message) (conversation, error) {
+	var c conversation
+	var asked, answered []string
+	for _, m := range messages {
+		switch {
+		case m.role == roleSystem:
+			c.system = append(c.system, m.text)
+		case m.role == roleUser:
+			if len(answered) > 0 {
+				c.history = append(c.history, exchange{strings.Join(asked, "\n\n"), strings.Join(answered, "\n\n")})
+				asked, answered = nil, nil
+			}
+			asked = append(asked, m.text)
+		case m.role == roleAssistant && m.text != "":
+			answered = append(answered, m.text)
+		}
+	}
+	if len(asked) == 0 || len(answered) > 0 {
+		return c, badRequest("messages", "messages: the last one must be a question, with the role user")
+	}
+	c.question = strings.Join(asked, "\n\n")
+	return c, nil
+}

@@ -1,0 +1,37 @@
+package server
+
+import (
+	"embed"
+	"net/http"
+)
+
+// pageFiles are the web page. It has no build step: what is here is what browsers get.
+//
+//go:embed page/page.html page/page.css page/page.js page/icon.svg
+var pageFiles embed.FS
+
+// pagePolicy lets the page have its own files and talk to this server, and nothing else.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// routePage offers the page at the root.
+func (s *Server) routePage() {
+	for path, file := range map[string]string{
+		"/{$}": "page.html", "/page.css": "page.css", "/page.js": "page.js", "/icon.svg": "icon.svg",
+	} {
+		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Security-Policy", pagePolicy)
+			w.Header().Set("Cache-Control", "no-cache")
+			http.ServeFileFS(w, r, pageFiles, "page/"+file)
+		})
+	}
+}
+
+// isPage says that a route shows a file of the page, which has nothing of sessions and models.
+func isPage(pattern string) bool {
+	switch pattern {
+	case "GET /{$}", "GET /page.css", "GET /page.js", "GET /icon.svg":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+// refusal is an error that a client is told of, in the form of OpenAI's API.
+type refusal struct {
+	status  int
+	message string
+	param   string // the key of the request that is wrong, "" for none
+	code    string
+	// retryAfter is when it is worth to ask again; 0: unknown.
+	retryAfter time.Duration
+	// isPaid says that models were called: a client that asks again by itself pays again.
+	isPaid bool
+}
+
+// Error implements error.
+func (r refusal) Error() string { return r.message }
+
+// badRequest is a refusal of what stands under a key of the request.
+func badRequest(param, message string) refusal {
+	return refusal{status: http.StatusBadRequest, param: param, code: "invalid_value", message: message}
+}
+
+// clientGone is what servers note of requests whose clients did not wait.
+const clientGone = 499
+
+// refusalOf returns what a client is told of an error. Who asks learns nothing of this machine, so
+// all that is not their doing is for the log.
+func (s *Server) refusalOf(err error) refusal {
+	var known refusal
+	var changed *coordinator.Difference
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.Canceled): // nobody reads this
+		return refusal{status: clientGone, code: "client_closed_request", message: "the client has closed the request"}
+	case errors.Is(err, sessions.ErrBusy):
+		return refusal{status: http.StatusConflict, code: "session_busy", message: sessions.ErrBusy.Error()}
+	case errors.Is(err, sessions.ErrExists):
+		return refusal{status: http.StatusConflict, code: "session_exists", message: "there is a session with this id already"}
+	case errors.Is(err, driver.ErrOver):
+		return overRefusal()
+	case errors.As(err, &changed):
+		return refusal{status: http.StatusConflict, code: "turn_changed", message: "the turn was interrupted, and what its models are sent has changed since: ask again"}
+	case errors.Is(err, sessions.ErrNoSession):
+		return refusal{status: http.StatusNotFound, code: "session_not_found", message: "there is no such session"}
+	}
+	s.Log.Error("a request failed", "error", err)
+	return refusal{status: http.StatusInternalServerError, code: "internal_error", message: "the server could not do this: its log says why"}
+}
+
+// overRefusal is the refusal of results that come after their turn.
+func overRefusal() refusal {
+	return refusal{status: http.StatusConflict, code: "turn_over", message: "the turn that these calls belong to is over: ask again"}
+}
+
+// errorJSON is an error in the form of OpenAI's API.
+type errorJSON struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+func (r refusal) json() map[string]errorJSON {
+	e := errorJSON{Message: r.message, Type: "invalid_request_error"}
+	switch {
+	case r.status == http.StatusTooManyRequests:
+		e.Type = "rate_limit_error"
+	case r.status >= http.StatusInternalServerError:
+		e.Type = "server_error"
+	}
+	if r.param != "" {
+		e.Param = &r.param
+	}
+	if r.code != "" {
+		e.Code = &r.code
+	}
+	return map[string]errorJSON{"error": e}
+}
+
+// refuse answers a request with an error.
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	r := s.refusalOf(err)
+	if r.retryAfter > 0 {
+		w.Header().Set("Retry-After", seconds(r.retryAfter))
+	}
+	if r.isPaid {
+		w.Header().Set("X-Should-Retry", "false") // OpenAI's clients go by it
+	}
+	s.write(w, r.status, r.json())
+}
+
+// write answers a request with JSON.
+func (s *Server) write(w http.ResponseWriter, status int, v any) {
+	line, err := plain.JSONLine(v)
+	if err != nil {
+		s.Log.Error("a response cannot be written", "error", err)
+		status, line = http.StatusInternalServerError, `{"error":{"message":"the server could not write its response","type":"server_error","param":null,"code":null}}`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		s.Log.Debug("a response has no deadline", "error", err)
+	}
+	w.WriteHeader(status)
+	s.writeBytes(w, []byte(s.Redact(line)+"\n"))
+}
+
+func (s *Server) writeText(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	s.writeBytes(w, []byte(text))
+}
+
+// writeBytes writes to a client, who may be gone.
+func (s *Server) writeBytes(w http.ResponseWriter, data []byte) {
+	if _, err := w.Write(data); err != nil {
+		s.Log.Debug("a client is gone", "error", err)
+	}
+}
+
+// read decodes the body of a request.
+func (s *Server) read(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	err := d.Decode(into)
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped):
+		field := shortened(mistyped.Field)
+		return badRequest(field, field+" is a "+shortened(mistyped.Value)+", which it must not be")
+	case err != nil:
+		return badRequest("", "the request is not JSON: "+shortened(strings.TrimPrefix(err.Error(), "json: ")))
+	case d.More():
+		return badRequest("", "something follows the request's JSON object")
+	}
+	return nil
+}
+
+// shortened is the beginning of a text, on one line.
+func shortened(text string) string { return plain.Cut(plain.Line(text), 80) }

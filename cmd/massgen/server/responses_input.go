@@ -1,0 +1,201 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/sessions"
+)
+
+// responseRequest is a request for a response. As of chat completions, parameters of models change
+// nothing.
+type responseRequest struct {
+	Model        string                     `json:"model"`
+	Input        json.RawMessage            `json:"input"`
+	Instructions *string                    `json:"instructions"`
+	Stream       bool                       `json:"stream"`
+	Background   bool                       `json:"background"`
+	Previous     *string                    `json:"previous_response_id"`
+	Conversation json.RawMessage            `json:"conversation"`
+	Metadata     map[string]json.RawMessage `json:"metadata"`
+	Tools        []responseTool             `json:"tools"`
+	ToolChoice   json.RawMessage            `json:"tool_choice"`
+}
+
+// responseTool is a tool of a request for a response.
+type responseTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// tools returns the tools that the client runs.
+func (q responseRequest) tools() (list []toolDefinition, err error) {
+	isOffered, err := toolChoice(q.ToolChoice)
+	if err != nil || !isOffered {
+		return nil, err
+	}
+	for i, t := range q.Tools {
+		if t.Type != "function" {
+			place := fmt.Sprintf("tools[%d].type", i)
+			return nil, badRequest(place, fmt.Sprintf("%s is %q: this server takes functions only", place, shortened(t.Type)))
+		}
+		list = append(list, toolDefinition{t.Name, t.Description, t.Parameters})
+	}
+	if len(list) > 0 && q.Background {
+		return nil, badRequest("tools", "tools: nobody would run them for a response in the background")
+	}
+	return list, nil
+}
+
+// request returns what is asked.
+func (q responseRequest) request() (asked request, err error) {
+	if q.Model == "" {
+		return asked, badRequest("model", "model is missing: GET /v1/models lists them")
+	}
+	asked = request{model: q.Model, background: q.Background, said: &asking{IsBackground: q.Background}}
+	if q.Instructions != nil {
+		asked.messages = []message{{role: roleSystem, text: *q.Instructions}}
+	}
+	input, err := readInput(q.Input)
+	if err != nil {
+		return asked, err
+	}
+	asked.messages = append(asked.messages, input...)
+	if asked.tools, err = q.tools(); err != nil {
+		return asked, err
+	}
+	if asked.session, err = sessionOf(q.Conversation, q.Metadata); err != nil {
+		return asked, err
+	}
+	if asked.said.Metadata, err = readMetadata(q.Metadata); err != nil || q.Previous == nil {
+		return asked, err
+	}
+	previous, _ := readResponseID(*q.Previous) // else it is none, which is refused later
+	asked.previous, asked.said.Previous = &previous, *q.Previous
+	return asked, nil
+}
+
+// The most metadata of a response, as OpenAI's API has it.
+const (
+	mostMetadata      = 16
+	mostMetadataKey   = 64
+	mostMetadataValue = 512
+)
+
+// readMetadata returns the metadata of a request, as it comes back with the response.
+func readMetadata(given map[string]json.RawMessage) (map[string]string, error) {
+	if len(given) > mostMetadata {
+		return nil, badRequest("metadata", fmt.Sprintf("metadata has %d keys, more than %d", len(given), mostMetadata))
+	}
+	metadata := map[string]string{}
+	for key, value := range given {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			return nil, badRequest("metadata."+shortened(key), fmt.Sprintf("metadata.%s is no string", shortened(key)))
+		}
+		if utf8.RuneCountInString(key) > mostMetadataKey || utf8.RuneCountInString(text) > mostMetadataValue {
+			return nil, badRequest("metadata."+shortened(key), fmt.Sprintf("metadata.%s is too long: a key has at most %d characters, and a value %d", shortened(key), mostMetadataKey, mostMetadataValue))
+		}
+		metadata[key] = text
+	}
+	return metadata, nil
+}
+
+// inputItem is an item of a response's input: a message, a call of a client's tool, or its result.
+type inputItem struct {
+	Type      string          `json:"type"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Output    json.RawMessage `json:"output"`
+}
+
+// readInput returns the messages of an input: a question, or a list of items.
+func readInput(input json.RawMessage) ([]message, error) {
+	var question string
+	if json.Unmarshal(input, &question) == nil {
+		return readChat([]chatMessage{{Role: roleUser, Content: input}})
+	}
+	var items []inputItem
+	if json.Unmarshal(input, &items) != nil || len(items) == 0 {
+		return nil, badRequest("input", "input is neither a question nor a list of items")
+	}
+	var messages []message
+	for i, item := range items {
+		place := fmt.Sprintf("input[%d]", i)
+		read, err := item.message(place)
+		if err != nil {
+			return nil, err
+		}
+		last := len(messages) - 1
+		switch {
+		case read.role == "":
+		case len(read.calls) > 0 && last >= 0 && messages[last].role == roleAssistant:
+			messages[last].calls = append(messages[last].calls, read.calls...)
+		default:
+			messages = append(messages, read)
+		}
+	}
+	return messages, nil
+}
+
+// message returns the item as a message, without a role if there is nothing in it for a model.
+func (i inputItem) message(place string) (m message, err error) {
+	switch i.Type {
+	case "", "message":
+		m = message{role: i.Role}
+		switch i.Role {
+		case "developer":
+			m.role = roleSystem
+		case roleSystem, roleUser, roleAssistant:
+		default:
+			return m, badRequest(place+".role", fmt.Sprintf("%s.role is %q: it is system, developer, user or assistant", place, shortened(i.Role)))
+		}
+		m.text, err = readContent(place+".content", i.Content)
+	case "function_call":
+		call := toolCall{ID: i.CallID, Type: "function"}
+		call.Function.Name, call.Function.Arguments = i.Name, i.Arguments
+		m = message{role: roleAssistant, calls: []toolCall{call}}
+	case "function_call_output":
+		m = message{role: roleTool, answers: i.CallID}
+		m.text, err = readContent(place+".output", i.Output)
+	case "reasoning": // what the agents said to each other before an answer
+	default:
+		return m, badRequest(place+".type", fmt.Sprintf("%s.type is %q: it is message, function_call, function_call_output or reasoning", place, shortened(i.Type)))
+	}
+	return m, err
+}
+
+// The ids of responses.
+const responsePrefix = "resp_"
+
+// responseID names a response: it has all that is needed to find its turn again. So much of the turn
+// was seen before the response.
+func responseID(p turnPlace, seen int) string {
+	return responsePrefix + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d\n%s\n%s", p.number, seen, p.model, p.session))
+}
+
+// readResponseID returns the place that an id has.
+func readResponseID(id string) (p turnPlace, isID bool) {
+	text, isID := strings.CutPrefix(id, responsePrefix)
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	fields := strings.SplitN(string(data), "\n", 3)
+	if !isID || err != nil || len(fields) < 3 {
+		return turnPlace{}, false
+	}
+	number, _, _ := strings.Cut(fields[0], ".")
+	p = turnPlace{model: fields[1], session: fields[2]}
+	p.number, err = strconv.Atoi(number)
+	if err != nil || p.number < 1 || sessions.CheckID(p.session) != nil {
+		return turnPlace{}, false
+	}
+	return p, true
+}

@@ -1,0 +1,315 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/sessions"
+)
+
+// object is JSON whose form OpenAI's API describes.
+type object = map[string]any
+
+// response writes a response.
+type response struct {
+	server       *Server
+	run          *run
+	view         *view
+	id           string
+	items        string // their ids begin with it, behind what they are
+	said         asking
+	instructions *string
+	tools        []toolDefinition
+}
+
+func newResponse(s *Server, r *run, v *view, said asking) *response {
+	return &response{server: s, run: r, view: v, said: said, items: r.id("", v), id: responseID(turnPlace{r.model, r.session(), r.number()}, v.seen)}
+}
+
+// The states of a response and of its items.
+const (
+	stateInProgress = "in_progress"
+	stateCompleted  = "completed"
+	stateCancelled  = "cancelled"
+	stateFailed     = "failed"
+)
+
+// isRunning says that the response is not over.
+func (r *response) isRunning() bool {
+	if past := r.run.past; past != nil {
+		return past.isRunning()
+	}
+	return r.run.turn.Status() == sessions.Running
+}
+
+// state is that of a response that has ended.
+func (o end) state() string {
+	switch {
+	case o.Status == kernel.Cut:
+		return stateCancelled
+	case o.err != nil:
+		return stateFailed
+	}
+	return stateCompleted
+}
+
+// json is the response as it is now: over, or with a nil end still running.
+func (r *response) json(o *end, output []object) object {
+	metadata := r.said.Metadata
+	if metadata == nil {
+		metadata = map[string]string{}
+	}
+	all := object{
+		"id": r.id, "object": "response", "created_at": r.run.began.Unix(), "status": stateInProgress, "model": r.run.model,
+		"background": r.said.IsBackground, "metadata": metadata, "output": output,
+		"error": nil, "incomplete_details": nil, "instructions": r.instructions, "previous_response_id": nil,
+		// What a request says of these changes nothing.
+		"parallel_tool_calls": true, "tools": r.toolList(), "tool_choice": "auto", "temperature": nil, "top_p": nil,
+		"max_output_tokens": nil, "reasoning": object{"effort": nil, "summary": "detailed"},
+		"text": object{"format": object{"type": "text"}}, "truncation": "disabled",
+	}
+	if r.said.Previous != "" {
+		all["previous_response_id"] = r.said.Previous
+	}
+	if o == nil {
+		return all
+	}
+	all["status"], all["usage"] = o.state(), o.used.responseUsage()
+	switch o.state() {
+	case stateCompleted:
+		all["completed_at"] = r.ended().Unix()
+	case stateFailed:
+		known := r.server.refusalOf(o.err)
+		code := "server_error"
+		if known.status == http.StatusTooManyRequests {
+			code = "rate_limit_exceeded"
+		}
+		all["error"] = object{"code": code, "message": r.server.Redact(known.message)}
+	}
+	return all
+}
+
+func (r *response) ended() time.Time {
+	if past := r.run.past; past != nil {
+		return past.Ended
+	}
+	return r.run.turn.Ended()
+}
+
+// toolList are the tools that the client runs, as the API describes them.
+func (r *response) toolList() []object {
+	list := []object{}
+	for _, t := range r.tools {
+		list = append(list, object{"type": "function", "name": t.name, "description": t.description, "parameters": t.schema, "strict": nil})
+	}
+	return list
+}
+
+// responseUsage returns what this response adds to the tokens of the turn.
+func (t tokens) responseUsage() object {
+	return object{
+		"input_tokens": t.in, "input_tokens_details": object{"cached_tokens": t.cached},
+		"output_tokens": t.out, "output_tokens_details": object{"reasoning_tokens": 0},
+		"total_tokens": t.in + t.out,
+	}
+}
+
+// The ids of items have these prefixes, by what an item is.
+const (
+	reasoningItem = "rs_"
+	messageItem   = "msg_"
+	callItem      = "fc_"
+)
+
+// item is an item of the output.
+func (r *response) item(kind string, index int, state, text string) object {
+	i := object{"id": fmt.Sprintf("%s%s_%d", kind, r.items, index), "status": state}
+	if kind == reasoningItem {
+		i["type"], i["summary"] = "reasoning", []object{}
+		if text != "" {
+			i["summary"] = []object{reasoningPart(text)}
+		}
+		return i
+	}
+	i["type"], i["role"], i["content"] = "message", roleAssistant, []object{}
+	if text != "" {
+		i["content"] = []object{textPart(text)}
+	}
+	return i
+}
+
+func reasoningPart(text string) object { return object{"type": "summary_text", "text": text} }
+
+func textPart(text string) object {
+	return object{"type": "output_text", "text": text, "annotations": []object{}, "logprobs": []object{}}
+}
+
+// callOf is an item of the output that has the client run one of its tools.
+func (r *response) callOf(c toolCall, index int, state, arguments string) object {
+	return object{
+		"id": fmt.Sprintf("%s%s_%d", callItem, r.items, index), "type": "function_call", "status": state,
+		"call_id": c.ID, "name": c.Function.Name, "arguments": arguments,
+	}
+}
+
+// finish waits for the end of the response, and returns it with the output.
+func (r *response) finish(ctx context.Context) (end, []object) {
+	var all piece
+	for p := range r.server.pieces(ctx, r.run, r.view) {
+		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls}
+	}
+	e := r.run.end(ctx, r.view, all.calls)
+	if e.Answer != "" { // without what an agent said between its calls of tools
+		all.content = r.server.Redact(e.Answer)
+	}
+	list := []object{}
+	for _, part := range []struct{ kind, text string }{{reasoningItem, all.reasoning}, {messageItem, all.content}} {
+		if part.text != "" {
+			list = append(list, r.item(part.kind, len(list), stateCompleted, part.text))
+		}
+	}
+	for _, c := range all.calls {
+		list = append(list, r.callOf(c, len(list), stateCompleted, c.Function.Arguments))
+	}
+	return e, list
+}
+
+// whole answers when the response has ended.
+func (r *response) whole(ctx context.Context, w http.ResponseWriter) {
+	e, output := r.finish(ctx)
+	if e.err != nil {
+		r.server.refuse(w, e.err)
+		return
+	}
+	r.server.write(w, http.StatusOK, r.json(&e, output))
+}
+
+// show answers with the response as it is now.
+func (r *response) show(ctx context.Context, w http.ResponseWriter) {
+	if r.isRunning() {
+		r.server.write(w, http.StatusOK, r.json(nil, []object{}))
+		return
+	}
+	e, output := r.finish(ctx)
+	r.server.write(w, http.StatusOK, r.json(&e, output))
+}
+
+// stream sends the response as server-sent events while it comes: those with a number above after. A
+// turn that was over before comes in other pieces, so that a client who has some of it is sent the
+// end only, which has all of it.
+func (r *response) stream(ctx context.Context, w http.ResponseWriter, after int) {
+	s := responseStream{response: r, out: r.server.openStream(w), after: after, done: []object{}}
+	defer s.out.close()
+	if r.run.past != nil && after >= 0 {
+		s.after = math.MaxInt
+	}
+	s.send("response.created", object{"response": r.json(nil, s.done)})
+	s.send("response.in_progress", object{"response": r.json(nil, s.done)})
+	var calls []toolCall
+	for p := range r.server.pieces(ctx, r.run, r.view) {
+		s.add(reasoningItem, p.reasoning)
+		s.add(messageItem, p.content)
+		calls = p.calls
+	}
+	s.closeItem()
+	for _, c := range calls {
+		s.call(c)
+	}
+	e := r.run.end(ctx, r.view, calls)
+	if errors.Is(e.err, context.Canceled) { // the client is gone
+		return
+	}
+	s.number, s.after = max(s.number, after+1), after // the end is sent in any case
+	last := map[string]string{stateCompleted: "response.completed", stateCancelled: "response.incomplete", stateFailed: "response.failed"}
+	s.send(last[e.state()], object{"response": r.json(&e, s.done)})
+}
+
+// responseStream sends the events of a response.
+type responseStream struct {
+	*response
+	out    *stream
+	number int // of the next event
+	after  int
+	done   []object // items
+	kind   string   // of the item that goes on, "" for none
+	text   string   // of that item
+}
+
+// send sends an event.
+func (s *responseStream) send(kind string, event object) {
+	event["type"], event["sequence_number"] = kind, s.number
+	if s.number > s.after {
+		s.out.sendNamed(kind, event)
+	}
+	s.number++
+}
+
+// part adds to an event which part of the output it is about.
+func (s *responseStream) part(event object) object {
+	event["item_id"], event["output_index"] = s.item(s.kind, len(s.done), "", "")["id"], len(s.done)
+	if s.kind == reasoningItem {
+		event["summary_index"] = 0
+	} else {
+		event["content_index"] = 0
+	}
+	return event
+}
+
+// add adds a text to the item that goes on, or to a new one of another kind.
+func (s *responseStream) add(kind, text string) {
+	if text == "" {
+		return
+	}
+	if kind != s.kind {
+		s.closeItem()
+		s.openItem(kind)
+	}
+	s.text += text
+	if kind == reasoningItem {
+		s.send("response.reasoning_summary_text.delta", s.part(object{"delta": text}))
+		return
+	}
+	s.send("response.output_text.delta", s.part(object{"delta": text, "logprobs": []object{}}))
+}
+
+func (s *responseStream) openItem(kind string) {
+	s.kind, s.text = kind, ""
+	s.send("response.output_item.added", object{"output_index": len(s.done), "item": s.item(kind, len(s.done), stateInProgress, "")})
+	if kind == reasoningItem {
+		s.send("response.reasoning_summary_part.added", s.part(object{"part": reasoningPart("")}))
+		return
+	}
+	s.send("response.content_part.added", s.part(object{"part": textPart("")}))
+}
+
+func (s *responseStream) closeItem() {
+	switch s.kind {
+	case "":
+		return
+	case reasoningItem:
+		s.send("response.reasoning_summary_text.done", s.part(object{"text": s.text}))
+		s.send("response.reasoning_summary_part.done", s.part(object{"part": reasoningPart(s.text)}))
+	case messageItem:
+		s.send("response.output_text.done", s.part(object{"text": s.text, "logprobs": []object{}}))
+		s.send("response.content_part.done", s.part(object{"part": textPart(s.text)}))
+	}
+	done := s.item(s.kind, len(s.done), stateCompleted, s.text)
+	s.send("response.output_item.done", object{"output_index": len(s.done), "item": done})
+	s.done, s.kind = append(s.done, done), ""
+}
+
+// call sends a call of the client's tools.
+func (s *responseStream) call(c toolCall) {
+	index, arguments := len(s.done), c.Function.Arguments
+	begun, done := s.callOf(c, index, stateInProgress, ""), s.callOf(c, index, stateCompleted, arguments)
+	s.send("response.output_item.added", object{"output_index": index, "item": begun})
+	s.send("response.function_call_arguments.delta", object{"item_id": begun["id"], "output_index": index, "delta": arguments})
+	s.send("response.function_call_arguments.done", object{"item_id": begun["id"], "output_index": index, "name": c.Function.Name, "arguments": arguments})
+	s.send("response.output_item.done", object{"output_index": index, "item": done})
+	s.done = append(s.done, done)
+}

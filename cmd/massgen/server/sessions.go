@@ -1,0 +1,347 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/massgen/massgen/internal/inspect"
+	"github.com/massgen/massgen/sessions"
+)
+
+// sessionRoutes answer requests about whole sessions.
+type sessionRoutes struct{ *Server }
+
+func (s *Server) routeSessions() {
+	r := sessionRoutes{s}
+	s.mux.HandleFunc("GET /sessions", s.answer(r.list))
+	s.mux.HandleFunc("POST /sessions", s.answer(r.begin))
+	s.mux.HandleFunc("GET /sessions/{id}", s.answer(r.show))
+	s.mux.HandleFunc("PATCH /sessions/{id}", s.answer(r.rename))
+	s.mux.HandleFunc("DELETE /sessions/{id}", s.needsToken(s.answer(r.remove)))
+	s.mux.HandleFunc("POST /sessions/{id}/branch", s.answer(r.branch))
+	s.mux.HandleFunc("GET /debug/session/{id}", s.answer(r.debug))
+	turnRoutes{s}.route()
+}
+
+// answer returns a handler that refuses what f has an error for.
+func (s *Server) answer(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := f(w, r); err != nil {
+			s.refuse(w, err)
+		}
+	}
+}
+
+// How many sessions, or hits of a search, a page has by default and at most.
+const (
+	pageSize = 50
+	mostPage = 500
+)
+
+// listedSession is a session as a list shows it.
+type listedSession struct {
+	sessions.Session
+	// Model is the one that was asked last through these routes, "" if none was.
+	Model string `json:"model,omitempty"`
+	// State is running, interrupted for a turn that a lost process has left, or idle.
+	State string `json:"state"`
+}
+
+// The states of a session.
+const (
+	stateIdle        = "idle"
+	stateRunning     = "running"
+	stateInterrupted = "interrupted"
+)
+
+// metaModel is the key of a session's metadata that names the model which was asked last, and
+// ownMeta begins all keys that are the program's.
+const (
+	metaModel = "massgen:model"
+	ownMeta   = "massgen:"
+)
+
+func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
+	}
+	if words := r.URL.Query().Get("q"); words != "" {
+		hits, err := s.Store.Search(r.Context(), words, 0) // those of others do not count
+		if err != nil {
+			return err
+		}
+		hits = slices.DeleteFunc(hits, func(h sessions.Hit) bool { return !s.mayUse(r.Context(), h.Session) })
+		hits = hits[:min(limit, len(hits))]
+		s.write(w, http.StatusOK, map[string]any{"hits": append([]sessions.Hit{}, hits...)})
+		return nil
+	}
+	all, err := s.Store.List(r.Context(), sessions.Filter{Metadata: ownFilter(r.Context())})
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(kept sessions.Session) bool { return !s.mayUse(r.Context(), kept.ID) })
+	from, err := after(all, r.URL.Query().Get("before"))
+	if err != nil {
+		return err
+	}
+	page := all[from:min(from+limit, len(all))]
+	answer := struct {
+		Sessions []listedSession `json:"sessions"`
+		// Next is what before is for the next page, "" on the last.
+		Next string `json:"next"`
+	}{Sessions: []listedSession{}}
+	for _, kept := range page {
+		shown, err := s.listed(r.Context(), kept)
+		if err != nil {
+			return err
+		}
+		answer.Sessions = append(answer.Sessions, shown)
+	}
+	if from+limit < len(all) {
+		answer.Next = placeOf(page[len(page)-1])
+	}
+	s.write(w, http.StatusOK, answer)
+	return nil
+}
+
+func limitOf(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return pageSize, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostPage {
+		return 0, badRequest("limit", "limit is a number from 1 to "+strconv.Itoa(mostPage))
+	}
+	return n, nil
+}
+
+// placeOf is where a session stands in a list: by it the list goes on, also when the session is
+// gone or was used again.
+func placeOf(s sessions.Session) string {
+	return strconv.FormatInt(s.Updated.UnixMilli(), 10) + "-" + s.ID
+}
+
+// after returns the index of the first session behind a place.
+func after(all []sessions.Session, place string) (int, error) {
+	if place == "" {
+		return 0, nil
+	}
+	millis, id, found := strings.Cut(place, "-")
+	at, err := strconv.ParseInt(millis, 10, 64)
+	if err != nil || !found {
+		return 0, badRequest("before", "before is not what the page before has under next")
+	}
+	for i, s := range all {
+		if used := s.Updated.UnixMilli(); used < at || used == at && s.ID > id {
+			return i, nil
+		}
+	}
+	return len(all), nil
+}
+
+func (s sessionRoutes) listed(ctx context.Context, kept sessions.Session) (listedSession, error) {
+	shown := listedSession{Session: kept, Model: kept.Metadata[metaModel], State: stateIdle}
+	shown.Metadata = ownless(kept.Metadata)
+	if kept.Turns == 0 {
+		return shown, nil
+	}
+	if s.runs.find(kept.ID, kept.Turns) != nil {
+		shown.State = stateRunning
+		return shown, nil
+	}
+	last, err := s.Store.Turns(ctx, kept.ID, 1)
+	if err != nil || len(last) == 0 || last[0].Status != sessions.Running {
+		return shown, err
+	}
+	left, err := s.Store.Interrupted(ctx, kept.ID)
+	if shown.State = stateRunning; len(left) > 0 {
+		shown.State = stateInterrupted
+	}
+	return shown, err
+}
+
+// ownless returns metadata without what the program keeps there for itself, such as the text of a
+// config.
+func ownless(metadata map[string]string) map[string]string {
+	shown := maps.Clone(metadata)
+	maps.DeleteFunc(shown, func(key, _ string) bool { return strings.HasPrefix(key, ownMeta) })
+	return shown
+}
+
+// kept returns the session that a request's path names.
+func (s *Server) kept(r *http.Request) (sessions.Session, error) {
+	id, err := s.sessionID(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return sessions.Session{}, err
+	}
+	return s.Store.Session(r.Context(), id)
+}
+
+// shownSession is a session with its turns.
+type shownSession struct {
+	inspect.Session
+	Model string `json:"model,omitempty"`
+	State string `json:"state"`
+	// Facts are what is remembered of the session's user, and nil unless they are asked for.
+	Facts []sessions.Fact `json:"facts,omitempty"`
+}
+
+func (s sessionRoutes) look(r *http.Request) (shownSession, error) {
+	kept, err := s.kept(r)
+	if err != nil {
+		return shownSession{}, err
+	}
+	listed, err := s.listed(r.Context(), kept)
+	if err != nil {
+		return shownSession{}, err
+	}
+	read, err := inspect.Read(r.Context(), s.Store, kept, s.warn)
+	if err != nil {
+		return shownSession{}, err
+	}
+	if read.Interrupted != nil {
+		if read.Unfinished, err = inspect.Unfinished(r.Context(), s.Store, kept.ID, read.Left); err != nil {
+			s.warn(err.Error())
+		}
+	}
+	read.Metadata = listed.Metadata
+	return shownSession{Session: read, Model: listed.Model, State: listed.State}, nil
+}
+
+// warn logs what could not be read of a session. Its reader gets the rest.
+func (s *Server) warn(text string) { s.Log.Warn(text) }
+
+func (s sessionRoutes) show(w http.ResponseWriter, r *http.Request) error {
+	shown, err := s.look(r)
+	if err == nil {
+		s.write(w, http.StatusOK, shown)
+	}
+	return err
+}
+
+// debug answers with all that a session's next input goes by (seed 002, check session state). The
+// agents are those of the model that the query names, or that was asked last.
+func (s sessionRoutes) debug(w http.ResponseWriter, r *http.Request) error {
+	shown, err := s.look(r)
+	if err != nil {
+		return err
+	}
+	facts, err := s.Store.Facts(r.Context(), sessions.ParseID(shown.ID)[sessions.MetaUser])
+	if err != nil {
+		return err
+	}
+	shown.Facts = append([]sessions.Fact{}, facts...)
+	model := r.URL.Query().Get("model")
+	if model == "" && s.models[shown.Model] != nil {
+		model = shown.Model
+	}
+	if model != "" {
+		m, err := s.model(model)
+		if err != nil {
+			return err
+		}
+		panel, err := m.open(r.Context())
+		if err != nil {
+			return err
+		}
+		previews, err := panel.Opened().Preview(r.Context(), shown.ID, shown.Link)
+		if err != nil {
+			return err
+		}
+		shown.SetAgents(previews)
+	}
+	s.write(w, http.StatusOK, struct {
+		shownSession
+		Facts []sessions.Fact `json:"facts"`
+	}{shown, shown.Facts})
+	return nil
+}
+
+func (s sessionRoutes) rename(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var said struct{ Title *string }
+	if err := s.read(r, &said); err != nil {
+		return err
+	}
+	if said.Title == nil {
+		return badRequest("title", "title is missing: nothing else can be changed")
+	}
+	if err := sessions.CheckTitle(*said.Title); err != nil {
+		return badRequest("title", err.Error())
+	}
+	if err := s.Store.SetTitle(r.Context(), id, s.Redact(*said.Title)); err != nil {
+		return err
+	}
+	return s.writeSession(w, r, id, http.StatusOK)
+}
+
+func (s sessionRoutes) writeSession(w http.ResponseWriter, r *http.Request, id string, status int) error {
+	kept, err := s.Store.Session(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	shown, err := s.listed(r.Context(), kept)
+	if err == nil {
+		s.write(w, status, shown)
+	}
+	return err
+}
+
+func (s sessionRoutes) remove(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r.Context(), r.PathValue("id"))
+	if err == nil {
+		err = s.Store.Delete(r.Context(), id)
+	}
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+func (s sessionRoutes) branch(w http.ResponseWriter, r *http.Request) error {
+	kept, err := s.kept(r)
+	if err != nil {
+		return err
+	}
+	said := struct {
+		Turn int
+		ID   string
+	}{Turn: kept.Turns, ID: newID(r.Context())}
+	if err := s.read(r, &said); err != nil {
+		return err
+	}
+	if said.ID, err = s.sessionID(r.Context(), said.ID); err != nil {
+		return err
+	}
+	turns, err := s.Store.Turns(r.Context(), kept.ID, 0)
+	if err != nil {
+		return err
+	}
+	isOver := func(t sessions.Turn) bool { return t.Number == said.Turn && t.Status != sessions.Running }
+	if !slices.ContainsFunc(turns, isOver) {
+		return badRequest("turn", "turn is not the number of a turn that is over")
+	}
+	made, err := s.Store.Branch(r.Context(), kept.ID, said.Turn, said.ID)
+	if errors.Is(err, sessions.ErrExists) {
+		return refusal{status: http.StatusConflict, param: "id", code: "session_exists", message: "there is a session with this id already"}
+	}
+	if err != nil {
+		return err
+	}
+	return s.writeSession(w, r, made.ID, http.StatusCreated)
+}
+
+// begin asks the first question of a session whose id the server chooses.
+func (s sessionRoutes) begin(w http.ResponseWriter, r *http.Request) error {
+	return turnRoutes(s).askIn(w, r, newID(r.Context()))
+}
