@@ -48,6 +48,8 @@ func (s commander) ownCommand(name, rest, line string) tea.Cmd {
 		return s.edit()
 	case "/retry":
 		return s.retry()
+	case "/tools":
+		return s.showCommand("the agents' tools", line)
 	case "/note":
 		if s.running != nil && s.running.turn != nil {
 			return s.ask(rest)
@@ -55,6 +57,10 @@ func (s commander) ownCommand(name, rest, line string) tea.Cmd {
 	case "/pause", "/resume":
 		if s.running != nil && s.running.turn != nil {
 			return s.pauseOr(name == "/pause")
+		}
+	case "/without":
+		if s.running != nil && s.running.turn != nil {
+			return s.dismiss(rest)
 		}
 	}
 	return s.idleCommand(line)
@@ -89,6 +95,30 @@ func (s commander) pauseOr(pause bool) tea.Cmd {
 	})
 }
 
+// askToDismiss asks whether the turn is to go on without an agent. It reports false if no turn
+// runs.
+func (s commander) askToDismiss(agent string) (asks bool) {
+	if s.running == nil || s.running.turn == nil {
+		return false
+	}
+	s.overlay = &question{"Go on without " + agent + "? Its last answer stays; it is asked no more in this turn.", func() tea.Cmd { return s.dismiss(agent) }}
+	return true
+}
+
+// dismiss has the turn go on without an agent.
+func (s commander) dismiss(agent string) tea.Cmd {
+	if s.running == nil || s.running.turn == nil { // it ended while the person was asked
+		return nil
+	}
+	turn := s.running.turn
+	return s.do(func(ctx context.Context) tea.Msg {
+		if err := turn.Dismiss(ctx, agent); err != nil {
+			return errorNote{err}
+		}
+		return nil
+	})
+}
+
 // copyAnswer copies the last answer to the clipboard of the terminal (OSC 52).
 func (s commander) copyAnswer() tea.Cmd {
 	if s.last.answer == "" {
@@ -96,11 +126,11 @@ func (s commander) copyAnswer() tea.Cmd {
 		return nil
 	}
 	copied := func() tea.Cmd {
-		s.granted.copies = true
+		s.mayCopy = true
 		s.transcript.add(told, "", "the answer was sent to this terminal's clipboard, which some terminals, and tmux, have to allow")
 		return tea.SetClipboard(s.last.answer)
 	}
-	if s.granted.copies {
+	if s.mayCopy {
 		return copied()
 	}
 	s.overlay = &question{"Let massgen write to this terminal's clipboard, now and until it ends?", copied}

@@ -16,6 +16,7 @@ type comparison struct {
 	answers []report.ResultAnswer // the winner's first
 	at      int
 	port    viewport.Model
+	laid    struct{ at, width int } // what the lines in port are of, from 1
 }
 
 // newComparison compares the answers of a turn, at least one.
@@ -55,18 +56,25 @@ func (c *comparison) view(width, height int) []string {
 		title += " and " + c.answers[c.at].Label
 	}
 	title += "   left and right choose, Esc closes"
-	column := (width - 3) / 2
+	c.port.SetWidth(width)
+	c.port.SetHeight(max(height-1, 1))
+	if c.laid != (struct{ at, width int }{c.at + 1, width}) {
+		c.laid.at, c.laid.width = c.at+1, width
+		c.port.SetContentLines(c.lines(width))
+	}
+	return append([]string{chosen(padded(ansi.Truncate(title, width, "…"), width))}, strings.Split(c.port.View(), "\n")...)
+}
+
+// lines are the two answers in lines of a width.
+func (c *comparison) lines(width int) (lines []string) {
+	column := max((width-3)/2, 1)
 	left, right := c.answers[0].Content, c.answers[c.at].Content
 	one := append([]string{bold(c.answers[0].Label)}, wrapped(different(left, right), column)...)
 	other := append([]string{bold(c.answers[c.at].Label)}, wrapped(different(right, left), column)...)
-	var lines []string
 	for i := range max(len(one), len(other)) {
-		lines = append(lines, padded(lineAt(one, i), column)+faint(" │ ")+lineAt(other, i))
+		lines = append(lines, ansi.Truncate(padded(lineAt(one, i), column)+faint(" │ ")+lineAt(other, i), width, "…"))
 	}
-	c.port.SetWidth(width)
-	c.port.SetHeight(max(height-1, 1))
-	c.port.SetContentLines(lines)
-	return append([]string{chosen(padded(ansi.Truncate(title, width, "…"), width))}, strings.Split(c.port.View(), "\n")...)
+	return lines
 }
 
 func lineAt(lines []string, i int) string {
@@ -110,9 +118,9 @@ func different(text, other string) string {
 
 // common says which words are in the longest common subsequence of two lists.
 func common(words, others []string) []bool {
-	longest := make([][]int, len(words)+1)
+	longest := make([][]uint16, len(words)+1) // mostWords has a place in 16 bits
 	for i := range longest {
-		longest[i] = make([]int, len(others)+1)
+		longest[i] = make([]uint16, len(others)+1)
 	}
 	for i := len(words) - 1; i >= 0; i-- {
 		for j := len(others) - 1; j >= 0; j-- {

@@ -21,8 +21,12 @@ type Conversation struct {
 	Command func(ctx context.Context, line string) (Outcome, error)
 	// Commands are the commands with what they do.
 	Commands []Choice
-	// Sessions are those that were used last.
+	// Sessions are those that were used last, and Search finds those whose texts have the words:
+	// About says where.
 	Sessions func(ctx context.Context) ([]Choice, error)
+	Search   func(ctx context.Context, words string) ([]Choice, error)
+	// Models are names of models that /model completes.
+	Models func() []string
 	// Inputs shows what an agent's last model call was sent; "" is the sizes of all.
 	Inputs func(ctx context.Context, agent string) (string, error)
 	// History are the lines that were typed before, oldest first, and Typed adds one.
@@ -32,11 +36,12 @@ type Conversation struct {
 	Redact func(text string) string
 }
 
-// Outcome is what a command came to: what it printed, a question that it asks, and whether it
-// ends the conversation.
+// Outcome is what a command came to: what it printed, a question that it asks, one that it gives
+// back to be edited, and whether it ends the conversation.
 type Outcome struct {
 	Text     string
 	Question string
+	Draft    string
 	Leave    bool
 }
 

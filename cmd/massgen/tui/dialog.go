@@ -12,17 +12,21 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// verdict is a person's word about a tool call.
-type verdict struct {
-	allow bool
-	err   error
+// Offer is what a person can let run beside the one call that they are asked about.
+type Offer struct {
+	// Session names the calls that can be allowed until the program ends, and Always the rule
+	// that can be kept for all time, "" for none.
+	Session, Always string
+	// Grant allows the ones, or the others.
+	Grant func(always bool) error
 }
 
 // approval is a tool call that a person is asked about. Gone is closed when nobody waits for the
 // answer any more.
 type approval struct {
 	call   massgen.Approval
-	answer chan<- verdict // takes one without waiting
+	offer  Offer
+	answer chan<- massgen.Decision // takes one without waiting
 	gone   <-chan struct{}
 }
 
@@ -32,38 +36,85 @@ type approvalMsg approval
 type dialog struct {
 	approval
 	below overlay
-	// always remembers that calls like this one are allowed.
-	always func()
+	// reason is what the person types who says why not, nil before.
+	reason *[]rune
 }
 
-func newDialog(a approval, below overlay, always func()) *dialog { return &dialog{a, below, always} }
-
-// kindOf names the calls that are allowed with this one: those of the tool, and of the program if
-// it runs one.
-func kindOf(call massgen.Approval) string {
-	var args struct{ Argv []string }
-	if json.Unmarshal([]byte(call.Arguments), &args) == nil && len(args.Argv) > 0 {
-		return call.Tool + " " + args.Argv[0]
-	}
-	return call.Tool
-}
+func newDialog(a approval, below overlay) *dialog { return &dialog{approval: a, below: below} }
 
 func (d *dialog) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
+	if d.reason != nil {
+		return d.pressReason(msg)
+	}
 	switch msg.String() {
 	case "o", "y":
-		return d.say(verdict{allow: true})
+		return d.say(massgen.Decision{Allowed: true})
+	case "s":
+		return d.grant(false)
 	case "a":
-		d.always()
-		return d.say(verdict{allow: true})
+		if d.offer.Always != "" {
+			return d.grant(true)
+		}
+	case "w":
+		d.reason = new([]rune)
 	case "n", "esc", "ctrl+c":
-		return d.say(verdict{})
+		return d.say(massgen.Decision{})
 	}
 	return d, nil
 }
 
-func (d *dialog) say(v verdict) (overlay, tea.Cmd) {
-	d.answer <- v
+// pressReason takes a key of the line that says why not.
+func (d *dialog) pressReason(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
+	switch msg.String() {
+	case "enter":
+		return d.say(massgen.Decision{Reason: string(*d.reason)})
+	case "esc", "ctrl+c":
+		d.reason = nil
+	case "ctrl+u":
+		*d.reason = nil
+	case "backspace":
+		*d.reason = (*d.reason)[:max(len(*d.reason)-1, 0)]
+	default:
+		*d.reason = append(*d.reason, []rune(plain.Line(msg.Text))...)
+	}
+	return d, nil
+}
+
+// paste adds a pasted text to the line that says why not.
+func (d *dialog) paste(text string) {
+	if d.reason != nil {
+		*d.reason = append(*d.reason, []rune(plain.Line(text))...)
+	}
+}
+
+func (d *dialog) say(decision massgen.Decision) (overlay, tea.Cmd) {
+	d.answer <- decision
 	return d.below, nil
+}
+
+// grant allows the call, and others of the offer.
+func (d *dialog) grant(always bool) (overlay, tea.Cmd) {
+	var cmd tea.Cmd
+	if err := d.offer.Grant(always); err != nil {
+		cmd = func() tea.Msg { return errorNote{fmt.Errorf("the call runs once: %w", err)} }
+	}
+	d.answer <- massgen.Decision{Allowed: true}
+	return d.below, cmd
+}
+
+// choices are the lines below the call: what the person can say.
+func (d *dialog) choices(width int) []string {
+	if d.reason != nil {
+		line := ansi.TruncateLeft("  why not? "+string(*d.reason), max(ansi.StringWidth("  why not? "+string(*d.reason))-width+2, 0), "")
+		return []string{line + "█", bold(ansi.Truncate("Enter says no, and the model reads why · Esc back", width, "…"))}
+	}
+	lines := framed(faint, "  ", "s allows in this session: "+plain.Line(d.offer.Session), width)
+	keys := "o once   s in this session   "
+	if d.offer.Always != "" {
+		lines = append(lines, framed(faint, "  ", "a keeps the rule: "+plain.Line(d.offer.Always), width)...)
+		keys += "a always   "
+	}
+	return append(lines, bold(ansi.Truncate(keys+"n no   w no, and say why", width, "…")))
 }
 
 // isOver reports whether nobody waits for the answer any more.
@@ -77,7 +128,7 @@ func (d *dialog) isOver() bool {
 }
 
 func (d *dialog) view(width, height int) []string {
-	lines := framed(asAlert, "", fmt.Sprintf("%s asks to run %s (%s)", d.call.Agent, d.call.Tool, d.call.Why), width)
+	lines := framed(asAlert, "", plain.Line(fmt.Sprintf("%s asks to run %s (%s)", d.call.Agent, d.call.Tool, d.call.Why)), width)
 	lines = append(lines, "")
 	for _, line := range readable(d.call.Tool, d.call.Arguments) {
 		paint := func(text string) string { return text }
@@ -89,11 +140,12 @@ func (d *dialog) view(width, height int) []string {
 		}
 		lines = append(lines, framed(paint, "  ", printable(line), width)...)
 	}
-	keys := "o once   a always until massgen ends: " + plain.Line(kindOf(d.call)) + "   n or Esc no"
-	if over := len(lines) - (height - 2); over > 0 && height > 3 {
-		lines = append(lines[:height-3], faint(fmt.Sprintf("  and %d more lines", over+1)))
+	choices := append([]string{""}, d.choices(width)...)
+	room := height - len(choices)
+	if over := len(lines) - room; over > 0 && room > 1 {
+		lines = append(lines[:room-1], faint(fmt.Sprintf("  and %d more lines", over+1)))
 	}
-	return append(lines, "", bold(ansi.Truncate(keys, width, "…")))
+	return append(lines, choices...)
 }
 
 // readable shows a call as a person reads it: a command line, the lines that an edit takes away

@@ -2,7 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -27,10 +29,13 @@ type entry struct {
 
 type paste struct{ mark, text string }
 
-// The most lines that the entry shows, and from how many on a pasted text is a mark.
+// The most lines that the entry shows, from how many lines or bytes on a pasted text is a mark, and
+// from how many bytes on any text is.
 const (
 	entryLines = 8
 	longPaste  = 8
+	largePaste = 4 << 10
+	largeText  = 16 << 10
 )
 
 func newEntry(past []string) entry {
@@ -49,14 +54,11 @@ func (e *entry) isEmpty() bool { return e.area.Value() == "" }
 
 // text is what was typed, with the pasted texts in the places of their marks.
 func (e *entry) text() string {
-	text, whole := e.area.Value(), ""
+	var marks []string
 	for _, p := range e.pastes {
-		before, after, found := strings.Cut(text, p.mark)
-		if found {
-			whole, text = whole+before+p.text, after
-		}
+		marks = append(marks, p.mark, p.text)
 	}
-	return whole + text
+	return strings.NewReplacer(marks...).Replace(e.area.Value())
 }
 
 // take returns what was typed, and begins anew.
@@ -74,23 +76,43 @@ func (e *entry) clear() {
 	e.at, e.draft, e.pastes, e.isShell = len(e.past), "", nil, false
 }
 
-// set shows another text.
+// set shows another text. One that is too long to be edited in a line is a mark.
 func (e *entry) set(text string) {
+	text = printable(text)
+	e.area.Reset()
+	e.pastes, e.isShell = nil, false
+	if len(text) >= largeText {
+		e.insertMark(text)
+		return
+	}
 	e.area.SetValue(text)
 	e.area.MoveToEnd()
-	e.pastes, e.isShell = nil, false
 }
 
 // paste inserts a text as it is. A long one is shown as how many lines it has.
 func (e *entry) paste(text string) {
-	text = printable(strings.ReplaceAll(text, "\r\n", "\n"))
-	text = strings.ReplaceAll(text, "\r", "\n")
-	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
-	if n < longPaste {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = printable(strings.ReplaceAll(text, "\r", "\n")) // most terminals end pasted lines by \r
+	if linesOf(text) < longPaste && len(text) < largePaste {
 		e.area.InsertString(text)
 		return
 	}
-	mark := fmt.Sprintf("[%d lines]", n)
+	e.insertMark(text)
+}
+
+func linesOf(text string) int { return strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1 }
+
+// insertMark inserts a text as a mark, which no other text has.
+func (e *entry) insertMark(text string) {
+	kind := fmt.Sprintf("%d lines", linesOf(text))
+	if linesOf(text) == 1 {
+		kind = fmt.Sprintf("%d letters", utf8.RuneCountInString(text))
+	}
+	mark := "[" + kind + "]"
+	isTaken := func(p paste) bool { return p.mark == mark }
+	for n := 2; slices.ContainsFunc(e.pastes, isTaken) || strings.Contains(e.area.Value(), mark); n++ {
+		mark = fmt.Sprintf("[%s, %d]", kind, n)
+	}
 	e.pastes = append(e.pastes, paste{mark, text})
 	e.area.InsertString(mark)
 }
@@ -151,12 +173,7 @@ func (e *entry) complete(names []string) []string {
 	if len(fit) == 0 {
 		return nil
 	}
-	common := fit[0]
-	for _, name := range fit[1:] {
-		for !strings.HasPrefix(name, common) {
-			common = common[:len(common)-1]
-		}
-	}
+	common := commonStart(fit)
 	if len(fit) == 1 {
 		common += " "
 	}
@@ -165,4 +182,16 @@ func (e *entry) complete(names []string) []string {
 		return nil
 	}
 	return fit
+}
+
+// commonStart is what all names begin with, in whole letters.
+func commonStart(names []string) string {
+	common := names[0]
+	for _, name := range names[1:] {
+		for !strings.HasPrefix(name, common) {
+			_, last := utf8.DecodeLastRuneInString(common)
+			common = common[:len(common)-last]
+		}
+	}
+	return common
 }

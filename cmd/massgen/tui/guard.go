@@ -7,11 +7,17 @@ import "os"
 type guardedFile struct {
 	*os.File
 	guard guard
+	// gone is called when nothing more can be read. The library takes that for a person who types
+	// no more.
+	gone func()
 }
 
 // Read implements io.Reader.
 func (f *guardedFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
+	if err != nil {
+		f.gone()
+	}
 	return len(f.guard.filter(p[:n])), err
 }
 

@@ -19,7 +19,7 @@ Esc, Ctrl+C   end the turn with the best answer so far; without one, twice, leav
 Ctrl+N        begin a new session
 Ctrl+R        begin anew; it asks
 Ctrl+U        clear what was typed
-Ctrl+S        choose another session
+Ctrl+S        choose another session, by its title or what was said in it
 Ctrl+T        what the models were sent
 Ctrl+G        the answers side by side
 Ctrl+Y        copy the last answer
@@ -30,6 +30,7 @@ On an agent (Tab goes there):
 arrows, Tab   another agent
 Enter         its whole text
 p             pause the turn, or go on
+x             go on without this agent; it asks
 i             what it was sent last
 Esc           back to the line
 
@@ -77,11 +78,13 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 		s.focus--
 	case "enter":
 		a := &s.shown.agents[s.focus]
-		s.overlay = newStyledPager(a.id, a.text.whole(s.conv.Redact))
+		s.overlay = newAgentPage(s.shown, a.id, s.conv.Redact)
 	case "i":
 		return s.showInputs(s.shown.agents[s.focus].id), true
 	case "p":
 		return commander{s}.pause(), true
+	case "x":
+		return nil, commander{s}.askToDismiss(s.shown.agents[s.focus].id)
 	case "esc":
 		s.focus = -1
 	default:
@@ -111,7 +114,7 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 		return s.do(func(ctx context.Context) tea.Msg {
 			list, err := s.conv.Sessions(ctx)
 			if err != nil {
-				return errorMsg{err}
+				return errorNote{err}
 			}
 			return sessionsMsg{list}
 		}), true
@@ -159,13 +162,28 @@ func (s *screen) stop() tea.Cmd {
 	return tea.Quit
 }
 
-func (s *screen) wheel(msg tea.MouseWheelMsg) {
+// wheel scrolls what is before the person by three lines.
+func (s *screen) wheel(msg tea.MouseWheelMsg) tea.Cmd {
+	const lines = 3
+	by, arrow := lines, tea.KeyUp
 	switch msg.Button {
 	case tea.MouseWheelUp:
-		s.transcript.scroll(3)
 	case tea.MouseWheelDown:
-		s.transcript.scroll(-3)
+		by, arrow = -lines, tea.KeyDown
+	default:
+		return nil
 	}
+	if s.overlay == nil {
+		s.transcript.scroll(by)
+		return nil
+	}
+	var cmds []tea.Cmd
+	for range lines {
+		if s.overlay != nil {
+			cmds = append(cmds, s.key(tea.KeyPressMsg{Code: arrow}))
+		}
+	}
+	return tea.Batch(cmds...)
 }
 
 // entryKey takes a key of a person who types.
@@ -234,11 +252,13 @@ func (s *screen) complete() tea.Cmd {
 		for _, c := range slices.Concat(s.conv.Commands, ownCommands()) {
 			names = append(names, c.Name)
 		}
+	case strings.HasPrefix(value, "/model "):
+		names = s.modelWords(value)
 	case strings.HasPrefix(value, "/session "):
 		return s.do(func(ctx context.Context) tea.Msg {
 			list, err := s.conv.Sessions(ctx)
 			if err != nil {
-				return errorMsg{err}
+				return errorNote{err}
 			}
 			return sessionsMsg{list}
 		})
@@ -247,6 +267,18 @@ func (s *screen) complete() tea.Cmd {
 		s.transcript.add(told, "", strings.Join(several, "  "))
 	}
 	return nil
+}
+
+// modelWords are the words that may follow in a line that begins with /model: an agent, then a
+// model; of an agent alone the model.
+func (s *screen) modelWords(line string) (names []string) {
+	if n := len(s.session.Agents); n > 1 && strings.Count(line, " ") == 1 {
+		for _, a := range s.session.Agents {
+			names = append(names, a.ID)
+		}
+		return names
+	}
+	return s.conv.Models()
 }
 
 // filesLike are the files whose paths begin as a word behind its @ does, folders with a /.

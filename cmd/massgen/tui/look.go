@@ -1,23 +1,35 @@
 package tui
 
-import "charm.land/lipgloss/v2"
+import (
+	"charm.land/lipgloss/v2"
 
-// The functions here say how the parts of the screen look. They use the terminal's own sixteen
-// colours, which suit its light or dark theme. Under NO_COLOR the renderer drops these, and
-// keeps what is bold, faint or reversed.
+	"github.com/massgen/massgen/internal/colour"
+)
+
+// The functions here say how the parts of the screen look. Their colours are readable on a light
+// background and on a dark one; once the terminal has said which it has, the screen takes stronger
+// ones. Under NO_COLOR the renderer drops these, and keeps what is bold, faint or reversed.
 
 func asTitle(text string) string {
-	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Magenta).Render(text)
+	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.ANSIColor(colour.Magenta)).Render(text)
 }
 
 func asQuestion(text string) string {
-	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Cyan).Render(text)
+	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.ANSIColor(colour.Cyan)).Render(text)
 }
 
-func asNote(text string) string  { return lipgloss.NewStyle().Foreground(lipgloss.Cyan).Render(text) }
-func faint(text string) string   { return lipgloss.NewStyle().Faint(true).Render(text) }
-func bold(text string) string    { return lipgloss.NewStyle().Bold(true).Render(text) }
-func chosen(text string) string  { return lipgloss.NewStyle().Reverse(true).Render(text) }
-func asBad(text string) string   { return lipgloss.NewStyle().Foreground(lipgloss.Red).Render(text) }
-func asGood(text string) string  { return lipgloss.NewStyle().Foreground(lipgloss.Green).Render(text) }
-func asAlert(text string) string { return lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render(text) }
+func asNote(text string) string {
+	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Cyan)).Render(text)
+}
+func faint(text string) string  { return lipgloss.NewStyle().Faint(true).Render(text) }
+func bold(text string) string   { return lipgloss.NewStyle().Bold(true).Render(text) }
+func chosen(text string) string { return lipgloss.NewStyle().Reverse(true).Render(text) }
+func asBad(text string) string {
+	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Red)).Render(text)
+}
+func asGood(text string) string {
+	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Green)).Render(text)
+}
+func asAlert(text string) string {
+	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Yellow)).Render(text)
+}

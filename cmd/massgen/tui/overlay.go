@@ -1,11 +1,14 @@
 package tui
 
 import (
+	"context"
 	"strings"
 
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // overlay stands before the rest of the screen until it is done.
@@ -26,11 +29,6 @@ type pager struct {
 
 func newPager(title, text string) *pager {
 	return &pager{title: title, text: strings.TrimRight(printable(text), "\n"), port: viewport.New()}
-}
-
-// newStyledPager is newPager for a text that the screen has coloured.
-func newStyledPager(title, text string) *pager {
-	return &pager{title: title, text: text, port: viewport.New()}
 }
 
 func (p *pager) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
@@ -56,7 +54,7 @@ func (p *pager) view(width, height int) []string {
 	}
 	p.port.SetWidth(width)
 	p.port.SetHeight(max(height-1, 1))
-	title := chosen(padded(ansi.Truncate(" "+p.title+"   Esc closes, arrows scroll", width, "…"), width))
+	title := chosen(padded(ansi.Truncate(" "+plain.Line(p.title)+"   Esc closes, arrows scroll", width, "…"), width))
 	return append([]string{title}, strings.Split(p.port.View(), "\n")...)
 }
 
@@ -67,13 +65,20 @@ type picker struct {
 	word   string
 	at     int
 	choose func(name string) tea.Cmd
+	// search looks for a word elsewhere and returns a foundMsg; nil for lists that are whole. One
+	// search runs at a time: when it is over, what has been typed meanwhile is searched.
+	search    func(p *picker, word string) tea.Cmd
+	isBusy    bool
+	found     []Choice
+	foundWord string // the word that found is of
 }
 
 func newPicker(title string, list []Choice, choose func(name string) tea.Cmd) *picker {
 	return &picker{title: title, list: list, choose: choose}
 }
 
-// fit are the choices that have the word in them, in small letters or large.
+// fit are the choices that have the word in them, in small letters or large, and then those that
+// were found elsewhere.
 func (p *picker) fit() (fit []Choice) {
 	word := strings.ToLower(p.word)
 	for _, c := range p.list {
@@ -81,7 +86,29 @@ func (p *picker) fit() (fit []Choice) {
 			fit = append(fit, c)
 		}
 	}
+	if p.foundWord == p.word {
+		fit = append(fit, p.found...)
+	}
 	return fit
+}
+
+// look begins to search what was typed.
+func (p *picker) look() tea.Cmd {
+	if p.search == nil || p.isBusy || p.word == p.foundWord {
+		return nil
+	}
+	if strings.TrimSpace(p.word) == "" {
+		p.found, p.foundWord = nil, p.word
+		return nil
+	}
+	p.isBusy = true
+	return p.search(p, p.word)
+}
+
+// take takes what a search has found.
+func (p *picker) take(msg foundMsg) tea.Cmd {
+	p.isBusy, p.found, p.foundWord = false, msg.list, msg.word
+	return p.look()
 }
 
 func (p *picker) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
@@ -97,16 +124,18 @@ func (p *picker) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 		if runes := []rune(p.word); len(runes) > 0 {
 			p.word, p.at = string(runes[:len(runes)-1]), 0
 		}
+	case "ctrl+u":
+		p.word, p.at = "", 0
 	case "enter":
 		if p.at < len(fit) {
 			return nil, p.choose(fit[p.at].Name)
 		}
 	default:
 		if msg.Text != "" {
-			p.word, p.at = p.word+printable(msg.Text), 0
+			p.word, p.at = p.word+plain.Line(msg.Text), 0
 		}
 	}
-	return p, nil
+	return p, p.look()
 }
 
 func (p *picker) view(width, height int) []string {
@@ -115,16 +144,34 @@ func (p *picker) view(width, height int) []string {
 	room := max(height-len(lines), 1)
 	first := max(min(p.at-room/2, len(fit)-room), 0)
 	for i := first; i < min(first+room, len(fit)); i++ {
-		line := ansi.Truncate(printable(fit[i].Name+"  "+fit[i].About), width, "…")
+		line := ansi.Truncate(plain.Line(fit[i].Name+"  "+fit[i].About), width, "…")
 		if i == p.at {
 			line = chosen(padded(line, width))
 		}
 		lines = append(lines, line)
 	}
-	if len(fit) == 0 {
+	switch {
+	case p.isBusy:
+		lines = append(lines[:min(len(lines), height-1)], faint("searching the texts …"))
+	case len(fit) == 0:
 		lines = append(lines, faint("nothing has that in it"))
 	}
 	return lines
+}
+
+// sessionPicker lets a person choose a session, by its title or by what was said in it.
+func (s *screen) sessionPicker(list []Choice) *picker {
+	p := newPicker("Sessions: Enter opens one", list, func(name string) tea.Cmd { return commander{s}.idleCommand("/session " + name) })
+	p.search = func(p *picker, word string) tea.Cmd {
+		return s.do(func(ctx context.Context) tea.Msg {
+			found, err := s.conv.Search(ctx, word)
+			if err != nil {
+				found = []Choice{{About: "the texts cannot be searched: " + s.conv.Redact(err.Error())}}
+			}
+			return foundMsg{p, word, found}
+		})
+	}
+	return p
 }
 
 // question asks for a yes.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // paneWidth is the least width of an agent's column. Where they do not fit side by side, they
@@ -48,7 +50,7 @@ func (s *turnState) tabbed(width, height, at int, hasFocus bool, now time.Time, 
 	}
 	var tabs []string
 	for i, a := range s.agents {
-		tab := " " + a.id + " " + a.phase.mark() + " "
+		tab := " " + plain.Line(a.id) + " " + a.phase.mark() + " "
 		if i == at {
 			tab = chosen(tab)
 		}
@@ -94,7 +96,7 @@ func (a *agentState) title(now time.Time) string {
 	if a.usage.out > 0 {
 		words += " · " + thousands(a.usage.out) + " tokens"
 	}
-	return words
+	return plain.Line(words)
 }
 
 // mark is a sign for a phase, which reads without colour.
@@ -108,7 +110,7 @@ func (p phase) mark() string {
 		return "✓"
 	case voted:
 		return "→"
-	case failed, cancelled:
+	case failed, cancelled, dismissed:
 		return "✗"
 	case abstained:
 		return "–"
@@ -120,7 +122,7 @@ func (p phase) paint(text string) string {
 	switch p {
 	case answered, voted:
 		return asGood(text)
-	case failed, cancelled:
+	case failed, cancelled, dismissed:
 		return asBad(text)
 	case waiting, abstained:
 		return faint(text)
@@ -130,28 +132,26 @@ func (p phase) paint(text string) string {
 
 // last draws the last lines of a text.
 func (t *tail) last(width, height int, redact func(string) string) []string {
-	var reversed []string
-	for i := len(t.lines) - 1; i >= 0 && len(reversed) < height; i-- {
-		piece := t.lines[i]
-		lines := wrapped(redact(piece.text), width)
-		for j := len(lines) - 1; j >= 0 && len(reversed) < height; j-- {
-			reversed = append(reversed, piece.kind.paint(lines[j]))
-		}
-	}
-	lines := make([]string, 0, len(reversed))
-	for i := len(reversed) - 1; i >= 0; i-- {
-		lines = append(lines, reversed[i])
-	}
-	return lines
+	var end position
+	return end.view(laidTail{t, width, redact}, height)
 }
 
-// whole is the text with all its lines, for a screen of its own.
-func (t *tail) whole(redact func(string) string) string {
-	var b strings.Builder
-	for _, piece := range t.lines {
-		b.WriteString(piece.kind.paint(redact(piece.text)) + "\n")
+// laidTail is a tail in lines of a width. It implements pile.
+type laidTail struct {
+	*tail
+	width  int
+	redact func(string) string
+}
+
+func (t laidTail) count() int { return len(t.list) }
+
+func (t laidTail) lines(i int) []string {
+	piece := t.list[i]
+	lines := wrapped(t.redact(piece.text), t.width)
+	for j, line := range lines {
+		lines[j] = piece.kind.paint(line)
 	}
-	return b.String()
+	return lines
 }
 
 func (k lineKind) paint(text string) string {
@@ -181,7 +181,7 @@ func (s *turnState) strip(width, height int) []string {
 			if m.votedFor != "" {
 				text = m.agent + " → " + m.votedFor
 			}
-			if m.void {
+			if text = plain.Line(text); m.void {
 				text = faint(text + " (void)")
 			}
 			words = append(words, text)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,10 +15,11 @@ import (
 	"github.com/massgen/massgen"
 )
 
-// Screen is a full-screen terminal. Make it before the panel, whose WithApproval is its Approve.
+// Screen is a full-screen terminal. Make it before the panel, whose WithApproval asks its Approve.
 type Screen struct {
 	mu      sync.Mutex
 	program *tea.Program
+	turn    *massgen.Turn // the last one that was begun
 	work    sync.WaitGroup
 }
 
@@ -31,11 +33,15 @@ type Terminal struct {
 	Editor  string // $EDITOR
 }
 
+// ErrGone says that the terminal was closed.
+var ErrGone = errors.New("the terminal is gone")
+
 // Run shows a conversation, with a first question unless that is "", until the person leaves or
-// ctx is done. It waits for what it has begun, and restores the terminal, also after a panic.
+// ctx is done. It waits for what it has begun, and restores the terminal, also after a panic. Where
+// no person has ended it, it also waits until a turn under way has ended with the best answer so
+// far. The error is ErrGone when the terminal was closed.
 func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, question string) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer sc.work.Wait()
 	defer cancel()
 	do := func(f func(ctx context.Context) tea.Msg) tea.Cmd {
 		return func() tea.Msg {
@@ -44,8 +50,22 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 			return f(ctx)
 		}
 	}
-	s := newScreen(conv, do, mood{isDark: true, plain: at.Plain, editor: at.Editor}, question)
-	program := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(guarded(at.In)), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(60), tea.WithoutSignalHandler())
+	ask := conv.Ask
+	conv.Ask = func(ctx context.Context, question string) (*massgen.Turn, error) {
+		turn, err := ask(ctx, question)
+		if err == nil {
+			sc.mu.Lock()
+			defer sc.mu.Unlock()
+			sc.turn = turn
+		}
+		return turn, err
+	}
+	s := newScreen(conv, do, mood{plain: at.Plain, editor: at.Editor}, question)
+	var isGone atomic.Bool
+	program := tea.NewProgram(s, tea.WithInput(guarded(at.In, func() {
+		isGone.Store(true)
+		cancel()
+	})), tea.WithOutput(at.Out), tea.WithEnvironment(at.Environ), tea.WithFPS(60), tea.WithoutSignalHandler())
 	sc.mu.Lock()
 	sc.program = program
 	sc.mu.Unlock()
@@ -53,23 +73,38 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		r := startRestorer(f)
 		defer r.end()
 	}
+	over := make(chan struct{})
+	sc.work.Go(func() { // tea.WithContext would leave the goroutine behind that reads the keys
+		select {
+		case <-ctx.Done():
+			program.Quit()
+		case <-over:
+		}
+	})
 	_, err := program.Run()
+	close(over)
 	sc.mu.Lock()
 	sc.program = nil
 	sc.mu.Unlock()
-	if r := s.running; r != nil && r.turn != nil {
-		r.turn.Cancel()
+	isEnded := ctx.Err() != nil
+	cancel()
+	sc.work.Wait() // also for a question that the screen has not heard of
+	if sc.turn != nil {
+		sc.turn.Cancel()
+		if isEnded {
+			_, _ = sc.turn.Wait(context.WithoutCancel(ctx)) // its session has what it came to
+		}
 	}
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-		return nil
+	if isGone.Load() {
+		return ErrGone
 	}
 	return err
 }
 
-// guarded is the input without what the screen would not survive.
-func guarded(in io.Reader) io.Reader {
+// guarded is the input without what the screen would not survive. Gone is called when it has ended.
+func guarded(in io.Reader, gone func()) io.Reader {
 	if f, ok := in.(*os.File); ok {
-		return &guardedFile{File: f}
+		return &guardedFile{File: f, gone: gone}
 	}
 	return in
 }
@@ -82,20 +117,20 @@ func (sc *Screen) IsOpen() bool {
 }
 
 // Approve asks the person about a tool call, and waits for the answer.
-func (sc *Screen) Approve(ctx context.Context, call massgen.Approval) (bool, error) {
+func (sc *Screen) Approve(ctx context.Context, call massgen.Approval, offer Offer) (massgen.Decision, error) {
 	sc.mu.Lock()
 	program := sc.program
 	sc.mu.Unlock()
 	if program == nil {
-		return false, errors.New("the screen is not open yet")
+		return massgen.Decision{}, errors.New("the screen is not open yet")
 	}
-	answer := make(chan verdict, 1)
-	sc.work.Go(func() { program.Send(approvalMsg{call, answer, ctx.Done()}) })
+	answer := make(chan massgen.Decision, 1)
+	sc.work.Go(func() { program.Send(approvalMsg{call, offer, answer, ctx.Done()}) })
 	select {
 	case v := <-answer:
-		return v.allow, v.err
+		return v, nil
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return massgen.Decision{}, ctx.Err()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/markdown"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // screen is the model of the whole terminal.
@@ -31,7 +32,7 @@ type screen struct {
 	mood       mood
 	first      string // asked as soon as the session is known
 	leaving    bool   // the key that leaves was pressed once
-	granted    granted
+	mayCopy    bool   // the person has let the program write to the clipboard
 }
 
 // lastTurn is what is kept of the turn that was over last.
@@ -41,17 +42,12 @@ type lastTurn struct {
 	answers []report.ResultAnswer
 }
 
-// granted is what the person has let the program do until it ends.
-type granted struct {
-	copies bool            // write to the clipboard
-	calls  map[string]bool // call tools, by kindOf
-}
-
 // mood is what the terminal is like.
 type mood struct {
-	isDark bool
-	plain  bool // no colour
-	editor string
+	// isDark says whether the background is, once the terminal has said so.
+	isDark, isKnown bool
+	plain           bool // no colour
+	editor          string
 }
 
 // running is a turn under way.
@@ -62,20 +58,28 @@ type running struct {
 }
 
 type (
-	sessionMsg  Session
-	pastMsg     struct{ turns []Exchange }
+	sessionMsg Session
+	pastMsg    struct {
+		page  int
+		turns []Exchange
+	}
 	begunMsg    struct{ turn *massgen.Turn }
 	eventsMsg   struct{ batch []massgen.Event }
 	resultMsg   struct{ result massgen.Result }
 	outcomeMsg  struct{ Outcome }
 	errorMsg    struct{ err error }
 	renderedMsg struct {
-		block, width int
-		lines        []string
+		page, block, width int
+		lines              []string
 	}
 	pagerMsg    struct{ title, text string }
 	sessionsMsg struct{ list []Choice }
-	tickMsg     time.Time
+	foundMsg    struct {
+		by   *picker
+		word string
+		list []Choice
+	}
+	tickMsg time.Time
 )
 
 func newScreen(conv Conversation, do func(func(context.Context) tea.Msg) tea.Cmd, m mood, first string) *screen {
@@ -92,12 +96,13 @@ func (s *screen) readSession() tea.Msg {
 }
 
 func (s *screen) readPast() tea.Cmd {
+	page := s.transcript.page
 	return s.do(func(ctx context.Context) tea.Msg {
 		turns, err := s.conv.Past(ctx)
 		if err != nil {
-			return errorMsg{fmt.Errorf("read the session: %w", err)}
+			return errorNote{fmt.Errorf("read the session: %w", err)}
 		}
-		return pastMsg{turns}
+		return pastMsg{page, turns}
 	})
 }
 
@@ -117,20 +122,22 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		s.size = msg
 	case tea.BackgroundColorMsg:
-		s.mood.isDark = msg.IsDark()
+		s.mood.isDark, s.mood.isKnown = msg.IsDark(), true
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
-		if s.overlay == nil {
+		if d, ok := s.overlay.(*dialog); ok {
+			d.paste(msg.Content)
+		} else if s.overlay == nil {
 			s.focus = -1
 			s.entry.paste(msg.Content)
 		}
 	case tea.MouseWheelMsg:
-		s.wheel(msg)
+		return s.wheel(msg)
 	case tickMsg:
 		return tick()
 	case approvalMsg:
-		s.approve(approval(msg))
+		s.overlay = newDialog(approval(msg), s.overlay)
 	default:
 		return s.hear(msg)
 	}
@@ -143,7 +150,9 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case sessionMsg:
 		s.takeSession(Session(msg))
 	case pastMsg:
-		return s.showPast(msg.turns)
+		if msg.page == s.transcript.page {
+			return s.showPast(msg.turns)
+		}
 	case shellMsg:
 		s.transcript.add(printed, "$ "+s.conv.Redact(printable(msg.command)), s.conv.Redact(msg.output))
 		s.entry.context += "\n\n$ " + msg.command + "\n" + msg.output
@@ -155,7 +164,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 		msg.Question = ""
 		return tea.Batch(s.takeOutcome(msg.Outcome), s.readPast())
 	case errorNote:
-		s.transcript.add(wrong, "", s.conv.Redact("the note was not taken: "+msg.err.Error()))
+		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
 	case begunMsg:
 		return s.begin(msg.turn)
 	case eventsMsg:
@@ -165,11 +174,15 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case outcomeMsg:
 		return s.takeOutcome(msg.Outcome)
 	case renderedMsg:
-		s.transcript.put(msg.block, msg.width, msg.lines)
+		if msg.page == s.transcript.page {
+			s.transcript.put(msg.block, msg.width, msg.lines)
+		}
 	case pagerMsg:
 		s.overlay = newPager(msg.title, s.conv.Redact(msg.text))
 	case sessionsMsg:
-		s.overlay = newPicker("Sessions: Enter opens one", msg.list, func(name string) tea.Cmd { return s.command("/session " + name) })
+		s.overlay = s.sessionPicker(msg.list)
+	case foundMsg:
+		return msg.by.take(msg)
 	case errorMsg:
 		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
 		s.running = nil
@@ -209,21 +222,6 @@ func (s *screen) showAnswer(answer, winner, status string) {
 	s.transcript.add(replied, title, s.last.answer)
 }
 
-// approve asks about a call, unless calls like it are allowed.
-func (s *screen) approve(a approval) {
-	kind := kindOf(a.call)
-	if s.granted.calls[kind] {
-		a.answer <- verdict{allow: true}
-		return
-	}
-	s.overlay = newDialog(a, s.overlay, func() {
-		if s.granted.calls == nil {
-			s.granted.calls = map[string]bool{}
-		}
-		s.granted.calls[kind] = true
-	})
-}
-
 // render renders the Markdown of one answer beside the screen, the newest first.
 func (s *screen) render() tea.Cmd {
 	i := s.transcript.unrendered()
@@ -232,8 +230,8 @@ func (s *screen) render() tea.Cmd {
 	}
 	b := &s.transcript.blocks[i]
 	b.rendered = true // it is being done
-	text, width, m := b.text, b.width, s.mood
-	return func() tea.Msg { return renderedMsg{i, width, markdown.Render(text, width, !m.plain)} }
+	page, text, width, m := s.transcript.page, b.text, b.width, s.mood
+	return func() tea.Msg { return renderedMsg{page, i, width, markdown.Render(text, width, !m.plain)} }
 }
 
 // ask begins a turn, or adds a note to the one that runs.
@@ -242,7 +240,7 @@ func (s *screen) ask(text string) tea.Cmd {
 		turn := s.running.turn
 		return s.do(func(ctx context.Context) tea.Msg {
 			if err := turn.Note(ctx, text); err != nil {
-				return errorNote{err}
+				return errorNote{fmt.Errorf("the note was not taken: %w", err)}
 			}
 			return nil
 		})
@@ -264,7 +262,7 @@ func (s *screen) ask(text string) tea.Cmd {
 	})
 }
 
-// errorNote is a note that no turn took.
+// errorNote is what went wrong beside the turn, which goes on; errorMsg is what ended it.
 type errorNote struct{ err error }
 
 // begin follows a turn that was accepted.
@@ -319,7 +317,7 @@ func (s *screen) conclude(r massgen.Result) tea.Cmd {
 	}
 	s.showAnswer(r.Answer, r.Winner, r.Status)
 	for _, a := range r.Answers {
-		a.Content = s.conv.Redact(printable(a.Content))
+		a.Label, a.Content = plain.Line(a.Label), s.conv.Redact(printable(a.Content))
 		s.last.answers = append(s.last.answers, a)
 	}
 	votes := slices.Clone(r.Votes) // in the panel's order, whoever was first
@@ -340,6 +338,9 @@ func (s *screen) takeOutcome(o Outcome) tea.Cmd {
 	if o.Text != "" {
 		s.transcript.add(printed, "", s.conv.Redact(o.Text))
 	}
+	if o.Draft != "" {
+		s.entry.set(printable(o.Draft))
+	}
 	switch {
 	case o.Leave:
 		return tea.Quit
@@ -355,7 +356,7 @@ func (s *screen) command(line string) tea.Cmd {
 	return s.do(func(ctx context.Context) tea.Msg {
 		outcome, err := s.conv.Command(ctx, line)
 		if err != nil {
-			return errorMsg{err}
+			return errorNote{err}
 		}
 		if s.conv.Session(ctx).ID != before {
 			return movedMsg{outcome}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // blockKind says how a block of the conversation is shown.
@@ -30,43 +32,46 @@ type block struct {
 	rendered bool
 }
 
-// transcript is the conversation, which is scrolled from its end.
+// transcript is the conversation, which is scrolled from its end. Only blocks that are looked at are
+// laid out and rendered: a session may have thousands.
 type transcript struct {
 	blocks []block
-	up     int // lines below the screen
+	at     position
 	width  int
 	height int
+	// page counts how often it was cleared: what was begun for an older page is dropped.
+	page int
 }
 
 func (t *transcript) add(kind blockKind, title, text string) {
-	t.blocks = append(t.blocks, block{kind: kind, title: title, text: printable(text)})
-	t.lay(len(t.blocks) - 1)
-	t.up = 0
+	t.blocks = append(t.blocks, block{kind: kind, title: plain.Line(title), text: printable(text)})
+	t.at.toEnd()
 }
 
 // clear takes the conversation off the screen.
-func (t *transcript) clear() { t.blocks, t.up = nil, 0 }
+func (t *transcript) clear() {
+	t.blocks = nil
+	t.page++
+	t.at.toEnd()
+}
 
-// resize lays the blocks anew for a width.
-func (t *transcript) resize(width, height int) {
-	t.height = height
-	if t.width == width {
-		return
-	}
-	t.width = width
-	for i := range t.blocks {
-		t.blocks[i].rendered = false
+func (t *transcript) resize(width, height int) { t.width, t.height = width, height }
+
+// count implements pile.
+func (t *transcript) count() int { return len(t.blocks) }
+
+// lines implements pile: it lays out a block that is not for this width.
+func (t *transcript) lines(i int) []string {
+	if b := &t.blocks[i]; b.width != t.width {
+		b.rendered = false
 		t.lay(i)
 	}
-	t.scroll(0)
+	return t.blocks[i].lines
 }
 
 // lay makes the lines of a block without rendering Markdown, which takes long.
 func (t *transcript) lay(i int) {
 	b := &t.blocks[i]
-	if t.width <= 0 {
-		return
-	}
 	b.width = t.width
 	switch b.kind {
 	case asked:
@@ -81,22 +86,35 @@ func (t *transcript) lay(i int) {
 		b.lines = wrapped(b.text, t.width)
 	}
 	if b.title != "" {
-		b.lines = append([]string{asTitle(b.title)}, b.lines...)
+		b.lines = append([]string{b.head()}, b.lines...)
 	}
 	b.lines = append(b.lines, "")
 }
 
-// unrendered is the newest answer whose Markdown is not rendered yet, -1 if there is none.
+func (b *block) head() string { return asTitle(ansi.Truncate(b.title, b.width, "…")) }
+
+// unrendered is an answer on the screen, or a screen above it, whose Markdown is not rendered yet,
+// -1 if there is none.
 func (t *transcript) unrendered() int {
-	for i := len(t.blocks) - 1; i >= 0; i-- {
-		if b := t.blocks[i]; b.kind == replied && !b.rendered && b.width > 0 {
+	if len(t.blocks) == 0 || t.width <= 0 {
+		return -1
+	}
+	t.at.settle(t, t.height)
+	room := 2 * t.height
+	for i := t.at.bottom; i >= 0 && room > 0; i-- {
+		room -= len(t.lines(i))
+		if i == t.at.bottom {
+			room += t.at.below
+		}
+		if b := t.blocks[i]; b.kind == replied && !b.rendered {
 			return i
 		}
 	}
 	return -1
 }
 
-// put gives a block the lines of its rendered Markdown. What is on the screen stays where it is.
+// put gives a block the lines of its rendered Markdown. What is below it on the screen stays where
+// it is.
 func (t *transcript) put(i, width int, lines []string) {
 	if i >= len(t.blocks) || t.blocks[i].width != width {
 		return
@@ -106,55 +124,32 @@ func (t *transcript) put(i, width int, lines []string) {
 	b.rendered = true
 	b.lines = lines
 	if b.title != "" {
-		b.lines = append([]string{asTitle(b.title)}, b.lines...)
+		b.lines = append([]string{b.head()}, b.lines...)
 	}
 	b.lines = append(slices.Clip(b.lines), "")
-	below := 0
-	for _, other := range t.blocks[i+1:] {
-		below += len(other.lines)
+	if t.at.isFree && t.at.bottom == i {
+		t.at.below = max(t.at.below+len(b.lines)-before, 0)
 	}
-	if t.up > below {
-		t.up += len(b.lines) - before
-	}
-	t.scroll(0)
-}
-
-func (t *transcript) total() (n int) {
-	for _, b := range t.blocks {
-		n += len(b.lines)
-	}
-	return n
 }
 
 // scroll moves by so many lines, up if they are more than 0.
-func (t *transcript) scroll(by int) { t.up = max(0, min(t.up+by, t.total()-t.height)) }
+func (t *transcript) scroll(by int) {
+	if t.width > 0 {
+		t.at.move(t, by, t.height)
+	}
+}
 
 // view are the lines on the screen, as many as its height.
 func (t *transcript) view() []string {
-	lines := make([]string, 0, t.height)
-	skip := t.up
-	var reversed []string
-	for i := len(t.blocks) - 1; i >= 0 && len(reversed) < t.height; i-- {
-		b := t.blocks[i].lines
-		for j := len(b) - 1; j >= 0 && len(reversed) < t.height; j-- {
-			if skip > 0 {
-				skip--
-				continue
-			}
-			reversed = append(reversed, b[j])
-		}
-	}
-	for i := len(reversed) - 1; i >= 0; i-- {
-		lines = append(lines, reversed[i])
-	}
-	for len(lines) < t.height {
-		lines = append(lines, "")
-	}
-	return lines
+	lines := t.at.view(t, t.height)
+	return append(lines, blank(t.height-len(lines))...)
 }
 
 // framed wraps a text behind a mark that stands on each line.
 func framed(style func(string) string, mark, text string, width int) []string {
+	if ansi.StringWidth(mark) > width/2 {
+		mark = ""
+	}
 	room := max(width-ansi.StringWidth(mark), 1)
 	var lines []string
 	for _, line := range wrapped(text, room) {
@@ -165,5 +160,14 @@ func framed(style func(string) string, mark, text string, width int) []string {
 
 // wrapped breaks a text into lines of a width, at words where it can.
 func wrapped(text string, width int) []string {
-	return strings.Split(ansi.Wrap(text, max(width, 1), ""), "\n")
+	width = max(width, 1)
+	var lines []string
+	for line := range strings.SplitSeq(ansi.Wrap(text, width, ""), "\n") {
+		if ansi.StringWidth(line) > width { // of a few columns it makes more
+			lines = append(lines, strings.Split(ansi.Hardwrap(line, width, true), "\n")...)
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

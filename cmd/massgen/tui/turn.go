@@ -24,6 +24,7 @@ const (
 	abstained phase = "abstained"
 	failed    phase = "failed"
 	cancelled phase = "cancelled"
+	dismissed phase = "dismissed"
 )
 
 // isBusy reports whether an agent in the phase is at work.
@@ -125,7 +126,7 @@ func (s *turnState) apply(ev massgen.Event) {
 	switch ev := ev.(type) {
 	case report.StepStarted:
 		a := s.agent(ev.Agent)
-		if len(a.text.lines) > 0 {
+		if len(a.text.list) > 0 {
 			a.text.put(heading, fmt.Sprintf("── round %d", ev.Round))
 		}
 		*a = agentState{id: a.id, phase: thinking, round: ev.Round, since: at, usage: a.usage, saw: a.saw, text: a.text}
@@ -143,6 +144,8 @@ func (s *turnState) apply(ev massgen.Event) {
 		a := s.agent(ev.Agent)
 		a.to(thinking, "", at)
 		a.text.think(ev.Text)
+	case report.Dismissed:
+		s.agent(ev.Agent).to(dismissed, "", at)
 	case report.Noted:
 		s.notes = append(s.notes, ev.Text)
 	case report.Paused:
@@ -159,6 +162,10 @@ func (s *turnState) apply(ev massgen.Event) {
 }
 
 func (a *agentState) to(p phase, detail string, at time.Time) {
+	if a.phase == dismissed { // what its call still says
+		return
+	}
+	detail = plain.Line(detail)
 	if a.phase != p || a.detail != detail {
 		a.phase, a.detail = p, detail
 		if !a.phase.isBusy() || a.since.IsZero() {
@@ -176,7 +183,7 @@ func (s *turnState) applyTool(ev massgen.Event, at time.Time) {
 	case report.ToolEnded:
 		a := s.agent(ev.Agent)
 		a.to(thinking, "", at)
-		call := ev.Tool.Name + " " + plain.Line(ev.Tool.Arguments)
+		call := plain.Line(ev.Tool.Name + " " + ev.Tool.Arguments)
 		if ev.Tool.Error {
 			call += " failed"
 		}
@@ -208,6 +215,9 @@ func (s *turnState) applyEnd(ev massgen.Event, at time.Time) {
 
 func (s *turnState) end(of report.StepEnd, p phase, detail string, at time.Time) {
 	a := s.agent(of.Agent)
+	if a.phase == dismissed { // its call comes back later
+		return
+	}
 	a.phase, a.detail, a.since, a.took = p, plain.Line(detail), at, of.Elapsed
 	if a.round == 0 {
 		a.round = of.Round
@@ -250,7 +260,11 @@ func (s *turnState) remark(form string, args ...any) {
 }
 
 // tail keeps the end of a text that grows, in lines.
-type tail struct{ lines []tailLine }
+type tail struct {
+	list    []tailLine
+	size    int // bytes that it takes
+	dropped int // lines that were cut off its beginning
+}
 
 // tailLine is a line of a tail. Its kind says how it is shown.
 type tailLine struct {
@@ -268,11 +282,13 @@ const (
 	heading
 )
 
-// mostTailLines is how many lines of an agent's text are kept. A line that grows beyond
-// longestLine bytes goes on in another one, since each piece of text copies its line.
+// mostTail is how many bytes are kept of an agent's text: hours of a fast model, and for
+// bytesOfLine a line. A line that grows beyond longestLine bytes goes on in another one, since each
+// piece of text copies its line.
 const (
-	mostTailLines = 4000
-	longestLine   = 4096
+	mostTail    = 4 << 20
+	bytesOfLine = 32
+	longestLine = 4096
 )
 
 func (t *tail) add(text string)    { t.grow(said, text) }
@@ -283,12 +299,13 @@ func (t *tail) answer(text string) { t.put(given, text) }
 // grow adds text to the last line, if that is of the same kind.
 func (t *tail) grow(kind lineKind, text string) {
 	for i, piece := range strings.Split(printable(text), "\n") {
-		last := len(t.lines) - 1
-		if i == 0 && last >= 0 && t.lines[last].kind == kind && len(t.lines[last].text) < longestLine {
-			t.lines[last].text += piece
+		last := len(t.list) - 1
+		if i == 0 && last >= 0 && t.list[last].kind == kind && len(t.list[last].text) < longestLine {
+			t.list[last].text += piece
+			t.size += len(piece)
 			continue
 		}
-		t.lines = append(t.lines, tailLine{kind, piece})
+		t.append(kind, piece)
 	}
 	t.cut()
 }
@@ -296,16 +313,28 @@ func (t *tail) grow(kind lineKind, text string) {
 // put adds lines of their own.
 func (t *tail) put(kind lineKind, text string) {
 	for piece := range strings.SplitSeq(printable(text), "\n") {
-		t.lines = append(t.lines, tailLine{kind, piece})
+		t.append(kind, piece)
 	}
-	t.lines = append(t.lines, tailLine{said, ""})
+	t.append(said, "")
 	t.cut()
 }
 
+func (t *tail) append(kind lineKind, text string) {
+	t.list = append(t.list, tailLine{kind, text})
+	t.size += len(text) + bytesOfLine
+}
+
+// cut drops the oldest quarter of a text that has become too long.
 func (t *tail) cut() {
-	if over := len(t.lines) - mostTailLines; over > mostTailLines/4 {
-		t.lines = slices.Delete(t.lines, 0, over)
+	if t.size <= mostTail {
+		return
 	}
+	n := 0
+	for ; n < len(t.list)-1 && t.size > mostTail*3/4; n++ {
+		t.size -= len(t.list[n].text) + bytesOfLine
+	}
+	t.list = slices.Delete(t.list, 0, n)
+	t.dropped += n
 }
 
 // printable is a text of several lines that plays no tricks on a terminal.

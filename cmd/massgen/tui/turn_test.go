@@ -69,11 +69,12 @@ func TestTurnStateIsDrawn(t *testing.T) {
 // TestManyAgentsStreamCheaply: what is kept of a text that goes on does not grow with it.
 func TestManyAgentsStreamCheaply(t *testing.T) {
 	s := newTurnState([]string{"ada"}, time.Time{})
-	for range 100_000 {
+	for range 500_000 {
 		s.apply(report.TextDelta{Actor: actor("ada", 1), Text: "a word\n"})
 	}
-	if n := len(s.agents[0].text.lines); n > 2*mostTailLines {
-		t.Errorf("%d lines are kept", n)
+	text := s.agents[0].text
+	if text.size > mostTail || text.dropped+len(text.list) != 500_001 {
+		t.Errorf("%d bytes are kept in %d lines, and %d are dropped", text.size, len(text.list), text.dropped)
 	}
 }
 

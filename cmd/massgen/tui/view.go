@@ -7,6 +7,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/internal/colour"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Rows of the screen beside the conversation, the agents and the entry.
@@ -57,7 +60,7 @@ func (s *screen) View() tea.View { return drawing{s}.view(time.Now()) }
 
 // view draws the screen as it is at a time.
 func (s drawing) view(now time.Time) tea.View {
-	v := tea.View{AltScreen: true, MouseMode: tea.MouseModeCellMotion, WindowTitle: "massgen " + s.session.ID}
+	v := tea.View{AltScreen: true, MouseMode: tea.MouseModeCellMotion, WindowTitle: "massgen " + plain.Line(s.session.ID)}
 	if s.size.Width <= 0 || s.size.Height <= 0 {
 		return v
 	}
@@ -80,7 +83,13 @@ func (s drawing) view(now time.Time) tea.View {
 	if len(lines) > s.size.Height {
 		lines = lines[:s.size.Height]
 	}
+	for i, line := range lines {
+		lines[i] = fitted(line, s.size.Width)
+	}
 	v.Content = strings.Join(lines, "\n")
+	if s.mood.isKnown {
+		v.Content = colour.On(v.Content, s.mood.isDark)
+	}
 	return v
 }
 
@@ -95,18 +104,30 @@ func (s drawing) agents(now time.Time) []string {
 
 // header says which session this is, who is asked, what it has cost and what is going on.
 func (s drawing) header(now time.Time) []string {
-	var ids []string
-	for _, a := range s.session.Agents {
-		ids = append(ids, a.ID)
-	}
-	first := bold("massgen") + " " + s.session.ID
-	if len(ids) > 0 {
-		first += faint(" · ") + strings.Join(ids, ", ")
+	first := bold("massgen") + " " + plain.Line(s.session.ID)
+	if names := panelNames(s.session.Agents); names != "" {
+		first += faint(" · ") + names
 	}
 	return []string{
 		ansi.Truncate(first, s.size.Width, "…"), ansi.Truncate(strings.Join(s.figures(now), faint(" · ")), s.size.Width, "…"),
 		faint(strings.Repeat("─", s.size.Width)),
 	}
+}
+
+// panelNames are the agents with their models; a model that all have stands once, behind them.
+func panelNames(agents []Agent) string {
+	ids, each, isOne := make([]string, len(agents)), make([]string, len(agents)), true
+	for i, a := range agents {
+		ids[i], each[i] = plain.Line(a.ID), plain.Line(a.ID+" ("+a.Model+")")
+		isOne = isOne && a.Model == agents[0].Model
+	}
+	switch {
+	case len(agents) == 0:
+		return ""
+	case isOne:
+		return strings.Join(ids, ", ") + faint(" · ") + plain.Line(agents[0].Model)
+	}
+	return strings.Join(each, ", ")
 }
 
 // figures are what the second line of the header says.
@@ -154,7 +175,7 @@ func (s drawing) hint() string {
 	case s.leaving:
 		return "once more leaves"
 	case s.focus >= 0 && s.running != nil:
-		return "Enter its whole text · p pause · i its input · arrows another agent · Esc back"
+		return "Enter its whole text · p pause · x go on without it · i its input · arrows another agent · Esc back"
 	case s.focus >= 0:
 		return "Enter its whole text · i its input · arrows another agent · Esc back"
 	case s.running != nil:

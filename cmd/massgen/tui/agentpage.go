@@ -1,0 +1,71 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/internal/plain"
+)
+
+// agentPage shows all that an agent has written, and goes on with it while it writes more.
+type agentPage struct {
+	turn   *turnState
+	id     string
+	redact func(string) string
+	at     position
+	seen   int // the lines that were cut off the text when it was drawn last
+	width  int
+	height int
+}
+
+func newAgentPage(turn *turnState, id string, redact func(string) string) *agentPage {
+	return &agentPage{turn: turn, id: id, redact: redact, width: 1, height: 1}
+}
+
+func (p *agentPage) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
+	text := p.text()
+	switch msg.String() {
+	case "esc", "q", "ctrl+c", "enter":
+		return nil, nil
+	case "up", "k":
+		p.at.move(text, 1, p.height)
+	case "down", "j":
+		p.at.move(text, -1, p.height)
+	case "pgup", "b":
+		p.at.move(text, p.height, p.height)
+	case "pgdown", "f", "space":
+		p.at.move(text, -p.height, p.height)
+	case "u", "ctrl+u":
+		p.at.move(text, p.height/2, p.height)
+	case "d", "ctrl+d":
+		p.at.move(text, -p.height/2, p.height)
+	case "home", "g":
+		p.at.toStart(text, p.height)
+	case "end", "G":
+		p.at.toEnd()
+	}
+	return p, nil
+}
+
+// text is the agent's text as it is now. What is on the screen stays there when the beginning of a
+// long text is cut off.
+func (p *agentPage) text() laidTail {
+	t := &p.turn.agent(p.id).text
+	p.at.bottom = max(p.at.bottom-(t.dropped-p.seen), 0)
+	p.seen = t.dropped
+	return laidTail{t, p.width, p.redact}
+}
+
+func (p *agentPage) view(width, height int) []string {
+	p.width, p.height = width, max(height-1, 1)
+	text := p.text()
+	title := fmt.Sprintf(" %s   Esc closes, arrows scroll", plain.Line(p.id))
+	if text.dropped > 0 {
+		title += fmt.Sprintf("   %d earlier lines are not kept here", text.dropped)
+	}
+	lines := []string{chosen(padded(ansi.Truncate(title, width, "…"), width))}
+	lines = append(lines, p.at.view(text, p.height)...)
+	return append(lines, blank(height-len(lines))...)
+}
