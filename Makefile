@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges mcp postgres temporal real-model pictures live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges clients mcp page postgres temporal real-model pictures live vuln ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -52,8 +52,14 @@ dump: ## run the demo panel and show what each model call was sent
 judges: ## let programs of others judge the adapters; installs them once
 	bash scripts/judges.sh
 
+clients: ## have clients that others wrote use the server; installs them once
+	bash scripts/clients.sh
+
 mcp: ## have agents use MCP servers that others wrote; installs them once
 	bash scripts/mcp.sh
+
+page: ## have Chromium use the web page of massgen serve; installs what drives it once
+	bash scripts/page.sh
 
 postgres: ## the tests of the store in PostgreSQL, on a server that is thrown away
 	bash scripts/postgres.sh
@@ -64,8 +70,9 @@ temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs th
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
 	bash scripts/real_model.sh
 
-pictures: ## run the demo panel and draw it at the top of the README
+pictures: ## draw the demo panel at the top of the README, and take the pictures of the web page
 	bash scripts/picture.sh
+	bash scripts/page.sh pictures
 
 live: ## call real services, for whoever has keys; RUN=TestLive/claude/text for a part
 	go test -tags live -count=1 -v -run '$(or $(RUN),TestLive)' -timeout 20m ./tests/live

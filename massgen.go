@@ -5,8 +5,8 @@
 // [Load] makes a [Panel] of a YAML config, with all that the program massgen does with it;
 // [New] makes one of agents in Go. [Panel.Ask] begins a [Turn]: Turn.Events yields what
 // happens in it, Turn.Wait returns its [Result], Turn.Note adds to the question,
-// Turn.Pause and Turn.Resume stop it for a while, and Turn.Cancel ends it with the best
-// answer so far.
+// Turn.Pause and Turn.Resume stop it for a while, Turn.Dismiss goes on without an agent,
+// and Turn.Cancel ends it with the best answer so far.
 package massgen
 
 import (
@@ -33,7 +33,7 @@ import (
 
 // What a panel's turns are made of.
 type (
-	// Turn is one question and its answer. Its methods Events, Wait, Note, Pause, Resume and
+	// Turn is one question and its answer. Its methods Events, Wait, Note, Pause, Resume, Dismiss and
 	// Cancel may be called by several goroutines.
 	Turn = coordinator.Turn
 	// Event is something that happens in a turn: one of the types of coordinator/report.

@@ -244,9 +244,9 @@ agent: {id: ada, backend: {type: chatcompletion, model: m, base_url: "` + model.
 permissions: {rules: [{action: ask, tool: price}]}
 `
 	var asked []massgen.Approval
-	approve := func(_ context.Context, call massgen.Approval) (bool, error) {
+	approve := func(_ context.Context, call massgen.Approval) (massgen.Decision, error) {
 		asked = append(asked, call)
-		return true, nil
+		return massgen.Decision{Allowed: true}, nil
 	}
 	dir := massgen.WithStateDir(t.TempDir())
 	p := load(t, config, dir, massgen.WithTools(price), massgen.WithApproval(approve))

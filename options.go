@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Option changes how a panel is made.
@@ -19,6 +20,8 @@ type Option func(*panels.Settings)
 type (
 	// Approval is a tool call that a person is asked about.
 	Approval = coordinator.Approval
+	// Decision is the person's answer. A reason for a no goes to the model.
+	Decision = coordinator.Decision
 	// Recorder keeps model calls exactly as they were sent.
 	Recorder = debugbackend.Recorder
 	// RecorderOptions name the folder that a Recorder writes to, and how many calls it keeps
@@ -27,12 +30,12 @@ type (
 	// Rules are those of coordination.
 	Rules = kernel.Config
 	// Store keeps sessions; sessions.NewMemory makes one, and sqlite.Open opens one.
-	Store = store.Keeper
+	Store = sessions.Keeper
 )
 
 // WithApproval asks f whether a tool call may run that the config's permissions leave to a
 // person. It is called for one call at a time in a turn.
-func WithApproval(f func(ctx context.Context, call Approval) (bool, error)) Option {
+func WithApproval(f func(ctx context.Context, call Approval) (Decision, error)) Option {
 	return func(s *panels.Settings) { s.Approve = f }
 }
 

@@ -3,7 +3,7 @@
 
 golangci_version=v2.15.0 # carries staticcheck v0.8.2
 fuzz_seconds=${FUZZ_SECONDS:-5}
-most_bytes=$((50 * 1000 * 1000)) # of the binary as "make build" makes it, without symbols
+most_bytes=$((53 * 1000 * 1000)) # of the binary as "make build" makes it, without symbols
 main_command=(go run ./cmd/massgen --config configs/three_agents.yaml "What are the main benefits of renewable energy?")
 # shellcheck source=SCRIPTDIR/../scripts/race.sh
 . scripts/race.sh
@@ -52,16 +52,21 @@ modules() {
 # What programs of others the tests need, at the versions that their scripts pin.
 node() {
   bash scripts/judges.sh install node
+  bash scripts/clients.sh install node
   bash scripts/mcp.sh install
+  bash scripts/page.sh install
 }
 python() {
   bash scripts/judges.sh install python
+  bash scripts/clients.sh install python
   bash scripts/temporal.sh install
 }
 debian() {
   local missing=()
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
   command -v tmux >/dev/null || missing+=(tmux)
+  [ -n "${CHROMIUM-}" ] || command -v chromium >/dev/null || missing+=(chromium)
+  command -v screen >/dev/null || missing+=(screen)
   [ ${#missing[@]} -eq 0 ] && return
   [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || fail "install what is missing, as with apt-get install ${missing[*]}"
   apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"
@@ -70,7 +75,7 @@ debian() {
 # go list compiles what it is asked to export, tests included, and links nothing.
 compiled() { go list -export -deps -test "$@" ./... >/dev/null; }
 compile_race() {
-  compiled "${race[@]}" -tags judges,mcpservers
+  compiled "${race[@]}" -tags judges,mcpservers,clients
   (cd temporal && compiled "${race[@]}")
 }
 
@@ -138,8 +143,11 @@ judges() {
   bash scripts/mcp.sh
 }
 
+# Clients that others wrote use the server.
+clients() { bash scripts/clients.sh; }
+
 # The real program in a terminal of tmux, by its keys.
-screens() { go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored' ./cmd/massgen/app; }
+screens() { go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
 
 # The nested module: its engine and its store, with real servers of both.
 temporal() { bash scripts/temporal.sh; }
@@ -189,6 +197,9 @@ linter() {
 }
 
 # With the flags of the tests, so that the types of dependencies are compiled already.
+# Chromium on the web page of the real program.
+page() { bash scripts/page.sh; }
+
 lint() {
   local linter=$PWD/.cache/golangci-lint-$golangci_version/golangci-lint
   export GOFLAGS="${race[*]}"
@@ -221,7 +232,7 @@ long_mutants() { make mutants; }
 # summary prints of a step's log what people want to see when all has passed.
 summary() {
   case $1 in
-    tests | pure | random | kill9 | judges | temporal | fuzz | cross) grep -aE '^ok|walk:|seeds from|points of|processes$|exceed|execs' "$logs/$1.log" || true ;;
+    tests | pure | random | kill9 | judges | clients | temporal | fuzz | cross) grep -aE '^ok|walk:|seeds from|points of|processes$|exceed|execs' "$logs/$1.log" || true ;;
     binary | main_command) cat "$logs/$1.log" ;;
   esac
 }

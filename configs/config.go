@@ -88,6 +88,8 @@ type Backend struct {
 	APIKey string
 	// APIVersion is the version that Azure OpenAI asks for.
 	APIVersion string
+	// API is "responses" for OpenAI's Responses API, "chat" or empty for its chat completions.
+	API string
 	// Fallback are the models that are called in their order when this one cannot be
 	// used. Of their Params only Headers and ExtraBody count.
 	Fallback []Backend
@@ -173,14 +175,14 @@ type Orchestrator struct {
 
 // The types of display.
 const (
-	DisplaySimple = "simple"
+	displaySimple = "simple"
 	DisplaySilent = "silent"
 )
 
 // UI says how progress is shown.
 type UI struct {
-	// DisplayType is DisplaySimple, a few lines for each round, or DisplaySilent.
-	// What MassGen has beside these is DisplaySimple here, and is in Config.Cosmetic.
+	// DisplayType is displaySimple, a few lines for each round, or DisplaySilent.
+	// What MassGen has beside these is displaySimple here, and is in Config.Cosmetic.
 	DisplayType string
 }
 
@@ -200,7 +202,7 @@ func Default() *Config {
 			MaxToolResultBytes:       50_000,
 			ToolTimeout:              2 * time.Minute,
 		},
-		UI:      UI{DisplayType: DisplaySimple},
+		UI:      UI{DisplayType: displaySimple},
 		Context: policy.Defaults(),
 		secrets: &Secrets{},
 	}

@@ -143,6 +143,9 @@ func (b Backend) parts() []string {
 	if b.APIVersion != "" {
 		add("api_version %s", b.APIVersion)
 	}
+	if b.API != "" {
+		add("api %s", b.API)
+	}
 	if b.ToolMode != "" {
 		add("tool_mode %s", b.ToolMode)
 	}

@@ -135,6 +135,7 @@ func backendSection() section[Backend] {
 			{"base_url", by((*reader).baseURL)},
 			{"api_key", by((*reader).apiKey)},
 			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
+			{"api", enum(func(b *Backend) *string { return &b.API }, "chat", "responses")},
 			{"fallback", by((*reader).fallback)},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
 		}, paramKeys()...),
@@ -213,7 +214,7 @@ func serverSection() section[MCPServer] {
 // the backend that it stands in for.
 func fallbackSection() section[Backend] {
 	all := backendSection().keys
-	own := []string{"type", "model", "base_url", "api_key", "api_version", "headers", "extra_headers", "extra_body"}
+	own := []string{"type", "model", "base_url", "api_key", "api_version", "api", "headers", "extra_headers", "extra_body"}
 	return section[Backend]{keys: slices.DeleteFunc(all, func(k key[Backend]) bool { return !slices.Contains(own, k.name) })}
 }
 

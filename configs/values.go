@@ -96,11 +96,11 @@ func enum[T any, V ~string](field func(*T) *V, allowed ...V) item[T] {
 // displayType takes all that MassGen takes.
 func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	typ := u.DisplayType
-	enum(func(t *string) *string { return t }, DisplaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
-	if typ != DisplaySimple && typ != DisplaySilent {
+	enum(func(t *string) *string { return t }, displaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
+	if typ != displaySimple && typ != DisplaySilent {
 		r.remark(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
-			at, typ, DisplaySimple)
-		typ = DisplaySimple
+			at, typ, displaySimple)
+		typ = displaySimple
 	}
 	u.DisplayType = typ
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/wholefile"
 )
 
 // CheckDir makes the folder if it is not there and proves that files can be
@@ -185,7 +186,7 @@ func writeCall(o Options, c Call) error {
 	if err != nil {
 		return err
 	}
-	return writeAtomically(name+jsonEnding, o.scrub(append(data, '\n')))
+	return wholefile.Write(name+jsonEnding, o.scrub(append(data, '\n')))
 }
 
 // writeText writes the call as text. A large one is gone from memory before it is made JSON.
@@ -194,23 +195,7 @@ func (o Options) writeText(name string, c Call) error {
 	if err := Print(&text, []Call{c}); err != nil {
 		return err
 	}
-	return writeAtomically(name, o.scrub(text.Bytes()))
-}
-
-// writeAtomically leaves either the whole file or none.
-func writeAtomically(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".writing-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Write(name, o.scrub(text.Bytes()))
 }
 
 // LoadDir reads all calls that a Recorder wrote below the folder, sorted as by

@@ -273,20 +273,6 @@ func TestWriteErrorsAreCollectedAndDoNotFailCalls(t *testing.T) {
 	}
 }
 
-func TestAFailedWriteLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	taken := filepath.Join(dir, "call-001.json")
-	if err := os.Mkdir(taken, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeAtomically(taken, []byte("x")); err == nil {
-		t.Fatal("a folder was overwritten")
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("left %v, %v", entries, err)
-	}
-}
-
 func TestLoadDirNamesForeignAndDamagedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

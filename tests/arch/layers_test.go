@@ -10,20 +10,20 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/attack"},
+	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/attack", "tests/streams"},
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
-	{"cmd/massgen/tui"},
+	{"cmd/massgen/tui", "cmd/massgen/server"},
 	{"."},
-	{"internal/panels"},
+	{"internal/panels", "internal/inspect"},
 	{"internal/sidecalls", "internal/toolbox"},
 	{"internal/providers", "internal/store"},
-	{"coordinator", "agents/conversation", "internal/mcp", "internal/picture"},
+	{"coordinator", "agents/conversation", "internal/mcp", "internal/picture", "internal/telemetry"},
 	{"internal/workspace", "internal/driver", "coordinator/report"},
 	{"agents", "internal/turn", "sessions/sqlite", "sessions/storetest", "temporal/postgres", "internal/retry/limitertest"},
 	{"internal/sqlstore"},
 	{
-		"internal/machine", "contextbuild", "sessions", "internal/topic", "debugbackend", "configs",
+		"internal/machine", "contextbuild", "sessions", "internal/topic", "debugbackend", "configs", "internal/grants",
 		"backends/openai", "backends/anthropic", "backends/gemini", "backends/backendtest",
 		"internal/retry", "internal/fallback",
 	},
@@ -32,7 +32,7 @@ var layers = [][]string{
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown"},
-	{"internal/blob", "internal/secrets", "internal/plain", "internal/child", "internal/filelock", "tests/leaks", "tests/linear", "tests/silent"},
+	{"internal/blob", "internal/secrets", "internal/plain", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/linear", "tests/silent", "tests/described"},
 }
 
 func row(dir string) int {
@@ -74,7 +74,7 @@ func localDir(importPath string) (dir string, local bool) {
 // the folders.
 var adapters = map[string][]string{
 	"backends/openai": {"internal/providers"}, "backends/anthropic": {"internal/providers"}, "backends/gemini": {"internal/providers"},
-	"debugbackend": {".", "cmd/massgen/app", "internal/panels", "internal/providers"},
+	"debugbackend": {".", "cmd/massgen/app", "internal/panels", "internal/providers", "internal/inspect", "cmd/massgen/server"},
 }
 
 func checkAdapters(t *tree) []string {
@@ -98,7 +98,7 @@ var confined = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"backends/openai"},
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
-	"github.com/modelcontextprotocol/go-sdk": {"internal/mcp"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/mcp", "cmd/massgen/server"}, // its client, and its server
 	"github.com/google/jsonschema-go":        {"agents", "internal/mcp"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"internal/filelock", "internal/store"},
@@ -113,21 +113,21 @@ var confined = map[string][]string{
 	"github.com/joho/godotenv":               {"configs"},
 	"golang.org/x/term":                      {"cmd/massgen/app"},
 	"github.com/muesli/cancelreader":         {"cmd/massgen/app"},
-	"charm.land/bubbletea/v2":                {"cmd/massgen/tui"},
-	"charm.land/bubbles/v2":                  {"cmd/massgen/tui"},
-	"charm.land/lipgloss/v2":                 {"cmd/massgen/tui"},
+	"charm.land/bubbletea/v2":                {"cmd/massgen/tui", "cmd/massgen/server"},
+	"charm.land/bubbles/v2":                  {"cmd/massgen/tui", "cmd/massgen/server"},
+	"charm.land/lipgloss/v2":                 {"cmd/massgen/tui", "cmd/massgen/server"},
 	"github.com/russross/blackfriday/v2":     {"internal/markdown"},
 	"github.com/charmbracelet/x/ansi":        {"cmd/massgen/tui", "cmd/massgen/app", "internal/markdown"},
 	"golang.org/x/sys":                       {"tests/linear", "internal/child", "internal/workspace/confine", "internal/store", "cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "backends/backendtest"},
-	"gopkg.in/yaml.v3":                       {"configs", "debugbackend"},
+	"gopkg.in/yaml.v3":                       {"configs", "debugbackend", "internal/grants", "tests/described"},
 	"github.com/landlock-lsm/go-landlock":    {"internal/workspace/confine"},
 	"github.com/google/go-cmp":               {"backends/backendtest", "sessions/storetest"},
 	"github.com/cockroachdb/datadriven":      {"backends/backendtest"},
 	"pgregory.net/rapid":                     {"sessions/storetest"},
 	"go.uber.org/goleak":                     {"tests/leaks"},
 
-	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/judges"},
+	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/described", "tests/judges", "tests/clients"},
 }
 
 func checkThirdParty(t *tree) []string {

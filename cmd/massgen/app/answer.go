@@ -25,7 +25,9 @@ type answers struct {
 
 func answersOf(p *program) answers { return answers{p.console, p.env, p.watch, p.options.display} }
 
-func (a answers) isRendered() bool { return !a.flags.raw && isScreen(a.env, a.env.Stdout) }
+func (a answers) isRendered() bool {
+	return !a.flags.raw && !*a.console.isSpoken && isScreen(a.env, a.env.Stdout)
+}
 
 // render draws a text for standard output, a terminal of so many columns.
 func (a answers) render(text string, width int) string {
@@ -79,7 +81,7 @@ func (a answers) page(text string) bool {
 		program = "less -R"
 	}
 	words := strings.Fields(program)
-	if len(words) == 0 || words[0] == "cat" || a.flags.noPager || !isTerminal(a.env.Stdin) || !isScreen(a.env, a.env.Stdout) {
+	if len(words) == 0 || words[0] == "cat" || a.flags.noPager || *a.console.isSpoken || !isTerminal(a.env.Stdin) || !isScreen(a.env, a.env.Stdout) {
 		return false
 	}
 	cmd := exec.CommandContext(context.Background(), words[0], words[1:]...)

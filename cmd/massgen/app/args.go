@@ -63,7 +63,7 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 
 // reserved are the names that other programs of this kind have for commands, or that this one
 // will have. Sent to a panel they would cost money and mean nothing.
-const reserved = "acp config configs doctor init mcp models serve simulate version viewer"
+const reserved = "acp config configs doctor init models simulate version viewer"
 
 // meant returns the command that a person means by a word alone, "" if there is none.
 func meant(word string) string {
@@ -100,7 +100,8 @@ func mistyped(app *cli.App, word string) error {
 	if slices.Contains(strings.Fields(reserved), lower) {
 		return fmt.Errorf("%s is no command: --help lists the commands and flags; %s", word, asQuestion)
 	}
-	if near, ok := configs.Nearest(lower, names); ok && near[0] == lower[0] { // few mistype the first letter
+	const typed = 3 // few mistype the first letters, and some questions are one word
+	if near, ok := configs.Nearest(lower, names); ok && near[:min(typed, len(near))] == lower[:min(typed, len(lower))] {
 		return fmt.Errorf("%s is no command: did you mean %s? %s", word, near, asQuestion)
 	}
 	return nil

@@ -36,7 +36,7 @@ func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 		typed(args[0])
 	}
 	massgen := exec.Command(binary(ts), args[2:]...)
-	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR", "PANEL_URL", "TERM"} {
+	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR", "PANEL_URL", "TERM", "MASSGEN_SCREEN_READER"} {
 		massgen.Env = append(massgen.Env, name+"="+ts.Getenv(name))
 	}
 	massgen.Dir, massgen.Stdin, massgen.Stdout, massgen.Stderr = ts.MkAbs("."), tty, ts.Stdout(), tty

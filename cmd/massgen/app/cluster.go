@@ -112,7 +112,8 @@ func (p *program) connectEngine(ctx context.Context, database string) (*elsewher
 	return &elsewhere{Remote: engine, connection: connection}, nil
 }
 
-// elsewhere is an engine that a person may not want to wait for.
+// elsewhere is an engine that a person may not want to wait for. Its Begin is for one question at a
+// time; a server, which has many, uses Remote.
 type elsewhere struct {
 	coordinator.Remote
 	connection io.Closer

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/massgen/massgen/configs"
@@ -30,10 +31,13 @@ func commands() []command {
 		{[]string{"/context"}, "show what each agent would be shown in the next turn, and how full its context is", (*dialogue).showContext},
 		{[]string{"/usage"}, "show what the last turns of this session have cost", (*dialogue).showUsage},
 		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*dialogue).answers},
-		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last input in full", (*dialogue).inputs},
+		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last one in full, /inputs AGENT ROUND that of a round", (*dialogue).inputs},
+		{[]string{"/model"}, "show the agents' models; /model AGENT MODEL: ask that model from the next question on", (*dialogue).setModel},
+		{[]string{"/tools"}, "show the agents' tools, where they come from, and whether they may run", (*dialogue).listTools},
 		{[]string{noteCommand}, "while a turn runs, /note TEXT adds to the question", notRunning(noteCommand)},
 		{[]string{pauseCommand}, "while a turn runs, begin no further call until /resume", notRunning(pauseCommand)},
 		{[]string{resumeCommand}, "let a paused turn go on", notRunning(resumeCommand)},
+		{[]string{withoutCommand}, "while a turn runs, /without AGENT goes on without that agent", notRunning(withoutCommand)},
 		{[]string{"/topic"}, "show what the conversation is about; /topic NAME holds it to that", (*dialogue).setTopic},
 		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*dialogue).remember},
 		{[]string{"/sessions"}, "list the sessions that were used last", (*dialogue).listSessions},
@@ -42,7 +46,7 @@ func commands() []command {
 		{[]string{"/branch"}, "go on in a copy of this session; /branch TURN: as it was after that turn", (*dialogue).branch},
 		{[]string{"/config"}, "show the settings that hold", (*dialogue).showConfig},
 		{[]string{"/delete"}, "delete this session and begin a new one; it asks first", (*dialogue).discard},
-		{[]string{"/undo"}, "take a deletion back, until massgen ends", (*dialogue).undo},
+		{[]string{"/undo"}, "go on in a copy of this session without its last turn; after /delete: take the deletion back", (*dialogue).undo},
 		{[]string{"/quit", "/exit", "/q", "quit", "exit"}, "leave", func(*dialogue, string) error { return errLeave }},
 	}
 }
@@ -133,21 +137,33 @@ func (d *dialogue) answers(string) error {
 }
 
 // inputs shows what the calls of the last turns were sent.
-func (d *dialogue) inputs(agent string) error {
+func (d *dialogue) inputs(argument string) error {
 	const turns = 10
 	ctx := context.Background()
+	words := strings.Fields(argument)
+	var chosen choice
+	if len(words) > 0 {
+		chosen.agent = words[0]
+	}
+	if len(words) > 1 {
+		n, err := strconv.Atoi(words[1])
+		if err != nil || n < 1 || len(words) > 2 {
+			return fmt.Errorf("/inputs: %q is no round: rounds count from 1, as in /inputs %s 2", shortened(strings.Join(words[1:], " "), 40), plain.Line(words[0]))
+		}
+		chosen.round = n
+	}
 	last, err := d.s.store.Turns(ctx, d.s.id, turns)
 	if errors.Is(err, sessions.ErrNoSession) {
 		err = errNoTurn
 	}
 	var calls []debugbackend.Call
 	if err == nil {
-		calls, err = choice{agent: agent}.of(callsOf(ctx, d.s.store, d.s.id, last, d.s.console.warn))
+		calls, err = chosen.of(callsOf(ctx, d.s.store, d.s.id, last, d.s.console.warn))
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("/inputs: %w", err)
-	case agent == "":
+	case chosen.agent == "":
 		return debugbackend.Table(d.s.console.err, calls)
 	}
 	return debugbackend.Print(d.s.console.err, calls[len(calls)-1:])

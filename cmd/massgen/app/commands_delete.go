@@ -33,11 +33,39 @@ func (d *dialogue) discard(word string) error {
 	return nil
 }
 
-// undo goes back to the session that was deleted last.
+// undo goes on without the last turn: in a copy of the session as it was before, or in a new one
+// before the first. In a session that has no turn it goes back to the one that was deleted last.
 func (d *dialogue) undo(string) error {
-	if len(d.discarded) == 0 {
-		return errors.New("/undo: nothing was deleted")
+	ctx := context.Background()
+	last, _, err := lastTurn(ctx, d.s.store, d.s.id)
+	isEmpty := errors.Is(err, sessions.ErrNoSession) || err == nil && last.Number == 0
+	switch {
+	case isEmpty && len(d.discarded) > 0:
+		return d.undelete()
+	case isEmpty:
+		return errors.New("/undo: there is no turn yet, and nothing was deleted")
+	case err != nil:
+		return fmt.Errorf("/undo: %w", err)
 	}
+	from := d.s.id
+	if last.Number == 1 {
+		d.s.conversation = conversation{id: sessions.NewID()}
+	} else {
+		made, err := d.s.store.Branch(ctx, from, last.Number-1, sessions.NewID())
+		if err == nil {
+			err = d.moveTo(made.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("/undo: %w", err)
+		}
+	}
+	d.draft = last.Question
+	d.s.console.say("This goes on in %s, without turn %d. /session %s goes back to it.", d.s.id, last.Number, plain.Line(from))
+	return nil
+}
+
+// undelete goes back to the session that was deleted last.
+func (d *dialogue) undelete() error {
 	last := len(d.discarded) - 1
 	id := d.discarded[last]
 	if err := d.moveTo(id); err != nil {

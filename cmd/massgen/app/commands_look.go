@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -68,11 +69,11 @@ func (d *dialogue) showContext(string) error {
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/context: %w", err)
 	}
-	previews, err := d.s.opened.Preview(ctx, d.s.id, newestLink(turns))
+	previews, err := d.s.opened.Preview(ctx, d.s.id, inspect.NewestLink(turns))
 	if err != nil {
 		return fmt.Errorf("/context: %w", err)
 	}
-	d.show(contextTable(shownAgents(previews)))
+	d.show(contextTable(inspect.Agents(previews)))
 	d.s.console.say("Counted is the first input of the next turn, without its question.")
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -23,16 +24,32 @@ type console struct {
 	colour bool
 	// isQuiet says that only errors are wanted in err.
 	isQuiet *bool
+	// isSpoken says that a screen reader speaks what is written.
+	isSpoken *bool
 }
 
 func newConsole(env Env) console {
 	s := &configs.Secrets{}
 	_, noColour := env.Lookup("NO_COLOR")
 	name, _ := env.Lookup("TERM")
+	isSpoken := wantsSpeech(env)
 	return console{
-		out: &maskingWriter{w: env.Stdout, secrets: s}, err: &maskingWriter{w: env.Stderr, secrets: s},
+		isSpoken: &isSpoken,
+		out:      &maskingWriter{w: env.Stdout, secrets: s}, err: &maskingWriter{w: env.Stderr, secrets: s},
 		secrets: s, isQuiet: new(bool), colour: isTerminal(env.Stderr) && !noColour && name != "dumb",
 	}
+}
+
+// wantsSpeech reports whether the environment says that a screen reader speaks what is written:
+// ACCESSIBLE is what others go by, too.
+func wantsSpeech(env Env) bool {
+	for _, name := range []string{"MASSGEN_SCREEN_READER", "ACCESSIBLE"} {
+		if value, _ := env.Lookup(name); value != "" {
+			on, err := strconv.ParseBool(value)
+			return on || err != nil
+		}
+	}
+	return false
 }
 
 func isTerminal(stream any) bool {
@@ -44,6 +61,9 @@ func isTerminal(stream any) bool {
 func (c console) say(format string, args ...any) { c.write(fmt.Sprintf(format, args...) + "\n") }
 
 func (c console) write(text string) {
+	if *c.isSpoken {
+		text = strings.NewReplacer(" · ", ", ", "…", "...").Replace(text)
+	}
 	_, _ = io.WriteString(c.err, text) // a line that cannot be shown is not worth ending a run that is paid for
 }
 
@@ -108,17 +128,17 @@ func (c console) putJSON(v any) error {
 	return c.put(line + "\n")
 }
 
-// The colours of a terminal.
+// How words are marked on a terminal: SGR parameters of package colour.
 const (
 	bold   = "1"
 	faint  = "2"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
+	red    = "38;5;160"
+	green  = "38;5;28"
+	yellow = "38;5;130"
 )
 
 func (c console) paint(colour, text string) string {
-	if !c.colour {
+	if !c.colour || *c.isSpoken {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"

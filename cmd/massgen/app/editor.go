@@ -17,8 +17,11 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// prompt stands where a line is typed.
-const prompt = "> "
+// prompt stands where a line is typed, and spokenPrompt where a screen reader speaks it.
+const (
+	prompt       = "> "
+	spokenPrompt = "Type: "
+)
 
 // openEditor makes the program's own terminal raw, if it has one that is more than a
 // printer, and reads its lines with a line editor until the keyboard is closed. The prompt
@@ -26,7 +29,7 @@ const prompt = "> "
 func openEditor(env Env, c console) (k *keyboard, ok bool) {
 	in, isFile := env.Stdin.(*os.File)
 	name, _ := env.Lookup("TERM")
-	if env.tty == nil || !isFile || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
+	if env.tty == nil || !isFile || *c.isSpoken || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
 		return nil, false
 	}
 	state, err := term.MakeRaw(int(in.Fd()))

@@ -44,6 +44,7 @@ type sessionFlags struct {
 type displayFlags struct {
 	json, noDisplay, automation, debug bool
 	tui, plain, quiet, raw, noPager    bool
+	spoken                             bool
 	outputFile, dumpInputs             string
 }
 
@@ -141,7 +142,7 @@ func (o *options) flags() []cli.Flag {
 
 func (f *panelFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		textFlag(asking, "config", &f.config, "the panel, in YAML: `FILE`, @examples/NAME, or the name of a shipped file"),
+		textFlag(asking, "config", &f.config, "the panel: a YAML `FILE`, @examples/NAME or a shipped name"),
 		textFlag(asking, "model", &f.model, "ask one model, `NAME`, without a config", "m"),
 		textFlag(asking, "backend", &f.backend, "the `TYPE` of the one model's service; see --list-backends"),
 		textFlag(asking, "base-url", &f.baseURL, "the address, `URL`, of the one model's service"),
@@ -175,6 +176,7 @@ func (f *displayFlags) flags() []cli.Flag {
 		switchFlag(output, "no-display", &f.noDisplay, "do not show progress"),
 		switchFlag(output, "tui", &f.tui, "show a question of the command line in full screen, too"),
 		&cli.BoolFlag{Name: "plain", Aliases: []string{"multi-turn"}, Destination: &f.plain, Category: output, Usage: "talk line by line in place of the full screen; add lines of progress, redraw none"},
+		switchFlag(output, "screen-reader", &f.spoken, "write plain lines in words, and redraw none (also MASSGEN_SCREEN_READER=1 or ACCESSIBLE=1)"),
 		switchFlag(output, "quiet", &f.quiet, "show nothing but the answer and errors", "q"),
 		switchFlag(output, "raw", &f.raw, "print the Markdown of the answer as it is, also on a terminal"),
 		switchFlag(output, "no-pager", &f.noPager, "do not show an answer that is longer than the screen in $PAGER (else less -R)"),
@@ -199,11 +201,11 @@ const usageText = `  massgen "question"             ask a panel
   massgen                        talk, in a new session; /help lists commands
   massgen --continue "question"  go on with the last session and its panel`
 
-const description = `Without a config and without --model, the file massgen/config.yaml of your
-configuration folder is the panel, else the shipped three_agents: it takes the
-first provider whose key is set, else a model server on this machine, else a
-demo with canned answers. The answer goes to standard output, everything else to
-standard error. Flags may stand behind the question; -- ends them.
+const description = `Without --config and --model, massgen/config.yaml of your configuration folder
+is the panel, else the shipped three_agents: it takes the first provider whose
+key is set, else a model server on this machine, else a demo with canned
+answers. The answer goes to standard output, all else to standard error. Flags
+may stand behind the question; -- ends them.
 
 The exit status, with --lines the first that is not 0:`
 
@@ -234,7 +236,7 @@ func (p *program) flags() []cli.Flag {
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
-		(&inputsCommand{program: p}).cli(), (&showCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), p.replayCommand(), p.describeCommand(),
+		(&inputsCommand{program: p}).cli(), (&showCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), permissionsCommand{p}.cli(), p.replayCommand(), p.describeCommand(), (&serveCommand{program: p}).cli(), (&mcpCommand{serveCommand{program: p}}).cli(),
 		p.completionCommand(), manCommand(), p.helpCommand(), versionCommand(),
 	}
 	if p.env.Cluster != nil {

@@ -12,13 +12,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/tui"
+	"github.com/massgen/massgen/internal/filelock"
+	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/wholefile"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -27,7 +31,6 @@ type fullScreen struct {
 	mu   sync.Mutex // one method works at a time
 	d    *dialogue
 	said *bytes.Buffer // what was written to standard error and the screen has not shown
-	past []string      // what was typed before
 }
 
 // opensScreen reports whether a conversation is shown in full screen: a person is there, and has
@@ -47,7 +50,7 @@ func (o options) opensScreen(env Env, given bool) bool {
 // showFullScreen shows a session in full screen until the person leaves. Said is what was
 // written to standard error and nobody has seen.
 func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, question string) error {
-	f := &fullScreen{d: &dialogue{s: s}, said: said, past: readTyped(typedFile(s))}
+	f := &fullScreen{d: &dialogue{s: s}, said: said}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := s.term.watch.take()
@@ -72,23 +75,41 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 	err := s.term.screen.Run(ctx, tui.Terminal{
 		In: s.env.Stdin, Out: s.env.Stdout, Environ: os.Environ(), Plain: noColour, Editor: editor,
 	}, f.conversation(), question)
+	if in, isFile := s.env.Stdin.(*os.File); isFile {
+		_ = flushTyped(in) // what the terminal still says of itself is not for the shell; one that is gone says nothing
+	}
 	close(done)
 	listener.Wait()
-	err = errors.Join(err, f.d.empty(context.WithoutCancel(ctx)))
-	if _, noTurn := lastEnded(context.WithoutCancel(ctx), s.store, s.id); noTurn == nil {
-		s.remark("session: %s; %s goes on with it", plain.Line(s.id), s.storage().commandOn(s.id))
+	if errors.Is(err, tui.ErrGone) { // where the system does not say so, as behind nohup
+		terminated, err = true, nil
 	}
+	err = errors.Join(err, f.d.empty(context.WithoutCancel(ctx)))
+	f.farewell(context.WithoutCancel(ctx))
 	if terminated {
 		return withStatus(ExitInterrupted, err)
 	}
 	return withStatus(ExitCompleted, err)
 }
 
+// farewell says what goes on with the session, and with a turn that was left in it.
+func (f *fullScreen) farewell(ctx context.Context) {
+	s := f.d.s
+	last, _, err := lastTurn(ctx, s.store, s.id)
+	if err != nil || last.Number == 0 { // there is nothing to go on with
+		return
+	}
+	command := s.storage().commandOn(s.id)
+	if last.Status == sessions.Running {
+		command = s.storage().finishing(s.id)
+	}
+	s.remark("session: %s; %s goes on with it", plain.Line(s.id), command)
+}
+
 // conversation is what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
-		Session: f.session, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions,
-		Inputs: f.inputs, History: slices.Clone(f.past), Typed: f.typed, Redact: f.d.s.console.secrets.Redact,
+		Session: f.session, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
+		Inputs: f.inputs, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.secrets.Redact,
 	}
 	for _, command := range commands() {
 		c.Commands = append(c.Commands, tui.Choice{Name: command.names[0], About: command.about})
@@ -122,7 +143,7 @@ func (f *fullScreen) contextUse(ctx context.Context) int {
 	if err != nil {
 		return -1
 	}
-	previews, err := s.opened.Preview(ctx, s.id, newestLink(turns))
+	previews, err := s.opened.Preview(ctx, s.id, inspect.NewestLink(turns))
 	if err != nil {
 		return -1
 	}
@@ -176,7 +197,7 @@ func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, e
 	if err != nil {
 		return nil, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
-	s.memory.remember(ctx, &s.conversation, s.known)
+	s.memory.remember(context.WithoutCancel(ctx), &s.conversation, s.known) // the turn has begun
 	s.unfinished, s.busy = nil, false
 	return t, nil
 }
@@ -196,9 +217,9 @@ func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err
 	if errors.Is(err, errLeave) {
 		return tui.Outcome{Leave: true}, nil
 	}
-	o = tui.Outcome{Text: strings.TrimRight(ansi.Strip(f.said.String()), "\n"), Question: f.d.next}
+	o = tui.Outcome{Text: strings.TrimRight(ansi.Strip(f.said.String()), "\n"), Question: f.d.next, Draft: f.d.draft}
 	f.said.Reset()
-	f.d.next = ""
+	f.d.next, f.d.draft = "", ""
 	return o, err
 }
 
@@ -218,6 +239,27 @@ func (f *fullScreen) sessions(ctx context.Context) ([]tui.Choice, error) {
 	return list, nil
 }
 
+// search finds the sessions whose texts have the words; the last one may go on. Each is there
+// once for each place.
+func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.TrimRight(words, " *") == words {
+		words += "*"
+	}
+	hits, err := searchSessions(ctx, f.d.s.store, words)
+	if err != nil {
+		return nil, err
+	}
+	var list []tui.Choice
+	for _, h := range hits {
+		if h.Turn > 0 && !f.d.isDiscarded(h.Session) { // titles are in the list
+			list = append(list, tui.Choice{Name: h.Session, About: fmt.Sprintf("turn %d: %s", h.Turn, plain.Line(h.Snippet))})
+		}
+	}
+	return list, nil
+}
+
 func (f *fullScreen) inputs(ctx context.Context, agent string) (string, error) {
 	o, err := f.command(ctx, strings.TrimSpace("/inputs "+agent))
 	return o.Text, err
@@ -225,6 +267,9 @@ func (f *fullScreen) inputs(ctx context.Context, agent string) (string, error) {
 
 // mostKeptLines is how many lines are kept of what was typed.
 const mostKeptLines = 500
+
+// longestTyped is how many bytes a line has that is kept. A longer one was pasted.
+const longestTyped = 64 << 10
 
 // typedFile is where the lines are kept that were typed, "" if nowhere.
 func typedFile(s *session) string {
@@ -237,6 +282,9 @@ func typedFile(s *session) string {
 
 // readTyped reads what was typed before, oldest first. A file that cannot be read is none.
 func readTyped(path string) (lines []string) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would never end
+		return nil
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -253,37 +301,52 @@ func readTyped(path string) (lines []string) {
 	return lines[max(len(lines)-mostKeptLines, 0):]
 }
 
-// typed keeps a line, without the secrets in it.
+// typed keeps a line, without the secrets in it. It does not take the lock of the other methods: a
+// command may hold that for minutes, and the screen waits for this.
 func (f *fullScreen) typed(line string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	path := typedFile(f.d.s)
-	line = f.d.s.console.secrets.Redact(line)
-	if path == "" || len(f.past) > 0 && f.past[len(f.past)-1] == line {
+	if path == "" {
 		return
 	}
-	f.past = append(f.past, line)
-	if err := keepTyped(path, f.past[max(len(f.past)-mostKeptLines, 0):]); err != nil {
+	if err := keepTyped(path, f.d.s.console.secrets.Redact(line)); err != nil {
 		f.d.s.log.Debug("what was typed is not kept", "error", err)
 	}
 }
 
-// keepTyped writes the lines to a file that only the user can read.
-func keepTyped(path string, lines []string) error {
+// keepTyped adds a line to a file that only the user can read, behind the lines of all screens. It
+// keeps no line that was pasted, and leaves a file alone that is no regular one, such as a link
+// to /dev/null.
+func keepTyped(path, line string) (err error) {
+	const longestWait = time.Second // others hold the lock for milliseconds
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("keep what was typed: %w", err)
+		}
+	}()
+	if info, err := os.Stat(path); len(line) > longestTyped || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
+	defer cancel()
+	lock, err := filelock.Take(ctx, path+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	lines := readTyped(path)
+	if len(lines) > 0 && lines[len(lines)-1] == line {
+		return nil
+	}
 	var b bytes.Buffer
-	for _, line := range lines {
+	for _, line := range append(lines[max(len(lines)-mostKeptLines+1, 0):], line) {
 		data, err := json.Marshal(line)
 		if err != nil {
-			return fmt.Errorf("keep what was typed: %w", err)
+			return err
 		}
 		b.Write(append(data, '\n'))
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("keep what was typed: %w", err)
-	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, b.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("keep what was typed: %w", err)
-	}
-	return os.Rename(temporary, path)
+	return wholefile.Write(path, b.Bytes())
 }

@@ -13,25 +13,36 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // tmux is a terminal in which the program runs.
 type tmux struct {
 	t      *testing.T
 	socket string
+	dir    string // the program's folder, which is its user's, too
 }
+
+// threeDemos is a panel of canned answers.
+const threeDemos = "agents: [{id: ada, backend: {type: demo}}, {id: bob, backend: {type: demo}}, {id: cy, backend: {type: demo}}]\n"
 
 // openTmux opens a terminal of a size, with a shell in it that runs the program.
 func openTmux(t *testing.T, width, height int, arguments string) *tmux {
+	t.Helper()
+	return openTmuxWith(t, width, height, threeDemos, "%s "+arguments)
+}
+
+// openTmuxWith runs a command of the shell, in which %s is the program with a panel.
+func openTmuxWith(t *testing.T, width, height int, panel, command string) *tmux {
 	t.Helper()
 	path, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Fatal("there is no tmux: install it, as with apt-get install tmux")
 	}
 	dir := t.TempDir()
-	x := &tmux{t, filepath.Join(dir, "s")}
+	x := &tmux{t, filepath.Join(dir, "s"), dir}
 	config := filepath.Join(dir, "panel.yaml")
-	panel := "agents: [{id: ada, backend: {type: demo}}, {id: bob, backend: {type: demo}}, {id: cy, backend: {type: demo}}]\n"
 	if err := os.WriteFile(config, []byte(panel), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -39,14 +50,22 @@ func openTmux(t *testing.T, width, height int, arguments string) *tmux {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := fmt.Sprintf("cd %s; env -i HOME=%s TERM=tmux-256color STATUS=%s PATH=$PATH %s --config %s %s; echo left with $?; sleep 600",
-		dir, dir, filepath.Join(dir, "status"), program, config, arguments)
-	command := exec.Command(path, "-S", x.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), line,
+	script := filepath.Join(dir, "run.sh")
+	lines := fmt.Sprintf("cd %s\n%s\necho left with $?\nexec sleep 600\n", dir, fmt.Sprintf(command, program+" --config "+config))
+	if err := os.WriteFile(script, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf("exec env -i HOME=%s TERM=tmux-256color LC_ALL=C.UTF-8 STATUS=%s PATH=$PATH sh %s", dir, filepath.Join(dir, "status"), script)
+	tmux := exec.Command(path, "-S", x.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), line,
 		";", "set-option", "-g", "escape-time", "0")
-	if out, err := command.CombinedOutput(); err != nil {
+	if out, err := tmux.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	t.Cleanup(func() { x.run("kill-server") })
+	t.Cleanup(func() {
+		pids := x.program()
+		x.run("kill-server")
+		awaitEnd(t, pids) // it writes to the folder until then
+	})
 	return x
 }
 
@@ -63,6 +82,12 @@ func (x *tmux) run(arguments ...string) string {
 func (x *tmux) screen() string {
 	shown := x.run("capture-pane", "-p")
 	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "20260102-030405-sample")
+	// A time, with what stands behind it in its column, has the width that it would have with one digit.
+	column := regexp.MustCompile(`\b((?:\d+m )?\d+s)([^│\n]*)`)
+	shown = column.ReplaceAllStringFunc(shown, func(text string) string {
+		part := column.FindStringSubmatch(text)
+		return "Ts" + part[2] + strings.Repeat(" ", len(part[1])-len("Ts"))
+	})
 	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, "")
 }
 
@@ -127,6 +152,9 @@ func TestFullScreen(t *testing.T) {
 			} {
 				x.keys(step.keys...)
 				x.until(step.want)
+				if step.keys[0] == "C-g" {
+					shot("answers side by side")
+				}
 			}
 			x.keys("Escape")
 			x.until("once more leaves")
@@ -134,6 +162,24 @@ func TestFullScreen(t *testing.T) {
 			x.until("left with 0")
 			checkScreens(t, fmt.Sprintf("fullscreen%d", size[0]), shots.String())
 		})
+	}
+}
+
+// TestSystemEndsTheScreen: what goes on with the session is said, also of a turn under way.
+func TestSystemEndsTheScreen(t *testing.T) {
+	for _, state := range []string{"thinking", "ready · 2 messages"} {
+		x := openTmux(t, 120, 24, "")
+		x.until("ready")
+		x.keys("-l", "What is cheap?")
+		x.keys("Enter")
+		x.until(state)
+		if err := syscall.Kill(x.program()[0], syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		x.until("left with 4")
+		if shown := x.screen(); !strings.Contains(shown, "session: 20260102-030405-sample; massgen --session-id 20260102-030405-sample goes on with it") {
+			t.Errorf("it does not say what goes on with the session after %s:\n%s", state, shown)
+		}
 	}
 }
 
@@ -181,7 +227,7 @@ func checkScreens(t *testing.T, name, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(want) != got {
-		t.Errorf("the screens are not those of %s (UPDATE_SCREENS=1 writes it):\n%s", path, got)
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the screens are not those of %s (-want +got; UPDATE_SCREENS=1 writes it):\n%s", path, diff)
 	}
 }

@@ -22,6 +22,7 @@ import (
 type inputsCommand struct {
 	*program
 	table, calls, diff bool
+	round              int // 0 for all
 }
 
 func (c *inputsCommand) cli() *cli.Command {
@@ -31,12 +32,20 @@ func (c *inputsCommand) cli() *cli.Command {
 			{"SESSION", "every call in full, from the journal; without it, or with last, those of the session that was used last"},
 			{"FILE.jsonl", "the same of a file that sessions export wrote"},
 			{"DIR", "the same of what --dump-inputs wrote, byte for byte"},
+			{"... --round N", "those of round N alone, such as massgen inputs last researcher --round 2"},
 			{"... --table [--calls]", "sizes and sections, a row for each turn, or call"},
 			{"... --diff A B", "what B has that A has not; A and B are calls, such as turn-001/researcher/call-001"},
 		}),
 		Flags: append([]cli.Flag{
 			switchFlag("", "table", &c.table, "show sizes and sections, a row for each turn"),
 			switchFlag("", "calls", &c.calls, "with --table: a row for each call"),
+			&cli.IntFlag{Name: "round", Usage: "show the calls of round `N` alone", Action: func(_ *cli.Context, n int) error {
+				if n < 1 {
+					return fmt.Errorf("--round: there is no round %d: rounds count from 1", n)
+				}
+				c.round = n
+				return nil
+			}},
 			switchFlag("", "diff", &c.diff, "show the difference of two calls"),
 		}, c.keptFlags()...),
 		HideHelpCommand: true, BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
@@ -60,7 +69,7 @@ func (c *inputsCommand) load(ctx context.Context, words []string) (calls []debug
 		from, others = words[0], words[1:]
 	}
 	load := func() (calls []debugbackend.Call, err error) {
-		chosen, err := newChoice(others)
+		chosen, err := c.choose(others)
 		if err == nil {
 			calls, err = debugbackend.LoadDir(from)
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -17,6 +17,7 @@ import (
 type choice struct {
 	turn  int    // 0 selects all turns
 	agent string // "" selects all agents
+	round int    // 0 selects all rounds
 }
 
 // newChoice parses the arguments that follow SESSION: a turn, an agent, or both in this order. No
@@ -40,9 +41,17 @@ func newChoice(words []string) (c choice, err error) {
 	return c, nil
 }
 
+// choose is newChoice with the command's flags.
+func (c *inputsCommand) choose(words []string) (choice, error) {
+	chosen, err := newChoice(words)
+	chosen.round = c.round
+	return chosen, err
+}
+
 // of returns the selected calls. If there are none, the error names the agents that there are.
 func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
 	var agents []string
+	rounds := 0 // of the selected agent
 	agent := c.agentOf(calls)
 	chosen := slices.DeleteFunc(slices.Clone(calls), func(call debugbackend.Call) bool {
 		k := call.Request.Key
@@ -52,11 +61,17 @@ func (c choice) of(calls []debugbackend.Call) ([]debugbackend.Call, error) {
 		if k.Agent != "" && !slices.Contains(agents, k.Agent) {
 			agents = append(agents, k.Agent)
 		}
-		return agent != "" && k.Agent != agent
+		if agent != "" && k.Agent != agent {
+			return true
+		}
+		rounds = max(rounds, k.Round)
+		return c.round > 0 && k.Round != c.round
 	})
 	switch {
 	case len(chosen) > 0:
 		return chosen, nil
+	case rounds > 0:
+		return nil, fmt.Errorf("there is no call of round %d: the last one has the number %d", c.round, rounds)
 	case len(agents) > 0:
 		slices.Sort(agents)
 		return nil, fmt.Errorf("there is no call of %s: the agents are %s", plain.Line(c.agent), plain.Line(plain.List(agents)))
@@ -90,33 +105,14 @@ func (c choice) agentOf(calls []debugbackend.Call) string {
 // the reason to warn.
 func callsOf(ctx context.Context, r recording, id string, turns []sessions.Turn, warn func(string)) (calls []debugbackend.Call) {
 	for _, t := range turns {
-		past, err := coordinator.ReadCalls(ctx, r, id, t.Number)
-		if err != nil {
-			warn(err.Error())
-		}
-		numbers := map[string]int{}
-		for _, p := range past {
-			by := p.Request.Key.Agent
-			numbers[by]++
-			outcome := debugbackend.Outcome("")
-			switch {
-			case p.Failure != "":
-				outcome = debugbackend.OutcomeFailed
-			case p.IsOver:
-				outcome = debugbackend.OutcomeEnded
-			}
-			if p.Lost != nil {
-				warn(fmt.Sprintf("%s: %v", p.Request.Key, p.Lost))
-			}
-			calls = append(calls, debugbackend.Kept(numbers[by], p.Participants, p.Request, p.Response, outcome, p.Failure))
-		}
+		calls = append(calls, inspect.Calls(ctx, r, id, t.Number, warn)...)
 	}
 	return calls
 }
 
 // keptCalls reads the calls of a session that words select from its journals.
 func (c *inputsCommand) keptCalls(ctx context.Context, r recording, id string, words []string) ([]debugbackend.Call, error) {
-	chosen, err := newChoice(words)
+	chosen, err := c.choose(words)
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,16 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // dialogue is a conversation at a prompt: each line is a question or a command.
 type dialogue struct {
 	s    *session
 	next string // a question that a command asks
+	// draft is a question that a command has taken back, for whoever can edit it.
+	draft string
 	// discarded are the sessions that are deleted when the conversation ends, those last that
 	// were deleted last.
 	discarded []string
@@ -90,6 +94,10 @@ func (d *dialogue) take(ctx context.Context, line string, signals <-chan os.Sign
 	if isCommand(line) {
 		if err := d.command(line); err != nil {
 			return ExitUsage, err
+		}
+		if d.draft != "" {
+			d.s.console.say("Its question was: %s", plain.Line(d.draft))
+			d.draft = ""
 		}
 		if d.next == "" {
 			return ExitCompleted, nil

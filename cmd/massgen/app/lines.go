@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muesli/cancelreader"
+
 	"github.com/massgen/massgen/coordinator"
 )
 
@@ -22,7 +24,7 @@ type keyboard struct {
 	prompt func()
 	// drop drops what a person has typed before.
 	drop func() error
-	// close lets go of it. A read that has begun cannot be ended: it ends with the program.
+	// close lets go of it. A read of a pipe that has begun cannot be ended: it ends with the program.
 	close func()
 }
 
@@ -52,8 +54,9 @@ func (cutLine) Is(target error) bool { return target == errTooLong }
 // readLines begins to read lines in a goroutine of its own, so that an interrupt is seen
 // while nothing is typed. What isTyped comes from a terminal.
 func readLines(r io.Reader, isTyped bool) *keyboard {
-	lines, done := make(chan inputLine), make(chan struct{})
+	lines, done, ended := make(chan inputLine), make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(ended)
 		buffered := bufio.NewReader(r)
 		var text string
 		var err error
@@ -73,7 +76,15 @@ func readLines(r io.Reader, isTyped bool) *keyboard {
 	}()
 	return &keyboard{
 		lines: lines, isTyped: isTyped, prompt: func() {}, drop: func() error { return nil },
-		close: func() { close(done) },
+		close: func() {
+			close(done)
+			if c, ok := r.(cancelreader.CancelReader); ok {
+				if c.Cancel() {
+					<-ended
+				}
+				_ = c.Close() // it does not close the terminal
+			}
+		},
 	}
 }
 

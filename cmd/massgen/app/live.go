@@ -92,6 +92,9 @@ func (l *liveLines) apply(ev report.Event) {
 		l.agent(ev.Agent).isAside = false
 	case report.SidecallFailed:
 		l.agent(ev.Agent).isAside = false
+	case report.Dismissed:
+		a := l.agent(ev.Agent)
+		a.state, a.tail, a.isBusy = dismissed, "", false
 	case stepEnd:
 		l.agent(ev.End().Agent).end(ev)
 	}
@@ -106,10 +109,13 @@ const (
 	writing = "writing"
 )
 
+// dismissed is the state of an agent without which the turn goes on, whatever its call still says.
+const dismissed = "dismissed"
+
 func (a *liveAgent) wait() { a.state, a.tail, a.streamed = waiting, "", 0 }
 
 func (a *liveAgent) write(state, text string) {
-	if a.isAside {
+	if a.isAside || a.state == dismissed {
 		return
 	}
 	if a.state != state {
@@ -142,7 +148,9 @@ func (a *liveAgent) end(ev stepEnd) {
 	case report.Failed:
 		a.state = "failed"
 	case report.Cancelled:
-		a.state = "cancelled"
+		if a.state != dismissed {
+			a.state = "cancelled"
+		}
 	case report.Presented:
 		a.state = "presented"
 	}

@@ -17,18 +17,21 @@ import (
 // The cursor rests at the beginning of the first line: whatever a terminal does to the lines
 // when its size changes, they are all behind it. Its methods may be called concurrently, and on nil.
 type liveScreen struct {
-	mu      sync.Mutex
-	out     io.Writer // the terminal
-	size    func() (width, height int)
-	mask    func(string) string
-	lines   *liveLines
-	partial string // of a line that was written and has not ended
-	frame   string // on the screen
-	drawn   time.Time
-	due     *time.Timer
-	isOver  bool
-	answer  *streamedAnswer // nil if it does not stream
-	leave   func()
+	mu       sync.Mutex
+	out      io.Writer // the terminal
+	size     func() (width, height int)
+	mask     func(string) string
+	lines    *liveLines
+	partial  string // of a line that was written and has not ended
+	frame    string // on the screen
+	drawn    time.Time
+	due      *time.Timer
+	isOver   bool            // nothing is drawn
+	isAside  bool            // a person is asked something: drawn again after that
+	hasEnded bool            // for good
+	answer   *streamedAnswer // nil if it does not stream
+	enter    func()          // begins to draw, and leave ends that
+	leave    func()
 }
 
 // liveEvery is how often the lines are drawn at most. What a model writes is on the screen within
@@ -54,7 +57,7 @@ func isScreen(env Env, stream io.Writer) bool {
 // returns nil elsewhere.
 func openLive(s *session) *liveScreen {
 	stderr, isFile := s.env.Stderr.(*os.File)
-	if !s.display() || s.options.display.plain || s.env.tty == nil || s.term.in != nil || !isFile || !isScreen(s.env, stderr) {
+	if !s.display() || *s.console.isSpoken || s.options.display.plain || s.env.tty == nil || s.term.in != nil || !isFile || !isScreen(s.env, stderr) {
 		return nil
 	}
 	var ids []string
@@ -69,15 +72,18 @@ func openLive(s *session) *liveScreen {
 		l.answer = newStreamedAnswer(answersOf(s.program), ids[0])
 		l.lines.isStreamed = true
 	}
-	undo := func() {}
-	if m, ok := s.console.err.(*maskingWriter); ok {
-		undo = m.redirect(l)
+	l.enter = func() {
+		undo := func() {}
+		if m, ok := s.console.err.(*maskingWriter); ok {
+			undo = m.redirect(l)
+		}
+		s.env.tty.entered(func() error { return nil }, func() {
+			undo()
+			l.close()
+		})
+		l.draw()
 	}
-	s.env.tty.entered(func() error { return nil }, func() {
-		undo()
-		l.close()
-	})
-	l.draw()
+	l.enter()
 	return l
 }
 
@@ -92,8 +98,43 @@ func sizeOf(f *os.File) (width, height int) {
 
 // end erases the lines for good.
 func (l *liveScreen) end() {
-	if l != nil {
-		l.leave()
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.hasEnded = true
+	if l.isAside && l.answer != nil {
+		l.settle(l.answer.stream.takeAll())
+	}
+	l.isAside = false
+	l.mu.Unlock()
+	l.leave()
+}
+
+// pause erases the lines while a person is asked something, and resume draws them again below
+// that, unless they were ended meanwhile.
+func (l *liveScreen) pause() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.isAside = !l.isOver || l.isAside
+	l.mu.Unlock()
+	l.leave()
+}
+
+func (l *liveScreen) resume() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	goesOn := l.isAside && !l.hasEnded
+	if goesOn {
+		l.isAside, l.isOver, l.frame = false, false, ""
+	}
+	l.mu.Unlock()
+	if goesOn {
+		l.enter()
 	}
 }
 
@@ -103,7 +144,7 @@ func (l *liveScreen) close() {
 	if l.isOver {
 		return
 	}
-	if l.answer != nil {
+	if l.answer != nil && !l.isAside {
 		l.settle(l.answer.stream.takeAll())
 	}
 	l.isOver = true
@@ -112,14 +153,14 @@ func (l *liveScreen) close() {
 	l.partial = ""
 }
 
-// isShown reports whether the lines are on the screen.
+// isShown reports whether the lines are on the screen, or will be again.
 func (l *liveScreen) isShown() bool {
 	if l == nil {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.isOver
+	return !l.isOver || l.isAside
 }
 
 // hear takes an event, and draws what follows from it, now or soon.
@@ -130,7 +171,7 @@ func (l *liveScreen) hear(ev report.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines.apply(ev)
-	if l.answer != nil && !l.isOver {
+	if l.answer != nil && (!l.isOver || l.isAside) {
 		l.answer.hear(ev, l.settle)
 	}
 	if wait := liveEvery - time.Since(l.drawn); wait > 0 {
@@ -230,7 +271,9 @@ func (l *liveScreen) settle(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	l.put(eraseBelow)
+	if !l.isOver { // else a question stands there
+		l.put(eraseBelow)
+	}
 	width, _ := l.size()
 	l.answer.print(text, width)
 	l.frame = ""

@@ -13,10 +13,11 @@ import (
 // noteCommand is what a line begins with that adds to the question while a turn runs.
 const noteCommand = "/note"
 
-// The commands that pause the turn that runs, and let it go on.
+// The commands that pause the turn that runs, let it go on, and let it go on without an agent.
 const (
-	pauseCommand  = "/pause"
-	resumeCommand = "/resume"
+	pauseCommand   = "/pause"
+	resumeCommand  = "/resume"
+	withoutCommand = "/without"
 )
 
 // whileRunning returns the command of a line that is for the turn that runs, and its text;
@@ -29,7 +30,7 @@ func whileRunning(line string) (command, text string) {
 	}
 	text = strings.TrimSpace(line[end:])
 	switch command = strings.ToLower(line[:end]); {
-	case command == noteCommand:
+	case command == noteCommand, command == withoutCommand:
 		return command, text
 	case (command == pauseCommand || command == resumeCommand) && text == "":
 		return command, ""
@@ -80,6 +81,8 @@ func (p *prompter) pass(command, text string) {
 			err = p.turn.Pause(p.ctx)
 		case resumeCommand:
 			err = p.turn.Resume(p.ctx)
+		case withoutCommand:
+			err = p.turn.Dismiss(p.ctx, text)
 		}
 		if err != nil {
 			p.term.console.warn(fmt.Sprintf("%s: %v", command, err))

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -23,6 +24,8 @@ type prompter struct {
 	asked *request
 	since time.Time
 	gone  <-chan struct{}
+	// saysWhy says that the person has said no, and is asked for the reason.
+	saysWhy bool
 	// lines are those that a person types, nil while nobody listens.
 	lines <-chan inputLine
 	// turn is the one that is watched, in ctx, and notes are those that were typed.
@@ -43,9 +46,11 @@ func (p *prompter) requests() <-chan request {
 // put asks a person. What they have typed before they see the question is no answer.
 func (p *prompter) put(r request) {
 	p.term.ahead = nil
-	p.term.live.end() // the question stands below all that was said
+	p.term.floor.Lock()
+	p.term.live.pause() // the question stands below all that was said
 	arguments := plain.Line(middleCut(p.term.console.secrets.Redact(legible(r.call.Arguments)), mostAsked))
 	p.term.console.write(questionText(plain.Line(r.call.Agent), plain.Visible(plain.Line(r.call.Tool)), plain.Visible(arguments), because(r.call.Why)))
+	p.term.console.write(offerText(r.offer))
 	p.asked, p.gone = &r, r.ctx.Done()
 	p.listen()
 }
@@ -61,8 +66,28 @@ func (p *prompter) listen() {
 	}
 	p.since = time.Now()
 	p.lines = in.lines
-	p.term.console.say("allow it? y: yes; anything else: no")
+	p.term.console.say("%s", p.askedFor())
 	in.prompt()
+}
+
+// offerText says what else the person can let run with a call.
+func offerText(o tui.Offer) string {
+	text := "  s allows it in this session: " + o.Session + "\n"
+	if o.Always != "" {
+		text += "  a allows it always, by the rule: " + o.Always + "\n"
+	}
+	return text
+}
+
+// askedFor says what the next line is taken for.
+func (p *prompter) askedFor() string {
+	switch {
+	case p.saysWhy:
+		return "allow it? no, because (the model reads this line):"
+	case p.asked.offer.Always == "":
+		return "allow it? y: once; s: in this session; w: no, and say why; anything else: no"
+	}
+	return "allow it? y: once; s: in this session; a: always; w: no, and say why; anything else: no"
 }
 
 var textInJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
@@ -158,13 +183,52 @@ func (p *prompter) take(l inputLine) {
 		p.listen()
 		return
 	}
-	said := strings.ToLower(strings.TrimSpace(l.text))
-	p.asked.answer <- decision{allow: l.err == nil && (said == "y" || said == "yes")}
+	if l.err != nil {
+		l.text = "" // nobody answers any more: no
+	}
+	p.decide(strings.TrimSpace(l.text))
+}
+
+// decide takes the person's answer.
+func (p *prompter) decide(line string) {
+	said := coordinator.Decision{}
+	word, reason, _ := strings.Cut(line, " ")
+	switch word = strings.ToLower(word); {
+	case p.saysWhy:
+		said.Reason = line
+	case word == "w" && reason == "":
+		p.saysWhy = true
+		p.listen()
+		return
+	case word == "w":
+		said.Reason = reason
+	case reason != "":
+	case word == "y", word == "yes":
+		said.Allowed = true
+	case word == "s", word == "a" && p.asked.offer.Always != "":
+		said.Allowed = true
+		if err := p.asked.offer.Grant(word == "a"); err != nil {
+			p.term.console.warn("the call runs once: " + err.Error())
+		}
+	}
+	p.asked.answer <- decision{Decision: said}
 	p.leave()
 }
 
-// leave takes the question back.
+// leave takes the question back. Where live lines gave way to it, they go on.
 func (p *prompter) leave() {
-	p.asked, p.gone = nil, nil
+	if p.term.live != nil {
+		p.term.closeKeyboard() // opened for the question
+		p.term.live.resume()
+	}
+	p.release()
 	p.attend()
+}
+
+// release lets others write again after a question.
+func (p *prompter) release() {
+	if p.asked != nil {
+		p.term.floor.Unlock()
+	}
+	p.asked, p.gone, p.saysWhy = nil, nil, false
 }

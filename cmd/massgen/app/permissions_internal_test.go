@@ -8,7 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
 )
 
 // TestLegible has a person see the letters that a tool sees.
@@ -83,6 +85,48 @@ func TestTheEndOfLinesComesAgain(t *testing.T) {
 			}
 		case <-time.After(time.Minute):
 			t.Fatal("nothing comes")
+		}
+	}
+}
+
+// TestNoLineStandsInAQuestion: from the question to its answer nobody else writes.
+func TestNoLineStandsInAQuestion(t *testing.T) {
+	var shown strings.Builder
+	p := testProgram(t)
+	p.console.err = &shown
+	term := &terminal{console: p.console, in: &keyboard{drop: func() error { return nil }, prompt: func() {}}}
+	isFree := func() bool {
+		free := term.floor.TryLock()
+		if free {
+			term.floor.Unlock()
+		}
+		return free
+	}
+	person := prompter{term: term}
+	for _, c := range []struct {
+		lines []string
+		want  coordinator.Decision
+	}{
+		{[]string{"y"}, coordinator.Decision{Allowed: true}},
+		{[]string{"Yes"}, coordinator.Decision{Allowed: true}},
+		{[]string{"s"}, coordinator.Decision{Allowed: true}},
+		{[]string{"a"}, coordinator.Decision{}}, // which was not offered
+		{[]string{""}, coordinator.Decision{}},
+		{[]string{"yes please"}, coordinator.Decision{}},
+		{[]string{"w Use git"}, coordinator.Decision{Reason: "Use git"}},
+		{[]string{"W", "y"}, coordinator.Decision{Reason: "y"}},
+		{[]string{"w", ""}, coordinator.Decision{}},
+	} {
+		answer := make(chan decision, 1)
+		person.put(request{t.Context(), coordinator.Approval{Agent: "ada", Tool: "list_files"}, tui.Offer{Session: "list_files", Grant: func(bool) error { return nil }}, answer})
+		for _, line := range c.lines {
+			if isFree() {
+				t.Errorf("%q: others may write before the answer", c.lines)
+			}
+			person.take(inputLine{text: line, at: time.Now()})
+		}
+		if got := <-answer; got.err != nil || got.Decision != c.want || !isFree() {
+			t.Errorf("%q: %+v, want %+v; others may write: %t", c.lines, got, c.want, isFree())
 		}
 	}
 }

@@ -84,11 +84,12 @@ func (p *program) converse(ctx context.Context, words []string) error {
 		return err
 	}
 	*p.console.isQuiet = p.options.display.quiet
+	*p.console.isSpoken = *p.console.isSpoken || p.options.display.spoken
 	question, given, err := p.question(ctx, words)
 	if err != nil {
 		return err
 	}
-	talks, isFull := p.options.session.lines || isTerminal(p.env.Stdin), p.options.opensScreen(p.env, given)
+	talks, isFull := p.options.session.lines || isTerminal(p.env.Stdin), !*p.console.isSpoken && p.options.opensScreen(p.env, given)
 	if !given && !talks && !p.options.session.goOn {
 		p.console.say("massgen: standard input is empty: there is nothing to ask")
 		return nil

@@ -40,7 +40,9 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 		select {
 		case now := <-ticks:
 			if line := quiet.line(now); line != "" && !live.isShown() {
+				s.term.floor.Lock()
 				s.remark("%s", line)
+				s.term.floor.Unlock()
 			}
 		case ev, more := <-events:
 			if !more { // ctx is done
@@ -49,8 +51,10 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			s.logEvent(ev)
 			quiet.hear(ev)
 			live.hear(ev)
+			s.term.floor.Lock()
 			v.isLive = live.isShown()
 			v.show(ev)
+			s.term.floor.Unlock()
 			if _, ended := ev.(report.Ended); ended {
 				s.tellCut(cut)
 				v.flush()
@@ -61,7 +65,9 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 		case <-live.soon():
 			live.draw()
 		case <-v.soon:
+			s.term.floor.Lock()
 			v.flush()
+			s.term.floor.Unlock()
 		case <-cut:
 			s.console.say(cutText)
 		}
@@ -166,6 +172,8 @@ func (v *progress) tellCalls(ev report.Event) {
 		say(yellow, "paused: no call begins until %s", resumeCommand)
 	case report.Unpaused:
 		say(yellow, "the turn was paused, and goes on")
+	case report.Dismissed:
+		say(yellow, "the turn goes on without %s", ev.Agent)
 	case report.ContextWarned:
 		say(yellow, "%s", contextWarning(ev.Agent, ev.Context))
 	case report.ToolsChanged:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,16 +15,22 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// onscreen [-size=COLUMNSxROWS] [-cut=TEXT] [-out=FILE] ARGS… runs massgen with a terminal for its
-// streams, and interrupts it when TEXT has been on the screen. Stdout has the lines that the terminal
+// onscreen [-size=COLUMNSxROWS] [-cut=TEXT] [-answer=WORD]… [-out=FILE] ARGS… runs massgen with a
+// terminal for its streams, and interrupts it when TEXT has been on the screen. Each -answer is typed
+// when it asks about a call of a tool. Stdout has the lines that the terminal
 // shows in the end, also those that have left the screen, and stderr all that was sent to it. With
 // -out standard output is a file.
 func cmdOnscreen(ts *testscript.TestScript, neg bool, args []string) {
 	columns, rows, cut, out := 80, 24, "", ""
+	var answers []string
 	for ; len(args) > 0; args = args[1:] {
 		if size, ok := strings.CutPrefix(args[0], "-size="); ok {
 			_, err := fmt.Sscanf(size, "%dx%d", &columns, &rows)
 			ts.Check(err)
+			continue
+		}
+		if word, ok := strings.CutPrefix(args[0], "-answer="); ok {
+			answers = append(answers, word)
 			continue
 		}
 		text, isCut := strings.CutPrefix(args[0], "-cut=")
@@ -40,7 +47,7 @@ func cmdOnscreen(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { ts.Check(keyboard.Close()) })
 	ts.Check(resize(tty, columns, rows))
 	massgen := exec.Command(binary(ts), args...)
-	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR", "PANEL_URL", "TERM", "PAGER", "NO_COLOR"} {
+	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR", "PANEL_URL", "TERM", "PAGER", "NO_COLOR", "ACCESSIBLE"} {
 		if value := ts.Getenv(name); value != "" {
 			massgen.Env = append(massgen.Env, name+"="+value)
 		}
@@ -56,6 +63,12 @@ func cmdOnscreen(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(tty.Close())
 	screen := screenOf(keyboard)
 	var sent bytes.Buffer
+	for i, word := range answers {
+		sent.Reset()
+		sent.WriteString(screen.until(slices.Repeat([]string{"allow it?", "> "}, i+1)...))
+		_, err := io.WriteString(keyboard, word+"\r")
+		ts.Check(err)
+	}
 	if cut != "" {
 		sent.WriteString(screen.until(cut))
 		ts.Check(massgen.Process.Signal(os.Interrupt))
@@ -147,8 +160,15 @@ func (s *shown) obey(parameters string, command byte) {
 	case 'J':
 		s.lines = s.lines[:s.y+1]
 		s.lines[s.y] = s.lines[s.y][:min(s.x, len(s.lines[s.y]))]
-	case 'K': // the whole line, as in 2K
-		s.lines[s.y] = nil
+	case 'C':
+		s.x += count
+	case 'D':
+		s.x = max(s.x-count, 0)
+	case 'K': // the whole line, or from the cursor on
+		s.lines[s.y] = s.lines[s.y][:min(s.x, len(s.lines[s.y]))]
+		if parameters == "2" {
+			s.lines[s.y] = nil
+		}
 	case 'h', 'l':
 		if parameters == "?7" {
 			s.wrapsNot = command == 'l'

@@ -44,6 +44,7 @@ func runMassgen() {
 		env.LocalServers[name] = url
 	}
 	status := app.Main(append([]string{"massgen"}, os.Args[1:]...), env)
+	signal.Ignore(syscall.SIGHUP) // a terminal that is closed sends it twice
 	if err := leaks.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, "LEAK:", err)
 		status = 99

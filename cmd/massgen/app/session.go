@@ -16,10 +16,12 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/grants"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/telemetry"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -28,12 +30,13 @@ type session struct {
 	*program
 	conversation
 	asked
-	term    terminal
-	memory  memory
-	store   *store.Store
-	engine  *elsewhere        // nil for turns that are played here
-	notices []string          // what every result is to be read with
-	turn    *coordinator.Turn // the last one, as long as something may follow its answer
+	term     terminal
+	memory   memory
+	store    *store.Store
+	engine   *elsewhere          // nil for turns that are played here
+	notices  []string            // what every result is to be read with
+	turn     *coordinator.Turn   // the last one, as long as something may follow its answer
+	exporter *telemetry.Exporter // nil for none
 }
 
 // asked is the panel that is asked.
@@ -94,6 +97,10 @@ func (p *program) openSession(ctx context.Context, like string) (*session, error
 		return nil, err
 	}
 	world.HideKeys(p.console.secrets)
+	s.exporter = exporterOf(p)
+	if s.term.granted, err = grants.Open(store.ConfigFolder(p.env.Lookup)); err != nil {
+		p.console.warn("what you always allow is not read: " + err.Error())
+	}
 	var config *configs.Config
 	if p.options.panel.isNamed() || like == "" && !p.options.session.mayGoOn() { // a fault in it leaves all as it was
 		if config, err = p.loadConfig(world); err != nil {
@@ -152,7 +159,7 @@ func settled(s panels.Settings) massgen.Option {
 func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
 		World: s.memory.world, Config: config, Store: s.store, Secrets: s.console.secrets, Log: s.log,
-		Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
+		Telemetry: s.exporter, Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
 	}
 	if dir := s.options.display.dumpInputs; dir != "" {
 		settings.Record = &debugbackend.Options{Dir: dir, Keep: 1}
@@ -163,6 +170,7 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 	if s.options.worker {
 		return settings
 	}
+	settings.Granted = s.term.granted
 	if s.term.canAsk() {
 		settings.Approve = s.term.approve
 	}
@@ -321,6 +329,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 	}()
 	interrupted := false
 	person := prompter{term: &s.term, ctx: ctx, turn: t}
+	defer person.release()
 	person.attend()
 	for {
 		select {
@@ -399,5 +408,9 @@ func (s *session) close() error {
 	if s.engine != nil {
 		err = s.engine.connection.Close()
 	}
-	return errors.Join(err, s.asked.close(s.console), s.store.Close())
+	err = errors.Join(err, s.asked.close(s.console), s.store.Close())
+	if s.exporter != nil {
+		s.exporter.Close()
+	}
+	return err
 }

@@ -40,7 +40,7 @@ func (c *sessionsCommand) cli() *cli.Command {
 			{name: "list", about: "list them, those first that were used last", most: noArguments, flags: []string{"json"}, run: c.listSessions},
 			{name: "show", arguments: "[ID]", about: "show one with its turns, without an ID the last; --json: the history too, as the next turn has it under the policy full", most: 1,
 				flags: []string{"json", "config"}, run: c.showSession},
-			{name: "search", arguments: "WORDS", about: "find words in titles, questions and answers", least: 1, run: c.searchSessions},
+			{name: "search", arguments: "WORDS", about: "find words in titles, questions and winning answers", least: 1, run: c.searchSessions},
 			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 1, most: 2, run: c.renameSession},
 			{name: "branch", arguments: "[ID] [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", most: 3, run: c.branchSession},
 			{name: "export", arguments: "[ID] [FILE]", about: "write one as JSONL, or as Markdown if FILE ends in .md or with --markdown", most: 2, flags: []string{"markdown"}, run: c.exportSession},

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
+	"github.com/massgen/massgen/cmd/massgen/server"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
@@ -18,6 +20,9 @@ const mostHints = 20
 // mostHits is how many places a search shows.
 const mostHits = 50
 
+// isOfServer says that metadata are for the server alone.
+func isOfServer(key, _ string) bool { return strings.HasPrefix(key, server.MetaRequest) }
+
 func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, _ []string) error {
 	all, err := store.List(ctx, sessions.Filter{})
 	switch {
@@ -26,6 +31,7 @@ func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, 
 	case c.options.display.json:
 		for _, s := range all {
 			delete(s.Metadata, metaPanel) // sessions show has it
+			maps.DeleteFunc(s.Metadata, isOfServer)
 		}
 		return c.console.putJSON(append([]sessions.Session{}, all...))
 	case len(all) == 0:
@@ -88,12 +94,7 @@ func titleOf(s sessions.Session) string {
 
 func (c *sessionsCommand) searchSessions(ctx context.Context, store *store.Store, words []string) error {
 	query := strings.Join(words, " ")
-	hits, err := c.running(ctx, store, query)
-	if err != nil {
-		return err
-	}
-	ended, err := store.Search(ctx, query, mostHits+1)
-	hits = append(hits, ended...)
+	hits, err := searchSessions(ctx, store, query)
 	switch {
 	case err != nil:
 		return err
@@ -115,9 +116,20 @@ func (c *sessionsCommand) searchSessions(ctx context.Context, store *store.Store
 	return c.console.put(text)
 }
 
+// searchSessions returns the places with all the words of a query: at most mostHits and one, beside
+// turns that have not ended.
+func searchSessions(ctx context.Context, store *store.Store, query string) ([]sessions.Hit, error) {
+	hits, err := running(ctx, store, query)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := store.Search(ctx, query, mostHits+1)
+	return append(hits, ended...), err
+}
+
 // running returns the turns whose question has all the words of a query, and that run or were
 // interrupted. A store finds a turn only after its end.
-func (c *sessionsCommand) running(ctx context.Context, store *store.Store, query string) (hits []sessions.Hit, err error) {
+func running(ctx context.Context, store *store.Store, query string) (hits []sessions.Hit, err error) {
 	unended, err := store.List(ctx, sessions.Filter{Unended: true})
 	if err != nil {
 		return nil, err

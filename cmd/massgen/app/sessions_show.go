@@ -2,118 +2,42 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/tokens"
-	"github.com/massgen/massgen/internal/topic"
 	"github.com/massgen/massgen/sessions"
 )
 
-// historySize is how long a history is.
-type historySize struct {
-	// CharCount counts the characters of the history: the questions that have an
-	// answer, and the answers.
-	CharCount int `json:"char_count"`
-	// ContextSize estimates the tokens of the history, at three bytes each: what a
-	// model counts is another figure.
-	ContextSize          int  `json:"context_size_estimate"`
-	ContextSizeEstimated bool `json:"context_size_is_estimate"`
-}
-
 // shownSession is a session as sessions show --json prints it.
 type shownSession struct {
-	sessions.Session
-	TurnCount int         `json:"turn_count"`
-	Turns     []shownTurn `json:"turns"` // in place of the session's number of turns
-	// Interrupted is the turn that a process left, absent if there is none.
-	Interrupted *shownTurn `json:"interrupted,omitempty"`
-	// Unfinished are the calls of that turn that have no result.
-	Unfinished []coordinator.UnfinishedCall `json:"unfinished,omitempty"`
+	inspect.Session
 	// Panel is what the session remembers of the panel that it was begun with, absent if nothing.
 	Panel *remembered `json:"panel,omitempty"`
-	// State is the session's topics, greeting and page (seed 002), which are not among
-	// its metadata here. ShouldGreet says whether a greeting would be in place now.
-	topic.State
-	ShouldGreet bool `json:"should_greet"`
-	// History is the section that the next turn's inputs have of all turns before it, as
-	// the policy full puts it; empty without any. Agents with another policy, or whose
-	// context is full, are shown less, as Agents says; an agent alone is shown the same
-	// as messages.
-	History string `json:"history"`
-	historySize
-	// ContextWarning is the worst of the agents' warnings. Without a config no agent is
-	// known, and it is none.
-	ContextWarning string `json:"context_warning"`
-	// Agents are those of the config, absent without one.
-	Agents []shownAgent `json:"agents,omitempty"`
 
-	link    blob.Ref // the newest of the history
-	summary string   // in words, empty without one of this history
-	finish  string   // the command that finishes the interrupted turn
-}
-
-type shownTurn struct {
-	Number   int           `json:"number"`
-	Question string        `json:"question"`
-	Answer   string        `json:"answer"`
-	Winner   string        `json:"winner"`
-	Status   kernel.Status `json:"status"`
-	// Snapshot is the folder in which the winner's workspace is kept as it was when the
-	// answer was given, "" if there is none, or if the turn was taken in the session of
-	// which this one is a branch.
-	Snapshot string `json:"snapshot"`
-	// Record is as in the result of --json; a turn of a branch has none.
-	report.Record
-}
-
-// shownTurn is a turn with its activity and its work. That these cannot be read costs no
-// more than them.
-func (c *sessionsCommand) shownTurn(ctx context.Context, store *store.Store, session string, t sessions.Turn) shownTurn {
-	kept, err := coordinator.ReadRecord(ctx, store, session, t.Number)
-	if err != nil {
-		c.console.warn(err.Error())
-	}
-	return shownTurn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir, kept}
+	finish string // the command that finishes the interrupted turn
 }
 
 // look reads all that is shown of a session.
 func (c *sessionsCommand) look(ctx context.Context, store *store.Store, kept sessions.Session) (shownSession, error) {
-	turns, err := store.Turns(ctx, kept.ID, 0)
+	read, err := inspect.Read(ctx, store, kept, c.console.warn)
 	if err != nil {
 		return shownSession{}, err
 	}
-	left, err := store.Interrupted(ctx, kept.ID)
-	if err != nil {
-		return shownSession{}, err
-	}
-	shown := shownSession{
-		Session: kept, TurnCount: kept.Turns, Turns: []shownTurn{}, historySize: historySize{ContextSizeEstimated: true},
-		ContextWarning: noWarning, link: newestLink(turns),
-	}
-	for _, t := range turns {
-		shown.Turns = append(shown.Turns, c.shownTurn(ctx, store, kept.ID, t))
-	}
-	shown.measure(turns)
-	if len(left) > 0 {
+	shown := shownSession{Session: read}
+	if read.Interrupted != nil {
 		shown.finish = c.storage().finishing(kept.ID)
-		shown.Interrupted = new(c.shownTurn(ctx, store, kept.ID, left[0]))
-		if shown.Unfinished, err = withoutResult(ctx, c.storage(), store, kept.ID, left[0]); err != nil {
+		if shown.Unfinished, err = withoutResult(ctx, c.storage(), store, kept.ID, read.Left); err != nil {
 			c.console.warn(err.Error())
 		}
 	}
@@ -124,59 +48,18 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, kept ses
 		shown.Panel.Mark = ""
 		delete(shown.Metadata, metaPanel)
 	}
-	if shown.State, err = sidecalls.ReadTopic(kept); err != nil {
-		c.console.warn(err.Error())
-	} else {
-		delete(shown.Metadata, sidecalls.MetaTopic)
-	}
-	if shown.summary, err = summaryOf(kept, turns); err != nil {
-		c.console.warn(err.Error())
-	}
-	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
+	maps.DeleteFunc(shown.Metadata, isOfServer)
 	return shown, c.lookAtAgents(ctx, store, &shown)
 }
 
 // withoutResult returns the calls of an interrupted turn that have no result. The error says
 // why the turn cannot be gone on with.
 func withoutResult(ctx context.Context, s storage, store *store.Store, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
-	replayed, err := coordinator.Replay(ctx, store, id, left)
+	unfinished, err := inspect.Unfinished(ctx, store, id, left)
 	if err != nil {
-		return nil, fmt.Errorf("turn %d cannot be gone on with: %w; %s shows it, --continue --fresh starts the turn over",
-			left.Number, err, s.command("replay", id))
+		return nil, fmt.Errorf("%w; %s shows it, --continue --fresh starts the turn over", err, s.command("replay", id))
 	}
-	return replayed.Unfinished, nil
-}
-
-// summaryOf returns the summary that is kept with a session, in words; none of turns that
-// it has not, as a branch may have one.
-func summaryOf(kept sessions.Session, turns []sessions.Turn) (string, error) {
-	data := kept.Metadata[coordinator.MetaSummary]
-	if data == "" {
-		return "", nil
-	}
-	var s coordinator.KeptSummary
-	if err := json.Unmarshal([]byte(data), &s); err != nil {
-		return "", fmt.Errorf("the summary of session %s cannot be read: %w", kept.ID, err)
-	}
-	if !slices.ContainsFunc(turns, func(t sessions.Turn) bool { return t.Winner != "" && t.Link == s.Link }) {
-		return "", nil
-	}
-	return fmt.Sprintf("of turns %d to %d: %s", s.First, s.Last, plain.Line(s.Text)), nil
-}
-
-// measure builds the history of the turns that have an answer, and measures it.
-func (s *shownSession) measure(turns []sessions.Turn) {
-	var history []contextbuild.Exchange
-	size := 0
-	for _, t := range turns {
-		if t.Winner != "" {
-			history = append(history, contextbuild.Exchange{Turn: t.Number, Question: t.Question, Answer: t.Answer})
-			s.CharCount += utf8.RuneCountInString(t.Question) + utf8.RuneCountInString(t.Answer)
-			size += len(t.Question) + len(t.Answer)
-		}
-	}
-	s.History = contextbuild.HistorySection(history)
-	s.ContextSize = (size + tokens.BytesPerToken - 1) / tokens.BytesPerToken
+	return unfinished, nil
 }
 
 func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, words []string) error {
@@ -214,7 +97,7 @@ func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, w
 }
 
 // answerLines are the answers of a turn beside the winning one, and all votes with their reasons.
-func answerLines(t shownTurn) string {
+func answerLines(t inspect.Turn) string {
 	var b strings.Builder
 	for _, a := range t.Answers {
 		if a.Agent != t.Winner || a.Content != t.Answer {
@@ -253,7 +136,7 @@ func toolLines(calls []report.ResultToolCall) string {
 
 // rows are what is known of a session beside its turns.
 func (s shownSession) rows() [][]string {
-	rows := [][]string{{"session", s.ID}, {"title", titleOf(s.Session)}}
+	rows := [][]string{{"session", s.ID}, {"title", titleOf(s.Session.Session)}}
 	if s.Parent != "" {
 		rows = append(rows, []string{"branch of", fmt.Sprintf("%s, after turn %d", s.Parent, s.ParentTurn)})
 	}
@@ -268,8 +151,8 @@ func (s shownSession) rows() [][]string {
 			rows = append(rows, []string{key, s.Metadata[key]})
 		}
 	}
-	if s.summary != "" {
-		rows = append(rows, []string{"summary", s.summary})
+	if s.Summary != "" {
+		rows = append(rows, []string{"summary", s.Summary})
 	}
 	rows = append(rows, []string{"created", moment(s.Created)}, []string{"last used", moment(s.Updated)})
 	rows = append(rows, s.stateRows()...)
@@ -306,7 +189,7 @@ func (s shownSession) stateRows() (rows [][]string) {
 }
 
 // state is what a turn came to.
-func (s shownSession) state(t shownTurn) string {
+func (s shownSession) state(t inspect.Turn) string {
 	switch {
 	case s.Interrupted != nil && s.Interrupted.Number == t.Number:
 		return "not finished" // "interrupted" is one that an interrupt has ended

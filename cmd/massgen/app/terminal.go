@@ -3,10 +3,14 @@ package app
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
+
+	"github.com/muesli/cancelreader"
 
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/grants"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -27,6 +31,11 @@ type terminal struct {
 	terminated bool        // the system has asked the program to end
 	screen     *tui.Screen // where the person is asked once it is open
 	live       *liveScreen // of the turn that runs, or ran last; nil for none
+	// granted are the calls that the person is not asked about, nil before a session is opened.
+	granted *grants.Grants
+	// floor is held by whoever writes lines while a turn runs: a question holds it until it is
+	// answered, so that no line of the progress stands in it.
+	floor sync.Mutex
 }
 
 // keyboard is where lines come from. A question alone on the command line
@@ -51,12 +60,25 @@ func (t *terminal) openKeyboard() *keyboard {
 	if k, ok := openEditor(t.env, t.console); ok {
 		return k
 	}
-	k := readLines(t.env.Stdin, isTerminal(t.env.Stdin))
-	if k.isTyped {
-		k.prompt = func() { t.console.write(prompt) }
-		k.drop = func() error { return flushTyped(t.env.Stdin.(*os.File)) }
+	if !isTerminal(t.env.Stdin) {
+		return readLines(t.env.Stdin, false)
 	}
+	typed := t.env.Stdin
+	if reader, err := cancelreader.NewReader(typed); err == nil {
+		typed = reader
+	}
+	k := readLines(typed, true)
+	k.prompt = func() { t.console.write(t.prompt()) }
+	k.drop = func() error { return flushTyped(t.env.Stdin.(*os.File)) }
 	return k
+}
+
+// prompt stands where a line is typed.
+func (t *terminal) prompt() string {
+	if *t.console.isSpoken {
+		return spokenPrompt
+	}
+	return prompt
 }
 
 // hurry is how soon after an interrupted turn an interrupt is still meant for it.
@@ -103,7 +125,7 @@ func (t *terminal) nextAhead() (l inputLine, ok bool) {
 	}
 	l, t.ahead = t.ahead[0], t.ahead[1:]
 	if l.err == nil {
-		t.console.say("%s%s", prompt, plain.Line(l.text))
+		t.console.say("%s%s", t.prompt(), plain.Line(l.text))
 	}
 	return l, true
 }
@@ -117,31 +139,52 @@ func (t *terminal) canAsk() bool {
 type request struct {
 	ctx    context.Context
 	call   coordinator.Approval
+	offer  tui.Offer
 	answer chan<- decision
 }
 
 // decision is a person's answer, or why there is none.
 type decision struct {
-	allow bool
-	err   error
+	coordinator.Decision
+	err error
 }
 
 // approve implements coordinator.Options.Approve. It passes the question to the goroutine that
 // watches the turn and has the keyboard.
-func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (bool, error) {
+func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (coordinator.Decision, error) {
+	if _, ok := t.granted.Allow(call.Tool, call.Arguments); ok { // since the model asked for the call
+		return coordinator.Decision{Allowed: true}, nil
+	}
 	if t.screen.IsOpen() {
-		return t.screen.Approve(ctx, call)
+		return t.screen.Approve(ctx, call, t.offer(call))
 	}
 	answer := make(chan decision, 1)
 	select {
-	case t.requests <- request{ctx, call, answer}:
+	case t.requests <- request{ctx, call, t.offer(call), answer}:
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return coordinator.Decision{}, ctx.Err()
 	}
 	select {
 	case w := <-answer:
-		return w.allow, w.err
+		return w.Decision, w.err
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return coordinator.Decision{}, ctx.Err()
 	}
+}
+
+// offer is what the person can let run beside one call. A rule that has a secret is not kept.
+func (t *terminal) offer(call coordinator.Approval) tui.Offer {
+	kind := grants.Kind(call.Tool, call.Arguments)
+	rule, canKeep := grants.RuleFor(call.Tool, call.Arguments)
+	o := tui.Offer{Session: plain.Visible(plain.Line(kind)), Grant: func(always bool) error {
+		if always {
+			return t.granted.Keep(rule)
+		}
+		t.granted.AllowHere(kind)
+		return nil
+	}}
+	if text := rule.String(); canKeep && t.console.secrets.Redact(text) == text && plain.Line(text) == text {
+		o.Always = plain.Visible(text)
+	}
+	return o
 }

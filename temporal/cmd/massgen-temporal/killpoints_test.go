@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/temporal/engine"
+	"github.com/massgen/massgen/temporal/postgres"
 )
 
 // mortal is a cluster whose worker kills itself right after it has written an event of a
@@ -35,17 +36,17 @@ func (m *mortal) Work(ctx context.Context, at app.ClusterAddress, panel *coordin
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, func(owner string) engine.Store {
-		return &mortalStore{&masked{m.store.As(owner, m.lease), redact}, m.diesAt}
+		return &mortalStore{m.ownedBy(owner, redact), m.diesAt}
 	})
 }
 
 type mortalStore struct {
-	*masked
+	*postgres.Store
 	diesAt int
 }
 
 func (s *mortalStore) AppendAt(ctx context.Context, id string, turn, place int, events ...[]byte) error {
-	err := s.masked.AppendAt(ctx, id, turn, place, events...)
+	err := s.Store.AppendAt(ctx, id, turn, place, events...)
 	if err == nil && place <= s.diesAt && s.diesAt < place+len(events) {
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}

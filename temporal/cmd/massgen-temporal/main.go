@@ -61,8 +61,15 @@ func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, func(owner string) engine.Store {
-		return &masked{c.store.As(owner, c.lease), redact}
+		return c.ownedBy(owner, redact)
 	})
+}
+
+// ownedBy returns the store for an owner, without what redact changes.
+func (c *cluster) ownedBy(owner string, redact func(string) string) *postgres.Store {
+	s := c.store.As(owner, c.lease)
+	s.Store = s.Masked(redact)
+	return s
 }
 
 func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engine, error) {

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/internal/grants"
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/store"
+)
+
+// permissionsCommand lists the calls of tools that the person always allows, and takes them back.
+type permissionsCommand struct{ *program }
+
+func (p permissionsCommand) cli() *cli.Command {
+	const name = "permissions"
+	command := keptCommand{name: name, verbs: []verb{
+		{name: "list", about: "list the rules with their numbers", most: noArguments},
+		{name: "remove", arguments: "NUMBER", about: "remove a rule", least: 1, most: 1},
+	}}
+	return &cli.Command{
+		Name: name, Usage: "list or remove the calls of tools that you always allow", UsageText: command.usage(),
+		HideHelpCommand: true, BashComplete: completeVerbs(p.program, command.verbs),
+		Action: func(ctx *cli.Context) error {
+			v, err := command.verb(p.words)
+			if err == nil {
+				err = command.check(ctx, v, p.words[1:])
+			}
+			if err != nil {
+				return err
+			}
+			folder := store.ConfigFolder(p.env.Lookup)
+			if folder == "" {
+				return errors.New(name + ": there is no home folder: set HOME")
+			}
+			granted, err := grants.Open(folder)
+			if err == nil && v.name == "list" {
+				return p.list(granted)
+			}
+			if err == nil {
+				err = p.remove(granted, p.words[1])
+			}
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", name, v.name, err)
+			}
+			return nil
+		},
+	}
+}
+
+func (p permissionsCommand) list(granted *grants.Grants) error {
+	rows := [][]string{{"NUMBER", "RULE"}}
+	for i, rule := range granted.List() {
+		rows = append(rows, []string{strconv.Itoa(i + 1), plain.Visible(plain.Line(rule.String()))})
+	}
+	if len(rows) == 1 {
+		return p.console.put("no call is always allowed: a question about a call offers it\n")
+	}
+	return p.console.put(plain.Columns(rows))
+}
+
+func (p permissionsCommand) remove(granted *grants.Grants, word string) error {
+	number, err := strconv.Atoi(word)
+	if err != nil {
+		return fmt.Errorf("%q is no number of a rule: massgen permissions list shows them", shortened(word, 40))
+	}
+	rule, err := granted.Remove(number)
+	if err != nil {
+		return err
+	}
+	return p.console.put("removed: " + plain.Visible(plain.Line(rule.String())) + "\n")
+}
