@@ -88,7 +88,7 @@ func newScreen(conv Conversation, do func(func(context.Context) tea.Msg) tea.Cmd
 
 // Init implements tea.Model. The first frame stands before the session's turns are read.
 func (s *screen) Init() tea.Cmd {
-	return tea.Batch(s.readSession, s.readPast(), tick(), tea.RequestBackgroundColor)
+	return tea.Batch(s.readSession, tick(), tea.RequestBackgroundColor)
 }
 
 func (s *screen) readSession() tea.Msg {
@@ -148,7 +148,7 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case sessionMsg:
-		s.takeSession(Session(msg))
+		return s.takeSession(Session(msg))
 	case pastMsg:
 		if msg.page == s.transcript.page {
 			return s.showPast(msg.turns)
@@ -190,11 +190,18 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (s *screen) takeSession(session Session) {
+// takeSession shows a session. Its turns are read once the agents are known, so that the first
+// question has a column for each of them.
+func (s *screen) takeSession(session Session) tea.Cmd {
+	isFirst := s.session.ID == ""
 	s.session = session
 	for _, notice := range session.Notices {
 		s.transcript.add(told, "", notice)
 	}
+	if isFirst {
+		return s.readPast()
+	}
+	return nil
 }
 
 func (s *screen) showPast(turns []Exchange) tea.Cmd {

@@ -26,7 +26,8 @@ type panel struct {
 	commands []string
 	typed    []string
 	searched []string
-	model    string // of ada, "" for that of all
+	model    string  // of ada, "" for that of all
+	crowd    []Agent // in place of ada and bob
 }
 
 func newPanel(t *testing.T, script string) *panel {
@@ -55,7 +56,11 @@ func (p *panel) conversation() Conversation {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			zero := 0.0
-			return Session{ID: p.session, Agents: []Agent{{"ada", cmp.Or(p.model, "m")}, {"bob", "m"}}, Messages: 2 * len(p.past), USD: &zero, Context: 7}
+			agents := p.crowd
+			if agents == nil {
+				agents = []Agent{{"ada", cmp.Or(p.model, "m")}, {"bob", "m"}}
+			}
+			return Session{ID: p.session, Agents: agents, Messages: 2 * len(p.past), USD: &zero, Context: 7}
 		},
 		Past: func(context.Context) ([]Exchange, error) {
 			p.mu.Lock()
@@ -151,7 +156,7 @@ func startOn(t *testing.T, p *panel, question string) *rig {
 	})
 	do := func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
 	r.s = newScreen(r.p.conversation(), do, mood{plain: true}, question)
-	r.run(ctx, tea.Batch(r.s.readSession, r.s.readPast()))
+	r.run(ctx, r.s.readSession)
 	r.update(ctx, tea.WindowSizeMsg{Width: 80, Height: 24})
 	r.until("the session is known", func() bool { return r.s.session.ID != "" })
 	return r

@@ -20,7 +20,7 @@ import (
 )
 
 // crowd is a panel of twenty that each write so many tokens in a time, and then answer.
-func crowd(tb testing.TB, tokens int, in time.Duration) *massgen.Panel {
+func crowd(tb testing.TB, tokens int, in time.Duration) *panel {
 	tb.Helper()
 	var text strings.Builder
 	for i := range tokens {
@@ -35,16 +35,19 @@ func crowd(tb testing.TB, tokens int, in time.Duration) *massgen.Panel {
 		tb.Fatal(err)
 	}
 	backend := debugbackend.NewScripted(parsed)
+	p := &panel{session: "s1"}
 	var agents []massgen.Agent
 	for i := range 20 {
-		agents = append(agents, massgen.Agent{ID: fmt.Sprintf("a%d", i+1), Backend: backend})
+		id := fmt.Sprintf("a%d", i+1)
+		agents = append(agents, massgen.Agent{ID: id, Backend: backend})
+		p.crowd = append(p.crowd, Agent{id, "m"})
 	}
-	p, err := massgen.New(tb.Context(), agents)
+	p.panel, err = massgen.New(tb.Context(), agents)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := p.Close(); err != nil {
+		if err := p.panel.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
@@ -56,9 +59,8 @@ func crowd(tb testing.TB, tokens int, in time.Duration) *massgen.Panel {
 func TestStreamsLoseNothing(t *testing.T) {
 	t.Parallel()
 	const tokens = 2000
-	p := &panel{t: t, session: "s1", panel: crowd(t, tokens, 0)}
-	r := startOn(t, p, "Count!")
-	r.until("the turn is over", r.idle)
+	r := startOn(t, crowd(t, tokens, 0), "Count!")
+	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
 	r.press("tab")
 	for range 20 {
 		r.press("enter", "home")
@@ -85,7 +87,7 @@ func BenchmarkStreams(b *testing.B) {
 	const seconds = 8
 	for b.Loop() {
 		keyboard, tty := openTerminal(b, 200, 60)
-		conv := (&panel{session: "s1", panel: crowd(b, 200*seconds, seconds*time.Second)}).conversation()
+		conv := crowd(b, 200*seconds, seconds*time.Second).conversation()
 		ctx, cancel := context.WithCancel(b.Context())
 		var screen Screen
 		var work sync.WaitGroup
