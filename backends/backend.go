@@ -77,14 +77,32 @@ type Tool struct {
 // Params are the settings of a call. A nil pointer or an empty value is not
 // sent, so that the provider's own default holds.
 type Params struct {
-	Temperature     *float64          `json:"temperature,omitempty"`
-	TopP            *float64          `json:"top_p,omitempty"`
-	MaxTokens       *int              `json:"max_tokens,omitempty"`
-	Stop            []string          `json:"stop,omitempty"`
-	Seed            *int64            `json:"seed,omitempty"`
-	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
+	Temperature     *float64 `json:"temperature,omitempty"`
+	TopP            *float64 `json:"top_p,omitempty"`
+	MaxTokens       *int     `json:"max_tokens,omitempty"`
+	Stop            []string `json:"stop,omitempty"`
+	Seed            *int64   `json:"seed,omitempty"`
+	ReasoningEffort string   `json:"reasoning_effort,omitempty"`
+	// ReasoningSummary is how people see what the model thinks: auto, concise, detailed, or none
+	// for not at all. Where a service has one way only, the first three are the same.
+	ReasoningSummary string `json:"reasoning_summary,omitempty"`
+	// ReasoningTokens is the most that the model may think, in place of an effort.
+	ReasoningTokens *int              `json:"reasoning_tokens,omitempty"`
 	Headers         map[string]string `json:"headers,omitempty"`
 	ExtraBody       map[string]any    `json:"extra_body,omitempty"`
+}
+
+// Reasons says whether the settings ask the model to reason.
+func (p Params) Reasons() bool {
+	return p.ReasoningTokens != nil || p.ReasoningEffort != "" && p.ReasoningEffort != "none"
+}
+
+// CheckReasoning returns a *ParamError if the settings limit the reasoning in two ways.
+func (p Params) CheckReasoning() error {
+	if p.ReasoningTokens != nil && p.ReasoningEffort != "" {
+		return NewParamError("budget_tokens", "it takes the place of an effort: keep one of the two")
+	}
+	return nil
 }
 
 // Event is one thing that a stream yields. The set is closed: TextDelta,

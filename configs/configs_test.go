@@ -117,7 +117,7 @@ agents:
       max_tokens: 10
       seed: -1
       stop: [END, "$$"]
-      reasoning_effort: low
+      reasoning: {effort: low, summary: detailed, budget_tokens: 3}
       headers: {X-A: "1"}
       extra_headers: {X-B: "${KEY}"}
       extra_body: {n: 1, list: ["${KEY}", {deep: "${KEY}"}]}
@@ -197,7 +197,7 @@ func TestParsedValues(t *testing.T) {
 				Type: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", APIKey: "sk-12345678", APIVersion: "2024-10-21", API: "responses", ToolMode: "native",
 				Params: backends.Params{
 					Temperature: new(float64), TopP: new(0.5), MaxTokens: new(10), Seed: new(int64(-1)),
-					Stop: []string{"END", "$"}, ReasoningEffort: "low",
+					Stop: []string{"END", "$"}, ReasoningEffort: "low", ReasoningSummary: "detailed", ReasoningTokens: new(3),
 					Headers:   map[string]string{"X-A": "1", "X-B": "sk-12345678"},
 					ExtraBody: map[string]any{"n": 1, "list": []any{"sk-12345678", map[string]any{"deep": "sk-12345678"}}},
 				},

@@ -331,9 +331,12 @@ func coordinationSection() section[Orchestrator] {
 
 func reasoningSection() section[Backend] {
 	return section[Backend]{
-		keys:     []key[Backend]{{"effort", reasoningEffort()}},
-		ignored:  ignored{"": "type", "use reasoning_effort": "budget_tokens"},
-		cosmetic: ignored{"thoughts are not shown": "summary"},
+		keys: []key[Backend]{
+			{"effort", reasoningEffort()},
+			{"summary", enum(func(b *Backend) *string { return &b.Params.ReasoningSummary }, "auto", "concise", "detailed", "none")},
+			{"budget_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.ReasoningTokens })},
+		},
+		ignored: ignored{"": "type"},
 	}
 }
 

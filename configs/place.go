@@ -25,6 +25,8 @@ func (c *Config) placeIn(section, key string) string {
 	switch key {
 	case "reasoning_effort":
 		names = append(names, "reasoning.effort")
+	case "budget_tokens":
+		names = []string{"reasoning.budget_tokens"}
 	case "headers":
 		names = append(names, "extra_headers")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -81,12 +82,34 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	}
 	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
-		Headers: req.Params.Headers,
+		Headers: headers(params, req.Params.Headers),
 		Body:    body,
 		Open:    func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
 		Answer:  answer,
 		Abandon: answer.abandon,
 	}.Run(ctx, b.service, emit)
+}
+
+// interleaved has models of 4 to 4.6 that think by a budget do so between their tool calls,
+// too. Those that decide themselves how much they think do it without.
+const interleaved = string(sdk.AnthropicBetaInterleavedThinking2025_05_14)
+
+// headers are those of a request: its own, and the betas that it needs.
+func headers(p sdk.MessageNewParams, own map[string]string) map[string]string {
+	if p.Thinking.OfEnabled == nil || len(p.Tools) == 0 || versionOf(p.Model) < version4 {
+		return own
+	}
+	const name = "anthropic-beta"
+	out := map[string]string{name: interleaved}
+	for k, v := range own {
+		switch {
+		case !strings.EqualFold(k, name):
+			out[k] = v
+		case !strings.Contains(v, interleaved):
+			out[name] = v + "," + interleaved
+		}
+	}
+	return out
 }
 
 // encodeBody makes the body of a request.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
@@ -145,4 +146,35 @@ func problem(sent sentRequest) string {
 		return "calls without results at the end"
 	}
 	return ""
+}
+
+// TestThinkingBetweenTools is a beta for models that think by a budget, beside the betas that a
+// config asks for.
+func TestThinkingBetweenTools(t *testing.T) {
+	tokens := 2000
+	for _, c := range []struct {
+		model string
+		tools bool
+		own   map[string]string
+		want  map[string]string
+	}{
+		{"claude-sonnet-4-5", true, nil, map[string]string{"anthropic-beta": interleaved}},
+		{"claude-sonnet-4-5", true, map[string]string{"Anthropic-Beta": "a"}, map[string]string{"anthropic-beta": "a," + interleaved}},
+		{"claude-opus-4-6", true, map[string]string{"X": "y"}, map[string]string{"anthropic-beta": interleaved, "X": "y"}},
+		{"claude-sonnet-4-5", false, nil, nil},
+		{"claude-3-7-sonnet-20250219", true, nil, nil},
+		{"deepseek-chat", true, nil, nil},
+	} {
+		req := backends.Request{Model: c.model, Messages: []backends.Message{backends.User("hi")}, Params: backends.Params{ReasoningTokens: &tokens}}
+		if c.tools {
+			req.Tools = []backends.Tool{{Name: "t", Schema: []byte(`{"type":"object"}`)}}
+		}
+		params, err := encode(req, "claude")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, headers(params, c.own)); diff != "" {
+			t.Errorf("%s: %s", c.model, diff)
+		}
+	}
 }

@@ -18,6 +18,7 @@ type version int
 const (
 	version35 version = 305
 	version37 version = 307
+	version4  version = 400
 	version41 version = 401
 	version45 version = 405
 	version46 version = 406
@@ -96,13 +97,16 @@ func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
 		out.TopP = sdk.Float(*p.TopP)
 	}
 	out.MaxTokens = defaultMaxTokens + thinkingTokens(p.ReasoningEffort)
+	if p.ReasoningTokens != nil {
+		out.MaxTokens = defaultMaxTokens + int64(*p.ReasoningTokens)
+	}
 	if own.before(version35) {
 		out.MaxTokens = oldDefaultMaxTokens
 	}
 	if p.MaxTokens != nil {
 		out.MaxTokens = int64(*p.MaxTokens)
 	}
-	return encodeEffort(out, own, p.ReasoningEffort)
+	return encodeThinking(out, own, p)
 }
 
 // checkSampling refuses what the service refuses: from 4.7 on it takes only the
@@ -110,7 +114,7 @@ func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
 // thinks takes a temperature of 1 and a top_p of 0.95 to 1.
 func checkSampling(model string, own version, p backends.Params) error {
 	fixed := own >= version47
-	thinks := p.ReasoningEffort != "" && p.ReasoningEffort != "none"
+	thinks := p.Reasons()
 	switch {
 	case own == 0:
 		return nil
@@ -135,6 +139,38 @@ const maxTemperature = 1
 
 // minTopP is the smallest top_p of a model that reasons.
 const minTopP = 0.95
+
+// encodeThinking asks for reasoning, and says whether its summary comes with it.
+func encodeThinking(out *sdk.MessageNewParams, own version, p backends.Params) error {
+	err := p.CheckReasoning()
+	if err == nil && p.ReasoningTokens == nil {
+		err = encodeEffort(out, own, p.ReasoningEffort)
+	} else if err == nil {
+		err = encodeTokens(out, own, *p.ReasoningTokens)
+	}
+	if p.ReasoningSummary == "none" {
+		switch t := out.Thinking; {
+		case t.OfAdaptive != nil:
+			t.OfAdaptive.Display = sdk.ThinkingConfigAdaptiveDisplayOmitted
+		case t.OfEnabled != nil:
+			t.OfEnabled.Display = sdk.ThinkingConfigEnabledDisplayOmitted
+		}
+	}
+	return err
+}
+
+// encodeTokens asks for a budget of tokens, which models from 4.7 on refuse.
+func encodeTokens(out *sdk.MessageNewParams, own version, tokens int) error {
+	switch {
+	case own.before(version37):
+		return backends.NewParamError("budget_tokens", "%s does not reason: leave it out", out.Model)
+	case own >= version47:
+		return backends.NewParamError("budget_tokens", "%s decides itself how much it thinks: set effort in its place", out.Model)
+	case tokens < minThinking:
+		return backends.NewParamError("budget_tokens", "%s takes at least %d, not %d", out.Model, minThinking, tokens)
+	}
+	return encodeBudget(out, int64(tokens))
+}
 
 // encodeEffort asks for the effort as the model understands it ("Thinking" and
 // "Effort" in the docs of the API): from 4.6 on by name, and the model decides how
@@ -161,7 +197,7 @@ func encodeEffort(out *sdk.MessageNewParams, own version, effort string) error {
 		out.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
 		return nil
 	}
-	return encodeBudget(out, effort)
+	return encodeBudget(out, thinkingTokens(effort))
 }
 
 // effortsOf lists what the docs of the API have for a version (November 2026).
@@ -176,12 +212,12 @@ func effortsOf(own version) []string {
 	return efforts
 }
 
-// encodeBudget gives the effort's budget, but leaves half of max_tokens to the
+// encodeBudget gives a budget of tokens, but leaves half of max_tokens to the
 // answer where that is less than an answer has by default. In a tool loop that began
 // without thinking there is none: the service refuses to begin with it between a
 // call and its result.
-func encodeBudget(out *sdk.MessageNewParams, effort string) error {
-	budget := min(thinkingTokens(effort), out.MaxTokens-min(defaultMaxTokens, out.MaxTokens/2))
+func encodeBudget(out *sdk.MessageNewParams, tokens int64) error {
+	budget := min(tokens, out.MaxTokens-min(defaultMaxTokens, out.MaxTokens/2))
 	if budget < minThinking {
 		return backends.NewParamError("max_tokens", "%d leaves no room for reasoning, which takes at least %d beside as many for the answer",
 			out.MaxTokens, minThinking)

@@ -52,20 +52,43 @@ func encodeParams(p backends.Params, model string) (map[string]any, error) {
 		}
 		config["seed"] = *p.Seed
 	}
-	if p.ReasoningEffort != "" {
-		thinking, err := encodeThinking(p.ReasoningEffort, model)
-		if err != nil {
-			return nil, err
-		}
+	thinking, err := encodeThinking(p, model)
+	if err != nil {
+		return nil, err
+	}
+	if len(thinking) > 0 {
 		config["thinkingConfig"] = thinking
 	}
 	return config, nil
 }
 
-// encodeThinking turns a reasoning effort into the level that Gemini 3 takes, or
+// encodeThinking says how much the model thinks, and whether its thoughts come with the
+// answer. Gemini 3 takes a level and no tokens beside it.
+func encodeThinking(p backends.Params, model string) (thinking map[string]any, err error) {
+	if err := p.CheckReasoning(); err != nil {
+		return nil, err
+	}
+	thinking = map[string]any{}
+	switch {
+	case p.ReasoningTokens != nil && !isOlder(model):
+		return nil, backends.NewParamError("budget_tokens", "%s takes a level: set effort in its place", model)
+	case p.ReasoningTokens != nil:
+		thinking = map[string]any{"thinkingBudget": *p.ReasoningTokens, "includeThoughts": true}
+	case p.ReasoningEffort != "":
+		if thinking, err = encodeEffort(p.ReasoningEffort, model); err != nil {
+			return nil, err
+		}
+	}
+	if p.ReasoningSummary != "" && p.ReasoningEffort != "none" {
+		thinking["includeThoughts"] = p.ReasoningSummary != "none"
+	}
+	return thinking, nil
+}
+
+// encodeEffort turns a reasoning effort into the level that Gemini 3 takes, or
 // the budget that Gemini 2.5 takes in its place, with the numbers of Google's own
 // OpenAI-compatible service (https://ai.google.dev/gemini-api/docs/openai).
-func encodeThinking(effort, model string) (map[string]any, error) {
+func encodeEffort(effort, model string) (map[string]any, error) {
 	if isOlder(model) {
 		budget, ok := thinkingBudgets()[effort]
 		if !ok || effort == "none" && strings.Contains(model, "-pro") {

@@ -129,15 +129,41 @@ func TestReasoningEffort(t *testing.T) {
 	}
 }
 
+// TestReasoningTokens: Gemini 2.5 takes tokens, and a summary is asked for with them or alone.
+func TestReasoningTokens(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tokens          *int
+		effort, summary string
+		want            string
+	}{
+		{new(2000), "", "", `{"includeThoughts":true,"thinkingBudget":2000}`},
+		{new(2000), "", "none", `{"includeThoughts":false,"thinkingBudget":2000}`},
+		{nil, "", "auto", `{"includeThoughts":true}`},
+		{nil, "low", "none", `{"includeThoughts":false,"thinkingBudget":1024}`},
+		{nil, "none", "auto", `{"includeThoughts":false,"thinkingBudget":0}`},
+	} {
+		params := backends.Params{ReasoningTokens: c.tokens, ReasoningEffort: c.effort, ReasoningSummary: c.summary}
+		body := sent(t, backends.Request{Model: "gemini-2.5-flash", Params: params})
+		if diff := cmp.Diff(`{"contents":[],"generationConfig":{"thinkingConfig":`+c.want+`}}`, body); diff != "" {
+			t.Errorf("%+v:\n%s", c, diff)
+		}
+	}
+}
+
 // TestParamsThatGeminiDoesNotTake are refused before anything is sent, by name.
 func TestParamsThatGeminiDoesNotTake(t *testing.T) {
 	backend := newBackend(t, gemini.Config{Transport: neverSent(t)})
 	hot, none, large := 2.5, math.NaN(), int64(math.MaxInt32)+1
 	for name, change := range map[string]func(*backends.Request){
-		"temperature: ":        func(r *backends.Request) { r.Params.Temperature = &hot },
-		"top_p: ":              func(r *backends.Request) { r.Params.TopP = &none },
-		"stop: ":               func(r *backends.Request) { r.Params.Stop = strings.Split("a b c d e f", " ") },
-		"seed: ":               func(r *backends.Request) { r.Params.Seed = &large },
+		"temperature: ": func(r *backends.Request) { r.Params.Temperature = &hot },
+		"top_p: ":       func(r *backends.Request) { r.Params.TopP = &none },
+		"stop: ":        func(r *backends.Request) { r.Params.Stop = strings.Split("a b c d e f", " ") },
+		"seed: ":        func(r *backends.Request) { r.Params.Seed = &large },
+		"budget_tokens: gemini-3-pro takes a level": func(r *backends.Request) { r.Params.ReasoningTokens = new(1) },
+		"budget_tokens: it takes the place": func(r *backends.Request) {
+			r.Params.ReasoningTokens, r.Params.ReasoningEffort = new(1), "low"
+		},
 		"reasoning_effort: Ge": func(r *backends.Request) { r.Params.ReasoningEffort = "xhigh" },
 		"reasoning_effort: gemini-2.5-pro": func(r *backends.Request) {
 			r.Model, r.Params.ReasoningEffort = "gemini-2.5-pro", "none"

@@ -40,6 +40,10 @@ type Dialect struct {
 	NineLetterIDs bool
 	// NoThinking are the fields that take the place of a reasoning_effort of "none".
 	NoThinking map[string]any
+	// Thinking are the fields that ask for reasoning where BudgetField, which takes how many
+	// tokens it may have, stands in the place of reasoning_effort.
+	Thinking    map[string]any
+	BudgetField string
 }
 
 // Reasoning is the field of an assistant message that takes the reasoning which
@@ -127,16 +131,22 @@ func (l Limits) efforts() []string {
 
 // reasons says whether a model reasons under these parameters.
 func (l Limits) reasons(p backends.Params) bool {
-	if p.ReasoningEffort == "" {
+	if p.ReasoningEffort == "" && p.ReasoningTokens == nil {
 		return l.Reasons
 	}
-	return p.ReasoningEffort != "none"
+	return p.Reasons()
 }
 
 // Check returns a *backends.ParamError for the first parameter that the model
 // cannot take.
 func (d Dialect) Check(model string, p backends.Params) error {
 	l := d.limits(model)
+	if err := p.CheckReasoning(); err != nil {
+		return err
+	}
+	if p.ReasoningTokens != nil && d.BudgetField == "" {
+		return backends.NewParamError("budget_tokens", "%s takes none: set effort in its place", model)
+	}
 	if err := d.checkEffort(l, model, p.ReasoningEffort); err != nil {
 		return err
 	}

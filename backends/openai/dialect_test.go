@@ -33,6 +33,7 @@ func dialects() map[string]openai.Dialect {
 			Reasoning: openai.ReasoningContent, NeedsReasoning: true,
 			NoThinking: map[string]any{"thinking": map[string]string{"type": "disabled"}},
 		},
+		"budget":  {BudgetField: "budget", Thinking: map[string]any{"think": true}, NoThinking: map[string]any{"think": false}},
 		"seeded":  {SeedField: "random_seed"},
 		"details": {Reasoning: openai.ReasoningDetails},
 	}

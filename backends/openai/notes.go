@@ -16,6 +16,7 @@ func (d Dialect) Notes() []string {
 	}
 	add(d.SeedField != "", "seed is sent as %s", d.SeedField)
 	add(d.NoThinking != nil, "reasoning_effort: none is sent as %s", asJSON(d.NoThinking))
+	add(d.BudgetField != "", "reasoning_effort is sent as %s and a %s, which budget_tokens states", asJSON(d.Thinking), d.BudgetField)
 	add(d.NoStreamUsage, "is not asked for its usage in streams")
 	add(d.JSONObject, "tool_mode: json asks for any JSON object; no schema is sent")
 	add(d.WholeJSON, "tool_mode: json is not streamed")

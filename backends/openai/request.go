@@ -158,10 +158,25 @@ func (e encoder) addParams(fields map[string]any, p backends.Params) {
 	switch {
 	case p.ReasoningEffort == "none" && e.dialect.NoThinking != nil:
 		maps.Copy(fields, e.dialect.NoThinking)
+	case e.dialect.BudgetField != "" && p.Reasons():
+		maps.Copy(fields, e.dialect.Thinking)
+		if tokens := cmp.Or(p.ReasoningTokens, thinkingTokens(p.ReasoningEffort)); tokens != nil {
+			fields[e.dialect.BudgetField] = *tokens
+		}
 	case p.ReasoningEffort != "":
 		fields["reasoning_effort"] = p.ReasoningEffort
 	}
 	maps.Copy(fields, p.ExtraBody)
+}
+
+// thinkingTokens is what an effort may take where a service counts tokens, nil for as much as
+// the model likes.
+func thinkingTokens(effort string) *int {
+	tokens, ok := map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}[effort]
+	if !ok {
+		return nil
+	}
+	return &tokens
 }
 
 func (e encoder) maxTokensField() string {

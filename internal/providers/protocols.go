@@ -102,6 +102,7 @@ func (claude) notes() []string {
 		"temperature is 0 to 1; from 4.7 on neither it nor top_p is taken, from 4.1 on not both",
 		"no seed",
 		"reasoning_effort from 3.7 on: none, low, medium or high, from 4.6 on max too, from 4.7 on xhigh too",
+		"budget_tokens from 3.7 to 4.6; from 4.0 on it thinks between tool calls, too",
 		"without max_tokens, 8192 and what the reasoning may take are asked for",
 		"tool_mode: json from 4.5 on",
 	}
@@ -122,6 +123,7 @@ func (google) notes() []string {
 	return []string{
 		"stop has 5 at most; seed has 32 bits",
 		"reasoning_effort is minimal, low, medium or high; Gemini 2.5 Flash takes none too",
+		"budget_tokens with Gemini 2.5 only",
 	}
 }
 

@@ -192,6 +192,7 @@ func otherProviders() []provider {
 					Limits: openai.Limits{NoImages: true},
 				}},
 				JSONObject: true, NoThinking: map[string]any{"enable_thinking": false},
+				Thinking: map[string]any{"enable_thinking": true}, BudgetField: "thinking_budget",
 			}},
 		},
 		{

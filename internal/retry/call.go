@@ -108,7 +108,7 @@ const (
 // leastOutput is the lowest limit of a call's output, 0 where its own is none or no higher.
 func leastOutput(p backends.Params) int {
 	least := leastTokens
-	if p.ReasoningEffort != "" && p.ReasoningEffort != "none" {
+	if p.Reasons() {
 		least = leastReasoningTokens
 	}
 	if p.MaxTokens == nil || *p.MaxTokens <= least {
