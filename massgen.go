@@ -71,6 +71,17 @@ type Agent struct {
 	Params backends.Params
 }
 
+// AgentsOf returns an agent for each model of a list, which names them as TYPE/MODEL, TYPE or
+// MODEL, as massgen --models does. Its ID is the model's name, with a number if others have it
+// too.
+func AgentsOf(models ...string) []Agent {
+	list := make([]Agent, len(models))
+	for i, a := range providers.AgentsOf(models) {
+		list[i] = Agent{ID: a.ID, Provider: a.Backend.Type, Model: a.Backend.Model}
+	}
+	return list
+}
+
 // Panel is a set of agents that answer questions together. It is safe for concurrent use;
 // turns of different sessions run side by side.
 type Panel struct {

@@ -384,3 +384,17 @@ func TestAPanelThatRemembersStoresTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestAgentsOfModels(t *testing.T) {
+	want := []massgen.Agent{{ID: "m", Provider: "demo", Model: "m"}, {ID: "demo", Provider: "demo"}, {ID: "demo-2", Provider: "demo"}}
+	if diff := cmp.Diff(want, massgen.AgentsOf("demo/m", "demo", "demo")); diff != "" {
+		t.Error(diff)
+	}
+	panel, err := massgen.New(t.Context(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := panel.Close(); err != nil {
+		t.Error(err)
+	}
+}

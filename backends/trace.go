@@ -39,6 +39,8 @@ type FallbackInfo struct {
 	Key      Key
 	From, To string
 	Err      error
+	// Known says that Err is of an earlier call, and that From was not asked again.
+	Known bool
 }
 
 type traceKey struct{}

@@ -58,7 +58,7 @@ func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
 		if deref(item).Kind == yaml.MappingNode {
 			readSection(r, path, item, fallbackSection(), &choice)
 		} else if name, ok := parseScalar(r, path, item, textParser()); ok {
-			choice = r.namedModel(name)
+			choice = Named(name, r.opts.BackendTypes)
 		}
 		if choice.Type == "" && choice.Model == "" && len(r.issues) == before {
 			r.fail(item, "%s names no model; write TYPE/MODEL, or a mapping with type or model", path)
@@ -67,10 +67,10 @@ func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
 	}
 }
 
-// namedModel knows the type of "claude/claude-opus-5", and none of
-// "openai-community/gpt2", whose first part is no type.
-func (r *reader) namedModel(name string) Backend {
-	if typ, model, _ := strings.Cut(name, "/"); slices.Contains(r.opts.BackendTypes, typ) {
+// Named returns the backend of a text: TYPE/MODEL, TYPE or MODEL. It knows the type of
+// "claude/claude-opus-5", and none of "openai-community/gpt2", whose first part is no type.
+func Named(name string, types []string) Backend {
+	if typ, model, _ := strings.Cut(name, "/"); slices.Contains(types, typ) {
 		return Backend{Type: typ, Model: model}
 	}
 	return Backend{Model: name}

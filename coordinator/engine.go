@@ -128,7 +128,9 @@ func (e *localTurn) trace(key machine.Key) *backends.Trace {
 			e.turn.events.add(report.Retrying{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), Wait: info.Wait})
 		},
 		Fallback: func(info backends.FallbackInfo) {
-			e.turn.events.add(report.FellBack{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), To: info.To})
+			if !info.Known { // else it was told then
+				e.turn.events.add(report.FellBack{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), To: info.To})
+			}
 		},
 	}
 }

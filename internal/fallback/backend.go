@@ -2,10 +2,12 @@ package fallback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/massgen/massgen/backends"
 )
@@ -27,6 +29,9 @@ type Choice struct {
 // concurrent use.
 type Backend struct {
 	choices []Choice // the first takes requests as they stand
+	// refused has of each choice the error by which its key was refused, which no later call
+	// asks again.
+	refused []atomic.Pointer[backends.Error]
 }
 
 var _ backends.Budgeted = (*Backend)(nil)
@@ -34,7 +39,10 @@ var _ backends.Budgeted = (*Backend)(nil)
 // New returns a backend that sends requests as they stand to first, which reports
 // name provider, and if that cannot be used, to the others in their order.
 func New(provider string, first backends.Backend, others ...Choice) *Backend {
-	return &Backend{slices.Concat([]Choice{{Provider: provider, Backend: first}}, others)}
+	return &Backend{
+		choices: slices.Concat([]Choice{{Provider: provider, Backend: first}}, others),
+		refused: make([]atomic.Pointer[backends.Error], 1+len(others)),
+	}
 }
 
 // Reserves says whether all of its models reserve their attempts.
@@ -47,25 +55,39 @@ func (b *Backend) Reserves() bool {
 // does cure is a bad key or an unpaid account, a rate limit, an overload, an open
 // breaker and a service that is not there. Each change is told to Trace.Fallback. The
 // error of a call that failed with several models is of the last one's kind and names
-// each. Every call begins with the first model again.
+// each. Every call begins with the first model again, but passes over one whose key was
+// refused before, unless it is the last.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		var said []string
 		for i, choice := range b.choices {
 			sent := b.request(i, req)
-			begun, err := stream(choice.Backend.Stream(ctx, sent), yield)
-			if err == nil {
+			isLast := i+1 == len(b.choices)
+			begun, known := false, !isLast && b.refused[i].Load() != nil
+			var err error
+			if known {
+				err = b.refused[i].Load()
+			} else if begun, err = stream(choice.Backend.Stream(ctx, sent), yield); err == nil {
 				return
 			}
+			b.note(i, err)
 			from := named(choice, sent)
 			said = append(said, fmt.Sprintf("%s: %v", from, err))
-			if i+1 == len(b.choices) || begun || !curable(err) || ctx.Err() != nil {
+			if isLast || begun || !curable(err) || ctx.Err() != nil {
 				yield(nil, failed(said, err))
 				return
 			}
 			next := named(b.choices[i+1], b.request(i+1, req))
-			backends.TraceFrom(ctx).FellBack(backends.FallbackInfo{Key: req.Key, From: from, To: next, Err: err})
+			backends.TraceFrom(ctx).FellBack(backends.FallbackInfo{Key: req.Key, From: from, To: next, Err: err, Known: known})
 		}
+	}
+}
+
+// note keeps that the key of choice i was refused.
+func (b *Backend) note(i int, err error) {
+	var e *backends.Error
+	if errors.As(err, &e) && e.Kind == backends.KindAuth && curable(err) {
+		b.refused[i].Store(e)
 	}
 }
 

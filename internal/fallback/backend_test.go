@@ -130,6 +130,40 @@ func TestRequestOfEachChoice(t *testing.T) {
 	}
 }
 
+// TestRefusedKeyIsNotAskedAgain: each later call begins with the next model, and says so.
+func TestRefusedKeyIsNotAskedAgain(t *testing.T) {
+	for kind, want := range map[backends.Kind]int{backends.KindAuth: 1, backends.KindOverloaded: 3} {
+		first, second := failing("one", kind), &fake{text: "saved"}
+		b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+		var known []bool
+		ctx := backends.WithTrace(t.Context(), &backends.Trace{Fallback: func(f backends.FallbackInfo) {
+			known = append(known, f.Known)
+			if !errors.Is(f.Err, first.err) {
+				t.Errorf("told %v", f.Err)
+			}
+		}})
+		for range 3 {
+			if resp, err := backends.Collect(b.Stream(ctx, secretly()), nil); err != nil || resp.Message.Text() != "saved" {
+				t.Fatalf("answer %q, error %v", resp.Message.Text(), err)
+			}
+		}
+		again := want == 1
+		if len(first.got) != want || len(second.got) != 3 || !slices.Equal(known, []bool{false, again, again}) {
+			t.Errorf("%s: %d and %d calls, known %v", kind, len(first.got), len(second.got), known)
+		}
+	}
+	last := failing("two", backends.KindAuth)
+	b := fallback.New("one", failing("one", backends.KindAuth), fallback.Choice{Provider: "two", Backend: last, Model: "small"})
+	for range 2 {
+		if _, err := backends.Collect(b.Stream(t.Context(), secretly()), nil); backends.KindOf(err) != backends.KindAuth {
+			t.Error(err)
+		}
+	}
+	if len(last.got) != 2 {
+		t.Errorf("the last model was called %d times", len(last.got))
+	}
+}
+
 func TestAllFail(t *testing.T) {
 	last := failing("three", backends.KindBadRequest)
 	b := fallback.New("one", failing("one", backends.KindAuth),

@@ -1,14 +1,17 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/configs"
 )
 
 // probeTime is how long a model server on this machine may take to list its
@@ -26,26 +29,81 @@ type server struct {
 	err      error // why it has listed none
 }
 
-// choose decides type auto: the first provider with a key, else the first model
-// server on this machine that has a model, else the demo.
-func (r *Resolver) choose(ctx context.Context) choice {
-	if c, ok := r.chooseKeyed(); ok {
-		return c
+// choose decides type auto: the providers with a key, else the first model server on this
+// machine that has a model, else the demo.
+func (r *Resolver) choose(ctx context.Context) []choice {
+	if keyed := r.chooseKeyed(); len(keyed) > 0 {
+		return keyed
 	}
-	return chooseServer(r.askLocal(ctx))
+	return []choice{chooseServer(r.askLocal(ctx))}
 }
 
-// chooseKeyed chooses the first provider with a key.
-func (r *Resolver) chooseKeyed() (choice, bool) {
+// chooseKeyed chooses the providers with a key, in the order of the table. Of several hosts
+// of one model only the first counts: it is different models that make different mistakes.
+func (r *Resolver) chooseKeyed() (list []choice) {
+	seen := map[string]bool{}
 	for _, p := range providers() {
-		if p.model == "" {
+		name := path.Base(p.model)
+		if p.model == "" || seen[name] {
 			continue
 		}
 		if _, variable := r.keyOf(p); variable != "" {
-			return choice{provider: p, model: p.model, why: variable + " is set"}, true
+			seen[name] = true
+			list = append(list, choice{provider: p, model: p.model, why: variable + " is set"})
 		}
 	}
-	return choice{}, false
+	return list
+}
+
+// choices is what type auto came to. It is decided once, when the first agent asks.
+func (r *Resolver) choices(ctx context.Context) []choice {
+	if r.auto == nil {
+		r.auto = r.choose(ctx)
+		for _, c := range r.auto {
+			r.Log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", shownURL(c.baseURL), "why", c.why)
+		}
+	}
+	return r.auto
+}
+
+// decided is what a backend of type auto comes to, where nothing but its parameters is given:
+// of the models that take these, one that the fewest agents have, which isAgent says that this
+// one is. The others stand in for it.
+func (r *Resolver) decided(ctx context.Context, b configs.Backend, isAgent bool) configs.Backend {
+	var fit []configs.Backend
+	for _, c := range r.choices(ctx) {
+		one := b
+		one.Type, one.BaseURL, one.Model, one.Fallback = c.provider.name, c.baseURL, c.model, nil
+		at := connection{provider: one.Type, baseURL: cmp.Or(one.BaseURL, r.address(c.provider)), model: one.Model, api: b.API}
+		if checkParams(c.provider, at, one) == nil && r.checkPrice(one.Type, one.Model) == nil {
+			fit = append(fit, one)
+		}
+	}
+	if len(fit) == 0 {
+		return b // whose error says what it is that none of them takes
+	}
+	first := 0
+	if isAgent {
+		for i, one := range fit {
+			if r.seats[one.Type] < r.seats[fit[first].Type] {
+				first = i
+			}
+		}
+		r.seats[fit[first].Type]++
+	}
+	out := fit[first]
+	out.Fallback = b.Fallback
+	if len(b.Fallback) == 0 {
+		out.Fallback = slices.Concat(fit[first+1:], fit[:first])
+	}
+	return out
+}
+
+// isOpen says whether a backend leaves to type auto which model is called. One with headers or
+// an extra body was written for one service, and they may hold a secret.
+func isOpen(b configs.Backend) bool {
+	return (b.Type == Auto || b.Type == "") && b.Model == "" && b.BaseURL == "" && b.APIKey == "" &&
+		len(b.Params.Headers) == 0 && len(b.Params.ExtraBody) == 0
 }
 
 // chooseServer chooses the first model server that has a model, else the demo.

@@ -13,18 +13,34 @@ import (
 // Table lists the providers, and says what of it can be used here. No key is shown.
 func (r *Resolver) Table(ctx context.Context) string {
 	asked := r.askLocal(ctx)
-	first, ok := r.chooseKeyed()
-	if !ok {
-		first = chooseServer(asked)
+	chosen := r.chooseKeyed()
+	if len(chosen) == 0 {
+		chosen = []choice{chooseServer(asked)}
 	}
 	rows := [][]string{
 		{"TYPE", "SERVICE", "DEFAULT MODEL", "HERE"},
-		{Auto, "the first that is here", "", "takes " + Model{Provider: first.provider.name, Name: first.model}.String()},
+		{Auto, "those that are here", "", "takes " + taken(chosen)},
 	}
 	for _, p := range providers() {
 		rows = append(rows, []string{p.name, p.title, p.usualModel(), r.here(p, asked)})
 	}
 	return plain.Columns(rows) + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n"
+}
+
+// taken says what type auto came to.
+func taken(chosen []choice) string {
+	if len(chosen) == 1 {
+		return Model{Provider: chosen[0].provider.name, Name: chosen[0].model}.String()
+	}
+	const most = 3
+	var names []string
+	for _, c := range chosen[:min(len(chosen), most)] {
+		names = append(names, c.provider.name)
+	}
+	if more := len(chosen) - most; more > 0 {
+		names = append(names[:most-1], plain.Count(more+1, "other"))
+	}
+	return plain.List(names) + " in turn"
 }
 
 // here says whether a provider can be used from here.

@@ -48,8 +48,9 @@ type Resolver struct {
 	adapters     []backends.Backend
 	// meant are the providers that were found, which agents often have in common.
 	meant map[meant]provider
-	owned int     // models that a program brought along
-	auto  *choice // made once, when the first agent asks for it
+	owned int            // models that a program brought along
+	auto  []choice       // see choices
+	seats map[string]int // how many agents of type auto each provider has
 }
 
 // New returns a Resolver for the agents of a config. The error is for prices that are
@@ -58,7 +59,7 @@ func New(s Settings) (*Resolver, error) {
 	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
 		Settings: s, prices: table, vocabularies: tokens.New(),
-		gates: map[account]*retry.Gate{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{},
+		gates: map[account]*retry.Gate{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{}, seats: map[string]int{},
 	}, err
 }
 
@@ -129,9 +130,18 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	return Model{backend, p.name, c.model, c.baseURL, known.ContextWindow, known.MaxOutput}, err
 }
 
-// Resolve makes an agent's backend: its model, with those that stand in for it. Its
+// Resolve makes an agent's backend: its model, with those that stand in for it. Agents of
+// type auto take different models, in turn, where there are keys of several providers. Its
 // errors are one for each model at fault.
 func (r *Resolver) Resolve(ctx context.Context, b configs.Backend) (Model, []error) {
+	return r.resolve(ctx, b, true)
+}
+
+// resolve is Resolve, also for calls of no agent: these take type auto's first choice.
+func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool) (Model, []error) {
+	if isOpen(b) {
+		b = r.decided(ctx, b, isAgent)
+	}
 	var faults []error
 	m, err := r.model(ctx, b)
 	if err != nil {
@@ -226,18 +236,11 @@ func (m meant) provider() (p provider, ok bool, err error) {
 	return p, ok, err
 }
 
-// chosen is type auto's choice, with the model that b names, if it names one.
+// chosen is type auto's first choice, with the model that b names, if it names one.
 func (r *Resolver) chosen(ctx context.Context, b *configs.Backend) provider {
-	if r.auto == nil {
-		c := r.choose(ctx)
-		r.auto = &c
-		r.Log.Debug("type auto is decided", "type", c.provider.name, "model", c.model, "base_url", shownURL(c.baseURL), "why", c.why)
-	}
-	b.BaseURL = r.auto.baseURL
-	if b.Model == "" {
-		b.Model = r.auto.model
-	}
-	return r.auto.provider
+	first := r.choices(ctx)[0]
+	b.BaseURL, b.Model = first.baseURL, cmp.Or(b.Model, first.model)
+	return first.provider
 }
 
 // localWith finds the model server of this machine that lists a model whose name
@@ -328,7 +331,7 @@ func (r *Resolver) connect(p provider, c connection, keyVar string) (backends.Ba
 }
 
 // IsDemo says whether type auto was asked for and came to canned answers.
-func (r *Resolver) IsDemo() bool { return r.auto != nil && r.auto.provider.name == Demo }
+func (r *Resolver) IsDemo() bool { return len(r.auto) > 0 && r.auto[0].provider.name == Demo }
 
 // Close ends the connections of all backends.
 func (r *Resolver) Close() error {

@@ -63,7 +63,7 @@ func (r *Resolver) sidecall(ctx context.Context, b configs.Backend, tools bool) 
 	if tools {
 		b.ToolMode = string(machine.ToolsNative)
 	}
-	m, faults := r.Resolve(ctx, b)
+	m, faults := r.resolve(ctx, b, false)
 	if len(faults) > 0 {
 		for i, err := range faults {
 			faults[i] = withoutToolMode(err)

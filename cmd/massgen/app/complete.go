@@ -157,7 +157,7 @@ func (c *completer) values(f cli.Flag) []string {
 		return append([]string{newSession + "\tbegin one"}, c.sessionIDs()...)
 	case "session":
 		return []string{anyFile}
-	case "model":
+	case "model", "models":
 		return c.models()
 	case "config", "validate":
 		var list []string

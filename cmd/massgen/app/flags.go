@@ -29,8 +29,8 @@ type options struct {
 
 // panelFlags say who is asked, and for how long.
 type panelFlags struct {
-	config, model, backend, baseURL, systemMessage, cwd string
-	turnLimit                                           time.Duration
+	config, model, models, backend, baseURL, systemMessage, cwd string
+	turnLimit                                                   time.Duration
 }
 
 // sessionFlags say which session is talked in, and where sessions are kept.
@@ -68,17 +68,20 @@ func (f *panelFlags) readTurnLimit(_ *cli.Context, text string) error {
 	return nil
 }
 
-// single says that the flags describe a panel of one.
-func (f panelFlags) single() bool {
-	return f.model != "" || f.backend != "" || f.baseURL != "" || f.systemMessage != ""
+// describes says that the flags describe a panel.
+func (f panelFlags) describes() bool {
+	return f.model != "" || f.models != "" || f.backend != "" || f.baseURL != "" || f.systemMessage != ""
 }
 
 // isNamed says that the flags name a panel.
-func (f panelFlags) isNamed() bool { return f.config != "" || f.single() }
+func (f panelFlags) isNamed() bool { return f.config != "" || f.describes() }
 
 func (o options) check() error {
-	if o.panel.config != "" && o.panel.single() {
-		return errors.New("--config: the config says which models and system messages there are; leave out --model, --backend, --base-url and --system-message, or --config")
+	if o.panel.config != "" && o.panel.describes() {
+		return errors.New("--config: the config says which models and system messages there are; leave out --model, --models, --backend, --base-url and --system-message, or --config")
+	}
+	if o.panel.models != "" && o.panel.model+o.panel.backend+o.panel.baseURL != "" {
+		return errors.New("--models: it names the models of a panel, each as TYPE/MODEL where its name does not say whose it is: leave out --model, --backend and --base-url, or --models")
 	}
 	return o.session.check()
 }
@@ -144,10 +147,11 @@ func (f *panelFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		textFlag(asking, "config", &f.config, "the panel: a YAML `FILE`, @examples/NAME or a shipped name"),
 		textFlag(asking, "model", &f.model, "ask one model, `NAME`, without a config", "m"),
+		textFlag(asking, "models", &f.models, "ask these models, `A,B,C`, each TYPE/MODEL, TYPE or MODEL"),
 		textFlag(asking, "backend", &f.backend, "the `TYPE` of the one model's service; see --list-backends"),
 		textFlag(asking, "base-url", &f.baseURL, "the address, `URL`, of the one model's service"),
 		textFlag(asking, "cwd", &f.cwd, "the folder `DIR` whose files the one agent reads and writes; those of a panel get DIR/ID"),
-		textFlag(asking, "system-message", &f.systemMessage, "`TEXT` that the one model is given before the conversation"),
+		textFlag(asking, "system-message", &f.systemMessage, "`TEXT` that the one model, or each of --models, is given before the conversation"),
 		&cli.StringFlag{Name: "orchestrator-timeout", Action: f.readTurnLimit, Category: asking,
 			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
 	}
@@ -201,9 +205,9 @@ const usageText = `  massgen "question"             ask a panel
   massgen                        talk, in a new session; /help lists commands
   massgen --continue "question"  go on with the last session and its panel`
 
-const description = `Without --config and --model, massgen/config.yaml of your configuration folder
-is the panel, else the shipped three_agents: it takes the first provider whose
-key is set, else a model server on this machine, else a demo with canned
+const description = `Without --config and --models, massgen/config.yaml of your configuration folder
+is the panel, else the shipped three_agents: it takes the providers whose keys
+are set in turn, else a model server on this machine, else a demo with canned
 answers. The answer goes to standard output, all else to standard error. Flags
 may stand behind the question; -- ends them.
 

@@ -25,7 +25,7 @@ func (p *program) helpText() string {
 	}
 	b.WriteString(twoColumns(rows))
 	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
-	b.WriteString(twoColumns(flagRows(p.flags(), "config", "model", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
+	b.WriteString(twoColumns(flagRows(p.flags(), "config", "models", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
 	b.WriteString("\n" + description + "\n")
 	rows = nil
 	for status, meaning := range exitMeanings() {

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/configs"
@@ -22,8 +24,8 @@ const defaultConfig = "@examples/three_agents"
 // loadConfig returns the panel that the flags ask for.
 func (p *program) loadConfig(world providers.World) (*configs.Config, error) {
 	o := p.options.panel
-	if o.single() {
-		return flagsConfig(o), nil
+	if o.describes() {
+		return flagsConfig(o)
 	}
 	file := o.config
 	if file == "" {
@@ -45,14 +47,22 @@ func workIn(c *configs.Config, dir string) {
 	}
 }
 
-// flagsConfig is the panel of one that flags describe.
-func flagsConfig(o panelFlags) *configs.Config {
+// flagsConfig is the panel that flags describe: one agent, or one for each of --models.
+func flagsConfig(o panelFlags) (*configs.Config, error) {
 	c := configs.Default()
-	c.Agents = []configs.Agent{{
-		ID: "agent1", SystemMessage: o.systemMessage, Context: c.Context,
-		Backend: configs.Backend{Type: o.backend, Model: o.model, BaseURL: o.baseURL},
-	}}
-	return c
+	if o.models == "" {
+		c.Agents = []configs.Agent{{ID: "agent1", Backend: configs.Backend{Type: o.backend, Model: o.model, BaseURL: o.baseURL}}}
+	} else {
+		models := strings.Split(o.models, ",")
+		if slices.ContainsFunc(models, func(name string) bool { return strings.TrimSpace(name) == "" }) {
+			return nil, fmt.Errorf("--models: %q names no model beside a comma: write models such as gpt-5-mini,claude/claude-opus-5", shortened(o.models, 60))
+		}
+		c.Agents = providers.AgentsOf(models)
+	}
+	for i := range c.Agents {
+		c.Agents[i].SystemMessage, c.Agents[i].Context = o.systemMessage, c.Context
+	}
+	return c, nil
 }
 
 // ownConfig is the config in the user's configuration folder, if there is one,

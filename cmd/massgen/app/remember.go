@@ -33,6 +33,7 @@ type remembered struct {
 	// Digest is the SHA-256 of the config before secrets were removed, in hex.
 	Digest        string `json:"digest,omitempty"`
 	Backend       string `json:"backend,omitempty"`
+	Models        string `json:"models,omitempty"`
 	Model         string `json:"model,omitempty"`
 	BaseURL       string `json:"base_url,omitempty"`
 	SystemMessage string `json:"system_message,omitempty"`
@@ -64,7 +65,7 @@ func (m memory) describe(config *configs.Config) (remembered, error) {
 	limits := m.limitsOver(nil)
 	if config.Text == "" {
 		r := remembered{
-			Budget: limits, Backend: o.backend, Model: o.model, BaseURL: m.console.secrets.Redact(o.baseURL), SystemMessage: m.console.secrets.Redact(o.systemMessage), CWD: cwd,
+			Budget: limits, Backend: o.backend, Model: o.model, Models: o.models, BaseURL: m.console.secrets.Redact(o.baseURL), SystemMessage: m.console.secrets.Redact(o.systemMessage), CWD: cwd,
 		}
 		r.Lacks = r.BaseURL != o.baseURL || r.SystemMessage != o.systemMessage
 		return r, nil
@@ -95,7 +96,7 @@ func digestOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byt
 // name returns the panel's name for messages.
 func (r remembered) name() string {
 	if r.Config == "" {
-		return cmp.Or(r.Model, r.Backend, "one model")
+		return cmp.Or(r.Models, r.Model, r.Backend, "one model")
 	}
 	return r.File
 }
@@ -275,7 +276,7 @@ func (m memory) config(r remembered) (*configs.Config, error) {
 		}
 	}
 	if text == "" {
-		return flagsConfig(panelFlags{backend: r.Backend, model: r.Model, baseURL: r.BaseURL, systemMessage: r.SystemMessage}), nil
+		return flagsConfig(panelFlags{backend: r.Backend, model: r.Model, models: r.Models, baseURL: r.BaseURL, systemMessage: r.SystemMessage})
 	}
 	config, err := m.world.ParseConfig(r.File, text, m.console.secrets)
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *session) continuing() string {
 	}
 	words := []string{s.storage().programName()}
 	for _, flag := range [][2]string{
-		{"--engine", o.cluster.engine}, {"--config", o.panel.config}, {"--backend", o.panel.backend}, {"--model", o.panel.model},
+		{"--engine", o.cluster.engine}, {"--config", o.panel.config}, {"--backend", o.panel.backend}, {"--model", o.panel.model}, {"--models", o.panel.models},
 		{"--base-url", o.panel.baseURL}, {"--state-dir", o.session.stateDir}, {"--session-id", id},
 	} {
 		if flag[1] != "" {
