@@ -37,10 +37,12 @@ func dialectPanel(t *testing.T, d openai.Dialect, model string, reply func(backe
 	return panel{Panel: p}, server
 }
 
-// TestModelWithoutToolsInReasoning: agents on a model that takes no tools while it
-// reasons agree by JSON, and no request is sent that would be refused.
+// TestModelWithoutToolsInReasoning: over chat completions, agents on a model that takes no
+// tools while it reasons agree by JSON, and no request is sent that would be refused.
 func TestModelWithoutToolsInReasoning(t *testing.T) {
-	p, server := dialectPanel(t, openai.OpenAI(), "gpt-6-astra", func(c backendtest.Call) backendtest.Reply {
+	chat := openai.OpenAI()
+	chat.API = openai.ChatAPI
+	p, server := dialectPanel(t, chat, "gpt-6-astra", func(c backendtest.Call) backendtest.Reply {
 		switch {
 		case strings.Contains(string(c.Body), `"tools":`):
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Message: "Function tools with reasoning_effort are not supported"}}

@@ -22,7 +22,7 @@ func Responses() Protocol {
 	p.whole = func(c Call, r Reply) string {
 		w := itemWriter{}
 		w.items(r)
-		return mustJSON(w.response(c.Number, r))
+		return mustJSON(w.response(c, r, responseStatus(r)))
 	}
 	p.samples = responsesSamples()
 	return p
@@ -32,62 +32,107 @@ func Responses() Protocol {
 type itemWriter struct {
 	out    strings.Builder
 	output []object
+	events int
 }
 
 func (w *itemWriter) event(kind string, fields object) {
-	fields["type"], fields["output_index"] = kind, len(w.output)
+	fields["type"], fields["sequence_number"] = kind, w.events
+	w.events++
 	fmt.Fprintf(&w.out, "event: %s\ndata: %s\n\n", kind, mustJSON(fields))
 }
 
+// piece writes an event of the item that is open.
+func (w *itemWriter) piece(kind, id string, fields object) {
+	fields["item_id"], fields["output_index"] = id, len(w.output)
+	w.event(kind, fields)
+}
+
 func (w *itemWriter) begin(item object) {
-	w.event("response.output_item.added", object{"item": item})
+	w.event("response.output_item.added", object{"item": item, "output_index": len(w.output)})
 }
 
 func (w *itemWriter) done(item object) {
-	w.event("response.output_item.done", object{"item": item})
+	w.event("response.output_item.done", object{"item": item, "output_index": len(w.output)})
 	w.output = append(w.output, item)
 }
 
 // items writes the items of a reply.
 func (w *itemWriter) items(r Reply) {
 	if r.Reasoning != "" || r.Signature != "" {
-		item := object{"type": "reasoning", "id": "rs_1", "summary": []object{{"type": "summary_text", "text": r.Reasoning}}}
-		if r.Signature != "" {
-			item["encrypted_content"] = r.Signature
-		}
-		w.begin(object{"type": "reasoning", "id": "rs_1", "summary": []object{}})
-		w.event("response.reasoning_summary_text.delta", object{"delta": r.Reasoning, "summary_index": 0})
-		w.done(item)
+		w.reasoning(r)
 	}
 	if r.Text != "" {
-		w.begin(object{"type": "message", "role": "assistant", "content": []object{}})
-		for _, piece := range halves(r.Text) {
-			w.event("response.output_text.delta", object{"delta": piece})
-		}
-		w.done(object{"type": "message", "role": "assistant", "content": []object{{"type": "output_text", "text": r.Text}}})
+		w.message(r.Text)
 	}
 	for _, c := range r.ToolCalls {
-		w.call(c, halves(c.Arguments)...)
-		w.done(itemOf(c, c.Arguments))
+		id := w.call(c, halves(c.Arguments)...)
+		w.piece("response.function_call_arguments.done", id, object{"arguments": c.Arguments, "name": c.Name})
+		w.done(itemOf(id, c, c.Arguments, "completed"))
 	}
 }
 
-func itemOf(c backends.ToolCall, arguments string) object {
-	return object{"type": "function_call", "call_id": c.ID, "name": c.Name, "arguments": arguments}
+func (w *itemWriter) reasoning(r Reply) {
+	id := fmt.Sprintf("rs_%d", len(w.output))
+	w.begin(object{"type": "reasoning", "id": id, "summary": []object{}})
+	summary := []object{}
+	if r.Reasoning != "" {
+		part := object{"type": "summary_text", "text": r.Reasoning}
+		summary = append(summary, part)
+		w.piece("response.reasoning_summary_part.added", id, object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}})
+		for _, piece := range halves(r.Reasoning) {
+			w.piece("response.reasoning_summary_text.delta", id, object{"summary_index": 0, "delta": piece})
+		}
+		w.piece("response.reasoning_summary_text.done", id, object{"summary_index": 0, "text": r.Reasoning})
+		w.piece("response.reasoning_summary_part.done", id, object{"summary_index": 0, "part": part})
+	}
+	item := object{"type": "reasoning", "id": id, "summary": summary}
+	if r.Signature != "" {
+		item["encrypted_content"] = r.Signature
+	}
+	w.done(item)
 }
 
-func (w *itemWriter) call(c backends.ToolCall, pieces ...string) {
-	w.begin(itemOf(c, ""))
+func (w *itemWriter) message(text string) {
+	id := w.openMessage()
+	part := object{"type": "output_text", "text": text, "annotations": []object{}, "logprobs": []object{}}
+	for _, piece := range halves(text) {
+		w.text(id, piece)
+	}
+	w.piece("response.output_text.done", id, object{"content_index": 0, "text": text, "logprobs": []object{}})
+	w.piece("response.content_part.done", id, object{"content_index": 0, "part": part})
+	w.done(object{"type": "message", "id": id, "status": "completed", "role": "assistant", "content": []object{part}})
+}
+
+func (w *itemWriter) openMessage() (id string) {
+	id = fmt.Sprintf("msg_%d", len(w.output))
+	w.begin(object{"type": "message", "id": id, "status": "in_progress", "role": "assistant", "content": []object{}})
+	w.piece("response.content_part.added", id, object{"content_index": 0, "part": object{
+		"type": "output_text", "text": "", "annotations": []object{}, "logprobs": []object{},
+	}})
+	return id
+}
+
+func (w *itemWriter) text(id, piece string) {
+	w.piece("response.output_text.delta", id, object{"content_index": 0, "delta": piece, "logprobs": []object{}})
+}
+
+func itemOf(id string, c backends.ToolCall, arguments, status string) object {
+	return object{"type": "function_call", "id": id, "status": status, "call_id": c.ID, "name": c.Name, "arguments": arguments}
+}
+
+func (w *itemWriter) call(c backends.ToolCall, pieces ...string) (id string) {
+	id = fmt.Sprintf("fc_%d", len(w.output))
+	w.begin(itemOf(id, c, "", "in_progress"))
 	for _, piece := range pieces {
-		w.event("response.function_call_arguments.delta", object{"delta": piece})
+		w.piece("response.function_call_arguments.delta", id, object{"delta": piece})
 	}
+	return id
 }
 
 // half writes the first half of a reply.
 func (w *itemWriter) half(r Reply) {
 	if r.Text != "" || len(r.ToolCalls) == 0 {
-		w.begin(object{"type": "message", "role": "assistant", "content": []object{}})
-		w.event("response.output_text.delta", object{"delta": halves(r.Text)[0]})
+		w.text(w.openMessage(), halves(r.Text)[0])
 	} else {
 		w.call(r.ToolCalls[0], halves(r.ToolCalls[0].Arguments)[0])
 	}
@@ -96,34 +141,46 @@ func (w *itemWriter) half(r Reply) {
 	}
 }
 
-// response is the whole response object.
-func (w *itemWriter) response(number int, r Reply) object {
+// response is the response object, with all its items once it is whole.
+func (w *itemWriter) response(c Call, r Reply, status string) object {
 	out := object{
-		"id": fmt.Sprintf("resp_%d", number), "object": "response", "status": "completed", "error": nil,
-		"output": append([]object{}, w.output...), "incomplete_details": nil, "usage": nil,
+		"id": fmt.Sprintf("resp_%d", c.Number), "object": "response", "created_at": 1, "model": "test-model", "status": status,
+		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{}, "output": append([]object{}, w.output...),
+		"parallel_tool_calls": true, "temperature": 1, "tool_choice": "auto", "tools": []object{}, "top_p": 1, "usage": nil,
 	}
-	if r.Finish != "" {
-		out["status"], out["incomplete_details"] = "incomplete", object{"reason": r.Finish}
+	if status == "incomplete" {
+		out["incomplete_details"] = object{"reason": r.Finish}
 	}
-	if r.Usage != nil {
+	if r.Usage != nil && status != "in_progress" {
 		out["usage"] = object{
 			"input_tokens": r.Usage.InputTokens, "output_tokens": r.Usage.OutputTokens,
-			"input_tokens_details": object{"cached_tokens": r.Usage.CachedInputTokens},
+			"total_tokens":          r.Usage.InputTokens + r.Usage.OutputTokens,
+			"input_tokens_details":  object{"cached_tokens": r.Usage.CachedInputTokens, "cache_write_tokens": 0},
+			"output_tokens_details": object{"reasoning_tokens": 0},
 		}
 	}
 	return out
 }
 
+func responseStatus(r Reply) string {
+	if r.Finish != "" {
+		return "incomplete"
+	}
+	return "completed"
+}
+
 func responsesStream(c Call, r Reply) string {
 	var w itemWriter
-	w.event("response.created", object{"response": object{"status": "in_progress", "output": []object{}}})
+	for _, kind := range []string{"response.created", "response.in_progress"} {
+		w.event(kind, object{"response": w.response(c, r, "in_progress")})
+	}
 	if r.Fault != NoFault {
 		w.half(r)
 		return w.out.String()
 	}
 	w.items(r)
-	response := w.response(c.Number, r)
-	w.event(fmt.Sprintf("response.%s", response["status"]), object{"response": response})
+	status := responseStatus(r)
+	w.event("response."+status, object{"response": w.response(c, r, status)})
 	return w.out.String()
 }
 

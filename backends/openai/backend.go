@@ -31,7 +31,10 @@ type Backend struct {
 	// unstreamed has a callKind for all calls that the service says it cannot stream,
 	// and uncounted the models whose streams it says cannot have a usage.
 	unstreamed, uncounted sync.Map
-	last                  lastSent
+	// refusedFields has a modelField for each field of a Responses request that the service
+	// says it does not take.
+	refusedFields sync.Map
+	last          lastSent
 }
 
 // callKind tells calls apart of which a service may stream some and not the others.
@@ -94,10 +97,10 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 // for a whole answer.
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	req.Model = cmp.Or(req.Model, b.service.Model)
-	if b.dialect.API == responsesAPI {
+	if b.dialect.OverResponses(req.Model) {
 		return b.runResponses(ctx, req, emit)
 	}
-	fields, err := encoder{b.service.Provider, req.Model, b.dialect, &b.last}.encode(req)
+	fields, err := b.encoder(req.Model).encode(req)
 	if err != nil {
 		return b.localError(err)
 	}
@@ -120,6 +123,10 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	}
 	fields["stream"], fields["stream_options"] = false, nil
 	return send()
+}
+
+func (b *Backend) encoder(model string) encoder {
+	return encoder{provider: b.service.Provider, model: model, dialect: b.dialect, last: &b.last}
 }
 
 // attempt sends the fields of a request once.

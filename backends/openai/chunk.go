@@ -112,21 +112,19 @@ func (u usage) Usage() backends.Usage {
 		out.CachedInputTokens = int(u.PromptDetails.CachedTokens)
 		out.CacheWriteTokens = int(u.PromptDetails.CacheWriteTokens)
 	}
-	out.OutputTokens += u.reasoningBeside()
+	if u.CompletionDetails != nil {
+		out.OutputTokens += int(beside(u.PromptTokens, u.CompletionTokens, u.CompletionDetails.ReasoningTokens, u.TotalTokens))
+	}
 	return out
 }
 
-// reasoningBeside returns the tokens of reasoning that are not among the completion's,
-// as xAI and Google count them: the total tells.
-func (u usage) reasoningBeside() int {
-	if u.CompletionDetails == nil || u.CompletionDetails.ReasoningTokens <= 0 {
-		return 0
+// beside is how many tokens of reasoning are not among those of the output, as xAI and Google
+// count them: the total tells.
+func beside(input, output, reasoning, total wire.Count) wire.Count {
+	if reasoning > 0 && total == input+output+reasoning {
+		return reasoning
 	}
-	reasoning := u.CompletionDetails.ReasoningTokens
-	if u.TotalTokens != u.PromptTokens+u.CompletionTokens+reasoning {
-		return 0
-	}
-	return int(reasoning)
+	return 0
 }
 
 // answer puts the chunks of one stream together.

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Dialect is how the chat completions of a service differ from what OpenAI's
+// Dialect is how a service differs from what OpenAI's
 // reference says of them. It is plain data: nobody changes one that was handed on.
 type Dialect struct {
 	// All is what every model takes, Models what some take instead: the first entry
@@ -17,9 +17,12 @@ type Dialect struct {
 	All    Limits
 	Models []ModelLimits
 
-	// API is "responses" for a service that is called over OpenAI's Responses API; else it
-	// is called over chat completions.
+	// API is over which API all models are called, ChatAPI or ResponsesAPI. Where it is
+	// empty, Limits.Responses says it for each.
 	API string
+	// OwnResponses says that the Responses API is OpenAI's own, which takes neither stop nor
+	// seed.
+	OwnResponses bool
 	// SeedField is the field of the body for the seed; empty means "seed".
 	SeedField string
 	// NoStreamUsage says that the service refuses stream_options. Some tell their
@@ -45,6 +48,12 @@ type Dialect struct {
 	Thinking    map[string]any
 	BudgetField string
 }
+
+// The APIs of OpenAI, which other services have too.
+const (
+	ChatAPI      = "chat"
+	ResponsesAPI = "responses"
+)
 
 // Reasoning is the field of an assistant message that takes the reasoning which
 // came with it.
@@ -90,8 +99,16 @@ type Limits struct {
 	MaxStop int
 	// NoStop, NoSeed and NoImages say that these are not taken.
 	NoStop, NoSeed, NoImages bool
-	// NoToolsInReasoning says that tools are refused while the model reasons.
+	// NoToolsInReasoning says that chat completions refuse tools while the model reasons.
 	NoToolsInReasoning bool
+	// Responses says that the model is called over the Responses API, where nothing else is
+	// chosen: it has no other, or takes tools while it reasons only there.
+	Responses bool
+}
+
+// OverResponses says whether a model is called over the Responses API.
+func (d Dialect) OverResponses(model string) bool {
+	return d.API == ResponsesAPI || d.API == "" && d.limits(model).Responses
 }
 
 // limits returns what holds for a model.
@@ -118,6 +135,7 @@ func (l Limits) or(all Limits) Limits {
 		NoSeed:              l.NoSeed || all.NoSeed,
 		NoImages:            l.NoImages || all.NoImages,
 		NoToolsInReasoning:  l.NoToolsInReasoning || all.NoToolsInReasoning,
+		Responses:           l.Responses || all.Responses,
 	}
 }
 
@@ -153,6 +171,9 @@ func (d Dialect) Check(model string, p backends.Params) error {
 	if err := d.checkSampling(l, model, p); err != nil {
 		return err
 	}
+	if d.OwnResponses && d.OverResponses(model) {
+		l.NoStop, l.NoSeed = true, true
+	}
 	switch {
 	case len(p.Stop) > 0 && l.NoStop:
 		return backends.NewParamError("stop", "%s takes none: leave it out", model)
@@ -168,14 +189,14 @@ func (d Dialect) Check(model string, p backends.Params) error {
 // parameters.
 func (d Dialect) CheckTools(model string, p backends.Params) error {
 	l := d.limits(model)
-	if d.API == responsesAPI || !l.NoToolsInReasoning || !l.reasons(p) {
+	if d.OverResponses(model) || !l.NoToolsInReasoning || !l.reasons(p) {
 		return nil
 	}
-	cure := "set tool_mode: json"
+	cures := []string{"api: responses", "tool_mode: json"}
 	if slices.Contains(l.efforts(), "none") {
-		cure += ", or reasoning_effort: none"
+		cures = append(cures, "reasoning_effort: none")
 	}
-	return backends.NewParamError("tool_mode", "%s takes no tools in chat completions while it reasons: %s", model, cure)
+	return backends.NewParamError("tool_mode", "%s takes no tools in chat completions while it reasons: set %s", model, alternatives(cures))
 }
 
 func (d Dialect) checkEffort(l Limits, model, effort string) error {

@@ -19,8 +19,11 @@ import (
 // dialects are those of the scripts in testdata/requests: OpenAI's, that of nobody
 // known, and one with every oddity.
 func dialects() map[string]openai.Dialect {
+	chat := openai.OpenAI()
+	chat.API = openai.ChatAPI
 	return map[string]openai.Dialect{
 		"openai":     openai.OpenAI(),
+		"chat":       chat,
 		"compatible": openai.Compatible(),
 		"odd": {
 			All: openai.Limits{NoSeed: true, MaxStop: 1, MaxTemperature: 1},

@@ -8,21 +8,27 @@ package openai
 // apart in the same way), and no stop (github.com/BerriAI/litellm, same file). From
 // 5.4 on they refuse function tools while they reason; the service sends callers to
 // its Responses API (github.com/openai/openai-openapi/issues/541,
-// github.com/BerriAI/litellm/pull/34569). Its other efforts belong to that API. As of
-// November 2026.
+// github.com/BerriAI/litellm/pull/34569). The models of responsesOnly are found nowhere
+// else (their pages; LiteLLM's model_prices, mode "responses"). As of November 2026.
 func OpenAI() Dialect {
 	return Dialect{
-		All: Limits{MaxCompletionTokens: true, MaxStop: 4},
+		OwnResponses: true,
+		All:          Limits{MaxCompletionTokens: true, MaxStop: 4},
 		Models: []ModelLimits{
+			{"gpt-5-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "high"}},
+			{"gpt-5.2-pro gpt-5.4-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "medium high xhigh"}},
+			{responsesOnly, Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true}},
 			{"gpt-3.5 gpt-4 chatgpt-4", Limits{Efforts: NoEfforts}},
 			{"gpt-5-chat gpt-5.1-chat gpt-5.2-chat gpt-5.3-chat chat-latest", Limits{}},
 			{"gpt-6-astra gpt-6.1-sol", Limits{
-				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Efforts: "low medium high xhigh",
+				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Responses: true, Efforts: "low medium high xhigh",
 			}},
 			{"gpt-6 gpt-5.5 gpt-5.6", Limits{
-				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Efforts: "none low medium high xhigh",
+				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Responses: true, Efforts: "none low medium high xhigh",
 			}},
-			{"gpt-5.4", Limits{FixedSampling: true, NoStop: true, NoToolsInReasoning: true, Efforts: "none low medium high xhigh"}},
+			{"gpt-5.4", Limits{
+				FixedSampling: true, NoStop: true, NoToolsInReasoning: true, Responses: true, Efforts: "none low medium high xhigh",
+			}},
 			{"gpt-5.2 gpt-5.3", Limits{FixedSampling: true, NoStop: true, Efforts: "none low medium high xhigh"}},
 			{"gpt-5.1", Limits{FixedSampling: true, NoStop: true, Efforts: "none low medium high"}},
 			{"gpt-5", Limits{FixedSampling: true, Reasons: true, NoStop: true, Efforts: "minimal low medium high"}},
@@ -33,12 +39,19 @@ func OpenAI() Dialect {
 	}
 }
 
+// responsesOnly are models that chat completions do not have, beside those whose efforts are known.
+const responsesOnly = "gpt-5-codex gpt-5.1-codex gpt-5.2-codex gpt-5.3-codex codex- o1-pro o3-pro o3-deep-research " +
+	"o4-mini-deep-research computer-use-preview"
+
 // Compatible is the dialect of a service of which nothing is known: it is sent what
 // there is, and max_tokens. Only models of OpenAI's are known by their names, since
-// whoever passes calls on to them passes on that they refuse it.
+// whoever passes calls on to them passes on what they refuse.
 func Compatible() Dialect {
 	return Dialect{
-		Models:    []ModelLimits{{"o1 o3 o4 gpt-5 gpt-6", Limits{MaxCompletionTokens: true}}},
+		Models: []ModelLimits{
+			{"gpt-5.4 gpt-5.5 gpt-5.6 gpt-6 gpt-5-pro gpt-5.2-pro " + responsesOnly, Limits{MaxCompletionTokens: true, Responses: true}},
+			{"o1 o3 o4 gpt-5", Limits{MaxCompletionTokens: true}},
+		},
 		ThinkTags: true,
 	}
 }

@@ -2,101 +2,40 @@ package openai
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
+
+	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/wire"
 )
 
-// itemEvent is one event of a streamed response (OpenAI's "Streaming events"), or the
-// whole response of a service that does not stream.
-type itemEvent struct {
-	Type         string          `json:"type"`
-	OutputIndex  int             `json:"output_index"`
-	SummaryIndex int             `json:"summary_index"`
-	Delta        rawText         `json:"delta"`
-	Item         json.RawMessage `json:"item"`
-	Response     response        `json:"response"`
-	response
-	failure
-}
-
-// failure is what an event says that is an error.
-type failure struct {
-	Code    json.RawMessage `json:"code,omitempty"`
-	Message json.RawMessage `json:"message,omitempty"`
-}
-
-// response is what counts of a response object.
-type response struct {
-	Status     string            `json:"status"`
-	Output     []json.RawMessage `json:"output"`
-	Usage      json.RawMessage   `json:"usage"`
-	Error      json.RawMessage   `json:"error"`
-	Incomplete struct {
-		Reason string `json:"reason"`
-	} `json:"incomplete_details"`
-}
-
-// item is what counts of an output item.
-type item struct {
-	Type      string    `json:"type"`
-	CallID    string    `json:"call_id"`
-	Name      string    `json:"name"`
-	Arguments arguments `json:"arguments"`
-	Encrypted string    `json:"encrypted_content"`
-	Content   []struct {
-		Text    rawText `json:"text"`
-		Refusal rawText `json:"refusal"`
-	} `json:"content"`
-	Summary []struct {
-		Text rawText `json:"text"`
-	} `json:"summary"`
-}
-
-type itemUsage struct {
-	InputTokens  wire.Count `json:"input_tokens"`
-	OutputTokens wire.Count `json:"output_tokens"` // with those of reasoning
-	InputDetails struct {
-		CachedTokens wire.Count `json:"cached_tokens"`
-	} `json:"input_tokens_details"`
-}
-
-// Usage returns the counts in the words of package backends.
-func (u itemUsage) Usage() backends.Usage {
-	return backends.Usage{
-		InputTokens: int(u.InputTokens), OutputTokens: int(u.OutputTokens),
-		CachedInputTokens: int(u.InputDetails.CachedTokens),
-	}
-}
-
-// openItem is an output item, of which more may come until it is done.
-type openItem struct {
-	item
-
-	arguments argumentsText
-	streamed  bool // its text was yielded in pieces
-	summaries int  // the number of its last summary
-	done      bool
-}
-
 // itemsAnswer puts the events of one response together.
 type itemsAnswer struct {
-	key     backends.Key
-	from    origin
-	items   map[int]*openItem // by output index
-	callIDs map[string]bool   // of the calls that were yielded
-	// begunCalls counts the calls that began, also those that are open.
-	begunCalls    int
+	itemList
+
+	key           backends.Key
+	from          origin
+	callIDs       map[string]bool // of the calls that were yielded
 	text, thought charJoiner
+	tags          tagSplitter
 	refusal       strings.Builder
 	usage         wire.UsageKeeper
 	reason        string
-	hasText       bool
+	speaker       *openItem // whose text came last
 	begun         bool
+}
+
+func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
+	a := &itemsAnswer{key: key, from: from, callIDs: map[string]bool{}, itemList: itemList{
+		byIndex: map[int]*openItem{}, byID: map[string]*openItem{}, told: map[string]bool{},
+	}}
+	if d.ThinkTags {
+		a.tags.state = atStart
+	}
+	return a
 }
 
 // Progress says how far the answer has come.
@@ -108,14 +47,22 @@ func (a *itemsAnswer) Progress() wire.Progress {
 // Add takes an event and returns the events that need not wait.
 func (a *itemsAnswer) Add(ev itemEvent) ([]backends.Event, error) {
 	switch ev.Type {
-	case "response.output_item.added":
-		_, err := a.open(ev.OutputIndex, ev.Item)
+	case goopenai.ResponseStreamEventOutputItemAdded:
+		said := readItem(ev.Item)
+		a.begun = a.begun || said.Type != ""
+		_, err := a.open(ev.OutputIndex, said)
 		return nil, err
-	case "response.output_item.done":
+	case goopenai.ResponseStreamEventOutputItemDone:
 		return a.finishItem(ev.OutputIndex, ev.Item)
-	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		return a.finish(ev.Response, strings.TrimPrefix(ev.Type, "response."))
-	case "error":
+	case goopenai.ResponseStreamEventFunctionArgumentsDone:
+		if at := a.at(ev.OutputIndex, ev.ItemID); at.arguments.text.Len() == 0 {
+			at.arguments.write(string(ev.Arguments))
+		}
+		return nil, nil
+	case goopenai.ResponseStreamEventCompleted, goopenai.ResponseStreamEventIncomplete,
+		goopenai.ResponseStreamEventFailed, cancelledEvent:
+		return a.finish(ev.Response, strings.TrimPrefix(string(ev.Type), "response."))
+	case goopenai.ResponseStreamEventError:
 		cause, err := plain.JSON(ev.failure)
 		if err != nil {
 			return nil, err
@@ -132,119 +79,146 @@ func (a *itemsAnswer) Add(ev itemEvent) ([]backends.Event, error) {
 
 // delta takes a piece of an item.
 func (a *itemsAnswer) delta(ev itemEvent) []backends.Event {
-	at := a.at(ev.OutputIndex)
 	piece := string(ev.Delta)
-	a.begun = a.begun || piece != ""
+	if piece == "" {
+		return nil
+	}
+	a.begun = true
+	at := a.at(ev.OutputIndex, ev.ItemID)
 	switch ev.Type {
-	case "response.output_text.delta":
-		at.streamed, a.hasText = true, a.hasText || piece != ""
-		return wire.TextEvents("", a.text.join(piece))
-	case "response.refusal.delta":
-		at.streamed = true
+	case goopenai.ResponseStreamEventOutputTextDelta:
+		return a.speak(at, piece)
+	case goopenai.ResponseStreamEventRefusalDelta:
+		at.said.WriteString(piece)
 		a.refusal.WriteString(piece)
-	case "response.reasoning_summary_text.delta":
-		if at.streamed && ev.SummaryIndex != at.summaries {
-			piece = "\n\n" + piece
-		}
-		at.streamed, at.summaries = true, ev.SummaryIndex
-		return wire.TextEvents(a.thought.join(piece), "")
-	case "response.reasoning_text.delta":
-		at.streamed = true
-		return wire.TextEvents(a.thought.join(piece), "")
-	case "response.function_call_arguments.delta":
+	case goopenai.ResponseStreamEventReasoningSummaryTextDelta:
+		return a.think(at, ev.SummaryIndex, piece)
+	case goopenai.ResponseStreamEventReasoningTextDelta:
+		return a.think(at, ev.ContentIndex, piece)
+	case goopenai.ResponseStreamEventFunctionArgumentsDelta:
 		at.arguments.write(piece)
 	}
 	return nil
 }
 
-// at returns the item of an index, which need not have begun.
-func (a *itemsAnswer) at(index int) *openItem {
-	if a.items[index] == nil {
-		a.items[index] = &openItem{}
+// speak returns a piece of a message's text. A blank line parts two messages.
+func (a *itemsAnswer) speak(at *openItem, piece string) []backends.Event {
+	var events []backends.Event
+	if a.speaker != at && a.speaker != nil {
+		events, piece = a.held(), "\n\n"+piece
 	}
-	return a.items[index]
+	a.speaker = at
+	at.said.WriteString(piece)
+	return append(events, a.textEvents(a.text.join(piece))...)
 }
 
-// open begins an item, or reads what it says at its end. It fails if that is a call too many.
-func (a *itemsAnswer) open(index int, raw json.RawMessage) (*openItem, error) {
-	a.begun = true
-	at := a.at(index)
-	wasCall := at.Type == "function_call"
-	if err := json.Unmarshal(raw, &at.item); err != nil {
-		return at, nil //nolint:nilerr // what is no item says nothing
+// phase is what is kept of a message that says which phase of the work it belongs to.
+func (a *itemsAnswer) phase(at *openItem) []backends.Event {
+	if at.Phase == "" || at.said.Len() == 0 {
+		return nil
 	}
-	if at.Type == "function_call" && !wasCall {
-		if a.begunCalls == wire.MaxCalls {
-			return at, wire.ErrTooManyCalls
-		}
-		a.begunCalls++
+	data, err := plain.JSON(messagePhase{messageItem, at.Phase})
+	if err != nil {
+		return nil // a text encodes
 	}
-	return at, nil
+	return []backends.Event{a.kept(data)}
 }
 
-// finishItem closes an item, and returns what can only be told whole.
+// think returns a piece of reasoning. A blank line parts its parts.
+func (a *itemsAnswer) think(at *openItem, part int, piece string) []backends.Event {
+	if at.said.Len() > 0 && part != at.part {
+		piece = "\n\n" + piece
+	}
+	at.part = part
+	at.said.WriteString(piece)
+	return wire.TextEvents(a.thought.join(piece), "")
+}
+
+// textEvents are those of a text, in which reasoning may stand between tags.
+func (a *itemsAnswer) textEvents(text string) []backends.Event {
+	return wire.TextEvents(a.tags.split(text))
+}
+
+// finishItem closes an item, and returns what can only be told whole. One that is told again,
+// at its place or another, is told once.
 func (a *itemsAnswer) finishItem(index int, raw json.RawMessage) ([]backends.Event, error) {
-	if at := a.items[index]; at != nil && at.done {
+	said := readItem(raw)
+	if said.Type == "" || a.told[said.name(index)] {
 		return nil, nil
 	}
-	at, err := a.open(index, raw)
+	a.begun = true
+	at, err := a.open(index, said)
 	if err != nil {
 		return nil, err
 	}
 	at.done = true
-	switch at.Type {
-	case "":
-		return nil, nil
-	case "message":
-		return a.rest(at), nil
-	case "function_call":
-		return append(a.held(), a.call(at)), nil
+	a.told[at.name(index)] = true
+	switch {
+	case at.Type == messageItem:
+		return append(a.rest(at), a.phase(at)...), nil
+	case at.Type == callItem && at.Status == "incomplete":
+		return a.held(), nil
+	case at.Type == callItem:
+		call := a.call(at)
+		said.CallID, said.Name, said.Arguments = at.CallID, at.Name, arguments(at.saidArguments())
+		a.told[said.name(index)] = true
+		return append(a.held(), call), nil
+	case at.Type == reasoningItem:
+		return a.reasoning(at, raw), nil
 	}
+	return a.builtInTool(raw), nil
+}
+
+// reasoning returns the thoughts of an item that were not streamed, and the item itself, which
+// goes back as it came. One that is neither sealed nor has a text is not kept: the service has
+// not stored it, so that it could not find it.
+func (a *itemsAnswer) reasoning(at *openItem, raw json.RawMessage) []backends.Event {
 	events := a.rest(at)
-	if at.Type == "reasoning" && at.Encrypted == "" {
-		return events, nil // the service has not stored it, so that it could not find it
+	if at.Encrypted == "" && at.text() == "" {
+		return events
 	}
-	return append(events, backends.Opaque{Provider: a.from.provider, Model: a.from.model, Data: slices.Clone(raw)}), nil
+	return append(events, a.kept(raw))
+}
+
+// builtInTool returns what is kept of an item of one of the service's own tools, such as
+// "web_search_call" and "code_interpreter_call": the item, which goes back as it came.
+func (a *itemsAnswer) builtInTool(raw json.RawMessage) []backends.Event {
+	return append(a.held(), a.kept(raw))
+}
+
+// kept is an item that only its maker reads.
+func (a *itemsAnswer) kept(raw json.RawMessage) backends.Event {
+	return backends.Opaque{Provider: a.from.provider, Model: a.from.model, Data: slices.Clone(raw)}
 }
 
 // rest returns the texts of an item whose pieces did not come, and what was held back.
 func (a *itemsAnswer) rest(at *openItem) []backends.Event {
-	if at.streamed {
+	if at.said.Len() > 0 {
 		return a.held()
 	}
-	var thoughts []string
-	for _, s := range at.Summary {
-		thoughts = append(thoughts, string(s.Text))
+	events := a.held()
+	if at.Type != messageItem { // the content of reasoning is reasoning
+		thoughts := strings.TrimSpace(joinHalves(at.summary() + "\n\n" + at.text()))
+		return append(events, wire.TextEvents(strings.ToValidUTF8(thoughts, "\uFFFD"), "")...)
 	}
-	text := ""
-	for _, c := range at.Content {
-		text += string(c.Text)
-		a.refusal.WriteString(string(c.Refusal))
+	a.refusal.WriteString(at.refusal())
+	if text := at.text(); text != "" {
+		events = append(append(events, a.speak(at, text)...), a.held()...)
 	}
-	if at.Type != "message" { // the content of reasoning is reasoning
-		thoughts, text = append(thoughts, text), ""
-	}
-	a.hasText = a.hasText || text != ""
-	thought := joinHalves(strings.TrimSpace(strings.Join(thoughts, "\n\n")))
-	return append(a.held(), wire.TextEvents(thought, joinHalves(text))...)
+	return events
 }
 
 // held returns the halves of characters that were held back.
-func (a *itemsAnswer) held() []backends.Event { return wire.TextEvents(a.thought.end(), a.text.end()) }
+func (a *itemsAnswer) held() []backends.Event {
+	events := wire.TextEvents(a.thought.end(), "")
+	return append(events, a.textEvents(a.text.end())...)
+}
 
 // call is the tool call of an item, with an id that no other has.
 func (a *itemsAnswer) call(at *openItem) backends.ToolCall {
-	said := string(at.Arguments)
-	if said == "" {
-		said = at.arguments.text.String()
-	}
-	said = strings.ToValidUTF8(joinHalves(said), "\uFFFD")
-	call := backends.ToolCall{ID: at.CallID, Name: at.Name, Arguments: wire.TidyArguments(said)}
+	call := backends.ToolCall{ID: at.CallID, Name: at.Name, Arguments: wire.TidyArguments(strings.ToValidUTF8(at.saidArguments(), "\uFFFD"))}
 	if call.ID == "" || a.callIDs[call.ID] {
 		call.ID = wire.CallID(a.key, len(a.callIDs))
-	}
-	if a.callIDs == nil {
-		a.callIDs = map[string]bool{}
 	}
 	a.callIDs[call.ID] = true
 	return call
@@ -268,6 +242,9 @@ func (a *itemsAnswer) finish(r response, status string) ([]backends.Event, error
 	}
 	var events []backends.Event
 	for i, raw := range r.Output {
+		if at := a.byIndex[i]; at != nil && at.done && at.Type == readItem(raw).Type {
+			continue // also where its id is another than before
+		}
 		more, err := a.finishItem(i, raw)
 		events = append(events, more...)
 		if err != nil {
@@ -277,14 +254,20 @@ func (a *itemsAnswer) finish(r response, status string) ([]backends.Event, error
 	return events, nil
 }
 
-// End returns the last events of a response that ended well. One that the provider or the
-// model withheld is an error.
+// End returns the last events of a response that ended well, with the calls that nobody
+// closed. One that the provider or the model withheld is an error.
 func (a *itemsAnswer) End() ([]backends.Event, error) {
-	events := append(a.held(), a.usage.Events()...)
+	events := append(a.held(), wire.TextEvents(a.tags.end())...)
+	for _, at := range a.items {
+		if at.Type == callItem && !at.done && (a.reason == "completed" || a.reason == "") {
+			events = append(events, a.call(at))
+		}
+	}
+	events = append(events, a.usage.Events()...)
 	switch {
 	case a.reason == "content_filter":
 		return events, &wire.Refusal{Message: "the provider's content filter stopped the answer"}
-	case a.refusal.Len() > 0 && !a.hasText && len(a.callIDs) == 0:
+	case a.refusal.Len() > 0 && a.speaker == nil && len(a.callIDs) == 0:
 		return events, &wire.Refusal{Message: joinHalves(a.refusal.String())}
 	case a.reason == "max_output_tokens":
 		a.reason = "length" // the word of chat completions, by which a cut answer is known
@@ -295,8 +278,8 @@ func (a *itemsAnswer) End() ([]backends.Event, error) {
 // abandon returns the usage, if the service sent it, and the partly received calls.
 func (a *itemsAnswer) abandon() ([]backends.Event, []backends.ToolCall) {
 	var calls []backends.ToolCall
-	for _, index := range slices.Sorted(maps.Keys(a.items)) {
-		if at := a.items[index]; at.Type == "function_call" && !at.done {
+	for _, at := range a.items {
+		if at.Type == callItem && !at.done {
 			calls = append(calls, a.call(at))
 		}
 	}

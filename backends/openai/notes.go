@@ -24,6 +24,7 @@ func (d Dialect) Notes() []string {
 	add(d.Reasoning != ReasoningStays, "reasoning goes back with its message, as %s", d.Reasoning)
 	add(d.NineLetterIDs, "ids of tool calls from elsewhere are replaced by nine letters and digits")
 	for _, m := range d.Models {
+		m.Responses = m.Responses && d.API == ""
 		notes = append(notes, m.notes(strings.Join(strings.Fields(m.Names), "…, ")+"…: ")...)
 	}
 	return notes
@@ -47,7 +48,8 @@ func (l Limits) notes(about string) []string {
 	add(l.MaxStop > 0, "stop has %d at most", l.MaxStop)
 	add(l.NoSeed, "no seed")
 	add(l.NoImages, "no images")
-	add(l.NoToolsInReasoning, "no tools when it reasons: acts by JSON (tool_mode)")
+	add(l.Responses, "called over the Responses API")
+	add(l.NoToolsInReasoning, "over chat completions no tools when it reasons: acts by JSON (tool_mode)")
 	if len(parts) == 0 {
 		return nil
 	}

@@ -24,12 +24,14 @@ type encoder struct {
 	provider, model string
 	dialect         Dialect
 	last            *lastSent
+	// withoutKept says that nothing goes back that only the model can read.
+	withoutKept bool
 }
 
-// lastSent is what was encoded last: the tools, and the message of a user.
+// lastSent is what was encoded last: the tools, and the message of a user, for each API.
 type lastSent struct {
-	tools wire.Last[string] // by all that is in them
-	user  wire.Last[string]
+	tools, itemTools wire.Last[string] // by all that is in them
+	user, itemUser   wire.Last[string]
 }
 
 // keyOf is all that is in a list of tools: a caller may use the list again for others.

@@ -13,7 +13,7 @@ import (
 )
 
 func newResponses(cfg openai.Config) (*openai.Backend, error) {
-	return openai.NewDialect(cfg, openai.Dialect{API: "responses"})
+	return openai.NewDialect(cfg, openai.Dialect{API: openai.ResponsesAPI, ThinkTags: true})
 }
 
 func TestResponsesConformance(t *testing.T) {
@@ -22,7 +22,7 @@ func TestResponsesConformance(t *testing.T) {
 }
 
 func overResponses(t testing.TB, transport http.RoundTripper) backends.Backend {
-	return newDialect(t, openai.Dialect{API: "responses"}, openai.Config{Provider: "test", Transport: transport})
+	return newDialect(t, openai.Dialect{API: openai.ResponsesAPI, ThinkTags: true}, openai.Config{Provider: "test", Transport: transport})
 }
 
 func TestResponsesStreams(t *testing.T) {

@@ -1,6 +1,9 @@
 package providers
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/backends"
@@ -20,7 +23,7 @@ func TestResponsesTakeToolsInReasoning(t *testing.T) {
 		{p: p, api: "responses"},
 		{p: p, api: "responses", stop: []string{"END"}, want: "type openai: stop: gpt-5.4 takes none: leave it out"},
 		{p: p, api: "chat", want: "type openai: tool_mode: gpt-5.4 takes no tools in chat completions while it reasons: " +
-			"set tool_mode: json, or reasoning_effort: none"},
+			"set api: responses, tool_mode: json or reasoning_effort: none"},
 		{p: google, api: "chat", want: "type gemini: api: only services that speak as OpenAI does have a choice: leave it out"},
 	} {
 		b := configs.Backend{API: c.api, ToolMode: "native", Params: backends.Params{Stop: c.stop}}
@@ -37,13 +40,73 @@ func TestResponsesTakeToolsInReasoning(t *testing.T) {
 	}
 }
 
-func TestAzureHasResponsesInItsV1InterfaceOnly(t *testing.T) {
-	line, _ := azureRequest(t, connection{api: "responses", key: "k", model: "m"}, backends.Params{})
-	if want := "/openai/v1/responses |  | Bearer k"; line != want {
-		t.Errorf("%s, want %s", line, want)
+// TestAPIOfAModel: the model says over which API it is called, where the configuration does not.
+func TestAPIOfAModel(t *testing.T) {
+	const chatPath, responsesPath = "/v1/chat/completions", "/v1/responses"
+	for _, c := range []struct{ kind, model, api, want string }{
+		{openAIType, "gpt-5.4", "", responsesPath},
+		{openAIType, "gpt-5.4-mini-2026-03-17", "", responsesPath},
+		{openAIType, "openai/gpt-5.6-sol", "", responsesPath},
+		{openAIType, "gpt-6.1-sol", "", responsesPath},
+		{openAIType, "gpt-5.3-codex", "", responsesPath},
+		{openAIType, "o3-pro", "", responsesPath},
+		{openAIType, "gpt-5.4", "chat", chatPath},
+		{openAIType, "gpt-5-mini", "", chatPath},
+		{openAIType, "gpt-5-mini", "responses", responsesPath},
+		{openAIType, "llama", "", chatPath},
+		{anyType, "gpt-5.4", "", chatPath},
+		{anyType, "gpt-5.4", "responses", responsesPath},
+		{"llamacpp", "gpt-oss-20b", "", chatPath},
+		{"llamacpp", "gpt-oss-20b", "responses", responsesPath},
+		{"openrouter", "openai/gpt-5.4", "", chatPath},
+	} {
+		asked := ""
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = r.URL.Path
+			http.NotFound(w, r)
+		}))
+		p, _ := findProvider(c.kind)
+		b, err := p.connect(connection{provider: c.kind, baseURL: s.URL + "/v1", api: c.api, model: c.model})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = backends.Collect(b.Stream(t.Context(), backends.Request{Model: c.model, Messages: []backends.Message{backends.User("q")}}), nil)
+		if asked != c.want || err == nil {
+			t.Errorf("type %s, model %s, api %q: %s was asked, want %s; %v", c.kind, c.model, c.api, asked, c.want, err)
+		}
+		hinted := withHint(p, connection{provider: c.kind, baseURL: s.URL + "/v1", api: c.api, model: c.model}, "", err)
+		if strings.Contains(hinted.Error(), "set api: chat") != (asked == responsesPath) {
+			t.Errorf("type %s, model %s, api %q: %v", c.kind, c.model, c.api, hinted)
+		}
+		s.Close()
 	}
-	err := azure{}.check(connection{baseURL: "https://r.openai.azure.com", apiVersion: "2025-04-01-preview", api: "responses", model: "m"}, configs.Backend{})
-	if err == nil {
-		t.Error("a deployment's address takes responses")
+}
+
+func TestResponsesOfAzure(t *testing.T) {
+	const v1, dated = "/openai/v1/responses |  | Bearer k", "/openai/responses?api-version=2025-04-01-preview | k | "
+	for _, c := range []struct{ path, version, api, model, want string }{
+		{"", "", "responses", "m", v1},
+		{"", "", "", "gpt-5.4", v1},
+		{"", "", "chat", "gpt-5.4", "/openai/v1/chat/completions |  | Bearer k"},
+		{"", "2025-04-01-preview", "", "gpt-5.4", dated},
+		{"/openai", "2025-04-01-preview", "responses", "m", dated},
+		{"", "2025-01-01-preview", "", "gpt-5.4", "/openai/deployments/gpt-5.4/chat/completions?api-version=2025-01-01-preview | k | "},
+		{"/openai/deployments/gpt-5.4", "preview", "", "gpt-5.4", "/openai/deployments/gpt-5.4/chat/completions?api-version=preview | k | "},
+	} {
+		line, _ := azureRequest(t, connection{baseURL: c.path, apiVersion: c.version, api: c.api, key: "k", model: c.model}, backends.Params{})
+		if line != c.want {
+			t.Errorf("%s, version %q, api %q: %s, want %s", c.model, c.version, c.api, line, c.want)
+		}
+	}
+	for _, c := range []struct{ path, version, want string }{
+		{"", "2025-01-01-preview", "api: api_version 2025-01-01-preview knows no responses: set one from 2025-03-01-preview on, or leave it out"},
+		{"/openai/deployments/m", "2025-04-01-preview", "api: base_url names a deployment, which has no responses: cut the address after the host"},
+	} {
+		err := azure{}.check(connection{
+			baseURL: "https://r.openai.azure.com" + c.path, apiVersion: c.version, api: "responses", model: "m",
+		}, configs.Backend{})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s with version %s: %v", c.path, c.version, err)
+		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/massgen/massgen/configs"
 )
 
-// azure is OpenAI's chat completions at an endpoint of Azure's, in two ways. With a
-// version that is a date, the path names the deployment, and the key has a header of
-// its own (the 2024-10-21 description of the API). Without, or with "preview", it is
-// the v1 interface, which is addressed as OpenAI's
+// azure is OpenAI's API at an endpoint of Azure's, in two ways. With a version that is a
+// date, the path of chat completions names the deployment, that of responses does not, and
+// the key has a header of its own (the 2024-10-21 description of the API). Without, or with
+// "preview", it is the v1 interface, which is addressed as OpenAI's
 // (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle).
 type azure struct{}
 
@@ -24,8 +24,9 @@ type azureEndpoint struct {
 	baseURL string
 	// version is the query's api-version, "" for none.
 	version string
-	// byDeployment says that the path names the deployment.
-	byDeployment bool
+	// byDeployment says that chat completions have a path that names the deployment, named
+	// that the configuration names it so.
+	byDeployment, named bool
 }
 
 const deployments = "/openai/deployments/"
@@ -40,15 +41,17 @@ func (azure) endpoint(c connection) (azureEndpoint, error) {
 	}
 	query := u.Query()
 	out := azureEndpoint{version: cmp.Or(c.apiVersion, query.Get("api-version"))}
-	named := strings.Contains(u.Path, deployments)
-	if named && out.version == "" {
+	out.named = strings.Contains(u.Path, deployments)
+	if out.named && out.version == "" {
 		return azureEndpoint{}, errors.New("base_url names a deployment, which needs a version: set api_version, or cut the address after the host")
 	}
-	out.byDeployment = named || isDated(out.version)
+	out.byDeployment = out.named || isDated(out.version)
 	u.RawQuery = ""
 	address := strings.TrimRight(u.String(), "/")
 	switch {
-	case named:
+	case out.named:
+	case out.byDeployment && out.dialect(c).OverResponses(c.model):
+		address = strings.TrimSuffix(address, "/openai") + "/openai"
 	case out.byDeployment:
 		address = strings.TrimSuffix(address, "/openai") + deployments + url.PathEscape(c.model)
 	case !strings.Contains(u.Path, "/openai/v1"):
@@ -73,15 +76,31 @@ func isDated(version string) bool {
 const (
 	versionOfUsage     = "2024-09-01"
 	versionOfReasoning = "2024-12-01"
+	versionOfResponses = "2025-03-01"
 )
 
 // dialect is OpenAI's, less what an old version does not know.
-func (e azureEndpoint) dialect() openai.Dialect {
+func (e azureEndpoint) dialect(c connection) openai.Dialect {
 	d := openai.OpenAI()
+	d.API = c.api
+	if d.API == "" && e.noResponses() != "" {
+		d.API = openai.ChatAPI
+	}
 	if isDated(e.version) && e.version < versionOfUsage {
 		d.All.MaxCompletionTokens, d.NoStreamUsage = false, true
 	}
 	return d
+}
+
+// noResponses says why the Responses API cannot be called, and the cure; "" where it can.
+func (e azureEndpoint) noResponses() string {
+	switch {
+	case e.named:
+		return "base_url names a deployment, which has no responses: cut the address after the host"
+	case isDated(e.version) && e.version < versionOfResponses:
+		return "api_version " + e.version + " knows no responses: set one from " + versionOfResponses + "-preview on, or leave it out"
+	}
+	return ""
 }
 
 func (p azure) connect(c connection) (backends.Backend, error) {
@@ -94,7 +113,7 @@ func (p azure) connect(c connection) (backends.Backend, error) {
 	if e.byDeployment {
 		own.APIKey, own.Headers = "", map[string]string{"api-key": c.key}
 	}
-	return openai.NewDialect(own, over(c.api, e.dialect()))
+	return openai.NewDialect(own, e.dialect(c))
 }
 
 func (p azure) check(c connection, b configs.Backend) error {
@@ -106,16 +125,17 @@ func (p azure) check(c connection, b configs.Backend) error {
 		return backends.NewParamError("reasoning_effort", "api_version %s knows none: set one from %s-preview on, or leave api_version out",
 			e.version, versionOfReasoning)
 	}
-	if c.api == "responses" && e.byDeployment {
-		return backends.NewParamError("api", "only Azure's v1 interface has responses: leave api_version out")
+	if why := e.noResponses(); c.api == openai.ResponsesAPI && why != "" {
+		return backends.NewParamError("api", "%s", why)
 	}
-	return checkChat(over(c.api, e.dialect()), c.model, b)
+	return checkChat(e.dialect(c), c.model, b)
 }
 
 func (azure) notes() []string {
 	return []string{
 		"model is the name of the deployment; where that begins as OpenAI's name of the model, what holds there holds here",
 		"with an api_version that is a date, the address names the deployment and the key is sent as api-key; without, it is the v1 interface",
-		"reasoning_effort needs an api_version from " + versionOfReasoning + "-preview on, or none",
+		"reasoning_effort needs an api_version from " + versionOfReasoning + "-preview on, or none, and the Responses API one from " +
+			versionOfResponses + "-preview on, or none",
 	}
 }

@@ -46,6 +46,8 @@ func withHint(p provider, c connection, keyVar string, err error) error {
 		cure = "is " + p.title + " running at " + place + "? " + p.hint
 	case e.Kind == backends.KindNetwork && !e.Begun:
 		cure = "is " + place + " right, and can it be reached from here?"
+	case e.Status == notFound && p.overResponses(c):
+		cure = "is the model " + c.model + " right, and does base_url " + place + " speak the Responses API? If not, set api: chat"
 	case e.Status == notFound:
 		cure = "is the model " + c.model + " right, and base_url " + place + "?"
 	case e.Status >= 300 && e.Status < 400:

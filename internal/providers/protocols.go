@@ -1,6 +1,8 @@
 package providers
 
 import (
+	"cmp"
+
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
@@ -21,40 +23,41 @@ type protocol interface {
 	notes() []string
 }
 
-// chat is OpenAI's chat completions in a service's dialect.
+// chat is OpenAI's chat completions, or its Responses API, in a service's dialect.
 type chat struct{ dialect openai.Dialect }
 
 func (p chat) connect(c connection) (backends.Backend, error) {
-	return newOpenAI(c, over(c.api, p.at(c)))
+	return newOpenAI(c, p.at(c))
 }
 
 func (p chat) check(c connection, b configs.Backend) error {
-	return checkChat(over(c.api, p.at(c)), c.model, b)
+	return checkChat(p.at(c), c.model, b)
 }
 
-// at returns the dialect of the service that is called. For a compatible service
-// people write the type openai as well as the one that is meant for it: there the
-// address tells who it is.
+// at returns the dialect of the service that is called, over the API that a configuration
+// chooses. For a compatible service people write the type openai as well as the one that is
+// meant for it: there the address tells who it is. At an address that is nobody's, the type
+// says whether the models of OpenAI's that need the Responses API have it.
 func (p chat) at(c connection) openai.Dialect {
-	if c.provider != openAIType && c.provider != anyType {
-		return p.dialect
+	d := p.dialect
+	if c.provider == openAIType {
+		d = openai.Compatible()
 	}
-	if home, ok := providerOfURL(c.baseURL); ok {
-		if known, ok := home.protocol.(chat); ok {
-			return known.dialect
+	if c.provider == openAIType || c.provider == anyType {
+		if home, ok := providerOfURL(c.baseURL); ok {
+			if known, ok := home.protocol.(chat); ok {
+				d = known.dialect
+			}
 		}
 	}
-	return openai.Compatible()
+	d.API = cmp.Or(c.api, d.API)
+	return d
 }
 
-// over returns the dialect for the API that a configuration chooses. The Responses API of
-// OpenAI knows neither stop nor seed; what other services take there is not known.
-func over(api string, d openai.Dialect) openai.Dialect {
-	d.API = api
-	if api == "responses" && d.All.MaxCompletionTokens {
-		d.All.NoStop, d.All.NoSeed = true, true
-	}
-	return d
+// overResponses says whether a model is called over OpenAI's Responses API.
+func (p provider) overResponses(c connection) bool {
+	own, ok := p.protocol.(chat)
+	return ok && own.at(c).OverResponses(c.model)
 }
 
 func (p chat) notes() []string { return p.dialect.Notes() }

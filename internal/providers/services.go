@@ -243,8 +243,10 @@ func localServers() []provider {
 
 // anybody are the types that name no service.
 func anybody() []provider {
+	dialect := openai.Compatible()
+	dialect.API = openai.ChatAPI
 	return []provider{
-		{name: anyType, title: "any compatible service", protocol: chat{openai.Compatible()}},
+		{name: anyType, title: "any compatible service", protocol: chat{dialect}},
 		{name: Demo, title: "canned answers, offline", baseURL: "none", model: "demo", protocol: demo{}},
 	}
 }

@@ -83,7 +83,7 @@ func (r *Resolver) Counter(m Model) tokens.Counter { return r.vocabularies.Count
 func withoutToolMode(err error) error {
 	var param *backends.ParamError
 	if errors.As(err, &param) && param.Param == "tool_mode" {
-		return errors.New("the model, or a fallback of it, takes no tools while it reasons, and this call needs one: name another model, or set reasoning_effort: none where it takes that")
+		return errors.New("the model, or a fallback of it, takes no tools while it reasons, and this call needs one: name another model, or set api: responses, or reasoning_effort: none where it takes that")
 	}
 	return err
 }

@@ -68,12 +68,12 @@ agents:
   - {backend: {type: openai, model: gpt-4o, temperature: 1.5, seed: 1}, context: {policy: summarize}}
 context:
   summarize: {backend: {type: claude, api_key: k, seed: 7}}
-topic: {detect: true, backend: {type: openai, model: gpt-5.6-sol, api_key: k}}
+topic: {detect: true, backend: {type: openai, model: gpt-5.6-sol, api: chat, api_key: k}}
 memory: {extract: true}
 `, nil, nil)
 	want := []Fault{
 		{Of: "context.summarize", Text: "panel.yaml:5:51: type claude: seed: the Messages API takes none: leave it out"},
-		{Of: "topic", Text: "the model, or a fallback of it, takes no tools while it reasons, and this call needs one: name another model, or set reasoning_effort: none where it takes that"},
+		{Of: "topic", Text: "the model, or a fallback of it, takes no tools while it reasons, and this call needs one: name another model, or set api: responses, or reasoning_effort: none where it takes that"},
 		{Of: "memory", Text: "type openai has no key: set OPENAI_API_KEY in the environment or in .env"},
 	}
 	if diff := cmp.Diff(want, failed); diff != "" {

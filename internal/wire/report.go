@@ -100,7 +100,7 @@ func (r report) status() int {
 		{http.StatusPaymentRequired, []string{"billing"}},
 		{http.StatusRequestEntityTooLarge, []string{"too_large"}},
 		{http.StatusBadRequest, []string{
-			"invalid_request", "invalid_argument", "failed_precondition", "context", "content_filter", "not_found",
+			"invalid_", "failed_precondition", "context", "content_filter", "not_found",
 		}},
 	} {
 		if says(r.words, known.words...) {
@@ -128,7 +128,7 @@ func (r report) kind(status int) backends.Kind {
 		return backends.KindRateLimit
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status >= http.StatusInternalServerError:
 		return backends.KindOverloaded
-	case says(r.words, "content_filter", "content_policy"):
+	case says(r.words, "content_filter", "content_policy"), says(r.message, "violating our usage policy"):
 		return backends.KindRefused
 	case says(r.words, "context_length", "exceed_context"), saysTooLong(r.message):
 		return backends.KindTooLong

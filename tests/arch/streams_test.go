@@ -13,8 +13,9 @@ const streams = "docs/streams.md"
 var namedTest = regexp.MustCompile("`([^`]+)` \\*([^*]+)\\*")
 
 // checkStreams holds the table of stray streams to the tests that are there. Its
-// heading names the adapters' folders; below one, a cell names the tests that show a
-// row, or says after a dash why there is none.
+// heading names the adapters' folders, or one of several folders of streams that an
+// adapter has; below one, a cell names the tests that show a row, or says after a dash
+// why there is none.
 func checkStreams(t *tree) []string {
 	var found []string
 	var folders []string
@@ -72,11 +73,15 @@ func streamsRow(t *tree, folders, cells []string) []string {
 // hasCase says whether a file of an adapter has a test: a Go function, or a case of
 // a stream whose comment begins with the name.
 func hasCase(t *tree, folder, file, name string) bool {
+	folder, cases, ok := strings.Cut(folder, "/testdata/")
+	if !ok {
+		cases = "streams"
+	}
 	if strings.HasSuffix(file, "_test.go") {
 		return strings.Contains(t.read(path.Join(folder, file)), "func "+name+"(")
 	}
 	comment := ""
-	for line := range strings.Lines(t.read(path.Join(folder, "testdata/streams", file))) {
+	for line := range strings.Lines(t.read(path.Join(folder, "testdata", cases, file))) {
 		if words, ok := strings.CutPrefix(line, "# "); ok {
 			comment += strings.TrimSpace(words) + " "
 			continue

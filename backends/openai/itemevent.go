@@ -1,0 +1,154 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/wire"
+)
+
+// cancelledEvent is an event that go-openai has no name for.
+const cancelledEvent = goopenai.ResponseStreamEventType("response.cancelled")
+
+// itemEvent is one event of a streamed response (OpenAI's "Streaming events"), or the
+// whole response of a service that does not stream.
+type itemEvent struct {
+	Type         goopenai.ResponseStreamEventType `json:"type"`
+	OutputIndex  int                              `json:"output_index"`
+	ContentIndex int                              `json:"content_index"`
+	SummaryIndex int                              `json:"summary_index"`
+	ItemID       string                           `json:"item_id"`
+	Delta        pieceText                        `json:"delta"`
+	Arguments    arguments                        `json:"arguments"`
+	Item         json.RawMessage                  `json:"item"`
+	Response     response                         `json:"response"`
+	response
+	failure
+}
+
+// pieceText is a piece of a text. In the events of built-in tools it may be anything, which is
+// passed over.
+type pieceText string
+
+// UnmarshalJSON reads a string, and leaves anything else away.
+func (t *pieceText) UnmarshalJSON(data []byte) error {
+	if data[0] != '"' {
+		return nil
+	}
+	return (*rawText)(t).UnmarshalJSON(data)
+}
+
+// failure is what an event says that is an error.
+type failure struct {
+	Code    json.RawMessage `json:"code,omitempty"`
+	Message json.RawMessage `json:"message,omitempty"`
+}
+
+// response is what counts of a response object.
+type response struct {
+	Status     string            `json:"status"`
+	Output     []json.RawMessage `json:"output"`
+	Usage      json.RawMessage   `json:"usage"`
+	Error      json.RawMessage   `json:"error"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+}
+
+// item is what counts of an output item.
+type item struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"`
+	Status    string    `json:"status"`
+	Phase     string    `json:"phase"`
+	CallID    string    `json:"call_id"`
+	Name      string    `json:"name"`
+	Arguments arguments `json:"arguments"`
+	Encrypted string    `json:"encrypted_content"`
+	Content   []struct {
+		Text    rawText `json:"text"`
+		Refusal rawText `json:"refusal"`
+	} `json:"content"`
+	Summary []struct {
+		Text rawText `json:"text"`
+	} `json:"summary"`
+}
+
+// readItem reads an item. What is none has no type.
+func readItem(raw json.RawMessage) item {
+	var out item
+	if json.Unmarshal(raw, &out) != nil {
+		return item{}
+	}
+	return out
+}
+
+// name tells an item from all others of its response: by its id, else by what it says, else by
+// its place. The id of a call is the one that its result names.
+func (i item) name(index int) string {
+	names := []string{i.ID, i.Encrypted + i.summary() + i.text(), strconv.Itoa(index)}
+	if i.Type == callItem {
+		names = []string{i.CallID, i.ID, strconv.Itoa(index)}
+	}
+	return i.Type + " " + cmp.Or(names...) + " " + i.Name + " " + string(i.Arguments)
+}
+
+// text is the text of a message, or the whole text of reasoning, where a service shows it.
+func (i item) text() string {
+	var out strings.Builder
+	for _, c := range i.Content {
+		out.WriteString(string(c.Text))
+	}
+	return out.String()
+}
+
+func (i item) refusal() string {
+	var out strings.Builder
+	for _, c := range i.Content {
+		out.WriteString(string(c.Refusal))
+	}
+	return out.String()
+}
+
+func (i item) summary() string {
+	var parts []string
+	for _, s := range i.Summary {
+		parts = append(parts, string(s.Text))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// saidArguments are the arguments of a call as they came at its end, else as they streamed.
+func (o *openItem) saidArguments() string {
+	if o.item.Arguments != "" {
+		return joinHalves(string(o.item.Arguments))
+	}
+	return joinHalves(o.arguments.text.String())
+}
+
+type itemUsage struct {
+	InputTokens  wire.Count `json:"input_tokens"`
+	OutputTokens wire.Count `json:"output_tokens"`
+	TotalTokens  wire.Count `json:"total_tokens"`
+	InputDetails struct {
+		CachedTokens     wire.Count `json:"cached_tokens"`
+		CacheWriteTokens wire.Count `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		ReasoningTokens wire.Count `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// Usage returns the counts in the words of package backends.
+func (u itemUsage) Usage() backends.Usage {
+	beside := beside(u.InputTokens, u.OutputTokens, u.OutputDetails.ReasoningTokens, u.TotalTokens)
+	return backends.Usage{
+		InputTokens: int(u.InputTokens), OutputTokens: int(u.OutputTokens + beside),
+		CachedInputTokens: int(u.InputDetails.CachedTokens), CacheWriteTokens: int(u.InputDetails.CacheWriteTokens),
+	}
+}
