@@ -83,7 +83,7 @@ func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Con
 		return Chosen{}, err
 	}
 	picker := policy.NewPicker(c.Policy, room, summary)
-	for exchange, err := range exchanges(ctx, blobs, turn, noteNothing) {
+	for exchange, err := range exchanges(ctx, blobs, turn, recordNothing) {
 		if err != nil {
 			return Chosen{}, fmt.Errorf("choose what %s is shown: %w", turn.Agents[agent].ID, err)
 		}
@@ -116,7 +116,7 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int)
 			return earlier, nil, err
 		}
 	}
-	for exchange, err := range exchanges(ctx, blobs, turn, noteNothing) {
+	for exchange, err := range exchanges(ctx, blobs, turn, recordNothing) {
 		if err != nil {
 			return earlier, nil, err
 		}

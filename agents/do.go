@@ -69,7 +69,7 @@ type Doer struct {
 
 	history lastHistory
 	panels  lastPanel
-	sent    sentNotes
+	sent    sentRecords
 	members sync.RWMutex // guards Members
 }
 

@@ -25,7 +25,7 @@ type Histories struct {
 type wholeHistory struct {
 	readTurns
 	previous blob.Ref // the link before the newest
-	told     toldHistory
+	told     sentHistory
 }
 
 // Of a session so many bytes are kept at most, and so many sessions.
@@ -106,23 +106,23 @@ func (h *Histories) keep(head blob.Ref, whole wholeHistory) {
 	}
 }
 
-// tellNext stores what the newest turn adds to a history of which the part before it was
+// sendNext stores what the newest turn adds to a history of which the part before it was
 // noted, and is still stored.
-func (h *Histories) tellNext(b *inputBuilder) (told toldHistory, ok bool) {
+func (h *Histories) sendNext(b *inputBuilder) (told sentHistory, ok bool) {
 	whole, _ := h.get(b.turn.History)
 	before, ok := h.get(whole.previous)
 	if !ok || before.told.newest == (blob.Ref{}) || !b.has(before.told.newest) {
 		return told, false
 	}
-	part := newToldPart(b, len(b.shown)-1)
+	part := newSentPart(b, len(b.shown)-1)
 	part.Previous = before.told.newest
-	return toldHistory{
+	return sentHistory{
 		newest: b.encode(part), text: before.told.text + part.Text, count: before.told.count + len(part.Messages),
 	}, true
 }
 
-// noteTold keeps what models were told of a history, in place of what it goes on from.
-func (h *Histories) noteTold(head blob.Ref, told toldHistory) {
+// recordSent keeps what models were told of a history, in place of what it goes on from.
+func (h *Histories) recordSent(head blob.Ref, told sentHistory) {
 	whole, ok := h.get(head)
 	if !ok {
 		return

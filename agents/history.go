@@ -24,7 +24,7 @@ const allTurns = math.MaxInt
 
 // readHistory is the historyReader that reads just those turns from the store.
 func readHistory(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
-	return readNoting(ctx, blobs, turn, last, noteNothing)
+	return readNoting(ctx, blobs, turn, last, recordNothing)
 }
 
 // readNoting is readHistory that notes what it had to repair.
@@ -46,7 +46,7 @@ func readNoting(ctx context.Context, blobs Blobs, turn machine.Turn, last int, n
 	return history, nil
 }
 
-func noteNothing(string) {}
+func recordNothing(string) {}
 
 // exchanges yields the turns of the history of a turn, newest first, each read when it
 // is asked for, and notes what had to be repaired in them. A panel of one is shown what

@@ -119,7 +119,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 		return nil
 	}
 	left := b.leftOut(call)
-	return append(slices.Clip(b.noteLeftOut(first, left, call.Summary)), b.transcript(call.Transcript[left.Entries:])...)
+	return append(slices.Clip(b.markLeftOut(first, left, call.Summary)), b.transcript(call.Transcript[left.Entries:])...)
 }
 
 // first are the messages that the step of a call begins with, which are built once for all of
@@ -167,9 +167,9 @@ func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
 	return call.LeftOut(limits)
 }
 
-// noteLeftOut says after the step's first messages what is left out between these and
+// markLeftOut says after the step's first messages what is left out between these and
 // the others, with the summary of it.
-func (b *inputBuilder) noteLeftOut(first []backends.Message, left machine.LeftOut, summary *machine.StepSummary) []backends.Message {
+func (b *inputBuilder) markLeftOut(first []backends.Message, left machine.LeftOut, summary *machine.StepSummary) []backends.Message {
 	if left.Entries == 0 {
 		return first
 	}

@@ -14,29 +14,29 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// toldPart is a piece of the history as models were told it, a text of the store: what it
+// sentPart is a piece of the history as models were told it, a text of the store: what it
 // adds to the part before it. In the input of a panel it is text, in that of an agent
 // alone messages. Each turn adds one part to those that the turns before have stored, so
 // that what is stored does not grow with the session.
-type toldPart struct {
+type sentPart struct {
 	Previous blob.Ref           `json:"previous,omitzero"`
 	Text     string             `json:"text,omitempty"`
 	Messages []backends.Message `json:"messages,omitempty"`
 }
 
-// sentNotes notes what calls are sent. It keeps what it has noted last, which the calls of a
+// sentRecords notes what calls are sent. It keeps what it has noted last, which the calls of a
 // turn share: the newest part of the history, the user's message and the tools. The zero value is ready.
-type sentNotes struct {
+type sentRecords struct {
 	mu   sync.Mutex
 	head blob.Ref // of the turn's history
-	told toldHistory
+	told sentHistory
 
-	user  lastNoted[string]
-	tools lastNoted[*backends.Tool]
+	user  lastRecorded[string]
+	tools lastRecorded[*backends.Tool]
 }
 
-// lastNoted is what was noted last of a kind, and its reference. It is safe for concurrent use.
-type lastNoted[T comparable] struct {
+// lastRecorded is what was noted last of a kind, and its reference. It is safe for concurrent use.
+type lastRecorded[T comparable] struct {
 	mu   sync.Mutex
 	last T
 	ref  blob.Ref
@@ -44,7 +44,7 @@ type lastNoted[T comparable] struct {
 
 // note returns the reference of what encode stores, if it is not what was noted last. A turn
 // that has put a text may name it again.
-func (l *lastNoted[T]) note(b *inputBuilder, of T, v any) blob.Ref {
+func (l *lastRecorded[T]) note(b *inputBuilder, of T, v any) blob.Ref {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ref != (blob.Ref{}) && l.last == of {
@@ -57,15 +57,15 @@ func (l *lastNoted[T]) note(b *inputBuilder, of T, v any) blob.Ref {
 	return ref
 }
 
-// toldHistory is a whole history as it was told.
-type toldHistory struct {
+// sentHistory is a whole history as it was told.
+type sentHistory struct {
 	newest blob.Ref
 	text   string // of a panel's
 	count  int    // of the messages of an agent alone
 }
 
 // note stores what a call is sent, and returns it by reference.
-func (n *sentNotes) note(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
+func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
 	sent := &machine.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
 	for _, m := range n.withoutHistory(b, req.Messages, sent) {
@@ -87,7 +87,7 @@ func (n *sentNotes) note(b *inputBuilder, req backends.Request) (*machine.Sent, 
 }
 
 // message stores a message. That of a user is the same for all agents of a round.
-func (n *sentNotes) message(b *inputBuilder, m backends.Message) blob.Ref {
+func (n *sentRecords) message(b *inputBuilder, m backends.Message) blob.Ref {
 	if m.Role == backends.RoleUser && len(m.Parts) == 1 {
 		if text, ok := m.Parts[0].(backends.Text); ok {
 			return n.user.note(b, text.Text, m)
@@ -98,7 +98,7 @@ func (n *sentNotes) message(b *inputBuilder, m backends.Message) blob.Ref {
 
 // withoutHistory returns the messages without the history, and notes where that stood.
 // One that is not found in them as it was told stays in its message.
-func (n *sentNotes) withoutHistory(b *inputBuilder, messages []backends.Message, sent *machine.Sent) []backends.Message {
+func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Message, sent *machine.Sent) []backends.Message {
 	if len(b.shown) == 0 {
 		return messages
 	}
@@ -126,9 +126,9 @@ func (n *sentNotes) withoutHistory(b *inputBuilder, messages []backends.Message,
 
 // history stores the history of an input, as far as the store does not have it, and
 // returns it with the parts but the newest that had to be stored.
-func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []blob.Ref) {
+func (n *sentRecords) history(b *inputBuilder) (told sentHistory, older []blob.Ref) {
 	if b.turn.Agents[b.reader].Shown != nil { // it slides with each turn, and a window bounds it
-		told, _ = tellHistory(b, []toldPart{joined(toldParts(b))})
+		told, _ = sendHistory(b, []sentPart{joined(sentParts(b))})
 		return told, nil
 	}
 	n.mu.Lock()
@@ -136,28 +136,28 @@ func (n *sentNotes) history(b *inputBuilder) (told toldHistory, older []blob.Ref
 	if n.head == b.turn.History {
 		return n.told, nil
 	}
-	told, isNext := b.histories.tellNext(b)
+	told, isNext := b.histories.sendNext(b)
 	if !isNext {
-		told, older = tellHistory(b, toldParts(b))
+		told, older = sendHistory(b, sentParts(b))
 	}
 	if b.err == nil {
 		n.head, n.told = b.turn.History, told
-		b.histories.noteTold(b.turn.History, told)
+		b.histories.recordSent(b.turn.History, told)
 	}
 	return told, older
 }
 
-// toldParts are what each turn of the history that an input has adds to it.
-func toldParts(b *inputBuilder) []toldPart {
-	parts := make([]toldPart, len(b.shown))
+// sentParts are what each turn of the history that an input has adds to it.
+func sentParts(b *inputBuilder) []sentPart {
+	parts := make([]sentPart, len(b.shown))
 	for i := range parts {
-		parts[i] = newToldPart(b, i)
+		parts[i] = newSentPart(b, i)
 	}
 	return parts
 }
 
-// newToldPart is what a turn, by its place, adds to the history that an input has.
-func newToldPart(b *inputBuilder, i int) (part toldPart) {
+// newSentPart is what a turn, by its place, adds to the history that an input has.
+func newSentPart(b *inputBuilder, i int) (part sentPart) {
 	switch {
 	case len(b.turn.Agents) == 1:
 		part.Messages = contextbuild.SoloMessages(b.shown[i])
@@ -169,18 +169,18 @@ func newToldPart(b *inputBuilder, i int) (part toldPart) {
 	return part
 }
 
-func joined(parts []toldPart) (one toldPart) {
+func joined(parts []sentPart) (one sentPart) {
 	for _, p := range parts {
 		one.Text += p.Text
 		one.Messages = append(one.Messages, p.Messages...)
 	}
-	one.Messages = contextbuild.NoteLeftOut(one.Messages)
+	one.Messages = contextbuild.MarkLeftOut(one.Messages)
 	return one
 }
 
-// tellHistory stores the parts that the store lacks, of which it has all before one that
+// sendHistory stores the parts that the store lacks, of which it has all before one that
 // it has.
-func tellHistory(b *inputBuilder, parts []toldPart) (told toldHistory, older []blob.Ref) {
+func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []blob.Ref) {
 	encoded := make([][]byte, len(parts))
 	refs := make([]blob.Ref, len(parts))
 	var text strings.Builder
@@ -228,9 +228,9 @@ func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Req
 
 // putBack puts the history back to where it stood.
 func (b *inputBuilder) putBack(sent machine.Sent, req *backends.Request) {
-	var parts []toldPart
+	var parts []sentPart
 	for ref := sent.History; ref != (blob.Ref{}) && b.err == nil; {
-		var p toldPart
+		var p sentPart
 		b.decode(ref, &p)
 		parts = append(parts, p)
 		ref = p.Previous

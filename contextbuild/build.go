@@ -108,13 +108,13 @@ func soloHistory(history []Exchange) []backends.Message {
 	for _, e := range history {
 		messages = append(messages, SoloMessages(e)...)
 	}
-	return NoteLeftOut(messages)
+	return MarkLeftOut(messages)
 }
 
-// NoteLeftOut returns messages of which earlier ones are left out with a word about
+// MarkLeftOut returns messages of which earlier ones are left out with a word about
 // that, where they would begin with an answer, system messages aside: some providers
 // want the roles to alternate.
-func NoteLeftOut(messages []backends.Message) []backends.Message {
+func MarkLeftOut(messages []backends.Message) []backends.Message {
 	first := slices.IndexFunc(messages, func(m backends.Message) bool { return m.Role != backends.RoleSystem })
 	if first < 0 || messages[first].Role != backends.RoleAssistant {
 		return messages

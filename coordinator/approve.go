@@ -59,7 +59,7 @@ func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
 func (permission) Reply(error) {}
 
 // ask has a person decide about a tool call; the answer is posted exactly once.
-func (e *localTurn) ask(a machine.Ask) {
+func (e *localTurn) requestPermission(a machine.PermissionRequest) {
 	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
 	e.launch(func() driver.Post {
 		p := permission{local: e, key: a.Key}
@@ -72,7 +72,7 @@ func (e *localTurn) ask(a machine.Ask) {
 
 // approve returns a person's word, with the reason that the model gets. The error is that of a
 // store that does not work.
-func (v *view) approve(ctx context.Context, a machine.Ask) (Decision, error) {
+func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decision, error) {
 	if v.panel.opts.Approve == nil {
 		if v.panel.opts.Unattended {
 			return Decision{Allowed: true}, nil

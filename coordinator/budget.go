@@ -285,9 +285,9 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 	return noted, nil
 }
 
-// noteSpent adds to the session what the turn has spent. It comes before the turn's end,
+// recordSpent adds to the session what the turn has spent. It comes before the turn's end,
 // so that a kill in between loses nothing, and counts nothing twice.
-func (v *view) noteSpent() error {
+func (v *view) recordSpent() error {
 	ledger := v.machine.Ledger()
 	if ledger.Limits.Session.None() {
 		return nil

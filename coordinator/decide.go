@@ -42,7 +42,7 @@ func newAttendant(v *view, play RemoteTurn) *attendant {
 
 // attend asks what the journal has come to ask, and takes back what is answered there.
 func (a *attendant) attend() {
-	ask, isAsking := a.view.machine.Asking()
+	ask, isAsking := a.view.machine.OpenPermission()
 	if a.cancel != nil {
 		if !isAsking || ask.Key != a.asked {
 			a.cancel()

@@ -36,7 +36,7 @@ func (e *localTurn) keepResult(kept sessions.Ended, unkept error) ([]machine.Sid
 		return nil, errors.Join(unkept, fmt.Errorf("end turn %s: %w", e.turn.ID(), err))
 	}
 	var err error
-	e.turn.result.Session, err = e.tellSession()
+	e.turn.result.Session, err = e.sessionUpdate()
 	return following, errors.Join(unkept, err)
 }
 

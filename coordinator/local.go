@@ -26,8 +26,8 @@ func (e *localTurn) Append(events []turn.Event) error {
 // Start implements driver.Runtime.
 func (e *localTurn) Start(w driver.Work) {
 	switch {
-	case w.Ask != nil:
-		e.ask(*w.Ask)
+	case w.Permission != nil:
+		e.requestPermission(*w.Permission)
 	case w.Again:
 		e.startAgain(w)
 	default:

@@ -54,7 +54,7 @@ type turns interface {
 type unfinished interface {
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	Leave(ctx context.Context, session string, turn int) error
-	NoteCut(ctx context.Context, session string, turn int, usage budget.Usage) error
+	RecordCut(ctx context.Context, session string, turn int, usage budget.Usage) error
 }
 
 type records interface {

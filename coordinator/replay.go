@@ -130,8 +130,8 @@ func (f *follower) replayed(events []turn.Event) Replayed {
 	for _, w := range f.out {
 		key := callKey(w.Turn, w.Key())
 		call := UnfinishedCall{Agent: key.Agent, Round: key.Round, Purpose: w.Key().Purpose, Number: key.Index + 1}
-		if w.Ask != nil {
-			call.Tool, call.Asked = w.Ask.Name, true
+		if w.Permission != nil {
+			call.Tool, call.Asked = w.Permission.Name, true
 		} else if tool, ok := w.Effect.(machine.ToolCall); ok {
 			call.Tool = tool.Name
 		}

@@ -171,7 +171,7 @@ func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 	}
 	journal, err := store.Journal(ctx, t.session, interrupted, 0)
 	if err == nil {
-		err = store.NoteCut(ctx, t.session, t.number, usageOfLost(journal))
+		err = store.RecordCut(ctx, t.session, t.number, usageOfLost(journal))
 	}
 	if err != nil {
 		return fmt.Errorf("give up turn %d: %w", interrupted, err)

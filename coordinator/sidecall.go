@@ -189,9 +189,9 @@ func (e *localTurn) follow(list []machine.Sidecall) {
 	if err == nil {
 		err = e.play()
 	}
-	err = errors.Join(err, e.noteSpent(), e.finish())
+	err = errors.Join(err, e.recordSpent(), e.finish())
 	if err == nil {
-		_, err = e.tellSession() // the result is out, and stays as it was
+		_, err = e.sessionUpdate() // the result is out, and stays as it was
 	}
 	if err != nil {
 		e.turn.events.add(report.SidecallFailed{Why: err.Error()})

@@ -77,7 +77,7 @@ func (v *view) outcome(err error) (kept sessions.Ended, unkept, failed error) {
 	var resultErr error
 	v.turn.result, resultErr = v.report.Result(v.unjournaled)
 	asked, askedErr := v.asked()
-	if failed = errors.Join(err, resultErr, askedErr, v.noteSpent()); failed != nil {
+	if failed = errors.Join(err, resultErr, askedErr, v.recordSpent()); failed != nil {
 		return kept, nil, failed
 	}
 	kept = v.ended()
@@ -100,7 +100,7 @@ func (v *view) commit(ended sessions.Ended, held bool) error {
 // finish keeps what the calls came to that followed the answer, and lets go of the session.
 func (v *view) finish() error {
 	ended := v.ended()
-	ended.Usage = v.machine.FollowingUsage()
+	ended.Usage = v.machine.UsageAfter()
 	return v.commit(ended, false)
 }
 
@@ -145,8 +145,8 @@ func (v *view) afterTurn() error {
 	return nil
 }
 
-// tellSession tells what the session has come to, and returns it.
-func (v *view) tellSession() (*report.SessionUpdate, error) {
+// sessionUpdate tells what the session has come to, and returns it.
+func (v *view) sessionUpdate() (*report.SessionUpdate, error) {
 	s, err := v.panel.opts.Store.Session(v.base, v.turn.session)
 	if err != nil {
 		return nil, fmt.Errorf("read the session after turn %s: %w", v.turn.ID(), err)

@@ -79,7 +79,7 @@ func (w *watcher) run(ctx context.Context) {
 		w.deliver(err)
 	} else {
 		if err == nil {
-			_, err = w.tellSession()
+			_, err = w.sessionUpdate()
 		}
 		if err != nil {
 			t.events.add(report.SidecallFailed{Why: err.Error()})
@@ -96,7 +96,7 @@ func (w *watcher) deliver(err error) {
 	w.over(time.Now())
 	var resultErr, sessionErr error
 	if t.result, resultErr = w.report.Result(w.unjournaled); w.machine.Begun() { // else its journal could not be read
-		t.result.Session, sessionErr = w.tellSession()
+		t.result.Session, sessionErr = w.sessionUpdate()
 	}
 	if err = errors.Join(err, resultErr, sessionErr); err == nil {
 		err = w.afterTurn()

@@ -164,7 +164,7 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 		return errors.New("its journal does not say that calls follow it")
 	}
 	v.turn.result, err = v.report.Result(v.unjournaled)
-	if err = errors.Join(err, v.noteSpent()); err != nil {
+	if err = errors.Join(err, v.recordSpent()); err != nil {
 		return err
 	}
 	return v.finish()

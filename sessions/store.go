@@ -94,9 +94,9 @@ func (s *Store) hold(ctx context.Context, id string, next func(Last) (Held, erro
 	return b, nil
 }
 
-// NoteCut records the usage of the interrupted turn that the running turn abandons. It
+// RecordCut records the usage of the interrupted turn that the running turn abandons. It
 // counts from the running turn's first event on, and later calls change nothing.
-func (s *Store) NoteCut(ctx context.Context, id string, turn int, u Usage) error {
+func (s *Store) RecordCut(ctx context.Context, id string, turn int, u Usage) error {
 	return s.backing.Append(ctx, "note what a turn of session "+id+" has cost", id, turn, false, func(h *Held) (*Change, error) {
 		h.Cut = u
 		return nil, nil

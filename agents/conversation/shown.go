@@ -52,7 +52,7 @@ func (a Agent) shown(said Messages, tools []agents.Tool) (shown, error) {
 		s.messages = append(history[:len(history):len(history)], turn...)
 		return s, nil
 	}
-	s.messages = append(contextbuild.NoteLeftOut(selected), turn...)
+	s.messages = append(contextbuild.MarkLeftOut(selected), turn...)
 	s.warnings = append([]string{fmt.Sprintf("not all of the conversation was sent; policy %s", s.selection)}, s.warnings...)
 	return s, nil
 }

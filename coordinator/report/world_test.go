@@ -48,7 +48,7 @@ type world struct {
 	// out are the effects under way, in the order in which they began, ask is the question
 	// to a person.
 	out []machine.Effect
-	ask *machine.Ask
+	ask *machine.PermissionRequest
 }
 
 func newWorld(ids ...string) *world {
@@ -94,8 +94,8 @@ func (w *world) apply(ev turn.Event) ([]report.Event, error) {
 		switch c := c.(type) {
 		case turn.Run:
 			w.out = append(w.out, c.Effect)
-		case turn.Ask:
-			w.ask = &c.Ask
+		case turn.RequestPermission:
+			w.ask = &c.Request
 		}
 	}
 	told := w.report.Apply(ev, commands)

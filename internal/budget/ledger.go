@@ -60,9 +60,9 @@ func (h Hold) shortened(less int) Amount {
 	return most
 }
 
-// Ask asks for an attempt, and returns its number, from 1. The attempt may be made if granted is
+// Reserve reserves an attempt, and returns its number, from 1. The attempt may be made if granted is
 // true. Otherwise it waits until other attempts have released enough. For least see Hold.
-func (l *Ledger) Ask(most, least Amount) (attempt int, granted bool) {
+func (l *Ledger) Reserve(most, least Amount) (attempt int, granted bool) {
 	l.Asked++
 	hold := Hold{l.Asked, most, least}
 	if l.lacks(most) != "" {

@@ -47,7 +47,7 @@ func TestNothingBeyondTheLimitsIsGranted(t *testing.T) {
 				most := amount(Amount{40, 40, 1})
 				least := amount(most)
 				least.Calls = most.Calls
-				attempt, granted := l.Ask(most, least)
+				attempt, granted := l.Reserve(most, least)
 				waiting[attempt] = Hold{attempt, most, least}
 				if granted {
 					grant(attempt)
@@ -153,7 +153,7 @@ func TestOutputIsShortenedToWhatFits(t *testing.T) {
 		l := Ledger{Limits: c.limits}
 		l.Held = []Hold{{Attempt: 1, Most: Amount{USD: Dollars(0.5), Tokens: 1 << 20, Calls: 1}}}
 		l.Asked = 1
-		attempt, granted := l.Ask(most, c.least)
+		attempt, granted := l.Reserve(most, c.least)
 		if granted {
 			t.Errorf("%s: it is granted beside another", name)
 		}
@@ -174,7 +174,7 @@ func TestOutputIsShortenedToWhatFits(t *testing.T) {
 func TestOvershootIsBooked(t *testing.T) {
 	limit := Dollars(0.10)
 	l := Ledger{Limits: Allowance{Limits: Limits{USD: &limit}}}
-	attempt, granted := l.Ask(Amount{USD: Dollars(0.02), Tokens: 100, Calls: 1}, Amount{})
+	attempt, granted := l.Reserve(Amount{USD: Dollars(0.02), Tokens: 100, Calls: 1}, Amount{})
 	if !granted {
 		t.Fatal("an attempt that fits was not granted")
 	}
@@ -182,7 +182,7 @@ func TestOvershootIsBooked(t *testing.T) {
 	if want := (Amount{USD: Dollars(0.03)}); l.Over != want {
 		t.Errorf("over by %+v, want %+v", l.Over, want)
 	}
-	if _, granted := l.Ask(Amount{USD: Dollars(0.06)}, Amount{}); granted {
+	if _, granted := l.Reserve(Amount{USD: Dollars(0.06)}, Amount{}); granted {
 		t.Error("0.06 were granted, and only 0.05 are left")
 	}
 }
@@ -197,13 +197,13 @@ func TestNoSumWrapsAround(t *testing.T) {
 	} {
 		l := Ledger{Limits: Allowance{Limits: limits}}
 		for range 6 {
-			if _, granted := l.Ask(Amount{Calls: 1}, Amount{}); !granted {
+			if _, granted := l.Reserve(Amount{Calls: 1}, Amount{}); !granted {
 				t.Fatal("an attempt that fits was not granted")
 			}
 		}
 		for attempt := range 6 {
 			l.End(attempt+1, &most)
-			if _, granted := l.Ask(Amount{USD: 1, Tokens: 1, Calls: 1}, Amount{}); granted {
+			if _, granted := l.Reserve(Amount{USD: 1, Tokens: 1, Calls: 1}, Amount{}); granted {
 				t.Fatalf("after %d attempts that cost %+v each another one was granted: %+v", attempt+1, most, l)
 			}
 		}
@@ -216,9 +216,9 @@ func TestNoSumWrapsAround(t *testing.T) {
 func TestSmallerOnesPass(t *testing.T) {
 	calls := 10
 	l := Ledger{Limits: Allowance{Limits: Limits{Calls: &calls}}}
-	first, _ := l.Ask(Amount{Calls: 8}, Amount{})
-	big, _ := l.Ask(Amount{Calls: 9}, Amount{})
-	small, _ := l.Ask(Amount{Calls: 3}, Amount{})
+	first, _ := l.Reserve(Amount{Calls: 8}, Amount{})
+	big, _ := l.Reserve(Amount{Calls: 9}, Amount{})
+	small, _ := l.Reserve(Amount{Calls: 3}, Amount{})
 	if got := l.End(first, &Amount{Calls: 2}); !slices.Equal(got, []int{small}) {
 		t.Errorf("granted %v, want %d only", got, small)
 	}

@@ -28,8 +28,8 @@ type Post interface {
 
 // Work is what a runtime starts: an effect, or a question to a person. It has one result.
 type Work struct {
-	Effect machine.Effect // nil for a question
-	Ask    *machine.Ask
+	Effect     machine.Effect // nil for a question
+	Permission *machine.PermissionRequest
 	// Turn is what the effect's input is built from, as it was when the machine asked for
 	// the effect.
 	Turn machine.Turn
@@ -39,8 +39,8 @@ type Work struct {
 
 // Key returns the key of the effect or of the question.
 func (w Work) Key() machine.Key {
-	if w.Ask != nil {
-		return w.Ask.Key
+	if w.Permission != nil {
+		return w.Permission.Key
 	}
 	return w.Effect.EffectKey()
 }
@@ -219,8 +219,8 @@ func Asked(commands []turn.Command, described machine.Turn) (list []Work) {
 		if run, ok := c.(turn.Run); ok {
 			list = append(list, Work{Effect: run.Effect, Turn: described})
 		}
-		if ask, ok := c.(turn.Ask); ok {
-			list = append(list, Work{Ask: &ask.Ask, Turn: described})
+		if ask, ok := c.(turn.RequestPermission); ok {
+			list = append(list, Work{Permission: &ask.Request, Turn: described})
 		}
 	}
 	return list
@@ -229,7 +229,7 @@ func Asked(commands []turn.Command, described machine.Turn) (list []Work) {
 // Start starts work. A question that was taken back meanwhile, in the same batch or in a
 // journal that ends before its answer, is not put: its agent may be in another step.
 func (d *Driver) Start(w Work) {
-	if w.Ask != nil && !d.machine.IsAsked(w.Ask.Key) {
+	if w.Permission != nil && !d.machine.IsPermissionOpen(w.Permission.Key) {
 		return
 	}
 	d.out++

@@ -18,9 +18,9 @@ const (
 	Denied  Permission = "deny"
 )
 
-// Ask is a question for a person: whether a tool call may run. It is no effect, since
+// PermissionRequest is a question for a person: whether a tool call may run. It is no effect, since
 // nothing is in flight while it waits.
-type Ask struct {
+type PermissionRequest struct {
 	// Key is that of the ToolCall that follows if it may.
 	Key     Key      `json:"key"`
 	Message blob.Ref `json:"message"`
@@ -30,11 +30,11 @@ type Ask struct {
 	Why string `json:"why,omitempty"`
 }
 
-func (a Ask) toolCall(shown []kernel.Answer) ToolCall {
+func (a PermissionRequest) toolCall(shown []kernel.Answer) ToolCall {
 	return ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name, Shown: shown, Asked: true}
 }
 
-// Approval is a person's answer to an Ask, by the index in its key.
+// Approval is a person's answer to a PermissionRequest, by the index in its key.
 type Approval struct {
 	Index int  `json:"index"`
 	Allow bool `json:"allow"`
@@ -44,31 +44,31 @@ type Approval struct {
 
 func (Approval) event() {}
 
-// NewAsks returns the questions that have come up since it was called last.
-func (s *Step) NewAsks() []Ask {
-	asks := s.s.NewAsks
-	s.s.NewAsks = nil
+// NewPermissionRequests returns the questions that have come up since it was called last.
+func (s *Step) NewPermissionRequests() []PermissionRequest {
+	asks := s.s.NewPermissionRequests
+	s.s.NewPermissionRequests = nil
 	return asks
 }
 
-// ask puts a call before a person. Its entry waits as that of a tool that runs does.
-func (s *Step) ask(call ToolCall, why string, entry int) {
-	ask := Ask{Key: call.Key, Message: call.Message, Call: call.Call, Name: call.Name, Why: why}
-	s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: entry, Ask: &ask})
-	s.s.NewAsks = append(s.s.NewAsks, ask)
+// requestPermission puts a call before a person. Its entry waits as that of a tool that runs does.
+func (s *Step) requestPermission(call ToolCall, why string, entry int) {
+	ask := PermissionRequest{Key: call.Key, Message: call.Message, Call: call.Call, Name: call.Name, Why: why}
+	s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: entry, Permission: &ask})
+	s.s.NewPermissionRequests = append(s.s.NewPermissionRequests, ask)
 }
 
 // takeApproval lets a call run, or gives it its result. An answer that nothing waits for
 // any more changes nothing: its step was cancelled while the person thought.
 func (s *Step) takeApproval(ev Approval) []Effect {
-	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == ev.Index && p.Ask != nil })
+	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == ev.Index && p.Permission != nil })
 	if i < 0 {
 		return nil
 	}
 	p := &s.s.Pending[i]
-	call := p.Ask.toolCall(s.s.Offer.Shown)
+	call := p.Permission.toolCall(s.s.Offer.Shown)
 	if ev.Allow && !s.s.Cancelled {
-		p.Ask = nil
+		p.Permission = nil
 		return []Effect{call}
 	}
 	s.s.Transcript[p.Entry].Notice = s.refuse(call, ev.Reason)

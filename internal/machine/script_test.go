@@ -285,7 +285,7 @@ func (s *script) told(effects []machine.Effect, err error) string {
 			fmt.Fprintf(&b, "call %s %s: number %d of %s\n", e.Key, e.Name, e.Call, e.Message.SHA256)
 		}
 	}
-	for _, a := range s.step.NewAsks() {
+	for _, a := range s.step.NewPermissionRequests() {
 		fmt.Fprintf(&b, "ask %s %s (%s): number %d of %s\n", a.Key, a.Name, a.Why, a.Call, a.Message.SHA256)
 	}
 	for _, r := range s.step.NewRefusals() {

@@ -72,22 +72,22 @@ type state struct {
 	// Waiting says that a model call is out, and Summarizing that it is one for a summary. Pending are the tool calls that are out. When they
 	// are back, the step ends with Act, if Act is not nil. Answer is not nil while a snapshot
 	// is out. When the snapshot is back, the step ends with Answer.
-	Waiting     bool      `json:"waiting,omitempty"`
-	Summarizing bool      `json:"summarizing,omitempty"`
-	Pending     []pending `json:"pending,omitempty"`
-	NewAsks     []Ask     `json:"new_asks,omitempty"`
-	NewRefusals []Refusal `json:"new_refusals,omitempty"`
-	Act         *Outcome  `json:"act,omitempty"`
-	Answer      *Outcome  `json:"answer,omitempty"`
-	Outcome     Outcome   `json:"outcome"`
+	Waiting               bool                `json:"waiting,omitempty"`
+	Summarizing           bool                `json:"summarizing,omitempty"`
+	Pending               []pending           `json:"pending,omitempty"`
+	NewPermissionRequests []PermissionRequest `json:"new_asks,omitempty"`
+	NewRefusals           []Refusal           `json:"new_refusals,omitempty"`
+	Act                   *Outcome            `json:"act,omitempty"`
+	Answer                *Outcome            `json:"answer,omitempty"`
+	Outcome               Outcome             `json:"outcome"`
 }
 
-// pending is a tool call that is out, and the index of the transcript entry for its result. If Ask
+// pending is a tool call that is out, and the index of the transcript entry for its result. If Permission
 // is not nil, the call is not out yet, because a person has to permit the call first.
 type pending struct {
-	Index int  `json:"index"`
-	Entry int  `json:"entry"`
-	Ask   *Ask `json:"ask,omitempty"`
+	Index      int                `json:"index"`
+	Entry      int                `json:"entry"`
+	Permission *PermissionRequest `json:"ask,omitempty"`
 }
 
 const stateVersion = 1
@@ -133,7 +133,7 @@ func (s *Step) JSON() bool { return s.s.JSON }
 func (s *Step) Waits(k Key) bool {
 	isModel := s.s.Waiting && k == s.callingKey()
 	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
-	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Ask == nil && k == s.toolKey(p.Index) })
+	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Permission == nil && k == s.toolKey(p.Index) })
 }
 
 // Calling returns the key of the model call that is out. ok is false if no model call is out.
@@ -301,7 +301,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 	s.s.Act = act
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
 	var effects []Effect
-	asked, called := len(s.s.NewAsks), s.s.Tools
+	asked, called := len(s.s.NewPermissionRequests), s.s.Tools
 	for i, c := range r.Calls {
 		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
 		switch {
@@ -314,7 +314,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 		case c.Own && s.s.OwnTools && c.Permission == Denied:
 			entry.Notice = s.refuse(s.newCall(c, r.Message, i), c.Why)
 		case c.Own && s.s.OwnTools && c.Permission == Asked:
-			s.ask(s.newCall(c, r.Message, i), c.Why, len(s.s.Transcript))
+			s.requestPermission(s.newCall(c, r.Message, i), c.Why, len(s.s.Transcript))
 		case c.Own && s.s.OwnTools:
 			call := s.newCall(c, r.Message, i)
 			s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: len(s.s.Transcript)})
@@ -325,7 +325,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 		}
 		s.s.Transcript = append(s.s.Transcript, entry)
 	}
-	isAsking := len(s.s.NewAsks) > asked
+	isAsking := len(s.s.NewPermissionRequests) > asked
 	if act == nil && (len(refused) > 0 || s.s.Tools == called) {
 		s.attempted(r)
 	}
@@ -354,7 +354,7 @@ func (s *Step) attempted(r ModelReply) {
 }
 
 func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
-	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index && p.Ask == nil })
+	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index && p.Permission == nil })
 	if i < 0 {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
 	}

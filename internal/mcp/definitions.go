@@ -70,7 +70,7 @@ func readTools(ctx context.Context, session *sdk.ClientSession, server Server, n
 		}
 		params.Cursor = page.NextCursor
 	}
-	l.noteUnknown()
+	l.recordUnknown()
 	return l.tools, nil
 }
 
@@ -129,8 +129,8 @@ func named(server Server, list []string, tool string) bool {
 	return slices.Contains(list, tool) || slices.Contains(list, plainName(Prefix(server.Name), tool))
 }
 
-// noteUnknown tells of names in the config that mean no tool.
-func (l *listing) noteUnknown() {
+// recordUnknown tells of names in the config that mean no tool.
+func (l *listing) recordUnknown() {
 	for _, name := range slices.Concat(l.server.AllowedTools, l.server.ExcludeTools) {
 		known := false
 		for tool := range l.seen {

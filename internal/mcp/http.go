@@ -87,7 +87,7 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errors.Join(fmt.Errorf("it answers %s, which nobody asked for", resp.Status), resp.Body.Close())
 	}
 	if resp.StatusCode == http.StatusNotFound {
-		noteRefusal(req.Context())
+		recordRefusal(req.Context())
 	}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		resp.Body.Close()
@@ -109,7 +109,7 @@ func withRefusal(ctx context.Context, refused *atomic.Bool) context.Context {
 	return context.WithValue(ctx, refusalKey{}, refused)
 }
 
-func noteRefusal(ctx context.Context) {
+func recordRefusal(ctx context.Context) {
 	if refused, ok := ctx.Value(refusalKey{}).(*atomic.Bool); ok {
 		refused.Store(true)
 	}

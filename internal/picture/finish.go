@@ -49,7 +49,7 @@ func (p *projection) addAgents(result report.Result) {
 		}
 	}
 	if p.sidecall > 0 {
-		p.Lanes[p.sidecall].Usage = report.Rounded(p.machine.SidecallsUsage().Plus(p.machine.FollowingUsage()))
+		p.Lanes[p.sidecall].Usage = report.Rounded(p.machine.SidecallsUsage().Plus(p.machine.UsageAfter()))
 	}
 }
 

@@ -70,7 +70,7 @@ func (k *Keeper) Remember(ctx context.Context, id, text string) error {
 	return err
 }
 
-func (k *Keeper) tellFacts(_ string, found []string) {
+func (k *Keeper) showFacts(_ string, found []string) {
 	if k.Remembered != nil {
 		k.Remembered(found)
 	}

@@ -62,10 +62,10 @@ func (k *Keeper) AddTo(opts *coordinator.Options, models providers.Sidecalls) {
 		opts.Summarizer = &coordinator.Summarizer{SidecallModel: helper(m), Window: m.Window, Counter: m.Counter}
 	}
 	if m := models.Topic; m != nil {
-		opts.Topic = &coordinator.Sidecall{SidecallModel: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: keeping(k, k.storeTopic, k.tellTopic)}
+		opts.Topic = &coordinator.Sidecall{SidecallModel: helper(m), Ask: k.askTopic, Read: k.readTopic, Keep: keeping(k, k.storeTopic, k.showTopic)}
 	}
 	if m := models.Facts; m != nil {
-		opts.Facts = &coordinator.Sidecall{SidecallModel: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: keeping(k, k.storeFacts, k.tellFacts)}
+		opts.Facts = &coordinator.Sidecall{SidecallModel: helper(m), Ask: k.askFacts, Read: k.readFacts, Keep: keeping(k, k.storeFacts, k.showFacts)}
 	}
 }
 

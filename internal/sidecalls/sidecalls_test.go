@@ -105,7 +105,7 @@ func TestWhoKeepsAndWhoTells(t *testing.T) {
 			s.Elsewhere, s.ForOthers = c.elsewhere, c.forOthers
 			s.Remembered = func(facts []string) { told = append(told, facts...) }
 		})
-		if err := keeping(k, k.storeFacts, k.tellFacts)(t.Context(), "u1 in Dan|app_u1", []byte(`["likes the sun"]`)); err != nil {
+		if err := keeping(k, k.storeFacts, k.showFacts)(t.Context(), "u1 in Dan|app_u1", []byte(`["likes the sun"]`)); err != nil {
 			t.Fatal(err)
 		}
 		kept, err := k.facts(t.Context(), "u1 in Dan|app_u1")
@@ -125,7 +125,7 @@ func TestTopicOfATurnPlayedElsewhere(t *testing.T) {
 	worker := keeper(t, func(s *Settings) { s.ForOthers = true })
 	client := keeper(t, func(s *Settings) { s.Store, s.Elsewhere = worker.Store, true })
 	for _, k := range []*Keeper{worker, client} {
-		if err := keeping(k, k.storeTopic, k.tellTopic)(t.Context(), "a", []byte(`{"current_topic":{"name":"Tyburn"}}`)); err != nil {
+		if err := keeping(k, k.storeTopic, k.showTopic)(t.Context(), "a", []byte(`{"current_topic":{"name":"Tyburn"}}`)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -209,8 +209,8 @@ func (k *Keeper) storeTopic(ctx context.Context, id string, state topic.State) e
 	return err
 }
 
-// tellTopic tells of a state that was stored, here or by the process that plays the turn.
-func (k *Keeper) tellTopic(id string, state topic.State) {
+// showTopic tells of a state that was stored, here or by the process that plays the turn.
+func (k *Keeper) showTopic(id string, state topic.State) {
 	if k.Elsewhere {
 		k.mu.Lock()
 		k.unkept[id] = state

@@ -40,14 +40,14 @@ func Permit(opts *coordinator.Options, config *configs.Config, granted *grants.G
 func rulesOf(config *configs.Config) permission.Rules {
 	rules := config.Permissions.Rules
 	if fenced, _ := confine.Available(); !fenced {
-		rules.Rules = append(slices.Clip(rules.Rules), askForCommands())
+		rules.Rules = append(slices.Clip(rules.Rules), commandsNeedPermission())
 	}
 	return rules
 }
 
-// askForCommands is the rule where nothing else keeps commands in: the strictest that
+// commandsNeedPermission is the rule where nothing else keeps commands in: the strictest that
 // fits holds, so that no other lets them run without a word.
-func askForCommands() permission.Rule {
+func commandsNeedPermission() permission.Rule {
 	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
 }
 

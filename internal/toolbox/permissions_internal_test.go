@@ -12,7 +12,7 @@ import (
 // TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody
 // is there to be asked.
 func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
-	rules := permission.Rules{Rules: []permission.Rule{{Action: permission.Allow, Tool: "*"}, askForCommands()}}
+	rules := permission.Rules{Rules: []permission.Rule{{Action: permission.Allow, Tool: "*"}, commandsNeedPermission()}}
 	if d := permission.Decide(rules, "run_command", `{"command":["ls"]}`); d.Action != permission.Ask {
 		t.Errorf("a command: %+v", d)
 	}

@@ -108,7 +108,7 @@ func (m *Machine) reserving(ev Reserving) error {
 		m.out = append(m.out, Refused{ev.Key, "the call is not waited for any more"})
 		return nil
 	}
-	number, granted := a.Ledger.Ask(ev.Most, ev.Least)
+	number, granted := a.Ledger.Reserve(ev.Most, ev.Least)
 	a.Attempts = append(a.Attempts, attempt{number, ev.Key})
 	if granted {
 		m.out = append(m.out, Granted{Key: ev.Key})

@@ -162,7 +162,7 @@ func decode[E Event](data []byte) (Event, error) {
 	return ev, nil
 }
 
-// Command is what the machine wants done. The set is closed: Run, Ask, Cancel, Wake,
+// Command is what the machine wants done. The set is closed: Run, RequestPermission, Cancel, Wake,
 // Clock, Granted, Refused and Finish touch the world, the others only tell of it.
 type Command interface{ command() }
 

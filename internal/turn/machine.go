@@ -18,7 +18,7 @@ type Machine struct {
 	s   state
 	out []Command
 	// withdrawn are questions that are still to be answered within one Apply.
-	withdrawn []machine.Ask
+	withdrawn []machine.PermissionRequest
 }
 
 type state struct {
@@ -45,10 +45,10 @@ type state struct {
 	Partials  []Partial  `json:"partials,omitempty"`
 	Notes     notes      `json:"notes,omitzero"`
 	Pause     pause      `json:"pause,omitzero"`
-	// Asks are the questions that wait for a person; IsAsking says that the first of
+	// Permissions are the questions that wait for a person; IsPermissionOpen says that the first of
 	// them was asked.
-	Asks     []machine.Ask `json:"asks,omitempty"`
-	IsAsking bool          `json:"is_asking,omitempty"`
+	Permissions      []machine.PermissionRequest `json:"asks,omitempty"`
+	IsPermissionOpen bool                        `json:"is_asking,omitempty"`
 	// TakenBack are the questions that were asked and taken back, whose word may still
 	// come.
 	TakenBack []machine.Key `json:"taken_back,omitempty"`
@@ -244,14 +244,14 @@ func (m *Machine) modelDone(ev ModelDone) error {
 		once(&m.s.Abandoned, agent)
 	}
 	if !ev.Key.Purpose.IsStepSummary() { // that is none of the agent's messages
-		m.notePartial(ev)
+		m.recordPartial(ev)
 		m.noteSeen(ev)
 		if ev.Reply.Truncated {
 			once(&m.s.Truncated, agent)
 		}
 	}
 	if f := ev.Reply.Fallback; f != nil {
-		m.noteFallback(agent, *f)
+		m.recordFallback(agent, *f)
 	}
 	return m.stepEvent(ev.At, agent, ev.Reply)
 }
@@ -269,7 +269,7 @@ func (m *Machine) book(agent int, u budget.Usage) {
 	}
 }
 
-func (m *Machine) noteFallback(agent int, f machine.Fallback) {
+func (m *Machine) recordFallback(agent int, f machine.Fallback) {
 	same := func(g Fallback) bool { return g.Agent == agent && g.From == f.From && g.To == f.To }
 	i := slices.IndexFunc(m.s.Fallbacks, same)
 	if i < 0 {
@@ -289,7 +289,7 @@ func (m *Machine) toolDone(ev ToolDone) error {
 	if ev.Reply.Abandoned {
 		once(&m.s.Abandoned, ev.Key.Agent)
 	}
-	m.noteTool(ev)
+	m.recordTool(ev)
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
 }
 

@@ -16,9 +16,9 @@ type Partial struct {
 	Text   blob.Ref `json:"text"`
 }
 
-// notePartial books what had come of an agent's message, and forgets with which its step
+// recordPartial books what had come of an agent's message, and forgets with which its step
 // would have ended before.
-func (m *Machine) notePartial(ev ModelDone) {
+func (m *Machine) recordPartial(ev ModelDone) {
 	m.s.Steps[ev.Key.Agent].Partial = ev.Reply.Partial
 	if f := ev.Reply.Failure; f != nil && ev.Reply.Partial != (blob.Ref{}) {
 		m.s.Partials = append(m.s.Partials, Partial{ev.Key, f.Kind, ev.Reply.Partial})

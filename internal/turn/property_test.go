@@ -31,7 +31,7 @@ type play struct {
 	// out are the effects under way, keys all that there were, steps what each
 	// agent is at.
 	out    []machine.Effect
-	asking *machine.Ask // the question that a person has not answered
+	asking *machine.PermissionRequest // the question that a person has not answered
 	// takenBack are questions that a person may still answer, in vain.
 	takenBack []machine.Key
 	keys      map[machine.Key]bool
@@ -289,11 +289,11 @@ func (p *play) took(c turn.Command) {
 			p.countTool(key.Agent)
 		}
 		p.out = append(p.out, c.Effect)
-	case turn.Ask:
-		if _, ok := p.steps[c.Ask.Key.Agent]; !ok || p.finished || p.asking != nil {
-			p.t.Fatalf("%v is asked, finished=%t, beside %v", c.Ask, p.finished, p.asking)
+	case turn.RequestPermission:
+		if _, ok := p.steps[c.Request.Key.Agent]; !ok || p.finished || p.asking != nil {
+			p.t.Fatalf("%v is asked, finished=%t, beside %v", c.Request, p.finished, p.asking)
 		}
-		p.asking = &c.Ask
+		p.asking = &c.Request
 	case turn.Granted, turn.Refused:
 		p.tookBudget(c)
 	case turn.Cancel:
@@ -392,7 +392,7 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 				t.Fatalf("agent %d: its usage differs (-want +got):\n%s", agent, diff)
 			}
 		}
-		sidecalls := p.m.SidecallsUsage().Plus(p.m.FollowingUsage())
+		sidecalls := p.m.SidecallsUsage().Plus(p.m.UsageAfter())
 		if diff := cmp.Diff(p.usage[machine.NoAgent], sidecalls); diff != "" {
 			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
 		}

@@ -361,8 +361,8 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "clock runs=%t\n", c.Runs)
 		case turn.Wake:
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
-		case turn.Ask:
-			fmt.Fprintf(&b, "ask %s %s.%d %s\n", s.ids[c.Ask.Key.Agent], c.Ask.Key.Purpose, c.Ask.Key.Index, c.Ask.Name)
+		case turn.RequestPermission:
+			fmt.Fprintf(&b, "ask %s %s.%d %s\n", s.ids[c.Request.Key.Agent], c.Request.Key.Purpose, c.Request.Key.Index, c.Request.Name)
 		case turn.ToolEnded:
 			fmt.Fprintf(&b, "%s %s %s.%d %s%s\n", c.Call.State, s.ids[c.Call.Call.Key.Agent], c.Call.Call.Key.Purpose, c.Call.Call.Key.Index,
 				c.Call.Call.Name, strings.TrimSuffix(" ("+c.Call.Why+")", " ()"))
@@ -469,7 +469,7 @@ func (s *script) outcome() string {
 	}
 	if outcomes := s.m.SidecallOutcomes(); len(outcomes) > 0 {
 		fmt.Fprintf(&b, "asides: %d, %s, then %s, question=%q\n", len(outcomes),
-			describeUsage(s.m.SidecallsUsage()), describeUsage(s.m.FollowingUsage()), s.m.Turn().Question.SHA256)
+			describeUsage(s.m.SidecallsUsage()), describeUsage(s.m.UsageAfter()), s.m.Turn().Question.SHA256)
 	}
 	if l := s.m.Ledger(); l.Asked > 0 {
 		fmt.Fprintf(&b, "budget: used %s %d tokens %d calls, of these unknown %s %d %d, over %s %d\n", l.Used().USD, l.Used().Tokens, l.Used().Calls,

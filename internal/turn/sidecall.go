@@ -64,11 +64,11 @@ func (SidecallEnded) command()   {}
 func (m *Machine) SidecallOutcomes() []SidecallOutcome { return slices.Clone(m.s.Sidecalls.Ended) }
 
 // SidecallsUsage returns what the calls before round 1 that belong to no agent have cost,
-// FollowingUsage what those after the winner was committed have.
+// UsageAfter what those after the winner was committed have.
 func (m *Machine) SidecallsUsage() budget.Usage { return m.s.Sidecalls.Usage }
 
-// FollowingUsage is described at SidecallsUsage.
-func (m *Machine) FollowingUsage() budget.Usage { return m.s.Sidecalls.Following }
+// UsageAfter is described at SidecallsUsage.
+func (m *Machine) UsageAfter() budget.Usage { return m.s.Sidecalls.Following }
 
 // ask sends out sidecalls.
 func (m *Machine) ask(list []machine.Sidecall) {

@@ -16,16 +16,16 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 	if err != nil {
 		return err
 	}
-	m.noteJSON(agent, s)
-	m.noteRefusals(at, s.Step.NewRefusals())
+	m.recordJSON(agent, s)
+	m.recordRefusals(at, s.Step.NewRefusals())
 	m.run(at, effects)
-	m.asks(s.Step.NewAsks())
+	m.requestPermissions(s.Step.NewPermissionRequests())
 	outcome := s.Step.Outcome()
 	if outcome.Kind == "" {
 		return nil
 	}
 	m.s.Steps[agent] = nil
-	m.noteUnkept(agent, s.Purpose, outcome)
+	m.recordUnkept(agent, s.Purpose, outcome)
 	told := len(m.out)
 	m.out = append(m.out, StepEnded{})
 	if err := m.decide(kernelEvent(at, agent, s.Purpose, outcome)); err != nil {
@@ -35,9 +35,9 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 	return nil
 }
 
-// noteJSON remembers that a step has gone over to JSON, for the agent's later
+// recordJSON remembers that a step has gone over to JSON, for the agent's later
 // steps, and tells of it once.
-func (m *Machine) noteJSON(agent int, s *step) {
+func (m *Machine) recordJSON(agent int, s *step) {
 	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == machine.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
 		m.s.JSON = append(m.s.JSON, agent)
 		m.out = append(m.out, WentToJSON{Agent: agent, Round: s.Round})

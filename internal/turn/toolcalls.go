@@ -27,9 +27,9 @@ func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
 	}
 }
 
-// noteTool books the result of a tool call, and tells of it. A snapshot's is told with
+// recordTool books the result of a tool call, and tells of it. A snapshot's is told with
 // the end of its step.
-func (m *Machine) noteTool(ev ToolDone) {
+func (m *Machine) recordTool(ev ToolDone) {
 	i := len(m.s.ToolCalls) - 1 // the newest are out
 	for i >= 0 && m.s.ToolCalls[i].Call.Key != ev.Key {
 		i--
@@ -43,8 +43,8 @@ func (m *Machine) noteTool(ev ToolDone) {
 	m.out = append(m.out, ToolEnded{*c})
 }
 
-// noteRefusals books calls that are not run, and tells of them.
-func (m *Machine) noteRefusals(at kernel.Time, refusals []machine.Refusal) {
+// recordRefusals books calls that are not run, and tells of them.
+func (m *Machine) recordRefusals(at kernel.Time, refusals []machine.Refusal) {
 	for _, r := range refusals {
 		c := ToolCall{Call: r.Call, Started: at, Ended: at, Error: true, State: r.State, Why: r.Why}
 		m.s.ToolCalls = append(m.s.ToolCalls, c)
@@ -64,7 +64,7 @@ type Unkept struct {
 // reason once.
 func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
 
-func (m *Machine) noteUnkept(agent int, purpose machine.Purpose, o machine.Outcome) {
+func (m *Machine) recordUnkept(agent int, purpose machine.Purpose, o machine.Outcome) {
 	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || len(m.s.Steps) == 1, Reason: o.Unkept}
 	if o.Unkept != (blob.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
 		m.s.Unkept = append(m.s.Unkept, unkept)

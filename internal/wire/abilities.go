@@ -40,9 +40,9 @@ func SaysNoStream(err error) bool {
 
 func saysNoStream(message string) bool { return regexp.MustCompile(noStream).MatchString(message) }
 
-// noteNoTools marks an error that says that the model gets no tools. llama.cpp says
+// markNoTools marks an error that says that the model gets no tools. llama.cpp says
 // so with HTTP 500, and still a repetition would change nothing.
-func noteNoTools(e *backends.Error) {
+func markNoTools(e *backends.Error) {
 	if e.Kind != backends.KindBadRequest && e.Kind != backends.KindOverloaded {
 		return
 	}

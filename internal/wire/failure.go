@@ -137,10 +137,10 @@ func describe(out *backends.Error, err error, secret redactor) {
 	}
 }
 
-// noteQuota marks the error of an account that has used up what it paid for. It arrives
+// markQuota marks the error of an account that has used up what it paid for. It arrives
 // with the status of a rate limit, and OpenAI's words for it. Gemini says the same of the
 // quota of a minute, and how long that will take.
-func noteQuota(e *backends.Error) {
+func markQuota(e *backends.Error) {
 	e.QuotaSpent = e.Kind == backends.KindRateLimit && (says(e.Message, "insufficient_quota") ||
 		e.RetryAfter == 0 && says(e.Message, "exceeded your current quota"))
 }
@@ -198,8 +198,8 @@ func describeStatus(out *backends.Error, e *statusError, secret redactor) {
 func describeReport(out *backends.Error, r report, wait time.Duration) {
 	out.Message, out.RetryAfter = r.message, cmp.Or(wait, r.retryAfter)
 	out.Kind = r.kind(cmp.Or(out.Status, r.status()))
-	noteNoTools(out)
-	noteQuota(out)
+	markNoTools(out)
+	markQuota(out)
 }
 
 // isRedirect says whether the answer is a redirect that net/http did not follow, or

@@ -90,12 +90,12 @@ func givenUp(w world, reopen func() world) {
 	w.ok(w.End(ctx, "s", 2, sessions.Ended{Status: kernel.AllFailed})) // nothing was journaled
 	w.interrupted("one")
 	w.begin("s", "two")
-	w.ok(w.NoteCut(ctx, "s", 2, budget.Usage{Calls: 5}))
-	w.ok(w.NoteCut(ctx, "s", 2, had))
+	w.ok(w.RecordCut(ctx, "s", 2, budget.Usage{Calls: 5}))
+	w.ok(w.RecordCut(ctx, "s", 2, had))
 	w.interrupted()
 	w.same("calls before the first event", 0, w.session("s").Usage.Calls)
 	w.event("s", 2)
-	w.ok(w.NoteCut(ctx, "s", 2, budget.Usage{Calls: 7}))
+	w.ok(w.RecordCut(ctx, "s", 2, budget.Usage{Calls: 7}))
 	w.event("s", 2)
 	w.interrupted()
 	w.ok(w.End(ctx, "s", 2, answered("second")))
@@ -107,7 +107,7 @@ func givenUp(w world, reopen func() world) {
 	}
 	w.same("the usage of the turn that was given up", had, turns[0].Usage)
 	w.same("the usage of the session", had.Plus(turns[1].Usage), w.session("s").Usage)
-	if err := w.NoteCut(ctx, "s", 2, had); err == nil {
+	if err := w.RecordCut(ctx, "s", 2, had); err == nil {
 		w.Error("something was noted for a turn that is over")
 	}
 	hits, err := w.Search(ctx, "one", 0)
@@ -121,7 +121,7 @@ func givenUp(w world, reopen func() world) {
 	w.event("t", 1)
 	w.ok(w.Leave(ctx, "t", 1))
 	w.begin("t", "two")
-	w.ok(w.NoteCut(ctx, "t", 2, had))
+	w.ok(w.RecordCut(ctx, "t", 2, had))
 	w.ok(w.Leave(ctx, "t", 2))
 	w.begin("t", "three")
 	w.event("t", 2)

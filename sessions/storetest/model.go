@@ -88,7 +88,7 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 		},
 		"note cut": func(t *rapid.T) {
 			id, u := someID().Draw(t, "id"), budget.Usage{Calls: rapid.IntRange(0, 2).Draw(t, "calls"), OutputTokens: rapid.IntRange(0, 9).Draw(t, "tokens")}
-			p.only(t, func(s *sessions.Store) error { return s.NoteCut(p.ctx, id, p.turns[id], u) })
+			p.only(t, func(s *sessions.Store) error { return s.RecordCut(p.ctx, id, p.turns[id], u) })
 		},
 		"leave": func(t *rapid.T) {
 			id := someID().Draw(t, "id")

@@ -75,7 +75,7 @@ func (q *question) take(d decision) {
 }
 
 // ask waits for a word to a question, which becomes one event.
-func (p *player) ask(a machine.Ask) {
+func (p *player) requestPermission(a machine.PermissionRequest) {
 	workflow.Go(p.root, func(ctx workflow.Context) {
 		letGo := p.keepSession(ctx)
 		word := p.wordTo(ctx, a.Key)
@@ -102,7 +102,7 @@ func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
 // client that asks a person is heard of for as long as the settings say.
 func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
 	q := p.questions.question(key)
-	isOpen := func() bool { return p.driver.Machine().IsAsked(key) }
+	isOpen := func() bool { return p.driver.Machine().IsPermissionOpen(key) }
 	for {
 		heard := q.attended
 		happened, err := workflow.AwaitWithTimeout(ctx, p.in.Settings.AskPatience, func() bool {

@@ -64,7 +64,7 @@ func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result,
 		if isBegun {
 			w.Try++
 			p.tries[key] = w.Try
-			p.noteLost(w.Effect, key)
+			p.recordLost(w.Effect, key)
 		}
 		if workflow.Sleep(ctx, wait) != nil {
 			return p.cancelled(w, isBegun), nil //nolint:nilerr // the result says so
@@ -156,9 +156,9 @@ func isOfKind(err error, kind string) bool {
 	return errors.As(err, &failed) && failed.Type() == kind
 }
 
-// noteLost records that a model call is lost with the worker that had begun the call. It does
+// recordLost records that a model call is lost with the worker that had begun the call. It does
 // nothing for other effects.
-func (p *player) noteLost(e effect, key machine.Key) {
+func (p *player) recordLost(e effect, key machine.Key) {
 	if e.Model == nil {
 		return
 	}

@@ -30,7 +30,7 @@ func (p *player) next() (next request, ok bool) {
 	next = p.in
 	next.Played = &played{Number: p.number, Events: p.events, Machine: state, Wake: p.timer.wake, Clock: p.timer.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.questions.unattended}
 	for _, w := range p.begun {
-		if w.Ask != nil || w.ctx.Err() != nil {
+		if w.Permission != nil || w.ctx.Err() != nil {
 			return next, false
 		}
 		next.Played.Work = append(next.Played.Work, playedWork{effectOf(w.Effect), w.Turn})

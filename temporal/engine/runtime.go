@@ -60,8 +60,8 @@ func (p *player) startBegun() {
 	list := p.begun
 	p.begun = nil
 	for _, w := range list {
-		if w.Ask != nil {
-			p.ask(*w.Ask)
+		if w.Permission != nil {
+			p.requestPermission(*w.Permission)
 		} else {
 			p.startEffect(w)
 		}

@@ -128,7 +128,7 @@ func TestLeaseThatIsOver(t *testing.T) {
 	ok(t, lost.Leave(ctx, "s", 2))
 	_, err = lost.Begin(ctx, "s", "and again")
 	ok(t, err)
-	ok(t, lost.NoteCut(ctx, "s", 3, budget.Usage{Calls: 5}))
+	ok(t, lost.RecordCut(ctx, "s", 3, budget.Usage{Calls: 5}))
 	expire(t, other)
 	_, err = other.Begin(ctx, "s", "something else")
 	ok(t, err)
@@ -136,7 +136,7 @@ func TestLeaseThatIsOver(t *testing.T) {
 	if s, err := other.Session(ctx, "s"); err != nil || s.Usage.Calls != 0 {
 		t.Errorf("calls of the session: %d, %v", s.Usage.Calls, err)
 	}
-	says(t, lost.NoteCut(ctx, "s", 3, budget.Usage{Calls: 5}), "another process holds")
+	says(t, lost.RecordCut(ctx, "s", 3, budget.Usage{Calls: 5}), "another process holds")
 }
 
 // expire ends all leases of a store.

@@ -22,7 +22,7 @@ type panelCost struct {
 }
 
 // inputFunctions match the functions that build inputs, hash them and note them.
-const inputFunctions = `massgen/contextbuild\.|agents\.\(\*(inputBuilder|sentNotes)\)|backends\.Request\.Digest`
+const inputFunctions = `massgen/contextbuild\.|agents\.\(\*(inputBuilder|sentRecords)\)|backends\.Request\.Digest`
 
 func (s *suite) runGrowth(ctx context.Context, r *results) (err error) {
 	small, large := 100, 1000

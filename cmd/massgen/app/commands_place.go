@@ -50,7 +50,7 @@ func (d *dialogue) goOnWith(id string) error {
 		return fmt.Errorf("/session: %w", err)
 	}
 	d.s.console.say("This goes on with %s, after %s.", plain.Line(id), plain.Count(d.s.turns, "turn"))
-	d.s.tellUnended()
+	d.s.printUnended()
 	return nil
 }
 

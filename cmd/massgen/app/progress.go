@@ -56,7 +56,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			v.show(ev)
 			s.term.floor.Unlock()
 			if _, ended := ev.(report.Ended); ended {
-				s.tellCut(cut)
+				s.printCut(cut)
 				v.flush()
 				live.end()
 				s.summarise(ctx, t, v.isLive)
@@ -76,8 +76,8 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 
 const cutText = "massgen: ending the turn with the best answer so far; interrupt again to leave at once"
 
-// tellCut tells what follow did not come to tell.
-func (s *session) tellCut(cut <-chan struct{}) {
+// printCut tells what follow did not come to tell.
+func (s *session) printCut(cut <-chan struct{}) {
 	select {
 	case <-cut:
 		s.console.say(cutText)
@@ -148,14 +148,14 @@ func (v *progress) show(ev report.Event) {
 		return
 	}
 	v.flush()
-	v.tellCalls(ev)
+	v.printCalls(ev)
 	if _, failed := ev.(report.Failed); !v.isLive || failed { // whose line has no room for the reason
-		v.tellEnd(ev)
+		v.printEnd(ev)
 	}
 }
 
-// tellCalls tells of what neither begins a step nor ends one.
-func (v *progress) tellCalls(ev report.Event) {
+// printCalls tells of what neither begins a step nor ends one.
+func (v *progress) printCalls(ev report.Event) {
 	say := func(colour, form string, args ...any) {
 		v.console.say("  %s", v.console.paint(colour, fmt.Sprintf(form, args...)))
 	}
@@ -190,8 +190,8 @@ func (v *progress) tellCalls(ev report.Event) {
 	}
 }
 
-// tellEnd tells how a step ended, with what it took.
-func (v *progress) tellEnd(ev report.Event) {
+// printEnd tells how a step ended, with what it took.
+func (v *progress) printEnd(ev report.Event) {
 	c := v.console
 	tell := func(end report.StepEnd, text string) {
 		c.say("  %s %s", text, c.paint(faint, "· "+duration(end.Elapsed)+" · "+usage(end.Usage)))
@@ -279,14 +279,14 @@ func (v *progress) flush() {
 		if n < 0 {
 			n = len(v.started)
 		}
-		v.tellStarted(v.started[:n])
+		v.printStarted(v.started[:n])
 		v.started = v.started[n:]
 	}
 	v.soon = nil
 }
 
-// tellStarted tells of the steps of one round.
-func (v *progress) tellStarted(started []report.StepStarted) {
+// printStarted tells of the steps of one round.
+func (v *progress) printStarted(started []report.StepStarted) {
 	first := started[0]
 	names := make([]string, len(started))
 	for i, ev := range started {
@@ -319,7 +319,7 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn, withVotes 
 				s.console.say("%s", line)
 			}
 		}
-		s.tellWinner(r)
+		s.printWinner(r)
 	}
 	if r.Snapshot != "" {
 		s.remark("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))
@@ -329,7 +329,7 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn, withVotes 
 	}
 }
 
-func (s *session) tellWinner(r report.Result) {
+func (s *session) printWinner(r report.Result) {
 	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), usage(r.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
 		s.console.say("%s · %s", s.console.paint(red, "no winner"), totals)

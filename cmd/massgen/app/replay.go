@@ -134,7 +134,7 @@ func (c *replayCommand) replayTurns(ctx context.Context, r recording, id string)
 		case err != nil:
 			return err
 		case len(journal) == 0:
-			err = c.tellUnrecorded(id, t.Number)
+			err = c.warnUnrecorded(id, t.Number)
 		default:
 			err = c.replayTurn(ctx, r, id, t)
 		}
@@ -145,8 +145,8 @@ func (c *replayCommand) replayTurns(ctx context.Context, r recording, id string)
 	return nil
 }
 
-// tellUnrecorded tells of a turn that has no journal, in JSON by a replay of no events.
-func (c *replayCommand) tellUnrecorded(id string, turn int) error {
+// warnUnrecorded tells of a turn that has no journal, in JSON by a replay of no events.
+func (c *replayCommand) warnUnrecorded(id string, turn int) error {
 	if c.options.display.json {
 		return c.console.putJSON(replayedTurn{id, turn, coordinator.Replayed{Unfinished: []coordinator.UnfinishedCall{}}})
 	}

@@ -179,7 +179,7 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 			s.console.say("%s", s.console.paint(faint, "waiting for MCP servers to start: "+plain.Line(plain.List(servers))))
 		}
 	}
-	settings.TopicChanged, settings.Remembered = s.tellTopic, s.tellFacts
+	settings.TopicChanged, settings.Remembered = s.showTopic, s.showFacts
 	return settings
 }
 
@@ -255,7 +255,7 @@ func (s *session) introduce() {
 		s.console.say("massgen: %s", panels.DemoNotice)
 	}
 	if !s.options.session.goOn {
-		s.tellUnended()
+		s.printUnended()
 	}
 	s.remark("panel: %s", s.opened.Names(s.config))
 	if s.turns > 0 {
@@ -273,8 +273,8 @@ func (s *session) remark(format string, args ...any) {
 	}
 }
 
-// tellUnended says that the session's last turn has not ended.
-func (s *session) tellUnended() {
+// printUnended says that the session's last turn has not ended.
+func (s *session) printUnended() {
 	switch left := s.unfinished; {
 	case left != nil:
 		s.console.say("massgen: turn %d of session %s was interrupted: %s; %s finishes it, and another question leaves it without an answer",

@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/internal/topic"
 )
 
-// tellTopic tells of a topic that a turn has changed.
-func (s *session) tellTopic(state topic.State) {
+// showTopic tells of a topic that a turn has changed.
+func (s *session) showTopic(state topic.State) {
 	switch p := state.Pending; {
 	case s.display() && p != nil:
 		s.remark("topic %s", s.console.secrets.Redact(s.pendingTopic(*p)))
@@ -34,8 +34,8 @@ func (s *session) pendingTopic(p topic.Pending) string {
 	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", plain.Line(p.Topic.Name), quoted(p.Question))
 }
 
-// tellFacts tells of what is remembered.
-func (s *session) tellFacts(facts []string) {
+// showFacts tells of what is remembered.
+func (s *session) showFacts(facts []string) {
 	for _, text := range facts {
 		s.remark("remembered: %s", plain.Line(s.console.secrets.Redact(text)))
 	}
@@ -66,7 +66,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 			}
 			if isOver {
 				s.logEvent(ev)
-				s.tellAfter(ev)
+				s.printAfter(ev)
 			}
 			if _, ended := ev.(report.Ended); ended {
 				isOver = true
@@ -75,8 +75,8 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	}
 }
 
-// tellAfter tells of what goes wrong after the answer: nothing else waits for it.
-func (s *session) tellAfter(ev report.Event) {
+// printAfter tells of what goes wrong after the answer: nothing else waits for it.
+func (s *session) printAfter(ev report.Event) {
 	if failed, ok := ev.(report.SidecallFailed); ok {
 		s.console.warn(s.console.secrets.Redact(sidecallFailure(failed)))
 	}

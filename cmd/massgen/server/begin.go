@@ -456,7 +456,7 @@ func (q *sequences) keep(s sequence, key [sha256.Size]byte) {
 // sessionHeader names the session of a response.
 const sessionHeader = "Massgen-Session-Id"
 
-func tellSession(w http.ResponseWriter, r *run) {
+func nameSession(w http.ResponseWriter, r *run) {
 	w.Header().Set(sessionHeader, headerValue(r.session()))
 }
 

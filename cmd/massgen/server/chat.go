@@ -54,7 +54,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	tellSession(w, run)
+	nameSession(w, run)
 	c := chatWriter{server: s, run: run, view: v, id: run.id("chatcmpl-", v)}
 	if q.Stream {
 		c.includeUsage = q.StreamOptions != nil && q.StreamOptions.IncludeUsage

@@ -103,7 +103,7 @@ func (t turnRoutes) events(w http.ResponseWriter, r *http.Request, at place) err
 func (f *follower) live(ctx context.Context, turn *coordinator.Turn) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
-	asking.Go(func() { f.tellPermissions(ctx) })
+	asking.Go(func() { f.sendPermissions(ctx) })
 	for ev := range turn.Events(ctx) {
 		f.send(ev)
 	}
@@ -111,8 +111,8 @@ func (f *follower) live(ctx context.Context, turn *coordinator.Turn) {
 	asking.Wait()
 }
 
-// tellPermissions tells of the tool calls that wait, whenever there are others, until ctx is done.
-func (f *follower) tellPermissions(ctx context.Context) {
+// sendPermissions tells of the tool calls that wait, whenever there are others, until ctx is done.
+func (f *follower) sendPermissions(ctx context.Context) {
 	told := 0
 	for {
 		list, changed := f.Permissions.of(f.of.session, f.of.turn)

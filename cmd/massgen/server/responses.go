@@ -25,7 +25,7 @@ func (a responses) create(w http.ResponseWriter, r *http.Request) {
 		a.server.refuse(w, err)
 		return
 	}
-	tellSession(w, response.run)
+	nameSession(w, response.run)
 	switch {
 	case q.Stream:
 		response.stream(r.Context(), w, -1)

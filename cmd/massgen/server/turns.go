@@ -144,7 +144,7 @@ func (t turnRoutes) deliver(w http.ResponseWriter, r *http.Request, run *run, in
 	if err := t.Store.SetMetadata(r.Context(), at.session, map[string]string{metaModel: run.model}); err != nil {
 		t.Log.Warn("the model of a session is not kept", "error", err)
 	}
-	tellSession(w, run)
+	nameSession(w, run)
 	w.Header().Set("Location", at.path())
 	if inBackground {
 		t.write(w, http.StatusAccepted, map[string]any{

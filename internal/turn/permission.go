@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Decided is a person's answer to an Ask.
+// Decided is a person's answer to a RequestPermission.
 type Decided struct {
 	At  kernel.Time `json:"at"`
 	Key machine.Key `json:"key"`
@@ -22,38 +22,40 @@ func (e Decided) at() kernel.Time { return e.At }
 
 func (Decided) kind() string { return "decided" }
 
-// Ask asks a person whether a tool call may run. It wants one Decided; there is one
+// RequestPermission asks a person whether a tool call may run. It wants one Decided; there is one
 // question at a time. A Cancel of its agent takes it back, and what is still said to it
 // is taken and changes nothing.
-type Ask struct{ Ask machine.Ask }
+type RequestPermission struct{ Request machine.PermissionRequest }
 
-func (Ask) command() {}
+func (RequestPermission) command() {}
 
-// asks adds questions to those that wait for a person, and asks the first.
-func (m *Machine) asks(list []machine.Ask) {
-	m.s.Asks = append(m.s.Asks, list...)
-	m.askNext()
+// requestPermissions adds questions to those that wait for a person, and asks the first.
+func (m *Machine) requestPermissions(list []machine.PermissionRequest) {
+	m.s.Permissions = append(m.s.Permissions, list...)
+	m.requestNext()
 }
 
-// askNext asks the first question that waits, if none is asked.
-func (m *Machine) askNext() {
-	if len(m.s.Asks) > 0 && !m.s.IsAsking {
-		m.s.IsAsking = true
-		m.out = append(m.out, Ask{m.s.Asks[0]})
+// requestNext asks the first question that waits, if none is asked.
+func (m *Machine) requestNext() {
+	if len(m.s.Permissions) > 0 && !m.s.IsPermissionOpen {
+		m.s.IsPermissionOpen = true
+		m.out = append(m.out, RequestPermission{m.s.Permissions[0]})
 	}
 }
 
-// IsAsked says that a question was asked and waits for its answer: it has neither come nor
+// IsPermissionOpen says that a question was asked and waits for its answer: it has neither come nor
 // was the question taken back.
-func (m *Machine) IsAsked(key machine.Key) bool { return m.s.IsAsking && m.s.Asks[0].Key == key }
+func (m *Machine) IsPermissionOpen(key machine.Key) bool {
+	return m.s.IsPermissionOpen && m.s.Permissions[0].Key == key
+}
 
-// Asking returns the question that was asked and waits for its answer; ok is false if none
+// OpenPermission returns the question that was asked and waits for its answer; ok is false if none
 // does.
-func (m *Machine) Asking() (ask machine.Ask, ok bool) {
-	if !m.s.IsAsking {
-		return machine.Ask{}, false
+func (m *Machine) OpenPermission() (ask machine.PermissionRequest, ok bool) {
+	if !m.s.IsPermissionOpen {
+		return machine.PermissionRequest{}, false
 	}
-	return m.s.Asks[0], true
+	return m.s.Permissions[0], true
 }
 
 func (m *Machine) decided(ev Decided) error {
@@ -64,22 +66,22 @@ func (m *Machine) decided(ev Decided) error {
 		m.s.TakenBack = slices.Delete(m.s.TakenBack, i, i+1)
 		return nil
 	}
-	if !m.IsAsked(ev.Key) {
+	if !m.IsPermissionOpen(ev.Key) {
 		return fmt.Errorf("nobody is asked about %s", ev.Key)
 	}
-	m.s.Asks, m.s.IsAsking = slices.Delete(m.s.Asks, 0, 1), false
-	m.askNext()
+	m.s.Permissions, m.s.IsPermissionOpen = slices.Delete(m.s.Permissions, 0, 1), false
+	m.requestNext()
 	return m.stepEvent(ev.At, ev.Key.Agent, machine.Approval{Index: ev.Key.Index, Allow: ev.Allow, Reason: ev.Reason})
 }
 
 // withdraw takes back the questions of an agent that is cancelled. They are answered
 // with no when the kernel's commands are carried out.
 func (m *Machine) withdraw(agent int) {
-	if m.s.IsAsking && m.s.Asks[0].Key.Agent == agent {
-		m.s.IsAsking = false
-		m.s.TakenBack = append(m.s.TakenBack, m.s.Asks[0].Key)
+	if m.s.IsPermissionOpen && m.s.Permissions[0].Key.Agent == agent {
+		m.s.IsPermissionOpen = false
+		m.s.TakenBack = append(m.s.TakenBack, m.s.Permissions[0].Key)
 	}
-	m.s.Asks = slices.DeleteFunc(m.s.Asks, func(a machine.Ask) bool {
+	m.s.Permissions = slices.DeleteFunc(m.s.Permissions, func(a machine.PermissionRequest) bool {
 		if a.Key.Agent == agent {
 			m.withdrawn = append(m.withdrawn, a)
 		}
@@ -96,6 +98,6 @@ func (m *Machine) refuse(at kernel.Time) error {
 			return err
 		}
 	}
-	m.askNext()
+	m.requestNext()
 	return nil
 }
