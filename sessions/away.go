@@ -16,12 +16,12 @@ func (a away) Unwrap() error { return a.error }
 // Away marks an error of a store that cannot be reached, and may be later, for isAway.
 func Away(err error) error { return away{err} }
 
-// isAway says that a store could not be reached, and may be later. What was to be done may have
-// been done all the same.
+// isAway reports whether a store could not be reached for now. The operation may have succeeded
+// all the same.
 func isAway(err error) bool { return errors.As(err, new(away)) }
 
-// Again does something with a store until that is not away. It gives up after most, or when
-// ctx is done, with the store's last error.
+// Again repeats an operation of a store until the store is not away. It gives up after most, or
+// when ctx is done, with the store's last error.
 func Again[T any](ctx context.Context, most time.Duration, do func() (T, error)) (v T, err error) {
 	waits := backoff.NewExponentialBackOff()
 	waits.MaxInterval = 5 * time.Second

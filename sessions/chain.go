@@ -36,9 +36,9 @@ type Texts interface {
 	Get(ctx context.Context, ref blob.Ref) ([]byte, error)
 }
 
-// Chain yields a history from its newest link, which is head, to its oldest, and
-// nothing for a zero head. It reads a link when it is asked for one, so who needs
-// only the last turns stops there. An error ends it.
+// Chain yields a history from head, its newest link, to its oldest link, and nothing for a zero
+// head. It reads each link on demand, so a caller that needs only the last turns stops there.
+// An error ends it.
 func Chain(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
 		for after := 0; head != (blob.Ref{}); {
@@ -69,8 +69,8 @@ func readLink(ctx context.Context, texts Texts, ref blob.Ref) (Link, error) {
 	return link, nil
 }
 
-// A blob.Ref as encoding/json writes it. Within a JSON string its quotes would be escaped, so
-// that nothing that was said can look like one.
+// refOpen and refClose enclose a blob.Ref as encoding/json writes it. Within a JSON string its
+// quotes would be escaped, so no text of a person or a model can look like one.
 const (
 	refOpen   = `{"sha256":"`
 	refMiddle = `","bytes":`
@@ -78,9 +78,8 @@ const (
 	refDigits = 15 // at most
 )
 
-// Refs returns the texts that an event, or any JSON that this program has
-// written, names; one that is named twice is there twice. Stores keep those texts
-// as long as the event.
+// Refs returns the texts that an event, or any JSON of this program, names; a text that is
+// named twice is returned twice. Stores keep those texts as long as the event.
 func Refs(data []byte) (refs []blob.Ref) {
 	for {
 		_, rest, found := bytes.Cut(data, []byte(refOpen))
@@ -94,7 +93,7 @@ func Refs(data []byte) (refs []blob.Ref) {
 	}
 }
 
-// parseRef reads what follows refOpen.
+// parseRef reads the text after refOpen.
 func parseRef(data []byte) (ref blob.Ref, ok bool) {
 	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 	isOther := func(c byte) bool { return !isHex(c) }

@@ -1,11 +1,10 @@
-// Package sessions keeps conversations: their turns, the journal of each turn,
-// and the texts that both refer to. It holds the words that all stores share,
-// and Memory, the store that lives as long as the process. internal/sqlstore keeps them in
-// SQL databases, for sessions/sqlite and temporal/postgres, and sessions/storetest is the suite that all pass.
+// Package sessions keeps conversations: their turns, the journal of each turn, and the texts
+// that both refer to. It has the types that all stores share, and Memory, the store that lives
+// as long as the process. internal/sqlstore keeps them in SQL databases, for sessions/sqlite
+// and temporal/postgres. All stores pass the suite sessions/storetest.
 //
-// A session's history is a chain. Each turn that has an answer adds a Link, a
-// text of fixed size that names the link before it, the question and the answer.
-// So what a turn stores does not grow with the session, an input of long ago is
-// built from the link that it named, whatever came later, and a branch is a
-// session whose newest link is another session's.
+// A session's history is a chain. Each turn with an answer adds a Link, a text of fixed size
+// that names the link before it, the question and the answer. So a turn's storage does not grow
+// with the session, an old input is built from the link that it named, whatever came later, and
+// a branch is a session whose newest link is another session's.
 package sessions

@@ -11,11 +11,11 @@ import (
 // Dump is a whole session, as Export writes it and Import reads it.
 type Dump struct {
 	Session Session
-	// Turns are all there were, from the first. The last one may be interrupted.
+	// Turns are all turns, from the first. The last one may be interrupted.
 	Turns []Turn
 	// Journals are the events of each turn.
 	Journals [][][]byte
-	// Texts are all that the turns and their journals name.
+	// Texts are all texts that the turns and their journals name.
 	Texts map[blob.Ref][]byte
 }
 
@@ -36,7 +36,7 @@ func (d *Dump) Names(i int) []blob.Ref {
 	return names
 }
 
-// told returns the texts that can be made from what is told of a turn.
+// told returns the texts that can be made from the fields of a turn.
 func (t *Turn) told() []blob.Ref {
 	names := []blob.Ref{RefOf([]byte(t.Question))}
 	if t.Link != (blob.Ref{}) {
@@ -45,8 +45,8 @@ func (t *Turn) told() []blob.Ref {
 	return names
 }
 
-// check says what is wrong with a session that was read. It makes the texts that
-// can be made, and adds up what the turns came to.
+// check returns the first fault of a session that was read. It also makes the missing texts
+// that can be made, and adds up the usage of the turns.
 func (d *Dump) check() error {
 	s := &d.Session
 	for _, err := range []error{CheckID(s.ID), CheckTitle(s.Title), CheckMetadata(s.Metadata)} {
@@ -123,8 +123,7 @@ func (d *Dump) checkTurn(i int, head blob.Ref) (blob.Ref, error) {
 	return t.Link, nil
 }
 
-// checkNames checks that all texts that are named are there, and no others were
-// given.
+// checkNames checks that every named text is there, and that every given text is named.
 func (d *Dump) checkNames(given map[blob.Ref]bool) error {
 	for i := range d.Turns {
 		for _, ref := range d.Names(i) {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Default is the id of the session that is meant where none is named (seed 000).
+// Default is the id of the session that commands mean if they name none (seed 000).
 const Default = "default"
 
-// NewID returns an id for a new session: the time, for people, and enough chance to
+// NewID returns an id for a new session: the time, for people, and enough random digits to
 // differ from all others. It is safe for concurrent use.
 func NewID() string {
 	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])

@@ -20,16 +20,16 @@ import (
 // and at the end a line with the count and the hash of the lines before it.
 const dumpFormat = 1
 
-// mostLine is the longest line that is read, in bytes.
+// mostLine is the most bytes of a line that ReadDump accepts.
 const mostLine = 256 << 20
 
-// dumpLine is one line. Its type says which of the fields it has.
+// dumpLine is one line. Its type determines which fields it has.
 type dumpLine struct {
 	Type    string   `json:"type"`
 	Format  int      `json:"format,omitempty"`
 	Session *Session `json:"session,omitempty"`
 	Turn    *Turn    `json:"turn,omitempty"`
-	// Event is an event that is JSON; any other is in Base64.
+	// Event is an event in JSON; other events are in Base64.
 	Event  json.RawMessage `json:"event,omitempty"`
 	Text   *string         `json:"text,omitempty"`
 	Base64 []byte          `json:"base64,omitempty"`
@@ -72,7 +72,7 @@ func (d *Dump) Write(w io.Writer) error {
 	return o.err
 }
 
-// dumpWriter writes lines until one cannot be written; err is why.
+// dumpWriter writes lines until one fails; err is the failure.
 type dumpWriter struct {
 	to    io.Writer
 	hash  hash.Hash
@@ -108,7 +108,7 @@ func (o *dumpWriter) text(ref blob.Ref, data []byte) {
 	o.line(l)
 }
 
-// event writes an event so that it is read back to the byte.
+// event writes an event so that reading returns the same bytes.
 func (o *dumpWriter) event(event []byte) {
 	l := dumpLine{Type: lineEvent, Base64: event}
 	var compact bytes.Buffer
@@ -118,8 +118,8 @@ func (o *dumpWriter) event(event []byte) {
 	o.line(l)
 }
 
-// ReadDump reads a session that Write wrote. What it returns is whole and fits
-// together; the error names the line or the turn that does not.
+// ReadDump reads a session that Write wrote. It returns a complete and consistent session; an
+// error names the line or the turn at fault.
 func ReadDump(r io.Reader) (*Dump, error) {
 	in := dumpReader{hash: sha256.New(), dump: &Dump{Texts: map[blob.Ref][]byte{}}}
 	lines := bufio.NewScanner(r)

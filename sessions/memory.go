@@ -61,7 +61,7 @@ func (m *memory) alone(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// alone1 is alone for what returns a value.
+// alone1 is alone for functions that return a value.
 func alone1[T any](ctx context.Context, m *memory, do func() (T, error)) (v T, err error) {
 	err = m.alone(ctx, func() (err error) {
 		v, err = do()
@@ -126,7 +126,7 @@ func (m *memory) Append(ctx context.Context, _, id string, turn int, ends bool, 
 	})
 }
 
-// apply changes a running turn, or does nothing and says why.
+// apply changes a running turn, or changes nothing and returns an error.
 func (m *memory) apply(id string, h *Held, c *Change) error {
 	names := c.Names
 	if c.Outcome != nil && c.Outcome.Messages != (blob.Ref{}) {
@@ -170,7 +170,7 @@ func (m *memory) apply(id string, h *Held, c *Change) error {
 	return nil
 }
 
-// keep returns a running turn as it is kept, and begins to.
+// keep returns the stored form of a running turn, and creates it if needed.
 func (m *memory) keep(id string, h *Held) (*memorySession, *memoryTurn) {
 	s := m.sessions[id]
 	if h.Stored {
@@ -195,7 +195,7 @@ func (m *memory) keep(id string, h *Held) (*memorySession, *memoryTurn) {
 	return s, t
 }
 
-// add adds the messages of a turn that is over, and its link.
+// add adds the messages of a finished turn, and its link.
 func (s *memorySession) add(t Turn) {
 	s.Messages += t.MessageCount
 	if t.Link != (blob.Ref{}) {
@@ -203,7 +203,8 @@ func (s *memorySession) add(t Turn) {
 	}
 }
 
-// nameMessages keeps a turn's list of messages, if it has one, with the texts that it names.
+// nameMessages keeps a turn's list of messages, if it has one, with the texts that the list
+// names.
 func (m *memory) nameMessages(t *memoryTurn) {
 	if t.Messages == (blob.Ref{}) {
 		return
@@ -242,7 +243,7 @@ func (m *memory) letGo(id string) {
 	m.sweep()
 }
 
-// sweep forgets the texts that nobody names and no running turn can have put.
+// sweep deletes the texts that no turn names and that no running turn can have put.
 func (m *memory) sweep() {
 	first := int64(math.MaxInt64)
 	for r := range maps.Values(m.running) {

@@ -29,7 +29,7 @@ func (s *memorySession) copied() Session {
 	return c
 }
 
-// chosen returns the sessions that f chooses, those first that were used last.
+// chosen returns the sessions that f chooses, the most recently used first.
 func (m *memory) chosen(f Filter) []*memorySession {
 	var list []*memorySession
 	for _, s := range m.sessions {
@@ -47,7 +47,7 @@ func (m *memory) chosen(f Filter) []*memorySession {
 	return first(list, f.Limit)
 }
 
-// first returns the first items, so many as limit says; 0: all.
+// first returns at most limit items; 0 means all.
 func first[T any](list []T, limit int) []T {
 	if limit > 0 && len(list) > limit {
 		return list[:limit]
@@ -74,7 +74,7 @@ func (m *memory) Last(ctx context.Context, id string, last int, isIdle bool) ([]
 	})
 }
 
-// snippetRunes is how much of a text a hit shows.
+// snippetRunes is the length of a hit's snippet.
 const snippetRunes = 120
 
 // Search implements Backing.
@@ -266,8 +266,8 @@ func (m *memory) Forget(ctx context.Context, id int64) error {
 	})
 }
 
-// Compact implements Backing. This store always is as small as it can be.
+// Compact implements Backing. A store in memory has nothing to compact.
 func (m *memory) Compact(ctx context.Context) error { return ctx.Err() }
 
-// Check implements Backing. This store can have no damage.
+// Check implements Backing. A store in memory can have no damage.
 func (m *memory) Check(ctx context.Context) error { return ctx.Err() }

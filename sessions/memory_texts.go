@@ -13,7 +13,7 @@ import (
 // the store's.
 type memoryTexts struct {
 	texts map[blob.Ref]*memoryText
-	// unnamed are those that no turn names, yet or any more.
+	// unnamed are the texts that no turn names now.
 	unnamed map[blob.Ref]bool
 	clock   int64 // counts what Begin and Put have done
 }
@@ -30,7 +30,7 @@ func RefOf(data []byte) blob.Ref {
 	return blob.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
 }
 
-// tick returns a moment later than all before it.
+// tick returns a moment later than all earlier ones.
 func (m *memoryTexts) tick() int64 {
 	m.clock++
 	return m.clock
@@ -47,7 +47,7 @@ func (m *memoryTexts) put(data []byte) blob.Ref {
 	return ref
 }
 
-// name books that a turn needs a text, which is there.
+// name records that a turn needs a text, which must be stored.
 func (m *memoryTexts) name(t *memoryTurn, ref blob.Ref) {
 	if !t.names[ref] {
 		t.names[ref] = true
@@ -56,7 +56,7 @@ func (m *memoryTexts) name(t *memoryTurn, ref blob.Ref) {
 	}
 }
 
-// unname books that a turn is gone.
+// unname records that a turn is gone.
 func (m *memoryTexts) unname(t *memoryTurn) {
 	for ref := range t.names {
 		if m.texts[ref].named--; m.texts[ref].named == 0 {
@@ -65,7 +65,7 @@ func (m *memoryTexts) unname(t *memoryTurn) {
 	}
 }
 
-// sweep forgets the texts that nobody names and that were put before a moment.
+// sweep deletes the texts that no turn names and that were put before a moment.
 func (m *memoryTexts) sweep(first int64) {
 	for ref := range maps.Clone(m.unnamed) {
 		if m.texts[ref].put < first {

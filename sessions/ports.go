@@ -8,46 +8,49 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 )
 
-// Backing keeps what a Store works with. It is safe for concurrent use. Store checks what it
-// passes on: ids, titles, metadata, facts and ends of turns. storetest judges a Backing
+// Backing keeps the data of a Store. It is safe for concurrent use. Store checks everything
+// that it passes on: ids, titles, metadata, facts and ends of turns. storetest tests a Backing
 // through its Store.
 type Backing interface {
 	Turns
 	Records
 }
 
-// Turns is what a turn needs: its texts, its journal, and the hold of its session.
+// Turns has the operations that a turn needs: its texts, its journal, and the hold of its
+// session.
 type Turns interface {
 	texts
 	journals
 	// Leave ends the hold of a turn, even if ctx is over. It returns false if there was none.
-	// The texts that nobody names, and that no running turn can have put, are forgotten.
+	// It deletes the texts that no turn names and that no running turn can have put.
 	Leave(ctx context.Context, id string, turn int) (held bool, err error)
 }
 
 type texts interface {
-	// Put stores a text, or keeps it until an event names it. The caller may change data
-	// afterwards.
+	// Put stores a text, and keeps it at least until an event names it. The caller may change
+	// data afterwards.
 	Put(ctx context.Context, data []byte) (blob.Ref, error)
 	// Get returns a text, or ErrNoText. The caller must not change it.
 	Get(ctx context.Context, ref blob.Ref) ([]byte, error)
 }
 
 type journals interface {
-	// Hold holds a session for the turn that next makes of the session's last one. If any
-	// process holds the session, Hold returns ErrBusy. next may run more than once.
+	// Hold calls next with the session's last turn, and holds the session for the turn that
+	// next returns. If any process holds the session, Hold returns ErrBusy. next may run more
+	// than once.
 	Hold(ctx context.Context, id string, next func(Last) (Held, error)) error
-	// Append applies, in one transaction, the change that do makes of a turn that holds its
-	// session, and keeps what do changes of the turn. A nil change is none. If ends is true,
-	// the hold ends with it. What the transaction is for goes into errors. Append returns
-	// ErrNotRunning if the turn does not hold its session. do may run more than once.
+	// Append applies a change to a turn that holds its session, in one transaction. do receives
+	// the turn and returns the change, or nil for none; Append also stores the fields of the
+	// turn that do sets. If ends is true, the hold ends with it. Errors say what the
+	// transaction is for. Append returns ErrNotRunning if the turn does not hold its session.
+	// do may run more than once.
 	Append(ctx context.Context, what, id string, turn int, ends bool, do func(*Held) (*Change, error)) error
-	// Journal returns the events of a turn, from a place on, which counts from 0. A turn that
-	// is not there has none.
+	// Journal returns the events of a turn from a place on, counted from 0. A missing turn has
+	// none.
 	Journal(ctx context.Context, id string, turn, from int) ([][]byte, error)
 }
 
-// Records is what people look up, and what is done with whole sessions.
+// Records has the lookups and the operations on whole sessions.
 type Records interface {
 	lists
 	wholes
@@ -55,40 +58,42 @@ type Records interface {
 }
 
 type lists interface {
-	// List returns the sessions that f chooses, those first that were used last.
+	// List returns the sessions that f chooses, the most recently used first.
 	List(ctx context.Context, f Filter) ([]Session, error)
-	// Last returns a session's last turns, oldest first; last 0 means all. A session that is
-	// not there has none. If isIdle is true, Last returns only a turn that is running by its
-	// status, and that nobody works on.
+	// Last returns a session's last turns, oldest first; last 0 means all. A missing session
+	// has none. If isIdle is true, Last returns only a turn with the status running that no
+	// process works on.
 	Last(ctx context.Context, id string, last int, isIdle bool) ([]Turn, error)
-	// Search returns where the words of q are, which has some, in the order of List.
+	// Search returns the places where the words of q are found, in the order of List. q is not
+	// empty.
 	Search(ctx context.Context, q Query, limit int) ([]Hit, error)
 }
 
 type wholes interface {
 	copies
-	// Delete removes a session, with the texts that no other names, or returns ErrNoSession.
-	// While the session is held, Delete returns ErrBusy.
+	// Delete removes a session, with the texts that no other session names, or returns
+	// ErrNoSession. While the session is held, Delete returns ErrBusy.
 	Delete(ctx context.Context, id string) error
 }
 
 type copies interface {
 	// Dump returns a session as it is at one moment, or ErrNoSession.
 	Dump(ctx context.Context, id string) (*Dump, error)
-	// Load adds a session that fits together, or returns ErrExists. While its id is held, Load
-	// returns ErrBusy.
+	// Load adds a consistent session, or returns ErrExists. While its id is held, Load returns
+	// ErrBusy.
 	Load(ctx context.Context, what string, d *Dump) error
-	// Copy adds, in one transaction, the session to, which next makes of another one, from, and
-	// of the status of one of its turns, "" if it has no such turn. The new session gets from's
-	// turns up to that one, without their journals, and its sums but for the usage. A turn names
-	// its own texts, its list of messages, and what of the texts in the list is stored. Copy
-	// returns ErrNoSession or ErrExists, and ErrBusy while to is held. next may run more than once.
+	// Copy adds the session to, a branch of from, in one transaction. next makes it from the
+	// session from and the status of the given turn, "" if from has no such turn. The new
+	// session gets from's turns up to that one, without their journals, and its sums except the
+	// usage. Each turn names its own texts, its list of messages, and the stored texts of that
+	// list. Copy returns ErrNoSession or ErrExists, and ErrBusy while to is held. next may run
+	// more than once.
 	Copy(ctx context.Context, what, from string, turn int, to string, next func(from Session, status kernel.Status) (Session, error)) error
 }
 
 type changes interface {
-	// Set changes a session's title, unless title is nil, and the metadata that it names. An
-	// empty value removes its key.
+	// Set changes a session's title, unless title is nil, and the given metadata. An empty
+	// value removes its key.
 	Set(ctx context.Context, id string, title *string, metadata map[string]string) error
 	facts
 	upkeep
@@ -96,7 +101,8 @@ type changes interface {
 
 type facts interface {
 	AddFact(ctx context.Context, user, text string) (Fact, error)
-	// Facts returns those of a user that have the words of q, all for nil, oldest first.
+	// Facts returns the facts of a user that have the words of q, or all facts if q is nil,
+	// oldest first.
 	Facts(ctx context.Context, user string, q Query) ([]Fact, error)
 	Forget(ctx context.Context, id int64) error
 }
@@ -106,7 +112,7 @@ type upkeep interface {
 	Check(ctx context.Context) error
 }
 
-// Last is a session's last turn. All of it is zero for a session that is not there.
+// Last is a session's last turn. It is zero for a missing session.
 type Last struct {
 	Number   int
 	Status   kernel.Status
@@ -115,7 +121,7 @@ type Last struct {
 	History blob.Ref
 }
 
-// Begun returns what the holder of a session is told for a turn.
+// Begun returns the Begun for a turn of the session.
 func (last Last) Begun(turn int) Begun {
 	b := Begun{Turn: turn, History: last.History}
 	if last.Status == Running && last.Number < turn {
@@ -146,17 +152,17 @@ type Change struct {
 	// Texts are stored. The turn names these and Names, which must be stored already.
 	Texts [][]byte
 	Names []blob.Ref
-	// Outcome is what the turn came to, without its times, or nil. The turn names also its list
-	// of messages, which must be stored, and what of the texts in the list is stored.
+	// Outcome is the result of the turn, without its times, or nil. The turn also names its
+	// list of messages, which must be stored, and the stored texts of that list.
 	Outcome *Turn
-	// Title is for a session that has none.
+	// Title is the title for a session that has none.
 	Title string
-	// Later is usage that follows the outcome, or nil.
+	// Later is the usage of calls after the outcome, or nil.
 	Later *Usage
 }
 
-// Rest returns the events that a journal lacks which has so many events: those whose places
-// are taken are left out. A gap is an error.
+// Rest returns the events that a journal with end events lacks; it omits events whose places
+// are taken. A gap is an error.
 func (c *Change) Rest(id string, turn, end int) ([][]byte, error) {
 	at := end
 	if c.At != nil {

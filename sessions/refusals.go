@@ -7,21 +7,21 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 )
 
-// The refusals of stores, which say the same in all of them.
+// The errors of stores, with the same text in all of them.
 
-// NoSession is the refusal of a session that is not there.
+// NoSession returns the error for a missing session.
 func NoSession(id string) error { return fmt.Errorf("%w %q", ErrNoSession, id) }
 
-// Exists is the refusal of a new session whose id is taken.
+// Exists returns the error for a new session whose id exists already.
 func Exists(id string) error { return fmt.Errorf("%w %q", ErrExists, id) }
 
-// NoFact is the refusal of a fact that is not there.
+// NoFact returns the error for a missing fact.
 func NoFact(id int64) error { return fmt.Errorf("%w %d", ErrNoFact, id) }
 
-// NoText is the refusal of a text that was not put, or is forgotten.
+// NoText returns the error for a text that was never put, or was deleted.
 func NoText(ref blob.Ref) error { return fmt.Errorf("%w %.12s", ErrNoText, ref.SHA256) }
 
-// ErrNotRunning is the refusal of what only a running turn may do.
+// ErrNotRunning is the error of an operation that needs a running turn.
 var ErrNotRunning = errors.New("is not running")
 
 // NotRunning is ErrNotRunning for a turn.

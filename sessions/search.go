@@ -6,19 +6,19 @@ import (
 	"unicode"
 )
 
-// Query is the words to search for, all of which must be there.
+// Query is a list of phrases, all of which must be found.
 type Query []Phrase
 
-// Phrase is what stood between spaces: words, which must be there side by side.
+// Phrase is the text between two spaces of a query: words that must stand side by side.
 type Phrase struct {
 	Words []string
-	// Prefix says that the last word may go on.
+	// Prefix says that the last word may continue.
 	Prefix bool
 }
 
-// ParseQuery reads what a person searches for. Any text will do: words are
-// letters and digits in any case, and all else parts them. A star at the end of a
-// word stands for the rest of it.
+// ParseQuery parses a person's search query. It accepts any text: words are letters and digits
+// in any case, and everything else parts them. A star at the end of a word stands for the rest
+// of it.
 func ParseQuery(text string) Query {
 	var q Query
 	for _, field := range strings.Fields(text) {

@@ -13,60 +13,60 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 )
 
-// What stores say, to be compared with errors.Is.
+// The errors of stores, for errors.Is.
 var (
 	// ErrBusy is returned for a second turn on a session whose turn is not over, in
 	// this process or another, and for deleting such a session.
 	ErrBusy = errors.New("a turn is running on this session: wait for it, cancel it, or use another session")
-	// ErrNoSession is returned for a session that nothing is kept of.
+	// ErrNoSession is returned for a missing session.
 	ErrNoSession = errors.New("there is no session")
-	// ErrExists is returned for a new session whose id is taken.
+	// ErrExists is returned for a new session whose id exists already.
 	ErrExists = errors.New("there is a session already with the id")
-	// ErrNoText is returned for a text that is not there.
+	// ErrNoText is returned for a missing text.
 	ErrNoText = errors.New("no text is stored under")
-	// ErrNoFact is returned for a fact that is not there.
+	// ErrNoFact is returned for a missing fact.
 	ErrNoFact = errors.New("there is no fact")
 )
 
-// Running is the status of a turn that has begun and not ended. If nobody is at
-// work on it any more, it is one that Interrupted names.
+// Running is the status of a turn that has begun and not ended. Interrupted names it if no
+// process works on it any more.
 const Running kernel.Status = "running"
 
-// Session is a conversation, with all that is known of it but its texts. Times
-// are UTC, in whole milliseconds.
+// Session is a conversation with all its data except the texts. Times are UTC, in whole
+// milliseconds.
 type Session struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	// Parent and ParentTurn say where a branch comes from. Its turns up to
-	// ParentTurn are the parent's, which may be gone.
+	// Parent and ParentTurn are the origin of a branch. Its turns up to ParentTurn are the
+	// parent's, which may be deleted.
 	Parent     string `json:"parent,omitempty"`
 	ParentTurn int    `json:"parent_turn,omitempty"`
 	// Created is when the session's first event was written, Updated when its last
 	// turn began or ended.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Metadata is what the id says (ParseID) and what was set since.
+	// Metadata is the data in the id (ParseID) and the metadata set since.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Turns is the number of the last turn, also if it has no answer.
+	// Turns is the number of the last turn, even if it has no answer.
 	Turns int `json:"turns"`
-	// Messages counts those of the conversation: questions that were answered,
-	// answers, and what a panel of one said and got in between.
+	// Messages counts the messages of the conversation: answered questions, answers, and the
+	// messages that a panel of one wrote and received in between.
 	Messages int `json:"message_count"`
-	// Usage adds up the turns that have ended, those of a branch's parent excepted.
+	// Usage adds up the turns that have ended, without those of a branch's parent.
 	Usage Usage `json:"usage"`
 }
 
 func now() time.Time { return kept(time.Now()) }
 
-// kept returns a time as stores keep it.
+// kept returns a time in the precision that stores keep.
 func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // Turn is one turn of a session.
 type Turn struct {
 	Number   int    `json:"number"`
 	Question string `json:"question"`
-	// Answer is the winning answer and Winner the agent that gave it, both empty if
-	// there is none: such a turn stays out of the history.
+	// Answer is the winning answer and Winner the agent that gave it. Both are empty if there
+	// is none: such a turn stays out of the history.
 	Answer string        `json:"answer,omitempty"`
 	Winner string        `json:"winner,omitempty"`
 	Status kernel.Status `json:"status"`
@@ -75,9 +75,9 @@ type Turn struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Usage   Usage     `json:"usage"`
-	// Messages refers to a list of what a panel of one said and its tools returned
-	// between the question and the answer, which package agents writes and reads; zero
-	// if these are all there is. MessageCount counts the question and the answer too.
+	// Messages refers to the list of a panel of one's messages and tool results between the
+	// question and the answer, which package agents writes and reads. It is zero if there are
+	// none. MessageCount counts the question and the answer too.
 	Messages     blob.Ref `json:"messages,omitzero"`
 	MessageCount int      `json:"message_count"`
 	// Link is the turn's place in the history, zero for one without an answer.
@@ -88,18 +88,18 @@ type Turn struct {
 type Begun struct {
 	// Turn is its number, from 1.
 	Turn int
-	// History is the newest link of the history before it, zero if there is none.
+	// History is the newest link before the turn, zero if there is none.
 	History blob.Ref
-	// Interrupted is the number of the last turn if that has begun and never ended,
-	// else 0. The new turn's first event closes it.
+	// Interrupted is the number of the last turn if that turn has begun and never ended, else
+	// 0. The new turn's first event closes it.
 	Interrupted int
 }
 
-// Ended is what a turn came to.
+// Ended is the outcome of a turn.
 type Ended struct {
 	Status kernel.Status
-	// Question is what was asked in the end, empty if that is what the turn began with:
-	// whoever says "yes" may be asking a question that waited for it.
+	// Question is the question that the agents answered, empty if it is the one that the turn
+	// began with. A "yes" may stand for a question that waited for it.
 	Question string
 	// Winner and Answer are both empty for a turn that has no answer.
 	Winner string
@@ -111,7 +111,7 @@ type Ended struct {
 	Usage        Usage
 }
 
-// checked returns e as it is stored, or what is wrong with it.
+// checked returns e as it is stored, or an error for an invalid e.
 func (e Ended) checked() (Ended, error) {
 	e.Usage = e.Usage.Plus(Usage{})
 	switch {
@@ -144,10 +144,10 @@ func usageOf(list []Session) (sum Usage) {
 	return sum
 }
 
-// mostUsage is more than a turn can come to. Sums of it stay numbers.
+// mostUsage is more than one turn can use. Sums of it do not overflow.
 const mostUsage = math.MaxInt32
 
-// canBe says that a turn may have come to this.
+// canBe reports whether u is possible for one turn.
 func canBe(u Usage) bool {
 	counts := []int{u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls}
 	costs := u.CostUSD == nil || *u.CostUSD >= 0 && *u.CostUSD <= mostUsage
@@ -156,18 +156,17 @@ func canBe(u Usage) bool {
 
 // Filter chooses sessions.
 type Filter struct {
-	// ID chooses the session of that id, empty any.
+	// ID chooses the session with that id; empty chooses any.
 	ID string
-	// Metadata is what a session's must have; the user's key is MetaUser.
+	// Metadata must be in the session's metadata; the user's key is MetaUser.
 	Metadata map[string]string
-	// Unended chooses those whose last turn has not ended: it runs, or is one that
-	// Interrupted names.
+	// Unended chooses sessions whose last turn has not ended: it runs, or Interrupted names it.
 	Unended bool
-	// Limit is how many are wanted at most; 0: all.
+	// Limit is the most sessions to return; 0 means all.
 	Limit int
 }
 
-// Hit is a place that a search has found.
+// Hit is one result of a search.
 type Hit struct {
 	Session string `json:"session"`
 	Title   string `json:"title"`
@@ -177,7 +176,7 @@ type Hit struct {
 	Snippet string `json:"snippet"`
 }
 
-// Fact is something that is remembered of a user, whatever the session.
+// Fact is a remembered fact about a user, for all sessions.
 type Fact struct {
 	ID      int64     `json:"id"`
 	User    string    `json:"user"`

@@ -27,12 +27,12 @@ type Keeper interface {
 // NewStore returns the store on a Backing.
 func NewStore(b Backing) *Store { return &Store{b, func(text string) string { return text }} }
 
-// Masked returns a store on the same Backing that keeps no secret: what redact changes of the
-// texts that models were told is masked before it is stored. What models are sent is built
-// from what is stored.
+// Masked returns a store on the same Backing that masks secrets before it stores a text: it
+// applies redact to the texts that models receive. Inputs are built from stored texts, so
+// models do not get these secrets either.
 func (s *Store) Masked(redact func(string) string) *Store { return &Store{s.backing, redact} }
 
-// Mask returns data without secrets, which is most often data itself.
+// Mask returns data with its secrets masked, which is most often data itself.
 func (s *Store) Mask(data []byte) []byte {
 	text := string(data)
 	if masked := s.redact(text); masked != text {
@@ -41,20 +41,20 @@ func (s *Store) Mask(data []byte) []byte {
 	return data
 }
 
-// Put keeps a text, under its content's hash, for the events that will name it. The caller
-// may change data afterwards. What no event names is forgotten when the turns that were
-// running are over.
+// Put stores a text under its content's hash, for the events that will name it. The caller may
+// change data afterwards. A text that no event names is deleted when the turns that ran at the
+// time are over.
 func (s *Store) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	return s.backing.Put(ctx, s.Mask(data))
 }
 
-// Get returns what Put stored; the caller must not change it.
+// Get returns a stored text; the caller must not change it.
 func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	return s.backing.Get(ctx, ref)
 }
 
-// Begin holds a session, which begins to exist with the turn's first event, for a turn that
-// asks question. On a session that is held, in any process, it returns ErrBusy.
+// Begin holds a session for a turn that asks question. A new session exists from the turn's
+// first event on. If any process holds the session, Begin returns ErrBusy.
 func (s *Store) Begin(ctx context.Context, id, question string) (Begun, error) {
 	question = s.redact(question)
 	if err := checkQuestion(question); err != nil {
@@ -65,8 +65,8 @@ func (s *Store) Begin(ctx context.Context, id, question string) (Begun, error) {
 	})
 }
 
-// Resume holds a session for its last turn, which must be one that Interrupted names, so
-// that its journal goes on where it stopped.
+// Resume holds a session for its last turn, which Interrupted must name, so that its journal
+// continues where it stopped.
 func (s *Store) Resume(ctx context.Context, id string) (Begun, error) {
 	return s.hold(ctx, id, func(last Last) (Held, error) {
 		switch {
@@ -104,14 +104,14 @@ func (s *Store) RecordCut(ctx context.Context, id string, turn int, u Usage) err
 }
 
 // Append adds events to the journal of a running turn, all or none. Every text that they name
-// must have been put. When Append returns, they are committed.
+// must be stored. When Append returns, they are committed.
 func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
 	return s.append(ctx, id, turn, nil, events)
 }
 
-// AppendAt adds events as Append does, at a place in the journal, from 0. Those whose places
-// are taken are left out: a caller that missed the reply can repeat the call. A gap before
-// the place is an error.
+// AppendAt adds events as Append does, at a place in the journal, counted from 0. It omits
+// events whose places are taken, so a caller that missed the reply can repeat the call. A gap
+// before the place is an error.
 func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, events ...[]byte) error {
 	return s.append(ctx, id, turn, &place, events)
 }
@@ -130,16 +130,16 @@ func (s *Store) append(ctx context.Context, id string, turn int, place *int, eve
 	})
 }
 
-// Journal returns the events of a turn in their order, from a place on, which counts from 0.
-// A turn that is not there has none.
+// Journal returns the events of a turn in their order, from a place on, counted from 0. A
+// missing turn has none.
 func (s *Store) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
 	return s.backing.Journal(ctx, id, turn, from)
 }
 
-// Commit keeps what a turn came to, as End does, and goes on holding its session, for calls
-// that follow the answer: their events may be appended until End, whose usage is added to
-// this one. If the process ends before that, the turn does not count as interrupted. The
-// session is let go of if Commit fails.
+// Commit stores a turn's outcome, as End does, and still holds the session for calls that
+// follow the answer: their events may be appended until End, whose usage is added. If the
+// process ends before End, the turn does not count as interrupted. If Commit fails, it releases
+// the session.
 func (s *Store) Commit(ctx context.Context, id string, turn int, e Ended) error {
 	return s.end(ctx, id, turn, false, func(h *Held) (*Change, error) {
 		if h.Committed {
@@ -149,11 +149,10 @@ func (s *Store) Commit(ctx context.Context, id string, turn int, e Ended) error 
 	})
 }
 
-// End lets go of a session. What the turn came to is kept unless it has neither an answer
-// nor a journal: then its number is given to the next one. A turn that has an answer joins
-// the history in one transaction, so that it is there whole or not at all. Of a turn that
-// was committed, only the usage is kept, in addition. The session is let go of also if End
-// fails.
+// End releases a session and stores the turn's outcome. A turn with neither an answer nor a
+// journal is not stored, and the next turn gets its number. A turn with an answer joins the
+// history in one transaction, whole or not at all. After Commit, End stores only the additional
+// usage. It releases the session even if it fails.
 func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
 	return s.end(ctx, id, turn, true, func(h *Held) (*Change, error) {
 		switch {
@@ -171,8 +170,8 @@ func (s *Store) maskedEnd(e Ended) Ended {
 	return e
 }
 
-// end writes for a turn. If that fails, the session is let go of, unless the turn does not
-// hold it.
+// end writes for a turn. If that fails, it releases the session, unless the turn does not hold
+// it.
 func (s *Store) end(ctx context.Context, id string, turn int, ends bool, do func(*Held) (*Change, error)) error {
 	err := s.backing.Append(ctx, "end a turn of session "+id, id, turn, ends, do)
 	if err == nil || errors.Is(err, ErrNotRunning) {
@@ -208,14 +207,14 @@ func (h *Held) outcome(e Ended) (*Change, error) {
 	return c, nil
 }
 
-// link returns the link that adds a turn to a history, whose newest link is head.
+// link returns the link that adds a turn to the history with the newest link head.
 func (t *Turn) link(head blob.Ref) ([]byte, error) {
 	return Link{
 		Previous: head, Turn: t.Number, Messages: t.Messages, Question: RefOf([]byte(t.Question)), Answer: RefOf([]byte(t.Answer)),
 	}.Encode()
 }
 
-// Leave lets go of a session whose turn is not over: it counts as interrupted then, as if
+// Leave releases a session whose turn is not over. The turn then counts as interrupted, as if
 // its process had ended, unless it was committed.
 func (s *Store) Leave(ctx context.Context, id string, turn int) error {
 	held, err := s.backing.Leave(ctx, id, turn)
@@ -237,7 +236,7 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return list[0], nil
 }
 
-// List returns the sessions that f chooses, those first that were used last.
+// List returns the sessions that f chooses, the most recently used first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Session, error) { return s.backing.List(ctx, f) }
 
 // Usage adds up the usage of the sessions that f chooses.
@@ -246,8 +245,8 @@ func (s *Store) Usage(ctx context.Context, f Filter) (Usage, error) {
 	return usageOf(list), err
 }
 
-// Turns returns a session's last turns, oldest first: so many as last says, 0 for all. Those
-// that have no answer, or never ended, are among them.
+// Turns returns a session's last turns, oldest first; last 0 means all. They include turns that
+// have no answer or never ended.
 func (s *Store) Turns(ctx context.Context, id string, last int) ([]Turn, error) {
 	turns, err := s.backing.Last(ctx, id, last, false)
 	if err == nil && len(turns) == 0 {
@@ -256,26 +255,26 @@ func (s *Store) Turns(ctx context.Context, id string, last int) ([]Turn, error) 
 	return turns, err
 }
 
-// History returns a session's turns that have an answer, oldest first. A session that is not
-// there has none.
+// History returns a session's turns with an answer, oldest first. A missing session has none.
 func (s *Store) History(ctx context.Context, id string) ([]Turn, error) {
 	turns, err := s.backing.Last(ctx, id, 0, false)
 	return slices.DeleteFunc(turns, func(t Turn) bool { return t.Winner == "" }), err
 }
 
-// Interrupted returns the turn of a session that has begun, has not ended, and that nobody
-// is at work on, in any process, or none.
+// Interrupted returns the turn of a session that has begun, has not ended, and that no process
+// works on, or no turn.
 func (s *Store) Interrupted(ctx context.Context, id string) ([]Turn, error) {
 	last, err := s.Turns(ctx, id, 1)
 	if err != nil || last[0].Status != Running {
 		return nil, err
 	}
-	// What was read may have ended meanwhile.
+	// The turn may have ended since it was read.
 	return s.backing.Last(ctx, id, 1, true)
 }
 
-// Search returns where the words of a query are: in titles, and in questions and answers, of
-// the sessions first that were used last. limit is how many hits are wanted at most; 0: all.
+// Search returns the places where the words of a query are found: in titles, and in questions
+// and answers, of the most recently used sessions first. limit is the most hits to return; 0
+// means all.
 func (s *Store) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
 	q := ParseQuery(query)
 	if len(q) == 0 {
@@ -284,7 +283,7 @@ func (s *Store) Search(ctx context.Context, query string, limit int) ([]Hit, err
 	return s.backing.Search(ctx, q, limit)
 }
 
-// SetTitle gives a session another title.
+// SetTitle sets a session's title.
 func (s *Store) SetTitle(ctx context.Context, id, title string) error {
 	if err := CheckTitle(title); err != nil {
 		return err
@@ -292,7 +291,7 @@ func (s *Store) SetTitle(ctx context.Context, id, title string) error {
 	return s.backing.Set(ctx, id, &title, nil)
 }
 
-// SetMetadata adds to a session's metadata, or changes it. An empty value takes its key away.
+// SetMetadata adds to a session's metadata, or changes it. An empty value removes its key.
 func (s *Store) SetMetadata(ctx context.Context, id string, metadata map[string]string) error {
 	masked := make(map[string]string, len(metadata))
 	for key, value := range metadata {
@@ -304,8 +303,9 @@ func (s *Store) SetMetadata(ctx context.Context, id string, metadata map[string]
 	return s.backing.Set(ctx, id, nil, masked)
 }
 
-// Branch makes a new session, to, that goes on after a turn of another as if the later ones
-// had not been. It has its turns, but not their journals, and its usage begins at nothing.
+// Branch makes a new session, to, that continues after a turn of another one without the later
+// turns. It has the other session's turns, but not their journals, and its usage begins at
+// zero.
 func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (Session, error) {
 	if err := CheckID(to); err != nil {
 		return Session{}, err
@@ -331,8 +331,8 @@ func (s *Store) load(ctx context.Context, what string, d *Dump) (Session, error)
 	return s.Session(ctx, d.Session.ID)
 }
 
-// Export writes a session as JSONL, which Import reads. A turn that is running meanwhile is
-// in it as far as it has come.
+// Export writes a session as JSONL, which Import reads. It includes the events so far of a
+// running turn.
 func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 	d, err := s.backing.Dump(ctx, id)
 	if err != nil {
@@ -341,9 +341,8 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 	return d.Write(w)
 }
 
-// Import takes in a session that Export wrote, under its own id or, if as is not empty,
-// under that one. It takes all of it, or nothing and says why; a session whose id is taken
-// is refused.
+// Import adds a session that Export wrote, under its own id or, if as is not empty, under that
+// one. It adds all of it, or nothing and returns an error; it refuses an id that exists.
 func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, error) {
 	d, err := ReadDump(r)
 	if err != nil {
@@ -356,8 +355,8 @@ func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, er
 	return s.load(ctx, "import session "+d.Session.ID, d)
 }
 
-// Delete forgets a session, with the texts that no other needs. Branches of it stay whole.
-// While a turn runs on the session, in any process, it returns ErrBusy.
+// Delete deletes a session, with the texts that no other session names. Its branches stay
+// whole. While a turn runs on the session, in any process, it returns ErrBusy.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := CheckID(id); err != nil {
 		return err
@@ -365,8 +364,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return s.backing.Delete(ctx, id)
 }
 
-// AddFact remembers something of a user; user may be empty, for whoever uses this machine. A
-// fact that is known already is returned as it is.
+// AddFact stores a fact about a user; an empty user means the user of this machine. If the fact
+// is stored already, AddFact returns that one.
 func (s *Store) AddFact(ctx context.Context, user, text string) (Fact, error) {
 	text = s.redact(text)
 	if err := checkFact(user, text); err != nil {
@@ -375,12 +374,12 @@ func (s *Store) AddFact(ctx context.Context, user, text string) (Fact, error) {
 	return s.backing.AddFact(ctx, user, text)
 }
 
-// Facts returns what is remembered of a user, oldest first.
+// Facts returns the facts about a user, oldest first.
 func (s *Store) Facts(ctx context.Context, user string) ([]Fact, error) {
 	return s.backing.Facts(ctx, user, nil)
 }
 
-// SearchFacts returns what is remembered of a user and has the words of a query, oldest first.
+// SearchFacts returns the facts about a user that have the words of a query, oldest first.
 func (s *Store) SearchFacts(ctx context.Context, user, query string) ([]Fact, error) {
 	q := ParseQuery(query)
 	if len(q) == 0 {
@@ -389,11 +388,11 @@ func (s *Store) SearchFacts(ctx context.Context, user, query string) ([]Fact, er
 	return s.backing.Facts(ctx, user, q)
 }
 
-// Forget forgets a fact, or returns ErrNoFact. A store on disk overwrites its bytes.
+// Forget deletes a fact, or returns ErrNoFact. A store on disk overwrites its bytes.
 func (s *Store) Forget(ctx context.Context, id int64) error { return s.backing.Forget(ctx, id) }
 
-// Compact makes a store as small as it can be. Other writes may wait meanwhile.
+// Compact makes a store as small as possible. Other writes may wait meanwhile.
 func (s *Store) Compact(ctx context.Context) error { return s.backing.Compact(ctx) }
 
-// Check looks for damage. It reads all there is.
+// Check looks for damage. It reads the whole store.
 func (s *Store) Check(ctx context.Context) error { return s.backing.Check(ctx) }

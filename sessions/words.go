@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// The keys of what a session's id says (ParseID).
+// The keys of the metadata in a session's id (ParseID).
 const (
 	metaName = "name"
 	MetaApp  = "app"
 	MetaUser = "user"
 )
 
-// The most bytes of what people name things by.
+// The most bytes of ids, titles and other names.
 const (
 	mostID    = 256
 	mostTitle = 1000
@@ -23,11 +23,10 @@ const (
 	mostValue = 64 << 10
 )
 
-// ParseID reads what seed 002 puts into a session's id, as in
-// "Dan|fractional_abc123|role:cfo": the name, the application and the user under
-// the keys above, and then any number of keys with values. An id without a bar
-// says nothing, and neither does a part that has no colon. A key counts where it
-// stands first.
+// ParseID parses the metadata that seed 002 puts into a session's id, as in
+// "Dan|fractional_abc123|role:cfo": the name, the application and the user under the keys
+// above, then any number of keys with values. An id without a bar has none, and a part without
+// a colon is ignored. The first occurrence of a key counts.
 func ParseID(id string) map[string]string {
 	parts := strings.Split(id, "|")
 	if len(parts) == 1 {
@@ -53,11 +52,11 @@ func ParseID(id string) map[string]string {
 	return said
 }
 
-// titleRunes is how much of a question becomes a title.
+// titleRunes is the most runes of a question that become a title.
 const titleRunes = 60
 
-// TitleOf returns the title that a question gives a session that has none: its
-// first line with something in it, cut.
+// TitleOf returns the title that a question gives to a session without one: its first line that
+// is not blank, cut.
 func TitleOf(question string) string {
 	for line := range strings.Lines(question) {
 		words := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(line, "\uFFFD"), func(r rune) bool {
@@ -74,8 +73,8 @@ func TitleOf(question string) string {
 	return ""
 }
 
-// CheckID says what is wrong with a session's id. Any line of text will do but "."
-// and "..", which people take for folders, and white space alone, which nobody sees.
+// CheckID returns an error for an invalid session id. Any line of text is valid except "." and
+// "..", which people take for folders, and white space alone, which nobody sees.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -88,8 +87,8 @@ func CheckID(id string) error {
 	return checkLine("the session's id", id, mostID)
 }
 
-// checkQuestion says what is wrong with a question as a text. What may be asked is
-// for others to say.
+// checkQuestion returns an error if a question is no valid text. Its callers decide which
+// questions may be asked.
 func checkQuestion(question string) error {
 	if !utf8.ValidString(question) {
 		return errors.New("the question is not valid UTF-8")
@@ -97,10 +96,10 @@ func checkQuestion(question string) error {
 	return nil
 }
 
-// CheckTitle says what is wrong with a title.
+// CheckTitle returns an error for an invalid title.
 func CheckTitle(title string) error { return checkLine("the title", title, mostTitle) }
 
-// CheckMetadata says what is wrong with a session's metadata.
+// CheckMetadata returns an error for invalid metadata of a session.
 func CheckMetadata(metadata map[string]string) error {
 	for key, value := range metadata {
 		if key == "" {
@@ -116,7 +115,7 @@ func CheckMetadata(metadata map[string]string) error {
 	return nil
 }
 
-// checkFact says what is wrong with a fact about a user.
+// checkFact returns an error for an invalid fact about a user.
 func checkFact(user, text string) error {
 	if err := checkLine("the user", user, mostKey); err != nil {
 		return err
