@@ -15,27 +15,27 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// Approval is a tool call that a person is asked about.
+// Approval is a tool call that needs a person's permission.
 type Approval struct {
 	Session string
 	Turn    int
 	Agent   string
 	Round   int
 	Tool    string
-	// Arguments are as the model wrote them, all of them.
+	// Arguments are the whole arguments, as the model wrote them.
 	Arguments string
-	// Why is the rule by which it is asked.
+	// Why is the rule that leaves the call to a person.
 	Why string
 }
 
-// Decision is a person's answer to an Approval. The model of a call that is not allowed is told
-// the Reason, which may be empty.
+// Decision is a person's answer to an Approval. If the call is denied, its model gets the
+// Reason, which may be empty.
 type Decision struct {
 	Allowed bool
 	Reason  string
 }
 
-// permission is a person's word about a tool call.
+// permission is a person's decision about a tool call.
 type permission struct {
 	local    *localTurn
 	key      machine.Key
@@ -58,7 +58,7 @@ func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post.
 func (permission) Reply(error) {}
 
-// ask has a person decide about a tool call; the answer is posted exactly once.
+// requestPermission asks a person about a tool call, and posts the answer exactly once.
 func (e *localTurn) requestPermission(a machine.PermissionRequest) {
 	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
 	e.launch(func() driver.Post {
@@ -70,8 +70,8 @@ func (e *localTurn) requestPermission(a machine.PermissionRequest) {
 	})
 }
 
-// approve returns a person's word, with the reason that the model gets. The error is that of a
-// store that does not work.
+// approve returns a person's decision, with the reason that the model gets. The error is for a
+// store that failed.
 func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decision, error) {
 	if v.panel.opts.Approve == nil {
 		if v.panel.opts.Unattended {
@@ -103,10 +103,10 @@ func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decisi
 	return Decision{Reason: refusal(said.Reason)}, nil
 }
 
-// mostReason is how many bytes of a reason a model gets.
+// mostReason is the most bytes of a reason that a model gets.
 const mostReason = 4 << 10
 
-// refusal is what a model is told of a person's no.
+// refusal returns the text that a model gets when a person denies its call.
 func refusal(reason string) string {
 	const no = "the user said no"
 	if reason = strings.TrimSpace(contextbuild.Clean(reason)); reason == "" {
@@ -115,8 +115,8 @@ func refusal(reason string) string {
 	return no + ": " + strings.ToValidUTF8(reason[:min(len(reason), mostReason)], "")
 }
 
-// word is a person's, or why there is none. Whoever asks and ignores that the question is
-// taken back is left behind, as an effect is.
+// word returns a person's decision, or why there is none. Like an effect, an Approve that
+// ignores the end of ctx is abandoned.
 func (v *view) word(ctx context.Context, call Approval) (Decision, error) {
 	type answer struct {
 		Decision

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// checkBudget says of the first backend that would not keep to a budget.
+// checkBudget returns an error that names the first backend that would not keep to a budget.
 func checkBudget(opts Options) error {
 	if opts.Budget.None() && opts.Override.None() {
 		return nil
@@ -43,24 +43,24 @@ func checkBudget(opts Options) error {
 	return cmp.Or(errs...)
 }
 
-// attempts are those of calls that wait for budget.
+// attempts are the attempts of calls that wait for budget.
 type attempts struct {
-	// limited and priced say that the turn has a budget, and one of money.
+	// limited says that the turn has a budget, priced that it has one of money.
 	limited, priced bool
 	waiting         map[machine.Key]chan<- verdict
 }
 
-// verdict is the answer to an attempt: by how many tokens its output is shortened, or why it
-// may not be sent.
+// verdict is the answer to an attempt: the number of tokens by which its output is shortened,
+// or the reason why it may not be sent.
 type verdict struct {
 	less    int
 	refused string
 }
 
-// limit says what the turn may spend.
+// limit sets what the turn may spend.
 func (a *attempts) limit(most budget.Allowance) { a.limited, a.priced = !most.None(), most.Priced() }
 
-// Grant implements driver.Runtime. In a journal that is replayed nobody waits.
+// Grant implements driver.Runtime. In a replayed journal no attempt waits.
 func (a *attempts) Grant(key machine.Key, less int, refused string) {
 	if word := a.waiting[key]; word != nil {
 		word <- verdict{less, refused}
@@ -74,7 +74,7 @@ type callBudget struct {
 	key   machine.Key
 }
 
-// reserving is an attempt that asks for budget. The driver grants it by its key.
+// reserving is an attempt that requests budget. The driver grants it by its key.
 type reserving struct {
 	callBudget
 	most, least budget.Amount
@@ -113,10 +113,11 @@ func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
 	return []turn.Event{turn.Settled{At: at, Key: s.key, Spent: s.spent}}, nil
 }
 
-// Reply implements driver.Post. What is not in the journal stays spent.
+// Reply implements driver.Post. A settlement that is not in the journal leaves the amount
+// spent.
 func (s settled) Reply(error) { close(s.booked) }
 
-// Reserve asks the driver, and waits for its word.
+// Reserve asks the driver, and waits for its verdict.
 func (b callBudget) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
 	if most.USD == nil && b.local.priced {
 		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
@@ -158,7 +159,7 @@ func (b callBudget) Settle(usage *backends.Usage) {
 	b.end(&spent)
 }
 
-// end has an attempt's end booked. After the turn nobody does: what was held for the
+// end books the end of an attempt. After the turn nothing books it: the amount reserved for the
 // attempt stays spent.
 func (b callBudget) end(spent *budget.Amount) {
 	booked := make(chan struct{})
@@ -166,7 +167,7 @@ func (b callBudget) end(spent *budget.Amount) {
 	<-booked
 }
 
-// spending is the context of a call's attempts, which keep to the turn's budget.
+// spending returns the context for a call's attempts, which keeps them to the turn's budget.
 func (e *localTurn) spending(ctx context.Context, key machine.Key) context.Context {
 	if !e.limited {
 		return ctx
@@ -174,24 +175,24 @@ func (e *localTurn) spending(ctx context.Context, key machine.Key) context.Conte
 	return backends.WithBudget(ctx, callBudget{e, key})
 }
 
-// MetaSpent is the key of a session's metadata that has what its turns have spent.
+// MetaSpent is the key of a session's metadata for the spending of its turns.
 const MetaSpent = "massgen:spent"
 
 // spentBySession is the value of MetaSpent.
 type spentBySession struct {
-	// Session is the one that has spent it: a branch has its parent's metadata, and has
-	// spent nothing.
+	// Session is the session that spent it. A branch has its parent's metadata, and has spent
+	// nothing.
 	Session string `json:"session"`
-	// Turn is the last that was counted, Before what had been spent when it began.
+	// Turn is the last turn that was counted, Before the spending of the turns before it.
 	Turn   int           `json:"turn"`
 	Before budget.Amount `json:"before"`
 	Spent  budget.Amount `json:"spent"`
-	// UnknownBefore and Unknown are what Before and Spent do not have all of.
+	// UnknownBefore and Unknown name the parts of Before and Spent that are not known in full.
 	UnknownBefore budget.Unknown `json:"unknown_before,omitzero"`
 	Unknown       budget.Unknown `json:"unknown,omitzero"`
 }
 
-// allowance is what a turn of a session may spend under a budget.
+// allowance returns what a turn of a session may spend under a budget.
 func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, number int) (budget.Allowance, error) {
 	a := budget.Allowance{Limits: b.Turn, Session: b.Session}
 	if b.Session.None() {
@@ -207,9 +208,9 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 	return a, nil
 }
 
-// allowance is what a turn may spend that is gone on with: its own, or the panel's where that
-// is tighter, or what a person says now. What is under way counts, unless the turn was
-// branched off: then it is another's.
+// allowance returns what a resumed turn may spend: its own limits, the panel's where these are
+// tighter, or those that a person gives now. Calls under way count as spent, unless the turn
+// was branched off: then they are another turn's.
 func (e *localTurn) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
 	had := e.machine.Ledger().Limits
 	opts := e.panel.opts
@@ -225,7 +226,7 @@ func (e *localTurn) allowance(ctx context.Context, branched bool) (budget.Allowa
 	return now, nil
 }
 
-// spent is what the turns of a session before a turn have spent, as far as it is known.
+// spent returns the known spending of a session's turns before a turn.
 func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.Amount, unknown budget.Unknown, err error) {
 	session, err := p.opts.Store.Session(ctx, id)
 	if errors.Is(err, sessions.ErrNoSession) { // it begins with the turn's first event
@@ -262,8 +263,8 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 	return spent.AtLeast(told.Amount()), unknown, nil
 }
 
-// spentOfTurn is what a turn has spent that did not note it: its process was lost before it
-// could, or the turn had no budget. What was under way stays spent.
+// spentOfTurn returns the spending of a turn that did not record it: its process was lost
+// before, or the turn had no budget. Calls under way stay spent.
 func spentOfTurn(m *turn.Machine) budget.Amount {
 	if ledger := m.Ledger(); !ledger.Limits.None() {
 		return ledger.Used()
@@ -271,7 +272,7 @@ func spentOfTurn(m *turn.Machine) budget.Amount {
 	return m.CutUsage().Amount()
 }
 
-// readSpent reads what a session has noted, zero if that is nothing.
+// readSpent reads a session's recorded spending, zero if there is none.
 func readSpent(text, session string) (noted spentBySession, err error) {
 	if text == "" {
 		return noted, nil
@@ -285,8 +286,8 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 	return noted, nil
 }
 
-// recordSpent adds to the session what the turn has spent. It comes before the turn's end,
-// so that a kill in between loses nothing, and counts nothing twice.
+// recordSpent adds the turn's spending to the session. It runs before the turn's end, so that a
+// kill in between loses nothing and counts nothing twice.
 func (v *view) recordSpent() error {
 	ledger := v.machine.Ledger()
 	if ledger.Limits.Session.None() {

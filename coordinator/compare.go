@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// comparison is a model call of a journal, by the place of its result there, from 1.
+// comparison is a model call of a journal, with the place of its result there, from 1.
 type comparison struct {
 	event int
 	turn  machine.Turn
@@ -17,13 +17,14 @@ type comparison struct {
 	reply machine.ModelReply
 }
 
-// comparer compares calls with what is built and read now. One goroutine uses it.
+// comparer compares recorded calls with calls that are built and read now. One goroutine uses
+// it.
 type comparer struct {
 	inputs *agents.Rebuilder
-	// rereads says that replies are compared, too.
+	// rereads says that replies are compared too.
 	rereads bool
-	// checked counts the inputs that were compared, and unchecked those of which the journal
-	// does not say what was sent.
+	// checked counts the inputs that were compared, unchecked those that the journal has no
+	// record of.
 	checked, unchecked int
 }
 
@@ -79,14 +80,14 @@ func compareReply(of comparison, again machine.ModelReply) error {
 	return d
 }
 
-// besideComparer compares in a goroutine of its own, while the machine is fed.
+// besideComparer compares in its own goroutine while the machine is fed.
 type besideComparer struct {
 	comparisons chan comparison
 	done        chan struct{}
 	err         error // of the first comparison that failed, once done is closed
 }
 
-// compareBeside begins to compare in a goroutine, which uses c until it is waited for.
+// compareBeside starts a goroutine that compares. The goroutine uses c until wait returns.
 func compareBeside(ctx context.Context, c *comparer) *besideComparer {
 	b := &besideComparer{make(chan comparison, 64), make(chan struct{}), nil}
 	go func() {
@@ -102,7 +103,7 @@ func compareBeside(ctx context.Context, c *comparer) *besideComparer {
 
 func (b *besideComparer) add(of comparison) { b.comparisons <- of }
 
-// wait ends the comparing, and returns the error of the first that failed.
+// wait ends the comparison, and returns the error of the first call that differs.
 func (b *besideComparer) wait() error {
 	close(b.comparisons)
 	<-b.done

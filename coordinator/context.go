@@ -12,8 +12,8 @@ import (
 	"github.com/massgen/massgen/internal/policy"
 )
 
-// checkContext returns the agent with the default policy if it has none, or what is
-// wrong with the one that it has.
+// checkContext returns the agent, with the default policy if it has none, or an error for an
+// invalid policy.
 func checkContext(a Agent, summarizer *Summarizer) (Agent, error) {
 	if a.Context.Policy == (policy.Settings{}) {
 		a.Context.Policy = policy.Defaults()
@@ -27,8 +27,8 @@ func checkContext(a Agent, summarizer *Summarizer) (Agent, error) {
 	return a, nil
 }
 
-// choose fixes what of the history each agent is shown in the turn, finds context windows
-// that are nearly full, and asks for a summary if an agent needs a new one.
+// choose selects the history that each agent gets in the turn, finds context windows that are
+// nearly full, and requests a summary if an agent needs a new one.
 func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error) {
 	if d.Summary, err = p.summary(ctx, d); err != nil {
 		return err
@@ -58,18 +58,18 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error
 	return err
 }
 
-// summarizes says whether one of the agents may be shown a summary.
+// summarizes reports whether a policy of the agents may use a summary.
 func summarizes(list []Agent) bool {
 	return slices.ContainsFunc(list, func(a Agent) bool { return a.Context.Policy.Kind == policy.Summarize })
 }
 
-// chosen is what an agent is shown of the history.
+// chosen is the selection of the history for an agent.
 type chosen struct {
 	agents.Chosen
 	warning *report.AgentContextWarning // nil if there is none
 }
 
-// shown is what is journaled of it: nil is all of the history.
+// shown returns the journaled form of the selection; nil means the whole history.
 func (c chosen) shown() *policy.Selection {
 	if c.Selection.Everything() {
 		return nil
@@ -93,8 +93,7 @@ func (p *Panel) chooseFor(ctx context.Context, d *machine.Turn, agent int) (chos
 	return c, nil
 }
 
-// contextWarning says how near an agent is to what its model can read, which may be
-// no warning.
+// contextWarning says how full an agent's context is; its warning may be none.
 func contextWarning(session string, messages int, c agents.Context, chosen agents.Chosen) report.ContextWarning {
 	return report.ContextWarning{
 		SessionID: session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,
@@ -104,7 +103,7 @@ func contextWarning(session string, messages int, c agents.Context, chosen agent
 	}
 }
 
-// messages counts those of the conversation, with the question that is asked.
+// messages counts the messages of the conversation, with the present question.
 func (p *Panel) messages(ctx context.Context, d *machine.Turn) (int, error) {
 	if d.History == (blob.Ref{}) {
 		return 1, nil

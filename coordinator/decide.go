@@ -6,30 +6,29 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Decider is a RemoteTurn that leaves the questions about tool calls to those who watch it. A
-// Play that is none decides by itself.
+// Decider is a RemoteTurn that leaves the questions about tool calls to the processes that
+// watch it. Any other RemoteTurn decides by itself.
 type Decider interface {
-	// Decide has a question answered, and returns when the answer was sent or ctx is done.
-	// Attended says that ask asks a person, who may take their time: as long as they do,
-	// nothing that is said without a person counts. An answer to a question that is not
-	// open any more changes nothing.
+	// Decide gets an answer to a question, and returns when the answer was sent or ctx is done.
+	// Attended says that ask asks a person, who may take their time: meanwhile no answer
+	// without a person counts. An answer to a closed question changes nothing.
 	Decide(ctx context.Context, question machine.Key, attended bool, ask func(context.Context) (Decision, error)) error
 }
 
-// Unattended says whether a tool call may run that nobody can be asked about.
+// Unattended reports whether a tool call may run if no person can be asked about it.
 func (p *Panel) Unattended() bool { return p.opts.Unattended }
 
-// UnattendedReason is what a model is told of a call that nobody was there to allow.
+// UnattendedReason is the reason that a model gets for a call that no person could allow.
 const UnattendedReason = "nobody is there to allow it"
 
-// attendant has the questions of a turn that another process plays put to a person, one at a
-// time. The goroutine that follows the journal owns it.
+// attendant puts the questions of a turn that another process plays to a person, one at a time.
+// The goroutine that follows the journal owns it.
 type attendant struct {
 	view *view
 	play Decider // nil for a play that asks nobody
-	// asked is the last question, asked once: its answer may not be in the journal yet.
+	// asked is the last question that was put. Its answer may not be in the journal yet.
 	asked machine.Key
-	// cancel takes it back, nil while nobody is asked. Then done gets the error.
+	// cancel withdraws the question; it is nil while none is open. Then done gets the error.
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -40,7 +39,7 @@ func newAttendant(v *view, play RemoteTurn) *attendant {
 	return a
 }
 
-// attend asks what the journal has come to ask, and takes back what is answered there.
+// attend puts the open question of the journal, and withdraws one that is answered there.
 func (a *attendant) attend() {
 	ask, isAsking := a.view.machine.OpenPermission()
 	if a.cancel != nil {
@@ -61,13 +60,13 @@ func (a *attendant) attend() {
 	}()
 }
 
-// ended lets go of the question whose error was taken.
+// ended clears the question whose error was received.
 func (a *attendant) ended() {
 	a.cancel()
 	a.cancel = nil
 }
 
-// stop takes back what is asked, and waits for whoever asks.
+// stop withdraws the open question, and waits for its goroutine.
 func (a *attendant) stop() error {
 	if a.cancel == nil {
 		return nil

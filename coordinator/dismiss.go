@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// dismissal is a person who goes on without an agent.
+// dismissal is a person's request to go on without an agent.
 type dismissal struct {
 	unheard
 	turn  *Turn
@@ -20,7 +20,7 @@ type dismissal struct {
 	fault error
 }
 
-// Events implements driver.Post. A dismissal that cannot be costs the turn nothing.
+// Events implements driver.Post. An impossible dismissal costs the turn nothing.
 func (d *dismissal) Events(at kernel.Time) ([]turn.Event, error) {
 	agent, err := mayDismiss(d.turn.local.machine, d.agent)
 	if err != nil {
@@ -33,7 +33,7 @@ func (d *dismissal) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post.
 func (d *dismissal) Reply(err error) { d.word <- cmp.Or(err, d.fault) }
 
-// mayDismiss is MayDismiss of the machine, with driver.ErrOver after the end.
+// mayDismiss is MayDismiss of the machine, and returns driver.ErrOver after the end.
 func mayDismiss(m *turn.Machine, id string) (agent int, err error) {
 	if m.Over() {
 		return 0, driver.ErrOver
@@ -42,14 +42,13 @@ func mayDismiss(m *turn.Machine, id string) (agent int, err error) {
 }
 
 // dismisser is a RemoteTurn that can go on without an agent. Dismiss returns when the remote
-// process has heard of it, which ignores it if the turn cannot. The error is driver.ErrOver if
-// the turn is known to be over.
+// process has the request, which it ignores if the turn cannot go on so. The error is
+// driver.ErrOver if the turn is known to be over.
 type dismisser interface {
 	Dismiss(ctx context.Context, agent string) error
 }
 
-// passDismissal passes on that the turn goes on without an agent, unless the journal shows that
-// it cannot.
+// passDismissal sends the dismissal on, unless the journal shows that it is impossible.
 func (w *watcher) passDismissal(d *dismissal) {
 	play, can := w.play.(dismisser)
 	if !can {
@@ -63,11 +62,11 @@ func (w *watcher) passDismissal(d *dismissal) {
 	d.Reply(err)
 }
 
-// Dismiss lets the turn go on without an agent (DESIGN §4 rule 13): its calls are cancelled, its
-// last answer stays among the candidates, and it is asked no more in this turn. Dismiss returns
-// when the journal has it, or with Options.Remote when the turn's workers were told. The error
-// is driver.ErrOver after the end, else it says why the turn cannot go on without that agent, or
-// what is wrong with the store or ctx.
+// Dismiss lets the turn go on without an agent (DESIGN §4 rule 13): its calls are cancelled,
+// its last answer stays a candidate, and it makes no further call in this turn. Dismiss returns
+// when the journal has the dismissal, or with Options.Remote when the turn's workers have it.
+// The error is driver.ErrOver after the end. Otherwise it says why the turn cannot go on
+// without that agent, or names a fault of the store or ctx.
 func (t *Turn) Dismiss(ctx context.Context, agent string) error {
 	word := make(chan error, 1)
 	t.inbox.put(&dismissal{turn: t, agent: agent, word: word})

@@ -1,8 +1,7 @@
-// Package coordinator puts a panel of agents on a question: it runs the pure
-// machines of package turn with goroutines, journals every event before it is
-// applied, and hands out the result.
+// Package coordinator puts a question to a panel of agents: it runs the pure machines of
+// package turn with goroutines, journals every event before it applies it, and returns the
+// result.
 //
-// A Panel holds the agents and the rules. Start begins a turn of a session and
-// returns a handle at once; Wait, Events and Cancel are the handle's. See the
-// example of Panel.
+// A Panel holds the agents and the rules. Start begins a turn of a session and returns a handle
+// at once, with the methods Wait, Events and Cancel. See the example of Panel.
 package coordinator

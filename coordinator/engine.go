@@ -17,8 +17,8 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// localTurn plays one turn in this process. The goroutine of run owns all of it; work runs in
-// the group and meets it only in posts.
+// localTurn plays one turn in this process. The goroutine of run owns all of it. Work runs in
+// the group and reaches it only by posts.
 type localTurn struct {
 	*view
 	driver.Steps[context.Context]
@@ -26,13 +26,13 @@ type localTurn struct {
 	attempts
 	driver *driver.Driver
 	doer   agents.Doer
-	// launch runs work in a goroutine of its own, and posts what it comes to.
+	// launch runs work in its own goroutine, and posts its result.
 	launch  func(work func() driver.Post)
 	receive func() []driver.Post
 
 	group     errgroup.Group
 	summaries *summaryReader
-	// toolsVersion is that of the agents' tools that were taken last.
+	// toolsVersion is the version of the agents' present tools.
 	toolsVersion uint64
 }
 
@@ -59,7 +59,7 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	return e
 }
 
-// accept writes the turn down before anything is called.
+// accept writes the turn to the journal before anything is called.
 func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
 	e.limit(limits)
 	return e.take(func(at kernel.Time) turn.Event {
@@ -67,7 +67,7 @@ func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits b
 	})
 }
 
-// take has the driver take an event that happens now.
+// take gives the driver an event that happens now.
 func (e *localTurn) take(event func(at kernel.Time) turn.Event) error {
 	return e.driver.Take(happening{event: event})
 }
@@ -78,8 +78,8 @@ func (e *localTurn) Tell(ev turn.Event, commands []turn.Command) {
 	e.tell(ev, commands)
 }
 
-// run plays the turn. It returns when the result is there and all work has come back or
-// was abandoned.
+// run plays the turn. It returns when the result is final and all work has returned or was
+// abandoned.
 func (e *localTurn) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, e.turn.Cancel)
 	defer stop()
@@ -102,7 +102,7 @@ func (e *localTurn) play() error {
 	return errors.Join(err, e.group.Wait())
 }
 
-// observe tells of what streams in. It is called from the effects' goroutines.
+// observe publishes streamed events. The effects' goroutines call it.
 func (e *localTurn) observe(key machine.Key, ev backends.Event) {
 	actor := report.ActorOf(key, e.id)
 	switch ev := ev.(type) {
@@ -115,12 +115,12 @@ func (e *localTurn) observe(key machine.Key, ev backends.Event) {
 	}
 }
 
-// panicked tells of an effect that panicked, as observe does of what streams in.
+// panicked publishes the panic of an effect. The effects' goroutines call it.
 func (e *localTurn) panicked(key machine.Key, stack []byte) {
 	e.turn.events.add(report.Panicked{Actor: report.ActorOf(key, e.id), Stack: string(stack)})
 }
 
-// trace tells of attempts that have failed, as observe does of those that have not.
+// trace publishes attempts that failed. The effects' goroutines call it.
 func (e *localTurn) trace(key machine.Key) *backends.Trace {
 	actor := report.ActorOf(key, e.id)
 	return &backends.Trace{

@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// end makes the result final, lets everybody know, and returns the calls that are to
-// follow it: then the session is still held.
+// end makes the result final, publishes it, and returns the calls that follow it. If there are
+// any, the session stays held.
 func (e *localTurn) end(err error) []machine.Sidecall {
 	e.over(time.Now())
 	e.unjournaled.Duration -= e.paused
@@ -26,7 +26,7 @@ func (e *localTurn) end(err error) []machine.Sidecall {
 	return following
 }
 
-// keepResult keeps what the turn came to, and returns the calls that are to follow it.
+// keepResult stores the turn's outcome, and returns the calls that follow it.
 func (e *localTurn) keepResult(kept sessions.Ended, unkept error) ([]machine.Sidecall, error) {
 	var following []machine.Sidecall
 	if unkept == nil {
@@ -40,8 +40,8 @@ func (e *localTurn) keepResult(kept sessions.Ended, unkept error) ([]machine.Sid
 	return following, errors.Join(unkept, err)
 }
 
-// leave lets go of a turn whose store failed. Its journal may not say how it came to its
-// end, but has all that was paid for: it can be resumed.
+// leave releases a turn whose store failed. Its journal may lack the end, but has every paid
+// call: the turn can be resumed.
 func (e *localTurn) leave() error {
 	if err := e.panel.opts.Store.Leave(e.base, e.turn.session, e.turn.number); err != nil {
 		return fmt.Errorf("leave turn %s: %w", e.turn.ID(), err)
@@ -49,8 +49,8 @@ func (e *localTurn) leave() error {
 	return nil
 }
 
-// guarded runs a function of the panel's user. A panic in it must not end the program:
-// other turns run, and the result of this one is to be had.
+// guarded runs a function of the panel's user. A panic in it must not end the program: other
+// turns run, and this turn's result must still be delivered.
 func guarded(what string, run func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

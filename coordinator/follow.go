@@ -14,19 +14,19 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// follower feeds the events of a journal to a fresh machine, and stops where the input of
-// a call is not the one that was sent (DESIGN §6).
+// follower feeds the events of a journal to a fresh machine, and stops at the first call whose
+// input differs from the recorded one (DESIGN §6).
 type follower struct {
 	machine *turn.Machine
 	comparer
-	// beside takes what is to be compared, if it is not nil: whoever set it asks it in the end.
+	// beside gets the comparisons, if it is not nil. Its owner waits for it in the end.
 	beside *besideComparer
-	// trusts says that nothing is compared.
+	// trusts turns comparing off.
 	trusts bool
-	// out are the effects and questions that have no result yet, in the order in which
-	// they were asked for.
+	// out are the effects and questions without a result so far, in the order of their
+	// commands.
 	out []driver.Work
-	// events counts those that were fed.
+	// events counts the events that were fed.
 	events int
 }
 
@@ -34,8 +34,8 @@ func newFollower(m *turn.Machine, texts sessions.Texts) *follower {
 	return &follower{machine: m, comparer: comparer{inputs: agents.NewRebuilder(texts)}}
 }
 
-// follow feeds one event, and returns what the machine commands. A journal that was
-// imported may have anything in it: what breaks the machine is an error.
+// follow feeds one event, and returns the machine's commands. An imported journal may contain
+// anything: an event that breaks the machine is an error.
 func (f *follower) follow(ctx context.Context, ev turn.Event) (commands []turn.Command, err error) {
 	f.events++
 	err = guarded(fmt.Sprintf("event %d of its journal", f.events), func() error {
@@ -62,8 +62,8 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 	return commands, nil
 }
 
-// compare has a call and its reply compared with what is built and read now. A result that
-// nothing waits for is left to the machine to refuse.
+// compare compares a call and its reply with a call that is built and read now. It leaves a
+// result that nothing waits for to the machine, which refuses it.
 func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 	w, asked := f.modelCall(done.Key)
 	if !asked {
@@ -78,7 +78,7 @@ func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 	return f.comparer.compare(ctx, c)
 }
 
-// callKey names a call for people.
+// callKey returns the name of a call for people.
 func callKey(described machine.Turn, key machine.Key) backends.Key {
 	named := backends.Key{Session: described.Session, Turn: described.Turn, Purpose: string(key.Purpose)}
 	if key.Agent != machine.NoAgent {
@@ -87,34 +87,34 @@ func callKey(described machine.Turn, key machine.Key) backends.Key {
 	return named
 }
 
-// DifferenceKind says what differs.
+// DifferenceKind names the part that differs.
 type DifferenceKind string
 
-// The kinds of a Difference: what a call was sent, what its reply means to the rules, and
-// what the turn came to.
+// The kinds of a Difference: the input of a call, the meaning of its reply to the rules, and
+// the outcome of the turn.
 const (
 	InputDiffers  DifferenceKind = "input"
 	ReplyDiffers  DifferenceKind = "reply"
 	ResultDiffers DifferenceKind = "result"
 )
 
-// Difference is the first place in which a journal that is followed does not come to what
-// it has. It is the error of Replay, Resume and Rerun.
+// Difference is the first place in which a journal does not lead to its recorded content. It is
+// the error of Replay, Resume and Rerun.
 type Difference struct {
 	Kind DifferenceKind
-	// Event is the place in the journal, from 1, and Call the call whose result it is; of
-	// a result they are zero.
+	// Event is the place in the journal, from 1, and Call the call with that result. Both are
+	// zero for a difference in the turn's outcome.
 	Event int
 	Call  backends.Key
-	// Recorded and Rebuilt are inputs, without headers and extra body. Lost says why the
-	// recorded one is not all there.
+	// Recorded and Rebuilt are inputs, without headers and extra body. Lost says why parts of
+	// the recorded one are missing.
 	Recorded, Rebuilt backends.Request
 	Lost              error
-	// RecordedText and RebuiltText are JSON, of a reply and a result.
+	// RecordedText and RebuiltText are a reply or an outcome, as JSON.
 	RecordedText, RebuiltText string
 }
 
-// show sets the texts of what differs.
+// show sets the texts of the two values that differ.
 func (d *Difference) show(recorded, rebuilt any) error {
 	before, err := json.MarshalIndent(recorded, "", "  ")
 	if err != nil {

@@ -55,13 +55,13 @@ func (t *Turn) Session() string { return t.session }
 // Number returns the turn's place in its session, from 1.
 func (t *Turn) Number() int { return t.number }
 
-// Question returns what was asked.
+// Question returns the question as it was asked.
 func (t *Turn) Question() string { return t.question }
 
 // Started returns when the turn was accepted.
 func (t *Turn) Started() time.Time { return t.started }
 
-// Ended returns when the result was there; zero while the turn runs.
+// Ended returns the time of the result; it is zero while the turn runs.
 func (t *Turn) Ended() time.Time {
 	if t.Status() == Running {
 		return time.Time{}
@@ -69,7 +69,7 @@ func (t *Turn) Ended() time.Time {
 	return t.ended
 }
 
-// Status returns Running, and then the status of the result.
+// Status returns Running, or the status of the result.
 func (t *Turn) Status() kernel.Status {
 	select {
 	case <-t.done:
@@ -79,9 +79,9 @@ func (t *Turn) Status() kernel.Status {
 	}
 }
 
-// Wait returns the turn's result. A turn without an answer is a result too, with
-// the status failed; the error is for a store or a hook that failed, or for ctx,
-// whose end does not end the turn.
+// Wait returns the turn's result. A turn without an answer has a result too, with the status
+// failed. The error is for a store or a hook that failed, or for ctx, whose end does not end
+// the turn.
 func (t *Turn) Wait(ctx context.Context) (report.Result, error) {
 	select {
 	case <-t.done:
@@ -95,6 +95,6 @@ func (t *Turn) Wait(ctx context.Context) (report.Result, error) {
 // It returns at once; Wait returns when all calls have ended.
 func (t *Turn) Cancel() { t.cancelled.Do(func() { t.inbox.put(interrupt{}) }) }
 
-// Events yields what happens in the turn, from its beginning, whenever it is
-// called, until the turn is over or ctx is done.
+// Events yields the turn's events, from the first, whenever it is called, until the turn is
+// over or ctx is done.
 func (t *Turn) Events(ctx context.Context) iter.Seq[report.Event] { return t.events.all(ctx) }

@@ -6,8 +6,7 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 )
 
-// inbox holds what happened to a turn until its driver takes it. It is safe for concurrent
-// use.
+// inbox holds posts until the turn's driver takes them. It is safe for concurrent use.
 type inbox struct {
 	mu    sync.Mutex
 	posts []driver.Post
@@ -37,13 +36,13 @@ func (b *inbox) put(p driver.Post) {
 	}
 }
 
-// wait waits for a post, and takes all that there are.
+// wait waits for a post, and takes all waiting posts.
 func (b *inbox) wait() []driver.Post {
 	<-b.arrived
 	return b.take()
 }
 
-// take takes all posts that there are.
+// take takes all waiting posts.
 func (b *inbox) take() []driver.Post {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,7 +51,7 @@ func (b *inbox) take() []driver.Post {
 	return posts
 }
 
-// close refuses all posts that nobody has taken, and all that come later.
+// close refuses all posts that the driver has not taken, and all later ones.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// journalReader has the journals of turns.
+// journalReader reads the journals of turns.
 type journalReader interface {
 	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
-// decoded returns the events of a journal from a place on, up to the first that cannot be
-// read. The processors share the work.
+// decoded returns the events of a journal from a place on, up to the first unreadable one. It
+// decodes on all processors.
 func decoded(journal [][]byte, from int) ([]turn.Event, error) {
 	const part = 32
 	events, errs := make([]turn.Event, len(journal)), make([]error, len(journal))
@@ -52,7 +52,7 @@ func encoded(events []turn.Event) ([][]byte, error) {
 	return journal, nil
 }
 
-// readJournal reads the events of a turn up to the first that cannot be read.
+// readJournal reads the events of a turn up to the first unreadable one.
 func readJournal(ctx context.Context, r journalReader, session string, number int) ([]turn.Event, error) {
 	return readJournalFrom(ctx, r, session, number, 0)
 }
@@ -66,7 +66,7 @@ func readJournalFrom(ctx context.Context, r journalReader, session string, numbe
 	return decoded(journal, from)
 }
 
-// firstEvent returns the event with which a journal begins.
+// firstEvent returns the first event of a journal.
 func firstEvent(events []turn.Event) (turn.Accepted, error) {
 	if len(events) == 0 {
 		return turn.Accepted{}, errors.New("its journal is empty")

@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// The engine is the runtime of turns that are played in this process: work runs in
-// goroutines, and posts its result to the turn's inbox.
+// A localTurn is the runtime of turns that this process plays: work runs in goroutines, and
+// posts its result to the turn's inbox.
 
 // Append implements driver.Runtime.
 func (e *localTurn) Append(events []turn.Event) error {
@@ -53,8 +53,8 @@ func (e *localTurn) startEffect(w driver.Work) {
 	})
 }
 
-// startAgain starts work that was under way when its process ended. A tool that may do
-// twice what it is asked for is not called again: its result says so.
+// startAgain starts work that was under way when its process ended. A tool that is not
+// idempotent is not called again: the call's result says so.
 func (e *localTurn) startAgain(w driver.Work) {
 	call, isTool := w.Effect.(machine.ToolCall)
 	if !isTool {
@@ -75,7 +75,7 @@ func (e *localTurn) startAgain(w driver.Work) {
 	})
 }
 
-// result is the one that an effect came to.
+// result is the result of an effect.
 type result struct {
 	local *localTurn
 	work  driver.Work
@@ -107,7 +107,7 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 	return nil, fmt.Errorf("%s: an effect ended with %T", key, r.event)
 }
 
-// Reply implements driver.Post. What a sidecall came to is kept once the journal has it.
+// Reply implements driver.Post. Once the journal has a sidecall's result, it is kept.
 func (r result) Reply(err error) {
 	if reply, ok := r.event.(machine.ModelReply); ok && err == nil {
 		r.local.keep(turn.ModelDone{Key: r.work.Key(), Reply: reply})
@@ -125,7 +125,7 @@ func (o happening) Events(at kernel.Time) ([]turn.Event, error) {
 	return []turn.Event{o.event(at)}, nil
 }
 
-// woke is the clock.
+// woke is a ring of the clock.
 type woke struct{ unheard }
 
 // Events implements driver.Post.
@@ -133,7 +133,7 @@ func (woke) Events(at kernel.Time) ([]turn.Event, error) {
 	return []turn.Event{turn.Woke{At: at}}, nil
 }
 
-// interrupt is a person, or a context, ending the turn.
+// interrupt is a person, or a context, that ends the turn.
 type interrupt struct{ unheard }
 
 // Events implements driver.Post.
@@ -141,7 +141,7 @@ func (interrupt) Events(at kernel.Time) ([]turn.Event, error) {
 	return []turn.Event{turn.Interrupted{At: at}}, nil
 }
 
-// unheard is the part of a post that nobody waits for and that ends no work.
+// unheard is embedded in posts that nobody waits for and that end no work.
 type unheard struct{}
 
 // Reply implements driver.Post.

@@ -12,16 +12,16 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// toolListing is what the agents' tools are at a version.
+// toolListing is the list of the agents' tools at a version.
 type toolListing struct {
 	version uint64
 	tools   [][]agents.Tool
 	refs    []blob.Ref
-	// fault is why they could not be listed, empty if they were.
+	// fault is the error of listing them, empty if there was none.
 	fault string
 }
 
-// giveTools gives a turn that begins or goes on its tools.
+// giveTools gives a turn that begins or resumes its tools.
 func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
 	if p.opts.ToolsVersion != nil {
 		t.toolsVersion = p.opts.ToolsVersion()
@@ -30,9 +30,8 @@ func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
 	return err
 }
 
-// listTools lists the tools if they may be others than those of a version. It is called
-// where an effect runs, so that the loop does not wait for servers. The error is that of a
-// store that does not work.
+// listTools lists the tools if they may differ from those of a version. It runs in the effect's
+// goroutine, so that the loop does not wait for servers. The error is for a store that failed.
 func (e *localTurn) listTools(ctx context.Context, known uint64) (*toolListing, error) {
 	cancelled := func() bool { return ctx.Err() != nil } // nobody waits for them any more
 	if e.panel.opts.ToolsVersion == nil || cancelled() {
@@ -56,7 +55,7 @@ func (e *localTurn) listTools(ctx context.Context, known uint64) (*toolListing, 
 	return l, nil
 }
 
-// describeTools stores what models are told of the tools.
+// describeTools stores the descriptions of the tools for models.
 func (e *localTurn) describeTools(l *toolListing) error {
 	l.refs = make([]blob.Ref, len(l.tools))
 	for i, tools := range l.tools {
@@ -68,7 +67,7 @@ func (e *localTurn) describeTools(l *toolListing) error {
 	return nil
 }
 
-// takeTurnTools takes the tools of a turn that is resumed, whose journal may have others.
+// takeTurnTools takes the tools of a resumed turn, whose journal may have others.
 func (e *localTurn) takeTurnTools() error {
 	l := &toolListing{version: e.toolsVersion, tools: e.turn.tools}
 	if err := e.describeTools(l); err != nil {
@@ -77,7 +76,7 @@ func (e *localTurn) takeTurnTools() error {
 	return e.driver.Take(newTools{local: e, listing: l})
 }
 
-// newTools are the agents' tools of a turn that is resumed.
+// newTools are the agents' tools in a resumed turn.
 type newTools struct {
 	unheard
 	local   *localTurn
@@ -89,7 +88,8 @@ func (n newTools) Events(at kernel.Time) ([]turn.Event, error) {
 	return n.local.changeTools(n.listing, at), nil
 }
 
-// takeTools takes tools that were listed, if none were since, and returns what changes.
+// takeTools takes listed tools, unless a newer list was taken since, and returns the events of
+// the change.
 func (e *localTurn) takeTools(l *toolListing, at kernel.Time) []turn.Event {
 	if l == nil || l.version <= e.toolsVersion {
 		return nil
@@ -102,8 +102,8 @@ func (e *localTurn) takeTools(l *toolListing, at kernel.Time) []turn.Event {
 	return e.changeTools(l, at)
 }
 
-// changeTools gives the agents their tools, and returns which of them have others than
-// before.
+// changeTools gives the agents their tools, and returns an event for each agent whose tools
+// changed.
 func (e *localTurn) changeTools(l *toolListing, at kernel.Time) (events []turn.Event) {
 	if e.machine.Over() {
 		return nil

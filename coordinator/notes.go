@@ -13,11 +13,10 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// maxNote is how many bytes a note may have: every agent is sent it in each of its calls.
+// maxNote is the most bytes of a note: every agent gets it in each of its calls.
 const maxNote = 16 << 10
 
-// CheckNote says what is wrong with a note: an empty one and one of more than maxNote
-// bytes are refused.
+// CheckNote returns an error for an empty note and for one of more than maxNote bytes.
 func CheckNote(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("the note is empty")
@@ -28,8 +27,8 @@ func CheckNote(text string) error {
 	return nil
 }
 
-// note is what a person adds to the question. Its word, which is said once without
-// waiting, is nil when the journal has it.
+// note is a person's addition to the question. Its word channel gets one reply without
+// blocking, nil when the journal has the note.
 type note struct {
 	unheard
 	turn  *Turn
@@ -56,14 +55,13 @@ func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post.
 func (n *note) Reply(err error) { n.word <- cmp.Or(err, n.fault) }
 
-// Note adds to what was asked while the turn runs (DESIGN §4 rule 11). It goes from here into
-// the inbox of the turn's driver, which journals it as turn.Noted; the machine keeps it
-// (internal/turn/notes.go), and contextbuild writes it into the inputs (notes.go there).
-// With workers it goes to them first (remote_note.go). An agent at work is
-// told of it before its next call, every later step from its beginning; what has been
-// answered and voted stands, and nobody acts again for it. It returns when the note is in
-// the journal. The error is driver.ErrOver after the end, else it says what is wrong with the
-// note, the store or ctx.
+// Note adds a text to the question while the turn runs (DESIGN §4 rule 11). The inbox takes the
+// note to the turn's driver, which journals it as turn.Noted; the machine keeps it
+// (internal/turn/notes.go), and contextbuild writes it into the inputs (notes.go there). With
+// workers, the note goes to them first (remote_note.go). A running agent reads it in its next
+// call, every later step from its beginning; answers and votes stand, and no agent acts again
+// for it. Note returns when the note is in the journal. The error is driver.ErrOver after the
+// end. Otherwise it names a fault of the note, the store or ctx.
 func (t *Turn) Note(ctx context.Context, text string) error {
 	text = contextbuild.Clean(text)
 	if err := CheckNote(text); err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 )
 
-// eventLog keeps a turn's events for whoever comes, early or late.
+// eventLog keeps a turn's events for early and late subscribers.
 type eventLog struct {
 	mu      sync.Mutex
 	events  []report.Event
 	closed  bool
 	changed chan struct{} // closed, and replaced, when there is more
-	// replaying marks what is added as Replayed.
+	// replaying marks added events as Replayed.
 	replaying bool
 }
 
-// add takes events; after close they are dropped, which befalls only what an abandoned
-// call still says.
+// add adds events. After close it drops them, which concerns only the late output of an
+// abandoned call.
 func (l *eventLog) add(events ...report.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *eventLog) add(events ...report.Event) {
 	l.broadcast()
 }
 
-// replay says whether what is added from now on comes from a journal.
+// replay sets whether events that are added from now on come from a journal.
 func (l *eventLog) replay(on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +52,8 @@ func (l *eventLog) broadcast() {
 	l.changed = make(chan struct{})
 }
 
-// after returns the events from position i on, whether there will be more, and
-// what is closed when there are.
+// after returns the events from position i on, whether more may come, and a channel that is
+// closed when they do.
 func (l *eventLog) after(i int) ([]report.Event, bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,26 +15,26 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// PastCall is a call of a model as the journal of its turn has it.
+// PastCall is a model call as recorded in the journal of its turn.
 type PastCall struct {
 	// Request is the input of the call, without headers and extra body, which may hold keys.
-	// Its output limit is the one that the last attempt was sent with; a budget may have
-	// lowered it. Lost is why parts of the input are missing, or why it is not the recorded
-	// input but the one that this program would send.
+	// Its output limit is that of the last attempt, which a budget may have lowered. Lost says
+	// why parts of the input are missing, or why it is the input that this program would send
+	// instead of the recorded one.
 	Request backends.Request
 	Lost    error
-	// Participants are the ids of agents by the names that they have in the request.
+	// Participants maps the agents' names in the request to their ids.
 	Participants map[string]string
-	// IsOver says that it came back: with a Response, with a Failure in words, or with what had
-	// come of a response until then.
+	// IsOver says that the call returned: with a Response, with a Failure in words, or with the
+	// part of a response that had arrived.
 	IsOver   bool
 	Response backends.Response
 	Failure  string
 }
 
-// ReadCalls reads the calls of a turn from its journal, in the order in which they came back, those
-// that did not at the end. It calls nothing. Branches have no journal of the turns before them: no
-// calls. With an error it returns what could be read.
+// ReadCalls reads the calls of a turn from its journal, in the order in which they returned,
+// those without a result at the end. It calls nothing. A branch has no journal, and so no
+// calls, of the turns before it. With an error ReadCalls returns the readable part.
 func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]PastCall, error) {
 	events, damage := readJournal(ctx, r, session, number)
 	f := newFollower(new(turn.Machine), r)
@@ -81,14 +81,14 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 	return calls, nil
 }
 
-// shorten lowers the limit of the call's output as the budget did.
+// shorten lowers the call's output limit as the budget did.
 func (p *PastCall) shorten(less int) {
 	if most := p.Request.Params.MaxTokens; less > 0 && most != nil {
 		p.Request.Params.MaxTokens = new(*most - less)
 	}
 }
 
-// modelCall is the call of a model with a key that has no result yet.
+// modelCall returns the model call with a key that has no result yet.
 func (f *follower) modelCall(key machine.Key) (w driver.Work, asked bool) {
 	i := slices.IndexFunc(f.out, func(w driver.Work) bool { return w.Key() == key })
 	if i < 0 {
@@ -121,7 +121,7 @@ func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *
 	return p, p.readReply(agents.LookupIn(ctx, r), *reply)
 }
 
-// readRecorded takes what was noted when the call was made, where that differs from what is built.
+// readRecorded replaces the rebuilt input by the recorded one where they differ.
 func (p *PastCall) readRecorded(ctx context.Context, f *follower, sent machine.Sent) {
 	recorded, err := f.inputs.Recorded(ctx, sent)
 	if err != nil {

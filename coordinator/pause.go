@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// pausing is a person who pauses a turn, or lets it go on.
+// pausing is a person's request to pause a turn, or to let it go on.
 type pausing struct {
 	unheard
 	turn  *Turn
@@ -19,7 +19,7 @@ type pausing struct {
 	fault error
 }
 
-// Events implements driver.Post. What is so already changes nothing.
+// Events implements driver.Post. A request for the present state changes nothing.
 func (p *pausing) Events(at kernel.Time) ([]turn.Event, error) {
 	m := p.turn.local.machine
 	switch {
@@ -37,14 +37,14 @@ func (p *pausing) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post.
 func (p *pausing) Reply(err error) { p.word <- cmp.Or(err, p.fault) }
 
-// Pause pauses the turn: calls that are under way go on, no other begins, and no time of
-// the turn passes, until Resume or Cancel, or until a process resumes the turn. To pause a
-// paused turn changes nothing. Pause returns when the journal has it, or with Options.Remote
-// when the turn's workers were told. The error is driver.ErrOver after the end, else it says
-// what is wrong with the store or ctx.
+// Pause pauses the turn: calls under way go on, no other call begins, and the turn's time
+// stands still, until Resume or Cancel, or until a process resumes the turn. Pausing a paused
+// turn changes nothing. Pause returns when the journal has the pause, or with Options.Remote
+// when the turn's workers have it. The error is driver.ErrOver after the end. Otherwise it
+// names a fault of the store or ctx.
 func (t *Turn) Pause(ctx context.Context) error { return t.setPaused(ctx, true, "pause") }
 
-// Resume lets a paused turn go on. For the rest it is as Pause.
+// Resume lets a paused turn go on. It returns as Pause does.
 func (t *Turn) Resume(ctx context.Context) error { return t.setPaused(ctx, false, "resume") }
 
 func (t *Turn) setPaused(ctx context.Context, pause bool, verb string) error {
@@ -56,8 +56,8 @@ func (t *Turn) setPaused(ctx context.Context, pause bool, verb string) error {
 	return nil
 }
 
-// heard waits for the word that replies to a post. After an error of ctx the post may be
-// taken all the same.
+// heard waits for the reply to a post. After an error of ctx the driver may still take the
+// post.
 func heard(ctx context.Context, word <-chan error) error {
 	select {
 	case err := <-word:

@@ -11,24 +11,24 @@ import (
 	"github.com/massgen/massgen/internal/policy"
 )
 
-// Preview is what an agent would be shown of a session in its next turn.
+// Preview is the history that an agent would get in a session's next turn.
 type Preview struct {
 	Agent  string
 	Policy policy.Kind
-	// Shown says what of the history is chosen, and History is that, oldest turn first.
+	// Shown is the selection of the history, and History are its messages, oldest turn first.
 	Shown   policy.Selection
 	History []contextbuild.Exchange
-	// NewSummary are the turns of which the turn would first ask for a summary, to show
-	// that in place of what is left out; zero if it would not.
+	// NewSummary are the turns that the turn would first summarize, to show the summary in
+	// their place; zero if it would not.
 	NewSummary policy.Range
 	// Context counts the first input of the turn, without its question. Its Warning is
 	// empty for none.
 	Context report.ContextWarning
 }
 
-// Preview tells, in the order of the agents, what they would be shown if a turn of a
-// session began now. History is the newest link of the session's history
-// (sessions.Turn.Link), zero if there is none. No model is called and nothing kept.
+// Preview returns, in the order of the agents, the history that they would get if a turn of a
+// session began now. history is the newest link of the session's history (sessions.Turn.Link),
+// zero if there is none. Preview calls no model and stores nothing.
 func (p *Panel) Preview(ctx context.Context, session string, history blob.Ref) ([]Preview, error) {
 	list, err := p.preview(ctx, session, history)
 	if err != nil {

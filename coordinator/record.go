@@ -9,10 +9,10 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 )
 
-// ReadRecord reads the record of a turn from its journal, whatever became of the turn. Branches
-// have no journal of the turns before them: their record is empty. The error says that the
-// store does not work, or that the journal is damaged or of another version; the record then
-// has what could be read.
+// ReadRecord reads the record of a turn from its journal, whatever the turn's outcome. A branch
+// has no journal of the turns before it: their record is empty. The error is for a store that
+// failed, or for a journal that is damaged or of another version. The record then has the
+// readable part.
 func ReadRecord(ctx context.Context, r Recording, session string, number int) (report.Record, error) {
 	events, damage := readJournal(ctx, r, session, number)
 	shown, err := report.Project(events, report.Source{Session: session, Turn: number, Texts: agents.LookupIn(ctx, r)})

@@ -11,11 +11,11 @@ import (
 	"github.com/massgen/massgen/internal/topic"
 )
 
-// Remote plays turns in other processes. These share the panel's store and have panels of the same
-// agents. A Remote is safe for concurrent use.
+// Remote plays turns in other processes. These share the panel's store and have panels of the
+// same agents. A Remote is safe for concurrent use.
 type Remote interface {
 	// Begin starts the next turn of a session. It returns when the turn's journal has its first
-	// event. If ctx is done before, the turn is not begun, or is interrupted.
+	// event. If ctx ends before, the turn does not begin, or is interrupted.
 	Begin(ctx context.Context, session, question string, terms TurnOptions) (RemoteTurn, error)
 	// Attach returns the running turn of a session. The error is sessions.ErrNoSession if
 	// no turn runs.
@@ -28,12 +28,13 @@ type TurnOptions struct {
 	Config string        `json:"config,omitempty"`
 	Rules  kernel.Config `json:"rules"`
 	Budget budget.Budget `json:"budget"`
-	// Client is what the client says to the agents, beside the question (topic.WithClient).
+	// Client is the client's instructions to the agents, beside the question
+	// (topic.WithClient).
 	Client string `json:"client,omitempty"`
 }
 
-// RemoteTurn is a turn that a Remote plays. It is safe for concurrent use. One with a method
-// Dismiss(ctx context.Context, agent string) error can go on without an agent.
+// RemoteTurn is a turn that a Remote plays. It is safe for concurrent use. A RemoteTurn with a
+// method Dismiss(ctx context.Context, agent string) error can go on without an agent.
 type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
@@ -42,19 +43,19 @@ type RemoteTurn interface {
 	Wait(ctx context.Context) error
 }
 
-// signals are what a person sends to a turn that a Remote plays.
+// signals are a person's messages to a turn that a Remote plays.
 type signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note adds a text to the question. If the note came before the end, the journal has a
 	// turn.Noted with its ID. The error is driver.ErrOver if the turn is known to be over.
 	Note(ctx context.Context, id, text string) error
-	// SetPaused pauses the turn, or lets it go on. It returns when the remote process has heard
-	// of it. The error is driver.ErrOver if the turn is known to be over.
+	// SetPaused pauses the turn, or lets it go on. It returns when the remote process has the
+	// request. The error is driver.ErrOver if the turn is known to be over.
 	SetPaused(ctx context.Context, pause bool) error
 }
 
-// startRemote has a turn played by Options.Remote.
+// startRemote starts a turn that Options.Remote plays.
 func (p *Panel) startRemote(ctx context.Context, session, question string) (*Turn, error) {
 	masked, err := stored(ctx, p.opts.Store, question)
 	if err != nil {
@@ -74,7 +75,7 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 	return t, nil
 }
 
-// stored is a text as the store has it, which keeps no secrets: no engine is sent one.
+// stored returns a text as the store keeps it, without secrets, so that a Remote gets none.
 func stored(ctx context.Context, store agents.Blobs, text string) (masked string, err error) {
 	ref, err := store.Put(ctx, []byte(text))
 	if err != nil {
@@ -84,7 +85,7 @@ func stored(ctx context.Context, store agents.Blobs, text string) (masked string
 	return string(data), err
 }
 
-// attach watches the turn that is played in a session already.
+// attach watches the turn that is running in a session.
 func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 	if !p.opts.Override.None() {
 		return nil, fmt.Errorf("resume session %s: the budget of a turn that is played elsewhere cannot be changed: leave the limits out", session)

@@ -14,14 +14,15 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// NotedStore is what NoteRemote needs of the store that an engine's turns are in.
+// NotedStore is the part of the store that NoteRemote needs.
 type NotedStore interface {
 	agents.Blobs
 	journalReader
 }
 
-// NoteRemote is Turn.Note for who does not watch the turn: the one that an engine plays
-// in a session. The error is sessions.ErrNoSession if it plays none there.
+// NoteRemote is Turn.Note for a process that does not watch the turn: it adds a note to the
+// turn that a Remote plays in a session. The error is sessions.ErrNoSession if no turn runs
+// there.
 func NoteRemote(ctx context.Context, localTurn Remote, store NotedStore, session, text string) error {
 	text = contextbuild.Clean(text)
 	if err := CheckNote(text); err != nil {
@@ -84,7 +85,7 @@ func noteTo(ctx context.Context, play RemoteTurn, store NotedStore, session, tex
 	}
 }
 
-// haveNote says that one of the events is the note with an ID.
+// haveNote reports whether one of the events is the note with an ID.
 func haveNote(events []turn.Event, id string) bool {
 	return slices.ContainsFunc(events, func(ev turn.Event) bool {
 		noted, ok := ev.(turn.Noted)

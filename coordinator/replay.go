@@ -15,48 +15,48 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Recording has journals and the texts that they name.
+// Recording reads journals and the texts that they name.
 type Recording interface {
 	sessions.Texts
 	journalReader
 }
 
-// Replayed is what a replay has found to be as it was recorded.
+// Replayed is the part of a recorded turn that a replay has confirmed.
 type Replayed struct {
-	// Events is how many the journal has, Inputs how many inputs were compared, and
-	// Unchecked of how many calls the journal does not say what they were sent: those of
-	// older programs, and those that never came back.
+	// Events counts the events of the journal, Inputs the inputs that were compared. Unchecked
+	// counts the calls without a recorded input: those of older programs, and those that never
+	// returned.
 	Events    int `json:"events"`
 	Inputs    int `json:"inputs"`
 	Unchecked int `json:"unchecked"`
-	// Status, Winner and Answer are those of a turn that has its result.
+	// Status, Winner and Answer are the turn's result, if it has one.
 	Status kernel.Status `json:"status"`
 	Winner string        `json:"winner"`
 	Answer string        `json:"answer"`
-	// Usage is that of all calls that have a result.
+	// Usage is the usage of all calls with a result.
 	Usage budget.Usage `json:"usage"`
-	// Unfinished are the calls that have no result, in the order in which they were begun.
+	// Unfinished are the calls without a result, in the order in which they began.
 	Unfinished []UnfinishedCall `json:"unfinished"`
 }
 
-// UnfinishedCall is a call that a journal does not have the result of.
+// UnfinishedCall is a call whose result a journal lacks.
 type UnfinishedCall struct {
-	// Agent is empty for a call that belongs to none.
+	// Agent is empty for a sidecall.
 	Agent   string          `json:"agent,omitempty"`
 	Round   int             `json:"round,omitempty"`
 	Purpose machine.Purpose `json:"purpose"`
 	// Number counts the calls of a step from 1.
 	Number int `json:"number"`
-	// Tool is the name of a tool that was called; Asked says that a person was to allow
-	// that first.
+	// Tool is the name of the tool of a tool call. Asked says that the call waits for a
+	// person's permission.
 	Tool  string `json:"tool,omitempty"`
 	Asked bool   `json:"asked,omitempty"`
 }
 
-// Replay runs a turn again from its journal, and calls nothing. The turn is as its session
-// has it. The error is a *Difference for an input, a reply or a result that is not as it
-// was recorded, and otherwise says what is wrong with the journal. A turn that was
-// cut has its usage to compare only.
+// Replay runs a turn again from its journal, and calls nothing. kept is the turn as its session
+// has it. The error is a *Difference for an input, a reply or a result that differs from the
+// record. Otherwise it names a fault of the journal. Of a turn that was cut, only the usage is
+// compared.
 func Replay(ctx context.Context, r Recording, session string, kept sessions.Turn) (Replayed, error) {
 	replayed, err := replayTurn(ctx, r, session, kept)
 	if err != nil {
@@ -98,13 +98,13 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 		return replayed, fmt.Errorf("read the question: %w", err)
 	}
 	rebuilt := outcome{Status: replayed.Status, Winner: replayed.Winner, Answer: replayed.Answer, Question: string(question)}
-	// Whether the usage has the calls that followed the answer depends on whether the process
-	// came to add them.
+	// The stored usage includes the calls that followed the answer only if the process lived to
+	// add them.
 	return replayed, compareResult(rebuilt, []budget.Usage{f.machine.AllUsage(), shown.Usage()}, kept)
 }
 
-// followAll feeds a journal to a fresh machine, and compares its calls and replies, beside
-// that or, to stop where the first one differs, in between. Asked is the question when the
+// followAll feeds a journal to a fresh machine, and compares its calls and replies, beside the
+// machine or, to stop at the first difference, in between. asked is the question when the
 // answer was committed.
 func followAll(ctx context.Context, r Recording, events []turn.Event, beside bool) (f *follower, asked blob.Ref, err error) {
 	f = newFollower(new(turn.Machine), r)
@@ -124,7 +124,7 @@ func followAll(ctx context.Context, r Recording, events []turn.Event, beside boo
 	return f, asked, nil
 }
 
-// replayed is what the follower has found so far.
+// replayed returns the follower's findings so far.
 func (f *follower) replayed(events []turn.Event) Replayed {
 	r := Replayed{Events: f.events, Inputs: f.checked, Unchecked: f.unchecked, Usage: report.Rounded(usageOf(events)), Unfinished: []UnfinishedCall{}}
 	for _, w := range f.out {

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// outcome is what a store keeps of how a turn ended, as far as its journal says it.
+// outcome is the stored outcome of a turn, as far as its journal determines it.
 type outcome struct {
 	Status   kernel.Status `json:"status"`
 	Winner   string        `json:"winner"`
@@ -19,15 +19,15 @@ type outcome struct {
 	Usage    budget.Usage  `json:"usage"`
 }
 
-// compareCut compares the usage of a turn that was given up, as this program does it, and as
-// older ones did: without the calls under way, or where another question came with none.
+// compareCut compares the usage of an abandoned turn with that of this program, and with that
+// of older programs: without the calls under way, or none if another question abandoned it.
 func compareCut(m *turn.Machine, events []turn.Event, kept sessions.Turn) error {
 	usages := []budget.Usage{m.CutUsage(), usageOf(events), {}}
 	return compareResult(outcome{Status: kept.Status, Question: kept.Question}, usages, kept)
 }
 
-// compareResult compares what a turn has come to with what is stored of it. The usages are
-// those that it may have been stored with, the likeliest first.
+// compareResult compares a turn's outcome with the stored one. usages are the usages that may
+// have been stored, the likeliest first.
 func compareResult(rebuilt outcome, usages []budget.Usage, kept sessions.Turn) error {
 	recorded := outcome{kept.Status, kept.Winner, kept.Answer, kept.Question, kept.Usage}
 	rebuilt.Usage = usages[0]
@@ -46,7 +46,7 @@ func compareResult(rebuilt outcome, usages []budget.Usage, kept sessions.Turn) e
 	return d
 }
 
-// sameUsage says that two usages are the same, but for how their costs were rounded.
+// sameUsage reports whether two usages are equal, except for the rounding of their costs.
 func sameUsage(u, v budget.Usage) bool {
 	u, v = u.Plus(budget.Usage{}), v.Plus(budget.Usage{}) // without calls there is no cost
 	a, b := u.CostUSD, v.CostUSD

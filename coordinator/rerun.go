@@ -17,10 +17,10 @@ type Point struct {
 	Round int
 }
 
-// Rerun branches off a session within a turn: a new session, whose id is not taken yet,
-// gets the turns before that one, and of its journal what came before the point. From
-// there on the turn goes on, with the panel as it is, as after Resume. The session that
-// it comes from stays as it is. With an error there is no new session.
+// Rerun branches off a session within a turn: a new session, whose id must not exist yet, gets
+// the turns before that one, and the part of its journal before the point. From there the turn
+// goes on, with the present panel, as after Resume. The original session does not change. With
+// an error there is no new session.
 func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error) {
 	t, err := p.rerun(ctx, from, to)
 	if err != nil {
@@ -68,8 +68,7 @@ func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error)
 	return t, nil
 }
 
-// goOnIn writes the journal of a turn, as far as it is to be taken over, and goes on from
-// there.
+// goOnIn writes the copied part of a turn's journal, and goes on from there.
 func (p *Panel) goOnIn(ctx context.Context, session string, number int, events []turn.Event) (*Turn, error) {
 	journal, err := encoded(events)
 	if err == nil {
@@ -81,7 +80,7 @@ func (p *Panel) goOnIn(ctx context.Context, session string, number int, events [
 	return p.goOn(ctx, session, number, events, true)
 }
 
-// unbranch removes a session in which nothing came of a turn.
+// unbranch removes a session whose turn could not begin.
 func unbranch(ctx context.Context, store Store, id string) error {
 	err := store.Delete(context.WithoutCancel(ctx), id)
 	if errors.Is(err, sessions.ErrNoSession) { // nothing of it was written
@@ -90,8 +89,8 @@ func unbranch(ctx context.Context, store Store, id string) error {
 	return err
 }
 
-// branch makes the new session with the turns before the point. Without any there is
-// nothing to copy.
+// branch makes the new session with the turns before the point. If there are none, it copies
+// nothing.
 func branch(ctx context.Context, store Store, from Point, to string) error {
 	if from.Turn > 1 {
 		_, err := store.Branch(ctx, from.Session, from.Turn-1, to)
@@ -107,8 +106,8 @@ func branch(ctx context.Context, store Store, from Point, to string) error {
 	return err
 }
 
-// before returns the events up to the one with which a round starts. What was under way
-// then is not among them, also if it had begun before.
+// before returns the events up to the one that starts a round. It omits work that was under way
+// then, even if that had begun before.
 func before(ctx context.Context, texts sessions.Texts, events []turn.Event, round int) ([]turn.Event, error) {
 	f := newFollower(new(turn.Machine), texts)
 	last := 0

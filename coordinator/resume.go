@@ -17,18 +17,17 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Resume goes on with the last turn of a session, which a process began and did not
-// end: calls whose results are in the journal are not made again, those that were
-// under way are. The rules and the inputs are the journal's; the panel must have the
-// same agents in the same order, and gives them their backends and tools. Tools that are
-// not those of the journal are those of the calls that come from now on. For the rest it is
-// as Start. A call of a tool that was under way is made again if the tool says
-// that it is idempotent; of any other the model is told that it was interrupted. Where
-// Options.Budget is tighter than that with which the turn was begun, it holds from now on,
-// and Options.Override in any case.
+// Resume goes on with the last turn of a session, which a process began and did not end. Calls
+// with a result in the journal are not made again; calls under way are. The rules and the
+// inputs are the journal's. The panel must have the same agents in the same order, and gives
+// them their backends and tools. If the tools differ from the journal's, later calls have the
+// new ones. A tool call that was under way is made again if the tool says that it is
+// idempotent; for any other, the model gets the result that the call was interrupted.
+// Options.Budget holds from now on where it is tighter than the turn's budget, and
+// Options.Override always does. Otherwise Resume is like Start.
 //
-// The error is a *Difference if the input of a call that has its result is not the one
-// that was sent, as after a change of the prompts: Abandon leaves such a turn.
+// The error is a *Difference if the input of a finished call differs from the recorded one, for
+// example after a change of the prompts. Abandon gives up such a turn.
 func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
 	session = cmp.Or(session, p.own)
 	if p.opts.Remote != nil {
@@ -55,8 +54,8 @@ func (p *Panel) resume(ctx context.Context, session string, number int) (*Turn, 
 	return p.goOn(ctx, session, number, events, false)
 }
 
-// goOn feeds the events of a turn, which its session holds, to a fresh machine, and goes
-// on from there.
+// goOn feeds the events of a turn, which holds its session, to a fresh machine, and goes on
+// from there.
 func (p *Panel) goOn(ctx context.Context, session string, number int, events []turn.Event, branched bool) (*Turn, error) {
 	t, err := p.begun(ctx, session, number, events)
 	if err != nil {
@@ -67,7 +66,8 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	}
 	e := newLocalTurn(ctx, p, t)
 	last := events[len(events)-1]
-	// Less than nothing if the system's time was set back: no time of the turn goes back.
+	// The difference is negative if the system's time was set back: the turn's time never goes
+	// back.
 	e.slept = time.Since(time.UnixMilli(int64(turn.When(last))))
 	t.started = t.started.Add(e.slept)
 	t.events.replay(true)
@@ -127,8 +127,8 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 	return accepted, nil
 }
 
-// replay applies the events of a journal and returns the effects and questions that have
-// no result there, in the order in which they were asked for.
+// replay applies the events of a journal and returns the effects and questions without a result
+// there, in the order of their commands.
 func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.Work, error) {
 	f := newFollower(e.machine, e.panel.opts.Store)
 	for _, ev := range events {
@@ -143,8 +143,8 @@ func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.W
 }
 
 // Abandon gives up the last turn of a session, which a process began and did not end, and
-// returns its question. The turn stays without an answer, with its journal; what its calls
-// have cost is added to the session's usage.
+// returns its question. The turn stays without an answer, with its journal. Its calls' usage is
+// added to the session's.
 func (p *Panel) Abandon(ctx context.Context, session string) (question string, err error) {
 	session = cmp.Or(session, p.own)
 	store := p.opts.Store
@@ -164,7 +164,7 @@ func (p *Panel) Abandon(ctx context.Context, session string) (question string, e
 	return question, nil
 }
 
-// giveUp notes what the interrupted turn has cost that a turn follows, if there is one.
+// giveUp records the cost of the interrupted turn that a turn abandons, if there is one.
 func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 	if interrupted == 0 {
 		return nil
@@ -179,13 +179,13 @@ func giveUp(ctx context.Context, store Store, t *Turn, interrupted int) error {
 	return nil
 }
 
-// usageOfLost is usageOfCut for a journal as it is stored, however far it can be read.
+// usageOfLost is usageOfCut for the readable part of a stored journal.
 func usageOfLost(journal [][]byte) budget.Usage {
 	events, err := decoded(journal, 0)
 	return usageOfCut(events, err == nil && len(events) > 0)
 }
 
-// abandoned returns what a turn was asked, and what it has come to without its result.
+// abandoned returns a turn's question, and its outcome without a result.
 func abandoned(ctx context.Context, store Store, session string, number int) (string, sessions.Ended, error) {
 	ended := sessions.Ended{Status: kernel.Cut}
 	events, err := readJournal(ctx, store, session, number)
@@ -201,9 +201,9 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 	return string(question), ended, err
 }
 
-// usageOfCut is that of a turn with which nobody goes on: what was under way may have been
-// paid for. Where these are not all of its events, or they break the machine, one call more
-// counts, of unknown usage, so that the sums say that they are not known.
+// usageOfCut returns the usage of a turn that nothing continues: calls under way may have been
+// paid for. If these are not all events, or they break the machine, it adds one call of unknown
+// usage, so that the sums are unknown too.
 func usageOfCut(events []turn.Event, areAll bool) budget.Usage {
 	kept, err := report.Project(events, report.Source{})
 	usage := usageOf(events)

@@ -17,7 +17,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// SidecallModel is a model to which calls go that belong to no agent (DESIGN §1).
+// SidecallModel is a model for sidecalls (DESIGN §1).
 type SidecallModel struct {
 	Backend backends.Backend
 	Model   string
@@ -28,37 +28,37 @@ func (h SidecallModel) member() agents.Member {
 	return agents.Member{Backend: h.Backend, Headers: h.Params.Headers, ExtraBody: h.Params.ExtraBody}
 }
 
-// Sidecall is a call that belongs to no agent and that the panel makes for its user, once
-// in a turn: before round 1 for Options.Topic, after the winner is committed for
-// Options.Facts. Its functions are called for turns of several sessions at once. If the
-// call or its reply comes to nothing, the turn goes on without, with a warning. Before
-// round 1 an error of Ask refuses the turn, and one of Keep ends it without an answer.
+// Sidecall is a call that belongs to no agent and that the panel makes for its user, once in a
+// turn: before round 1 for Options.Topic, after the winner is committed for Options.Facts. Its
+// functions may run for turns of several sessions at once. If the call or its reply fails, the
+// turn goes on without it, with a warning. Before round 1 an error of Ask refuses the turn, and
+// one of Keep ends it without an answer.
 type Sidecall struct {
 	SidecallModel
-	// Ask returns what the call is sent; no messages mean that none is needed.
+	// Ask returns the input of the call; no messages mean that no call is needed.
 	Ask func(ctx context.Context, t SidecallTurn) (messages []backends.Message, tools []backends.Tool, err error)
-	// Read reads the reply. It changes nothing: after a kill it may be called again.
+	// Read reads the reply. It has no side effect: after a kill it may be called again.
 	Read func(ctx context.Context, t SidecallTurn, reply backends.Message) (SidecallReply, error)
-	// Keep keeps what Read has returned to be kept. It is called when the reply is in
-	// the journal, and once more for a turn that is resumed. With Options.Remote it is
-	// called where a turn is played, to keep it, and where it is watched, to tell of it;
-	// Ask and Read are called only where it is played.
+	// Keep stores data that Read returned. It is called when the reply is in the journal, and
+	// once more for a resumed turn. With Options.Remote it is called in the process that plays
+	// the turn, to store the data, and in those that watch it, to publish it. Ask and Read are
+	// called only in the process that plays it.
 	Keep func(ctx context.Context, session string, kept []byte) error
 }
 
-// SidecallTurn is the turn that a sidecall belongs to. There is no answer before round 1.
+// SidecallTurn is the turn of a sidecall. It has no answer before round 1.
 type SidecallTurn struct{ Session, Question, Answer string }
 
-// SidecallReply is what a reply comes to. What is zero changes nothing.
+// SidecallReply is the content of a reply. Zero fields change nothing.
 type SidecallReply struct {
-	// Question takes the place of the question that the agents are asked, and Sections
-	// that of what Options.Sections has said.
+	// Question replaces the question that the agents get, and Sections the texts of
+	// Options.Sections.
 	Question string
 	Sections []string
 	Kept     []byte
 }
 
-// sidecallLimit is how long a sidecall may hold up a turn.
+// sidecallLimit is the longest time that a sidecall may delay a turn.
 const sidecallLimit = 2 * time.Minute
 
 func (a *Sidecall) check(name string) error {
@@ -68,7 +68,7 @@ func (a *Sidecall) check(name string) error {
 	return nil
 }
 
-// describeSidecall stores what a sidecall is sent; ok is false if no call is needed.
+// describeSidecall stores the input of a sidecall; ok is false if no call is needed.
 func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, a *Sidecall, t SidecallTurn) (described machine.Sidecall, ok bool, err error) {
 	if a == nil {
 		return machine.Sidecall{}, false, nil
@@ -83,7 +83,7 @@ func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, a
 	return described, len(messages) > 0, nil
 }
 
-// reader reads the replies to a sidecall.
+// reader returns the reader of a sidecall's replies.
 func (p *Panel) reader(a *Sidecall, answer string) agents.Sidecall {
 	store := p.opts.Store
 	read := func(ctx context.Context, t machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
@@ -113,7 +113,7 @@ func (p *Panel) reader(a *Sidecall, answer string) agents.Sidecall {
 	return agents.Sidecall{Member: a.member(), Read: read}
 }
 
-// sidecalls are those who make the calls before round 1.
+// sidecalls returns the makers of the calls before round 1.
 func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall {
 	list := map[machine.Purpose]agents.Sidecall{}
 	if p.opts.Topic != nil {
@@ -125,8 +125,8 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 	return list
 }
 
-// keep hands what a sidecall came to to whoever keeps it beyond the turn. The turn has it
-// already, so that one which cannot be kept costs no answer.
+// keep passes a sidecall's result to Keep. The turn has the result already, so a failure costs
+// no answer.
 func (v *view) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (blob.Ref{}) {
@@ -157,8 +157,8 @@ func (v *view) keeper(purpose machine.Purpose) func(context.Context, string, []b
 	return func(context.Context, string, []byte) error { return nil } // who asked is not there any more
 }
 
-// following returns the sidecalls that follow a winner. A turn that was interrupted has
-// none: whoever interrupts does not want to wait.
+// following returns the sidecalls that follow a winner. An interrupted turn has none: a person
+// who interrupts does not want to wait.
 func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	facts := v.panel.opts.Facts
 	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
@@ -180,8 +180,8 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	return []machine.Sidecall{sidecall}
 }
 
-// follow makes the calls that follow the committed winner, and lets go of the session.
-// The result is out already, so what goes wrong is told as an event.
+// follow makes the calls that follow the committed winner, and releases the session. The result
+// is out already, so failures become events.
 func (e *localTurn) follow(list []machine.Sidecall) {
 	e.Begin(machine.NoAgent) // those before round 1 had their own
 	e.doer.Sidecalls[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)

@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// newSteps returns the contexts of a turn's work. The calls that belong to no agent hold up the
-// turn for sidecallLimit at most.
+// newSteps returns the contexts of a turn's work. Sidecalls delay the turn for sidecallLimit at
+// most.
 func newSteps(root context.Context) driver.Steps[context.Context] {
 	return driver.NewSteps(func(agent int) (context.Context, func()) {
 		if agent == machine.NoAgent {

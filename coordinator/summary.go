@@ -21,8 +21,8 @@ import (
 // Summarizer makes the summaries of older turns.
 type Summarizer struct {
 	SidecallModel
-	// Window is how many tokens its model can read, 0 if that is not known, and Counter
-	// counts them.
+	// Window is the number of tokens that its model can read, 0 if unknown, and Counter counts
+	// them.
 	Window  int
 	Counter tokens.Counter
 }
@@ -34,7 +34,7 @@ func (s *Summarizer) check() error {
 	return nil
 }
 
-// room is how many tokens a call for a summary may be shown.
+// room returns the most tokens of a call for a summary.
 func (s *Summarizer) room() int {
 	output := 0
 	if s.Params.MaxTokens != nil {
@@ -43,17 +43,16 @@ func (s *Summarizer) room() int {
 	return policy.Room(s.Window, 0, output, 1)
 }
 
-// MetaSummary is the key of a session's metadata that has its newest summary, a
-// KeptSummary as JSON. The turns themselves stay in the store. No id can name the key
-// (sessions.ParseID): it has a colon.
+// MetaSummary is the key of a session's metadata for its newest summary, a KeptSummary as JSON.
+// The turns themselves stay in the store. No id can set the key (sessions.ParseID), because it
+// has a colon.
 const MetaSummary = "massgen:summary"
 
-// KeptSummary is a summary as a session keeps it: the turns that it stands for, and its
-// text.
+// KeptSummary is a summary as a session keeps it: the turns that it covers, and its text.
 type KeptSummary struct {
 	policy.Range
 	Text string `json:"text"`
-	// Link is that of the last turn in the history which the summary tells of.
+	// Link is the link of the last turn in the history that the summary covers.
 	Link blob.Ref `json:"link"`
 }
 
@@ -61,10 +60,10 @@ func (v *view) keepSummary(ctx context.Context, session string, kept []byte) err
 	return v.panel.opts.Store.SetMetadata(ctx, session, map[string]string{MetaSummary: string(kept)})
 }
 
-// summary is the newest summary of the turns before this one, nil if there is none. That
-// of a session from which this one was branched off earlier is none, however many turns
-// have been taken since: it tells of others. Nor is one that cannot be read, such as an
-// import may have: the next is made of the turns themselves.
+// summary returns the newest summary of the turns before this one, nil if there is none. The
+// summary of a parent session does not count if this session branched off before its last turn,
+// however many turns this session has: it covers other turns. An unreadable summary, such as an
+// import may have, does not count either: the next one is made of the turns themselves.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
 	if !summarizes(p.opts.Agents) || d.History == (blob.Ref{}) {
 		return nil, nil
@@ -85,14 +84,14 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	return &machine.Summary{Range: kept.Range, Text: text}, err
 }
 
-// readKept reads a summary as a session keeps it; ok is false for what is none.
+// readKept reads a summary as a session keeps it; ok is false if data is none.
 func readKept(data string) (kept KeptSummary, ok bool) {
 	err := json.Unmarshal([]byte(data), &kept)
 	return kept, err == nil && kept.First == 1 && kept.Last >= 1
 }
 
-// linkOf is the link of a turn in the history that ends with head, zero if that has no
-// such turn.
+// linkOf returns the link of a turn in the history that ends with head, zero if the history has
+// no such turn.
 func linkOf(ctx context.Context, texts sessions.Texts, head blob.Ref, turn int) (blob.Ref, error) {
 	at := head
 	for link, err := range sessions.Chain(ctx, texts, head) {
@@ -109,8 +108,8 @@ func linkOf(ctx context.Context, texts sessions.Texts, head blob.Ref, turn int) 
 	return blob.Ref{}, nil
 }
 
-// describeSummary stores what the call for a new summary is sent, of the turns from the
-// earlier summary on up to a turn, or as many of them as its model can read.
+// describeSummary stores the input of the call for a new summary: the turns from the earlier
+// summary up to a turn, or as many of them as the model can read.
 func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers policy.Range) (machine.Sidecall, error) {
 	s := p.opts.Summarizer
 	count := func(m backends.Message) int { return s.Counter.Message(m).Tokens }
@@ -125,8 +124,8 @@ func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers pol
 	return sidecall, err
 }
 
-// stepSummarizer is who summarizes what is left out of steps, nil if no agent's policy wants
-// that.
+// stepSummarizer returns the model that summarizes the omitted messages of steps, nil if no
+// agent's policy needs one.
 func (p *Panel) stepSummarizer(ctx context.Context) (*machine.StepSummarizer, error) {
 	if !summarizes(p.opts.Agents) {
 		return nil, nil
@@ -145,7 +144,7 @@ func (p *Panel) stepSummarizer(ctx context.Context) (*machine.StepSummarizer, er
 // summaryReader reads the replies to that call.
 type summaryReader struct {
 	panel *Panel
-	// warned takes the context warnings that hold with the summary that was read last.
+	// warned gets the context warnings that hold with the last summary.
 	warned chan []report.AgentContextWarning
 }
 
@@ -153,8 +152,7 @@ func newSummaryReader(p *Panel) *summaryReader {
 	return &summaryReader{p, make(chan []report.AgentContextWarning, 1)}
 }
 
-// read reads a reply, and chooses what each agent is shown with
-// the new summary.
+// read reads a reply, and selects each agent's history with the new summary.
 func (s *summaryReader) read(ctx context.Context, t machine.Turn, sidecall machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 	text := strings.TrimSpace(contextbuild.Clean(reply.Text()))
 	if text == "" {
@@ -196,8 +194,7 @@ func (s *summaryReader) read(ctx context.Context, t machine.Turn, sidecall machi
 	return change, nil
 }
 
-// heed replaces the context warnings of a report when a call for a summary ends that this
-// process has made.
+// heed replaces the context warnings of a report when a summary call of this process ends.
 func (s *summaryReader) heed(ev turn.Event, r *report.Report) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Purpose != machine.Summarizing || done.Reply.Failure != nil {

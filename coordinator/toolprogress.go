@@ -11,11 +11,11 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// progressEvery is how often the progress of a call is told at most: its events are kept
-// for who comes late.
+// progressEvery is the least time between two progress events of a call: late subscribers get
+// all of them, so they are kept.
 const progressEvery = time.Second
 
-// toolProgress tells of one tool's call. It is safe for concurrent use.
+// toolProgress publishes the progress of one tool call. It is safe for concurrent use.
 type toolProgress struct {
 	events *eventLog
 	event  report.ToolProgress
@@ -25,8 +25,8 @@ type toolProgress struct {
 	over bool
 }
 
-// withProgress returns a context in which the tool of an effect, if it is one, tells how
-// far it is, and what is called when the effect is over.
+// withProgress returns a context in which the tool of an effect, if it is a tool call, can
+// report its progress, and a function to call when the effect is over.
 func (e *localTurn) withProgress(ctx context.Context, effect machine.Effect) (watched context.Context, over func()) {
 	call, ok := effect.(machine.ToolCall)
 	if !ok {
@@ -36,8 +36,8 @@ func (e *localTurn) withProgress(ctx context.Context, effect machine.Effect) (wa
 	return agents.WithProgress(ctx, p.tell), p.end
 }
 
-// tell passes on what is neither too soon nor too late: who hears that a call has ended
-// must not hear after that how far it is.
+// tell publishes progress, unless the last was too recent or the call has ended: no progress
+// may follow the call's end.
 func (p *toolProgress) tell(progress agents.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// checkTools says which of an agent's tools is none, or has a name that another has.
+// checkTools returns an error that names an invalid tool of an agent, or two tools of the same
+// name.
 func checkTools(agent string, tools []agents.Tool) error {
 	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
 	for i, tool := range tools {
@@ -25,7 +26,7 @@ func checkTools(agent string, tools []agents.Tool) error {
 	return nil
 }
 
-// tools are those of a turn, by agent.
+// tools returns the tools of a turn, by agent.
 func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
 	list := make([][]agents.Tool, len(p.opts.Agents))
 	if p.opts.Tools == nil {
@@ -50,7 +51,7 @@ func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
 	return list, nil
 }
 
-// members are the agents of a turn with their tools.
+// members returns the agents of a turn with their tools.
 func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
 	members := make([]agents.Member, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {

@@ -14,15 +14,15 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// view is a turn as this process knows it, whoever plays it: its machine, the projection of
-// its events, and its result for those who wait. One goroutine owns it.
+// view is a turn as this process knows it, whichever process plays it: its machine, the
+// projection of its events, and its result. One goroutine owns it.
 type view struct {
 	panel   *Panel
 	turn    *Turn
 	base    context.Context
 	machine *turn.Machine
 	report  *report.Report
-	// unjournaled is what the result has beside the journal.
+	// unjournaled is the part of the result that is not in the journal.
 	unjournaled report.Unjournaled
 }
 
@@ -42,7 +42,7 @@ func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
 
 func (v *view) id(agent int) string { return v.panel.opts.Agents[agent].ID }
 
-// apply applies an event of a journal, and tells people what it changes.
+// apply applies an event of a journal, and publishes its effects.
 func (v *view) apply(ev turn.Event) error {
 	commands, err := v.machine.Apply(ev)
 	if err == nil {
@@ -51,18 +51,18 @@ func (v *view) apply(ev turn.Event) error {
 	return err
 }
 
-// tell tells people what an event changes that the machine has applied.
+// tell publishes the effects of an event that the machine has applied.
 func (v *view) tell(ev turn.Event, commands []turn.Command) {
 	v.turn.events.add(v.report.Apply(ev, commands)...)
 }
 
-// over sets when the turn had its result.
+// over sets the time of the turn's result.
 func (v *view) over(at time.Time) {
 	v.turn.ended = at
 	v.unjournaled.Duration = at.Sub(v.turn.started)
 }
 
-// announce makes the result and its error final for those who wait.
+// announce makes the result and its error final, and wakes Wait.
 func (v *view) announce(err error) {
 	t := v.turn
 	t.err = err
@@ -70,9 +70,8 @@ func (v *view) announce(err error) {
 	close(t.done)
 }
 
-// outcome makes the result, and returns what the store is to keep of it. The error is err
-// with what went wrong here; messages that cannot be kept cost no answer, and unkept says
-// why.
+// outcome makes the result, and returns the outcome to store. failed is err with the failures
+// of this process. Messages that cannot be stored cost no answer; unkept is that error.
 func (v *view) outcome(err error) (kept sessions.Ended, unkept, failed error) {
 	var resultErr error
 	v.turn.result, resultErr = v.report.Result(v.unjournaled)
@@ -88,7 +87,7 @@ func (v *view) outcome(err error) (kept sessions.Ended, unkept, failed error) {
 	return kept, unkept, nil
 }
 
-// commit keeps what the turn came to, and goes on holding the session if calls follow.
+// commit stores the turn's outcome, and still holds the session if calls follow.
 func (v *view) commit(ended sessions.Ended, held bool) error {
 	keep := v.panel.opts.Store.End
 	if held {
@@ -97,14 +96,14 @@ func (v *view) commit(ended sessions.Ended, held bool) error {
 	return keep(v.base, v.turn.session, v.turn.number, ended)
 }
 
-// finish keeps what the calls came to that followed the answer, and lets go of the session.
+// finish stores the results of the calls after the answer, and releases the session.
 func (v *view) finish() error {
 	ended := v.ended()
 	ended.Usage = v.machine.UsageAfter()
 	return v.commit(ended, false)
 }
 
-// asked is the question that the agents were asked, "" if none were.
+// asked returns the question that the agents got, "" if they got none.
 func (v *view) asked() (string, error) {
 	ref := v.machine.Turn().Question
 	if ref == (blob.Ref{}) {
@@ -117,9 +116,8 @@ func (v *view) asked() (string, error) {
 	return string(text), nil
 }
 
-// addMessages adds to what a turn came to the list of the messages of a panel of one,
-// which sends them again in later turns. A larger panel, and one without an answer, has
-// none.
+// addMessages adds the list of a panel of one's messages to the turn's outcome. The panel sends
+// them again in later turns. A larger panel, and a turn without an answer, has none.
 func (v *view) addMessages(kept *sessions.Ended) (err error) {
 	if kept.Winner == "" || len(v.panel.opts.Agents) > 1 {
 		return nil
@@ -128,7 +126,7 @@ func (v *view) addMessages(kept *sessions.Ended) (err error) {
 	return err
 }
 
-// ended is what the store keeps of the result.
+// ended returns the part of the result that the store keeps.
 func (v *view) ended() sessions.Ended {
 	r := v.turn.result
 	return sessions.Ended{Status: r.Status, Winner: r.Winner, Answer: r.Answer, Usage: r.Usage}
@@ -145,7 +143,7 @@ func (v *view) afterTurn() error {
 	return nil
 }
 
-// sessionUpdate tells what the session has come to, and returns it.
+// sessionUpdate publishes the session's sums, and returns them.
 func (v *view) sessionUpdate() (*report.SessionUpdate, error) {
 	s, err := v.panel.opts.Store.Session(v.base, v.turn.session)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// watchEvery is how often a journal is read that another process writes, and
-// watchPatience how long the store may be away meanwhile.
+// watchEvery is the interval of reading another process's journal, and watchPatience the time
+// for which the store may be away meanwhile.
 const (
 	watchEvery    = 250 * time.Millisecond
 	watchPatience = 5 * time.Minute
 )
 
-// watched is the store of a turn that another process plays: while the store is away, what is
-// read there is read again.
+// watched is the store of a turn that another process plays: it repeats reads while the store
+// is away.
 type watched struct{ Store }
 
 // Get implements agents.Blobs.
@@ -42,25 +42,25 @@ func (s watched) Session(ctx context.Context, id string) (sessions.Session, erro
 	return sessions.Again(ctx, watchPatience, func() (sessions.Session, error) { return s.Store.Session(ctx, id) })
 }
 
-// watcher follows a turn that is played in another process, by the turn's journal, and passes
-// on what people have to say to it. The goroutine of run owns it.
+// watcher follows a turn that another process plays, by the turn's journal, and passes a
+// person's messages on to it. The goroutine of run owns it.
 type watcher struct {
 	*view
 	play RemoteTurn
-	// read counts the events of the journal that were applied.
+	// read counts the applied events of the journal.
 	read int
-	// passed are the notes that were passed on, and of which the journal does not tell yet.
+	// passed are the notes that were passed on and that the journal does not have yet.
 	passed []passedNote
 	asking *attendant
 }
 
-// passedNote is a note that was passed on to who plays the turn.
+// passedNote is a note that was passed on to the process that plays the turn.
 type passedNote struct {
 	id   string
 	word chan<- error
 }
 
-// watch has a play watched until it is over.
+// watch watches a RemoteTurn until it is over.
 func (p *Panel) watch(ctx context.Context, t *Turn, play RemoteTurn) {
 	v := newView(ctx, p.on(watched{p.opts.Store}), t, new(turn.Machine))
 	w := &watcher{view: v, play: play, asking: newAttendant(v, play)}
@@ -71,7 +71,7 @@ func (p *Panel) watch(ctx context.Context, t *Turn, play RemoteTurn) {
 	}()
 }
 
-// run watches the turn until it is over. What goes wrong after its answer is told as an event.
+// run watches the turn until it is over. Failures after its answer become events.
 func (w *watcher) run(ctx context.Context) {
 	t := w.turn
 	err := w.follow(ctx)
@@ -90,7 +90,7 @@ func (w *watcher) run(ctx context.Context) {
 	t.events.close()
 }
 
-// deliver makes the result final, and lets everybody know.
+// deliver makes the result final, and publishes it.
 func (w *watcher) deliver(err error) {
 	t := w.turn
 	w.over(time.Now())
@@ -105,7 +105,7 @@ func (w *watcher) deliver(err error) {
 	w.refuseNotes()
 }
 
-// follow follows the journal, and passes an interrupt and notes on.
+// follow follows the journal, and passes interrupts and notes on.
 func (w *watcher) follow(ctx context.Context) error {
 	over := make(chan error, 1)
 	waiting, stop := context.WithCancel(w.base)
@@ -134,7 +134,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// catchUp applies the events of the journal that are new.
+// catchUp applies the new events of the journal.
 func (w *watcher) catchUp() error {
 	events, err := readJournalFrom(w.base, w.panel.opts.Store, w.turn.session, w.turn.number, w.read)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *watcher) catchUp() error {
 	return nil
 }
 
-// take applies an event, and lets those know who wait for it.
+// take applies an event, and replies to those who wait for it.
 func (w *watcher) take(ev turn.Event) error {
 	if _, ok := ev.(turn.Committed); ok { // its answer is out, and calls follow
 		w.deliver(nil)
@@ -160,15 +160,15 @@ func (w *watcher) take(ev turn.Event) error {
 	if noted, ok := ev.(turn.Noted); ok {
 		w.acknowledge(noted.ID)
 	}
-	// A summary is kept where the turn is played. What else a call that belongs to no agent
-	// came to is kept here, too.
+	// The process that plays the turn keeps summaries. The results of other sidecalls are kept
+	// here too.
 	if key, ok := turn.KeyOf(ev); ok && key.Purpose != machine.Summarizing {
 		w.keep(ev)
 	}
 	return nil
 }
 
-// passOn passes on what people have to say.
+// passOn passes a person's messages on.
 func (w *watcher) passOn() (err error) {
 	for _, p := range w.turn.inbox.take() {
 		switch p := p.(type) {
@@ -185,7 +185,7 @@ func (w *watcher) passOn() (err error) {
 	return err
 }
 
-// passNote passes a note on. Its word is said when the journal has it.
+// passNote passes a note on. Its sender gets the reply when the journal has it.
 func (w *watcher) passNote(n *note) {
 	if w.turn.Status() != Running {
 		n.Reply(driver.ErrOver)
@@ -211,7 +211,7 @@ func (w *watcher) acknowledge(id string) {
 	}
 }
 
-// refuseNotes replies to those that were passed on and did not come before the end.
+// refuseNotes replies to the notes that were passed on and did not arrive before the end.
 func (w *watcher) refuseNotes() {
 	for _, n := range w.passed {
 		n.word <- driver.ErrOver

@@ -17,16 +17,16 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Worker does for a runtime in another program, which plays the machine itself, what a turn
-// needs of its panel: what comes before its first event, one effect, and what follows its
+// Worker does the work of a panel for a runtime in another program that plays the machine
+// itself: the preparation before a turn's first event, single effects, and the work after its
 // last event. It is safe for concurrent use.
 type Worker struct{ panel *Panel }
 
-// Worker returns what plays turns of the panel on another store: its own one for another
-// owner.
+// Worker returns a Worker that plays the panel's turns on another store: its own store for
+// another owner.
 func (p *Panel) Worker(store Store) *Worker { return &Worker{p.on(store)} }
 
-// on returns the panel on another store. Turns of it are none of this panel's for Wait.
+// on returns the panel on another store. This panel's Wait does not wait for the copy's turns.
 func (p *Panel) on(store Store) *Panel {
 	opts := p.opts
 	opts.Store = store
@@ -36,9 +36,9 @@ func (p *Panel) on(store Store) *Panel {
 // Config returns Options.Config.
 func (p *Panel) Config() string { return p.opts.Config }
 
-// Prepare returns the first event of a turn for which the store's session is held. It
-// stores what the event names. The rules are those of the terms, whose agents must be the
-// panel's, and of the budgets each part is the tighter one.
+// Prepare returns the first event of a turn, whose session the store must hold. It stores the
+// texts that the event names. The rules are those of the terms, whose agents must be the
+// panel's. Of the two budgets the tighter part holds each time.
 func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms TurnOptions) (turn.Accepted, error) {
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
 		return turn.Accepted{}, fmt.Errorf("the turn is asked of the agents %s, and played by %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
@@ -55,9 +55,8 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
 }
 
-// Perform runs an effect to its one result, as agents.Doer.Perform does, with this
-// panel's backends and tools. The error is that of a store that does not work, or of tools
-// that cannot be listed.
+// Perform runs an effect to its one result, as agents.Doer.Perform does, with this panel's
+// backends and tools. The error is for a store that failed, or for tools that cannot be listed.
 func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect machine.Effect) (machine.Event, error) {
 	tools, err := w.panel.tools(ctx)
 	if err != nil {
@@ -73,9 +72,9 @@ func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect mac
 	return doer.Perform(steps.Of(key.Agent), described, effect)
 }
 
-// Conclude keeps what a turn has come to whose journal is complete. If calls follow its
-// answer it returns them, and goes on holding the session, for Finish; else it lets go of
-// it. Until it has come to its end it can be done again.
+// Conclude stores the outcome of a turn whose journal is complete. If calls follow the answer,
+// it returns them and still holds the session, for Finish; else it releases the session. It may
+// be repeated until it succeeds.
 func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []machine.Sidecall, err error) {
 	following, err = w.conclude(ctx, session, number)
 	if err != nil {
@@ -100,7 +99,7 @@ func (w *Worker) conclude(ctx context.Context, session string, number int) ([]ma
 	return following, v.commit(kept, len(following) > 0)
 }
 
-// replayed returns a turn that its journal has brought to its end, with the events.
+// replayed replays a journal to its end, and returns the turn with its events.
 func (w *Worker) replayed(ctx context.Context, session string, number int) (*view, []turn.Event, error) {
 	events, err := readJournal(ctx, w.panel.opts.Store, session, number)
 	if err != nil {
@@ -123,8 +122,8 @@ func (w *Worker) replayed(ctx context.Context, session string, number int) (*vie
 	return v, events, nil
 }
 
-// Following returns again what Conclude has returned, for whoever does not know that it
-// came to its end, while the session is still held.
+// Following returns the result of Conclude again, for a caller that missed Conclude's reply,
+// while the session is still held.
 func (w *Worker) Following(ctx context.Context, session string, number int) ([]machine.Sidecall, error) {
 	v, _, err := w.replayed(ctx, session, number)
 	if err != nil {
@@ -137,8 +136,8 @@ func (w *Worker) Following(ctx context.Context, session string, number int) ([]m
 	return v.following(kept), nil
 }
 
-// Finish keeps what the calls have come to that followed a turn's answer, and lets go of the
-// session. Their replies are in the journal. It can be done again while the session is held.
+// Finish stores the results of the calls after a turn's answer, and releases the session. Their
+// replies are in the journal. It may be repeated while the session is held.
 func (w *Worker) Finish(ctx context.Context, session string, number int) error {
 	if err := w.finish(ctx, session, number); err != nil {
 		return fmt.Errorf("finish turn %d of session %s: %w", number, session, err)
@@ -170,8 +169,8 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 	return v.finish()
 }
 
-// lendReader adds what reads the reply to a call for the facts, which knows the answer that
-// they follow.
+// lendReader adds the reader of replies to the call for facts, which knows the answer before
+// it.
 func (w *Worker) lendReader(ctx context.Context, sidecalls map[machine.Purpose]agents.Sidecall, described machine.Turn, purpose machine.Purpose) error {
 	if purpose != machine.FactExtraction || w.panel.opts.Facts == nil {
 		return nil
