@@ -85,7 +85,10 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	req.ToolTimes = toolTimes(call.Transcript)
 	req.Params = b.names.paramsOf(&b.textStore, self.Params)
 	if call.JSON {
-		req.Schema = b.names.actionSchema(call.Current())
+		req.Schema = b.names.actionSchema(call.Current(), self.Bounded)
+		if self.Bounded {
+			req.Params = bounded(req.Params)
+		}
 	}
 	offered := toolsOffered{coordinates: b.coordinates && !call.JSON}
 	offered.mayAnswer = offered.coordinates && call.Offer.MayAnswer

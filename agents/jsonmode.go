@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -14,8 +15,9 @@ import (
 // tools acts: {"action": {"name", …}} with the arguments of new_answer or vote
 // beside the name. Only what is offered now fits it, so that a service that
 // enforces the schema while the model writes cannot yield a vote for nobody. The
-// choice stands inside of an object, since OpenAI's strict mode wants that.
-func (p *panel) actionSchema(offer kernel.Offer) json.RawMessage {
+// choice stands inside of an object, since OpenAI's strict mode wants that. With bounded the
+// reason of a vote has a limit, which only some services take.
+func (p *panel) actionSchema(offer kernel.Offer, bounded bool) json.RawMessage {
 	var forms []string
 	if offer.MayAnswer {
 		forms = append(forms, `{"type":"object","properties":{"name":{"type":"string","enum":["new_answer"]},`+
@@ -26,8 +28,12 @@ func (p *panel) actionSchema(offer kernel.Offer) json.RawMessage {
 		for i, agent := range offer.MayVote {
 			names[i] = `"` + p.anonymous(agent) + `"`
 		}
+		reason := `{"type":"string"}`
+		if bounded {
+			reason = fmt.Sprintf(`{"type":"string","maxLength":%d}`, boundedReason)
+		}
 		forms = append(forms, `{"type":"object","properties":{"name":{"type":"string","enum":["vote"]},`+
-			`"agent_id":{"type":"string","enum":[`+strings.Join(names, ",")+`]},"reason":{"type":"string"}},`+
+			`"agent_id":{"type":"string","enum":[`+strings.Join(names, ",")+`]},"reason":`+reason+`},`+
 			`"required":["name","agent_id","reason"],"additionalProperties":false}`)
 	}
 	action := forms[0]
@@ -36,6 +42,23 @@ func (p *panel) actionSchema(offer kernel.Offer) json.RawMessage {
 	}
 	return json.RawMessage(`{"type":"object","properties":{"action":` + action +
 		`},"required":["action"],"additionalProperties":false}`)
+}
+
+// What a small model may write in JSON mode, which otherwise may write to the end of its context:
+// characters of a vote's reason, of which a grammar of llama.cpp takes 2000 at most, and tokens of
+// a reply, thoughts and all.
+const (
+	boundedReason = 400
+	boundedReply  = 4096
+)
+
+// bounded are the parameters of a call with a limit of output, if they have none. A model that is
+// asked to reason needs more, and how much is not known.
+func bounded(p backends.Params) backends.Params {
+	if p.MaxTokens == nil && !p.Reasons() {
+		p.MaxTokens = new(boundedReply)
+	}
+	return p
 }
 
 // actInText reads the act that a model in JSON mode wrote, as the tool call that

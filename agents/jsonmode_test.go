@@ -134,3 +134,35 @@ func TestTextInJSONModeIsNoToolCall(t *testing.T) {
 		t.Errorf("in JSON mode: %+v", calls)
 	}
 }
+
+// TestBoundedReplies: a small model cannot write on to the end of its context, unless the config
+// says otherwise.
+func TestBoundedReplies(t *testing.T) {
+	w := newWorld(t)
+	vote := w.call(researcher, machine.Coordination, researcher, analyst)
+	vote.JSON, vote.OwnTools = true, false
+	limited := func(set func(*machine.Agent)) backends.Request {
+		set(&w.turn.Agents[researcher])
+		return w.input(vote)
+	}
+	const bound = `"reason":{"type":"string","maxLength":400}`
+	if req := limited(func(*machine.Agent) {}); req.Params.MaxTokens != nil || strings.Contains(string(req.Schema), "maxLength") {
+		t.Errorf("a call has limits that nobody asked for: %s", req.Schema)
+	}
+	if req := limited(func(a *machine.Agent) { a.Bounded = true }); *req.Params.MaxTokens != 4096 || !strings.Contains(string(req.Schema), bound) {
+		t.Errorf("%d tokens, %s", *req.Params.MaxTokens, req.Schema)
+	}
+	own := func(p backends.Params) func(*machine.Agent) {
+		return func(a *machine.Agent) { a.Params = w.putJSON(p) }
+	}
+	if req := limited(own(backends.Params{MaxTokens: new(7)})); *req.Params.MaxTokens != 7 {
+		t.Errorf("%d tokens, not those of the config", *req.Params.MaxTokens)
+	}
+	if req := limited(own(backends.Params{ReasoningEffort: "low"})); req.Params.MaxTokens != nil {
+		t.Errorf("a model that reasons has %d tokens", *req.Params.MaxTokens)
+	}
+	vote.JSON = false
+	if req := limited(own(backends.Params{})); req.Params.MaxTokens != nil {
+		t.Errorf("a call with tools has %d tokens", *req.Params.MaxTokens)
+	}
+}

@@ -93,6 +93,8 @@ type Agent struct {
 	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
 	ToolMode machine.ToolMode
+	// Bounded limits the replies of a small model in JSON mode (see machine.Agent).
+	Bounded bool
 	// Context limits the part of a session's history that the agent is shown; the zero
 	// value shows all of the history.
 	Context agents.Context
@@ -385,7 +387,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (machin
 		if err != nil {
 			return d, err
 		}
-		agent.ToolMode, agent.Workspace = a.ToolMode, a.Snapshot != nil
+		agent.ToolMode, agent.Workspace, agent.Bounded = a.ToolMode, a.Snapshot != nil, a.Bounded
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, nil

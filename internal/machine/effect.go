@@ -54,6 +54,9 @@ type Agent struct {
 	Step *policy.StepLimits `json:"step,omitempty"`
 	// Workspace says that the agent's answers are kept with a snapshot of its files.
 	Workspace bool `json:"workspace,omitempty"`
+	// Bounded says that the model is a small one of a server that enforces the schema of a
+	// reply: in JSON mode its replies have a limit, and so have the texts in the schema.
+	Bounded bool `json:"bounded,omitempty"`
 }
 
 // ToolMode says how a model is offered the coordination tools.

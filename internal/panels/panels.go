@@ -189,7 +189,7 @@ func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Optio
 		p.Models = append(p.Models, m)
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
-			ToolMode: toolMode(a.Backend), Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
+			ToolMode: toolMode(a.Backend), Bounded: m.Local, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
 		})
 	}
 	models, faults := p.resolver.Sidecalls(ctx, config)

@@ -81,6 +81,9 @@ type Model struct {
 	// Window is the smallest context window, in tokens, of the model and of those that
 	// stand in for it, MaxOutput the smallest most of what they write; 0 if none is known.
 	Window, MaxOutput int
+	// Local says that the model, and all that stand in for it, run on servers that the table
+	// knows as such.
+	Local bool
 }
 
 // String is what people see; the model's part of it may come from a server.
@@ -127,7 +130,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	}
 	backend, err := r.connect(p, c, keyVar)
 	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
-	return Model{backend, p.name, c.model, c.baseURL, known.ContextWindow, known.MaxOutput}, err
+	return Model{backend, p.name, c.model, c.baseURL, known.ContextWindow, known.MaxOutput, p.local}, err
 }
 
 // Resolve makes an agent's backend: its model, with those that stand in for it. Agents of
@@ -159,6 +162,7 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
 		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
+		m.Local = m.Local && other.Local
 	}
 	switch {
 	case len(faults) > 0:
