@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges clients mcp page postgres temporal real-model pictures live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges clients mcp page postgres temporal real-model pictures models live vuln ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -73,6 +73,9 @@ real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both o
 pictures: ## draw the demo panel at the top of the README, and take the pictures of the web page
 	bash scripts/picture.sh
 	bash scripts/page.sh pictures
+
+models: ## compare the table of models with the lists of the linked libraries, and of services that there is a key for
+	bash scripts/models.sh
 
 live: ## call real services, for whoever has keys; RUN=TestLive/claude/text for a part
 	go test -tags live -count=1 -v -run '$(or $(RUN),TestLive)' -timeout 20m ./tests/live

@@ -26,7 +26,7 @@ func ExampleLoad() {
 }
 
 // A panel of agents in Go. With Provider left out, the names of models say whose they are:
-// Model: "claude-sonnet-4-5" is one of Anthropic's, whose key is in ANTHROPIC_API_KEY.
+// Model: "claude-sonnet-5-5" is one of Anthropic's, whose key is in ANTHROPIC_API_KEY.
 func ExampleNew() {
 	ctx := context.Background()
 	panel, err := massgen.New(ctx, []massgen.Agent{

@@ -26,6 +26,7 @@ type Config = wire.Config
 // Backend calls one service. It is safe for concurrent use.
 type Backend struct {
 	messages sdk.MessageService
+	models   sdk.ModelService
 	service  *wire.Service
 }
 
@@ -50,6 +51,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	return &Backend{
 		messages: sdk.NewMessageService(options...),
+		models:   sdk.NewModelService(options...),
 		service:  service,
 	}, nil
 }

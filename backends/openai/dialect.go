@@ -147,6 +147,12 @@ func (l Limits) efforts() []string {
 	return strings.Fields(l.Efforts)
 }
 
+// Efforts returns the words of a model for reasoning_effort, none where they are not known.
+func (d Dialect) Efforts(model string) []string { return d.limits(model).efforts() }
+
+// TakesImages says whether a model is not known to take text alone.
+func (d Dialect) TakesImages(model string) bool { return !d.limits(model).NoImages }
+
 // reasons says whether a model reasons under these parameters.
 func (l Limits) reasons(p backends.Params) bool {
 	if p.ReasoningEffort == "" && p.ReasoningTokens == nil {

@@ -1,6 +1,6 @@
 // Weather asks one model a question, with a tool that is a function of this program.
 //
-//	go run ./examples/weather -model claude-sonnet-4-5 "Do I need a coat in Oslo?"
+//	go run ./examples/weather -model claude-sonnet-5-5 "Do I need a coat in Oslo?"
 //
 // The key stands in the environment or in .env. Without -model the answer is canned.
 package main

@@ -118,3 +118,6 @@ func backendTypes() []string {
 	}
 	return types
 }
+
+// Types are the types of backends, without auto, which is a choice among them.
+func Types() []string { return backendTypes()[1:] }

@@ -26,7 +26,7 @@ func largeProviders() []provider {
 		{
 			name: "claude", title: "Anthropic", baseURL: anthropic.DefaultBaseURL,
 			keyVars: []string{"ANTHROPIC_API_KEY"}, prefixes: []string{"claude-"},
-			model: "claude-sonnet-4-5", protocol: claude{},
+			model: "claude-sonnet-5-5", protocol: claude{},
 		},
 		{
 			name: "gemini", title: "Google Gemini", baseURL: gemini.DefaultBaseURL,

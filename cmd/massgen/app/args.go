@@ -63,7 +63,7 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 
 // reserved are the names that other programs of this kind have for commands, or that this one
 // will have. Sent to a panel they would cost money and mean nothing.
-const reserved = "acp config configs doctor init models simulate version viewer"
+const reserved = "acp config configs doctor init simulate version viewer"
 
 // meant returns the command that a person means by a word alone, "" if there is none.
 func meant(word string) string {

@@ -160,7 +160,7 @@ func (f *panelFlags) flags() []cli.Flag {
 func (f *sessionFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "session-id", Aliases: []string{"session", "s"}, Destination: &f.id, Category: talking,
-			Usage:       "go on with the session `ID`, or begin it; new: one with a new id; a path, such as ./chat.db or ./chat.json: a file of its own",
+			Usage:       "go on with the session `ID`, or begin it; new: a new id; a path such as ./chat.db: a file of its own",
 			DefaultText: "new"},
 		switchFlag(talking, "continue", &f.goOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted", "c"),
 		switchFlag(talking, "lines", &f.lines, "take each line of standard input for a question or a command, in one session"),
@@ -240,7 +240,7 @@ func (p *program) flags() []cli.Flag {
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
-		(&inputsCommand{program: p}).cli(), (&showCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), permissionsCommand{p}.cli(), p.replayCommand(), p.describeCommand(), (&serveCommand{program: p}).cli(), (&mcpCommand{serveCommand{program: p}}).cli(),
+		(&inputsCommand{program: p}).cli(), (&showCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), permissionsCommand{p}.cli(), p.replayCommand(), p.describeCommand(), (&modelsCommand{program: p}).cli(), (&serveCommand{program: p}).cli(), (&mcpCommand{serveCommand{program: p}}).cli(),
 		p.completionCommand(), manCommand(), p.helpCommand(), versionCommand(),
 	}
 	if p.env.Cluster != nil {

@@ -199,11 +199,7 @@ func (p *program) printExample(name string) error {
 // listBackends prints the table of providers and marks those that work on this machine. Given
 // a type, it prints that type's details. It prints no key.
 func (p *program) listBackends(ctx context.Context, words []string) error {
-	world, err := p.world()
-	if err != nil {
-		return err
-	}
-	r, err := providers.New(providers.Settings{World: world, Config: configs.Default(), Log: p.log, Secrets: p.console.secrets})
+	r, err := p.resolver()
 	if err != nil {
 		return err
 	}
@@ -221,4 +217,13 @@ func (p *program) listBackends(ctx context.Context, words []string) error {
 	}
 	_, err = io.WriteString(p.console.out, text)
 	return err
+}
+
+// resolver knows the services, and which of them are here.
+func (p *program) resolver() (*providers.Resolver, error) {
+	world, err := p.world()
+	if err != nil {
+		return nil, err
+	}
+	return providers.New(providers.Settings{World: world, Config: configs.Default(), Log: p.log, Secrets: p.console.secrets})
 }

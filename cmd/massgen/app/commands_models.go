@@ -1,0 +1,99 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/providers"
+)
+
+// modelsCommand shows what is known of models.
+type modelsCommand struct {
+	*program
+	json bool
+}
+
+func (c *modelsCommand) cli() *cli.Command {
+	return &cli.Command{
+		Name: "models", Usage: "list models: sizes, prices, and what they take",
+		UsageText: "  massgen models [--json]       of all types of backends\n" +
+			"  massgen models [--json] TYPE  of one; massgen --list-backends has the types\n\n" +
+			"Beside massgen's own table these are the models that a service lists, where\nthere is a key for it. To ask for that list costs nothing.\n",
+		HideHelpCommand: true, BashComplete: func(ctx *cli.Context) { completeFirst(c.program, providers.Types()...)(ctx) },
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Destination: &c.json, DisableDefaultText: true, Usage: "print one JSON object"}},
+		Action: c.run,
+	}
+}
+
+func (c *modelsCommand) run(ctx *cli.Context) error {
+	if len(c.words) > 1 {
+		return errors.New("models: it takes one type at most")
+	}
+	r, err := c.resolver()
+	if err != nil {
+		return err
+	}
+	models, faults, err := r.Models(ctx.Context, strings.Join(c.words, ""))
+	if err != nil {
+		return fmt.Errorf("models: %w", err)
+	}
+	for _, fault := range faults {
+		c.console.warn(fault)
+	}
+	if c.json {
+		data, err := json.Marshal(modelsJSON{Format: 1, AsOf: prices.Date, Models: models})
+		if err != nil {
+			return fmt.Errorf("models: %w", err)
+		}
+		return c.console.put(string(data) + "\n")
+	}
+	return c.console.put(modelsTable(models))
+}
+
+// modelsJSON is what massgen models --json prints.
+type modelsJSON struct {
+	Format int                    `json:"format"`
+	AsOf   string                 `json:"as_of"`
+	Models []providers.KnownModel `json:"models"`
+}
+
+func modelsTable(models []providers.KnownModel) string {
+	rows := [][]string{{"TYPE", "MODEL", "CONTEXT", "OUTPUT", "IN $", "CACHED $", "OUT $", "TAKES", "HERE"}}
+	for _, m := range models {
+		here := ""
+		if m.Listed != nil {
+			here = map[bool]string{true: "yes", false: "not listed"}[*m.Listed]
+		}
+		takes := strings.Join(m.Takes, " ")
+		if len(m.Efforts) > 0 {
+			takes += ": " + strings.Join(m.Efforts, " ")
+		}
+		rows = append(rows, []string{
+			m.Type, m.Name, size(m.ContextWindow), size(m.MaxOutput), inDollars(m.Input), inDollars(m.CachedInput), inDollars(m.Output), takes, here,
+		})
+	}
+	return plain.Columns(rows) + "\nPrices are in US dollars per million tokens of a short call, sizes in tokens, as of " + prices.Date + ".\n"
+}
+
+// size is a number of tokens, "" if it is not known.
+func size(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return plain.Thousands(n)
+}
+
+// inDollars is an amount, "" if it is not known.
+func inDollars(usd *float64) string {
+	if usd == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*usd, 'f', -1, 64)
+}
