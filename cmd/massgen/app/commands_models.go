@@ -36,7 +36,7 @@ func (c *modelsCommand) run(ctx *cli.Context) error {
 	if len(c.words) > 1 {
 		return errors.New("models: it takes one type at most")
 	}
-	r, err := c.resolver()
+	r, err := resolverOf(c.program)
 	if err != nil {
 		return err
 	}

@@ -199,7 +199,7 @@ func (p *program) printExample(name string) error {
 // listBackends prints the table of providers and marks those that work on this machine. Given
 // a type, it prints that type's details. It prints no key.
 func (p *program) listBackends(ctx context.Context, words []string) error {
-	r, err := p.resolver()
+	r, err := resolverOf(p)
 	if err != nil {
 		return err
 	}
@@ -219,8 +219,8 @@ func (p *program) listBackends(ctx context.Context, words []string) error {
 	return err
 }
 
-// resolver knows the services, and which of them are here.
-func (p *program) resolver() (*providers.Resolver, error) {
+// resolverOf returns what knows the services, and which of them are here.
+func resolverOf(p *program) (*providers.Resolver, error) {
 	world, err := p.world()
 	if err != nil {
 		return nil, err
