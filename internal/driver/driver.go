@@ -12,28 +12,29 @@ import (
 // ErrOver is the reply to a post that comes after the end of its turn.
 var ErrOver = errors.New("the turn is over")
 
-// Post is something that happened outside of the turn's machine: a result, a note, a
-// permission, a request for budget, the clock, an interrupt.
+// Post is an event from outside the turn's machine: a result, a note, a permission, a request
+// for budget, the clock, an interrupt.
 type Post interface {
-	// Events returns it as events of a moment, none if it comes too late to change
-	// anything. The driver calls it once, with the machine as everything before has left it.
-	// An error ends the turn.
+	// Events returns the post as events of a moment, or none if it comes too late to change
+	// anything. The driver calls it once, when the machine has applied everything before. An
+	// error ends the turn.
 	Events(at kernel.Time) ([]turn.Event, error)
-	// Reply is called once and must not wait: with nil when the events are durable and
+	// Reply is called once and must not block: with nil when the events are durable and
 	// applied, else with the reason why they are not.
 	Reply(err error)
-	// EndsWork says that it is the one result of work that the runtime was told to start.
+	// EndsWork reports whether the post is the one result of work that the runtime was told to
+	// start.
 	EndsWork() bool
 }
 
-// Work is what a runtime starts: an effect, or a question to a person. It has one result.
+// Work is work for a runtime: an effect, or a question to a person. It has one result.
 type Work struct {
 	Effect     machine.Effect // nil for a question
 	Permission *machine.PermissionRequest
-	// Turn is what the effect's input is built from, as it was when the machine asked for
-	// the effect.
+	// Turn is the description from which the effect's input is built, as it was at the
+	// machine's command.
 	Turn machine.Turn
-	// Again says that a process that was lost may have done it already.
+	// Again says that a lost process may have done the work already.
 	Again bool
 }
 
@@ -45,25 +46,25 @@ func (w Work) Key() machine.Key {
 	return w.Effect.EffectKey()
 }
 
-// Runtime is what a driver needs of the world. The driver calls its methods from one
-// goroutine, and none of them waits for a post.
+// Runtime is the driver's view of the world. The driver calls its methods from one goroutine,
+// and none of them waits for a post.
 type Runtime interface {
-	// Now returns the time of the turn, in which no time passes while no process plays it.
+	// Now returns the turn's time, which stands still while no process plays the turn.
 	Now() kernel.Time
 	// Append adds events to the turn's journal, all or none. They are durable when it returns.
 	Append(events []turn.Event) error
-	// Start starts work whose result comes as one post, also after a failure or a cancel.
+	// Start starts work. Its result comes as one post, also after a failure or a cancel.
 	Start(w Work)
-	// Begin opens a step of an agent. Cancel asks the work of that step to end soon, also what
-	// is started after it; machine.NoAgent stands for the work that belongs to none.
+	// Begin opens a step of an agent. Cancel asks the work of that step to end soon, including
+	// work that is started later; machine.NoAgent stands for the work that belongs to no agent.
 	Begin(agent int)
 	Cancel(agent int)
-	// Wake posts a turn.Woke at a moment, in place of the one asked for before.
+	// Wake posts a turn.Woke at a moment. It replaces the moment of an earlier call.
 	Wake(at kernel.Time)
 	// Clock stops the clock of Now and Wake, or starts it again.
 	Clock(runs bool)
-	// Grant answers a request for budget: refused says why the attempt may not be sent, and
-	// is empty if it may, with so many tokens of output less than it asked for.
+	// Grant answers a request for budget. refused is the reason why the attempt may not be
+	// sent. If it is empty, the attempt may be sent, with its output shortened by less tokens.
 	Grant(key machine.Key, less int, refused string)
 	// Tell passes on an event that is durable, and what the machine commanded, before that is
 	// carried out, to those who watch the turn.
@@ -80,18 +81,19 @@ type Driver struct {
 // New returns a driver whose turn has not begun.
 func New(r Runtime) *Driver { return &Driver{runtime: r} }
 
-// Machine returns the turn's machine. Only the goroutine that owns the driver may read it,
-// and nobody else may apply events to it but who replays a journal, which Carry follows.
+// Machine returns the turn's machine. Only the goroutine that owns the driver may read it.
+// Apart from the driver, only a replay of a journal may apply events to it, each followed by
+// Carry.
 func (d *Driver) Machine() *turn.Machine { return &d.machine }
 
-// Out counts the work that the runtime was told to start and that has no result yet.
+// Out counts the started work that has no result yet.
 func (d *Driver) Out() int { return d.out }
 
-// Done says that the turn is over and all work has ended.
+// Done reports whether the turn is over and all work has ended.
 func (d *Driver) Done() bool { return d.machine.Over() && d.out == 0 }
 
-// Play takes batches of posts until the turn is over and all work has ended. receive waits
-// for posts and returns all that there are. After an error Drain must follow.
+// Play takes batches of posts until the turn is over and all work has ended. receive waits for
+// posts and returns all waiting ones. After an error the caller must call Drain.
 func (d *Driver) Play(receive func() []Post) error {
 	for !d.Done() {
 		if err := d.Take(receive()...); err != nil {
@@ -101,7 +103,7 @@ func (d *Driver) Play(receive func() []Post) error {
 	return nil
 }
 
-// Drain waits for all work that has not ended, and applies nothing any more.
+// Drain waits for all work that has not ended, and applies nothing.
 func (d *Driver) Drain(receive func() []Post) {
 	for d.out > 0 {
 		for _, p := range receive() {
@@ -113,7 +115,7 @@ func (d *Driver) Drain(receive func() []Post) {
 	}
 }
 
-// applied is an event of a batch with what the machine commanded.
+// applied is an event of a batch with the machine's commands.
 type applied struct {
 	event    turn.Event
 	commands []turn.Command
@@ -121,8 +123,8 @@ type applied struct {
 }
 
 // Take takes posts as one batch: it applies them in order, journals their events in one
-// transaction, and only then does what follows. What stands before a post that fails is
-// journaled all the same, since it may have been paid for.
+// transaction, and only then executes the commands. If a post fails, the posts before it are
+// journaled all the same, since they may have been paid for.
 func (d *Driver) Take(posts ...Post) error {
 	var batch []applied
 	var err error
@@ -188,8 +190,8 @@ func (d *Driver) journal(batch []applied) error {
 	return nil
 }
 
-// Carry carries out what an event commanded but for the work that it asks for, which it
-// returns. This is the one place that knows every command.
+// Carry executes an event's commands, except the work that they request, which it returns. This
+// is the one place that knows every command.
 func (d *Driver) Carry(ev turn.Event, commands []turn.Command, described machine.Turn) []Work {
 	d.runtime.Tell(ev, commands)
 	for _, c := range commands {
@@ -213,7 +215,7 @@ func (d *Driver) Carry(ev turn.Event, commands []turn.Command, described machine
 	return Asked(commands, described)
 }
 
-// Asked returns the work that commands ask for, in their order.
+// Asked returns the work that commands request, in their order.
 func Asked(commands []turn.Command, described machine.Turn) (list []Work) {
 	for _, c := range commands {
 		if run, ok := c.(turn.Run); ok {
@@ -226,8 +228,8 @@ func Asked(commands []turn.Command, described machine.Turn) (list []Work) {
 	return list
 }
 
-// Start starts work. A question that was taken back meanwhile, in the same batch or in a
-// journal that ends before its answer, is not put: its agent may be in another step.
+// Start starts work. It does not put a question that was withdrawn meanwhile, in the same batch
+// or in a journal that ends before its answer: the question's agent may be in another step.
 func (d *Driver) Start(w Work) {
 	if w.Permission != nil && !d.machine.IsPermissionOpen(w.Permission.Key) {
 		return

@@ -1,7 +1,7 @@
 package driver
 
-// Steps are the contexts of the agents' work, by agent, and of the work that belongs to none,
-// which shares one. C is what the runtime has for a context. One goroutine owns them.
+// Steps are the contexts of the agents' work, by agent, and one shared context for work that
+// belongs to no agent. C is the runtime's type of a context. One goroutine owns them.
 type Steps[C any] struct {
 	begin func(agent int) (C, func())
 	steps map[int]step[C]
@@ -12,7 +12,7 @@ type step[C any] struct {
 	cancel func()
 }
 
-// NewSteps returns steps whose contexts begin makes, with what cancels them.
+// NewSteps returns steps. begin makes each context, with a function that cancels it.
 func NewSteps[C any](begin func(agent int) (ctx C, cancel func())) Steps[C] {
 	return Steps[C]{begin, map[int]step[C]{}}
 }
@@ -29,7 +29,7 @@ func (s Steps[C]) Cancel(agent int) {
 	s.steps[agent].cancel()
 }
 
-// Of returns the context of an agent's step, which begins if none has.
+// Of returns the context of an agent's step, and begins a step if there is none.
 func (s Steps[C]) Of(agent int) C {
 	if _, ok := s.steps[agent]; !ok {
 		s.Begin(agent)

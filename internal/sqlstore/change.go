@@ -18,7 +18,8 @@ func (s *Store) Set(ctx context.Context, id string, title *string, metadata map[
 	})
 }
 
-// session returns the id of a session that must be there. It stays until the transaction's end.
+// session returns the row id of a session that must exist. The session stays until the
+// transaction's end.
 func (w *Tx) session(name string) int64 {
 	id := w.ID("SELECT id FROM sessions WHERE name = $1{lock_row}", name)
 	if id == 0 {
@@ -39,7 +40,7 @@ func (w *Tx) setMetadata(session int64, metadata map[string]string) {
 	}
 }
 
-// mustBeNew refuses an id that is taken.
+// mustBeNew refuses an id that exists already.
 func (w *Tx) mustBeNew(id string) {
 	if w.ID("SELECT id FROM sessions WHERE name = $1", id) != 0 {
 		w.Refuse(sessions.Exists(id))

@@ -9,13 +9,13 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// CheckRows looks for damage that no database can see: turns that do not keep their texts,
-// and histories whose links do not lead to the first turn. name is the store's.
+// CheckRows looks for damage that no database can see: turns that do not keep their texts, and
+// histories whose links do not lead to the first turn. name is the store's name.
 func (s *Store) CheckRows(ctx context.Context, name string) error {
 	return errors.Join(s.checkNames(ctx, name), s.checkHistories(ctx))
 }
 
-// checkNames looks for turns that need a text, by their columns, and do not keep it.
+// checkNames looks for turns whose columns name a text that the turns do not keep.
 func (s *Store) checkNames(ctx context.Context, store string) error {
 	bad, err := Rows(ctx, s.db, "check", Scan[string], `
 		SELECT name FROM sessions JOIN (
@@ -31,7 +31,7 @@ func (s *Store) checkNames(ctx context.Context, store string) error {
 	return err
 }
 
-// checkHistories follows each session's chain, which must have its answered turns.
+// checkHistories follows each session's chain, which must contain its answered turns.
 func (s *Store) checkHistories(ctx context.Context) error {
 	type session struct {
 		id       string

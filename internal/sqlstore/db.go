@@ -13,11 +13,11 @@ import (
 type DB struct {
 	Dialect
 	Texts Texts
-	// Write runs transactions that write, and Read all else. They may be the same.
+	// Write runs transactions that write, and Read everything else. They may be the same.
 	Write, Read *sql.DB
 
 	mu sync.Mutex
-	// translated are the statements in the dialect, reading and writing those that are prepared.
+	// translated are the statements in the dialect; reading and writing are the prepared ones.
 	translated       map[string]string
 	reading, writing map[string]*sql.Stmt
 }
@@ -58,7 +58,7 @@ func (d *DB) translate(statement string) string {
 	return text
 }
 
-// Patiently does something again while it fails by what passes.
+// Patiently repeats an operation while it fails with a temporary error.
 func (d *DB) Patiently(ctx context.Context, do func() error) error {
 	for end := time.Now().Add(d.Patience); ; {
 		if ctx.Err() != nil {
@@ -108,7 +108,8 @@ func (d *DB) prepareToRead(ctx context.Context, statement string) (*sql.Stmt, er
 	return d.add(d.reading, statement, prepared), nil
 }
 
-// add keeps a prepared statement, and returns the one to use: another call may have been faster.
+// add keeps a prepared statement, and returns the one to use: another call may have added it
+// first.
 func (d *DB) add(to map[string]*sql.Stmt, statement string, prepared *sql.Stmt) *sql.Stmt {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +121,7 @@ func (d *DB) add(to map[string]*sql.Stmt, statement string, prepared *sql.Stmt) 
 	return to[statement]
 }
 
-// Rows returns what scan makes of each row of a query. It tries again while that helps.
+// Rows returns scan's result for each row of a query. It repeats the query while that helps.
 func Rows[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
 	err = d.Patiently(ctx, func() error {
 		list, err = Collect(ctx, d.query, scan, statement, args...)
@@ -129,7 +130,7 @@ func Rows[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (
 	return list, d.Fault(what, err)
 }
 
-// Collect returns what scan makes of each row of a query, with errors as the database has them.
+// Collect returns scan's result for each row of a query, with the database's own errors.
 func Collect[T any](ctx context.Context, query Query, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
 	rows, err := query(ctx, statement, args...)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Dialect is what one kind of database does in its own way.
+// Dialect has the peculiarities of one kind of database.
 type Dialect struct {
-	// Words are the texts that stand for {word} in statements and in the schema.
+	// Words are the texts that replace {word} in statements and in the schema.
 	Words map[string]string
 	// Search finds turns and titles with the words of the query $1. Its
 	// columns are a session's name and title, a turn, and two texts for Snippet.
@@ -19,61 +19,63 @@ type Dialect struct {
 	SearchFacts string
 	// Match returns a query in the database's own language, "" if it can find nothing.
 	Match func(sessions.Query) string
-	// Snippet returns what a hit shows.
+	// Snippet returns the text that a hit shows.
 	Snippet func(q sessions.Query, first, second []byte) string
 	// Index stores the words of texts for Search. Nil: triggers do.
 	Index func(w *Tx, table string, rows []Indexed)
-	// Orphan is called before a session's rows in refs are deleted. It calls what it returns
-	// afterwards, which deletes the texts that nothing names any more.
+	// Orphan is called before a session's rows in refs are deleted. The returned function is
+	// called after that, and deletes the texts that no turn names any more.
 	Orphan func(w *Tx, session int64) (drop func())
-	// Time returns a time as columns keep it.
+	// Time returns a time in the form of columns.
 	Time func(time.Time) any
-	// MostRows is how many rows one INSERT may add.
+	// MostRows is the most rows that one INSERT may add.
 	MostRows int
-	// Prepares says that statements are worth preparing once: connections stay.
+	// Prepares says that preparing a statement once pays off, because connections stay open.
 	Prepares bool
 	Faults
 }
 
-// Indexed is a row with the texts by which Search finds it.
+// Indexed is a row with the texts that Search looks through.
 type Indexed struct {
 	ID    int64
 	Texts []string
 }
 
-// Faults is how errors of a database are treated.
+// Faults classifies the errors of a database.
 type Faults struct {
-	// Fault returns an error as one line that names the store, what was being done and, if
-	// there is one, the cure. It returns nil and errors of contexts as they are.
+	// Fault returns an error as one line that names the store, the operation and, if there is
+	// one, the cure. It returns nil and errors of contexts unchanged.
 	Fault func(doing string, err error) error
-	// Passes says that nothing was done yet and that the same may succeed when it is done again.
+	// Passes reports whether nothing was done yet and the same operation may succeed later.
 	Passes func(error) bool
-	// Unsure changes the error of a commit of which nobody knows whether it was done. Nil: no
-	// commit is like that.
+	// Unsure changes the error of a commit that may have succeeded. Nil means that no commit is
+	// like that.
 	Unsure func(error) error
-	// Patience is how long something is tried again that fails by what passes, and Pause the
-	// time between two tries.
+	// Patience is how long an operation with a temporary error is repeated, and Pause the time
+	// between two tries.
 	Patience, Pause time.Duration
 }
 
 // Holds hold sessions for turns. They are safe for concurrent use.
 type Holds interface {
-	// Take holds a session for the turn that next makes of the session's last one. A session
-	// that is held, in any process, is ErrBusy.
+	// Take calls next with the session's last turn, and holds the session for the turn that
+	// next returns. If any process holds the session, Take returns ErrBusy.
 	Take(ctx context.Context, id string, next func(Last) (Running, error)) error
-	// Write runs a transaction for a turn that holds its session, ErrNotRunning if it does not.
-	// What do changes of the turn is kept when the transaction is. If ends is true, the hold
-	// ends with it.
+	// Write runs a transaction for a turn that holds its session, or returns ErrNotRunning. It
+	// keeps do's changes to the turn if the transaction commits. If ends is true, the hold ends
+	// with it.
 	Write(ctx context.Context, what, id string, turn int, ends bool, do func(*Tx, *Running)) error
 	// LetGo ends the hold of a turn, even if ctx is over. It returns false if there was none.
 	LetGo(ctx context.Context, id string, turn int) (held bool, err error)
 }
 
-// Quiet runs what no running turn may be in the way of. Both return ErrBusy if one is.
+// Quiet runs operations that no running turn may disturb. Both methods return ErrBusy if one
+// runs.
 type Quiet interface {
-	// Alone runs a transaction while nobody holds a session. If erases is true, it deletes texts.
+	// Alone runs a transaction while no turn holds a session. If erases is true, it deletes
+	// texts.
 	Alone(ctx context.Context, what, id string, erases bool, do func(*Tx)) error
-	// Unheld runs do while nobody holds a session.
+	// Unheld runs do while no turn holds a session.
 	Unheld(ctx context.Context, id string, do func() error) error
 }
 
@@ -82,7 +84,8 @@ type Texts interface {
 	Put(ctx context.Context, data []byte) (blob.Ref, error)
 	// Fresh returns a text that may not be in the database yet, or nil.
 	Fresh(ref blob.Ref) []byte
-	// Named is called when an event is stored that names texts, each as often as it stands there.
+	// Named is called when an event that names texts is stored. refs has each text as often as
+	// the event names it.
 	Named(refs []blob.Ref)
 }
 

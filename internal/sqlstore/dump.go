@@ -22,7 +22,7 @@ func (s *Store) Dump(ctx context.Context, id string) (d *sessions.Dump, err erro
 	return d, s.db.Fault("export session "+id, err)
 }
 
-// dump reads a session as it is at one moment, nil if it is not there.
+// dump reads a session as it is at one moment, nil if it does not exist.
 func (d *DB) dump(ctx context.Context, id string) (dump *sessions.Dump, err error) {
 	tx, err := d.Read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) Copy(ctx context.Context, what, from string, turn int, to string
 	})
 }
 
-// copyTurns adds the turns up to one of a session to another that has none yet.
+// copyTurns copies a session's turns, up to one, to another session that has none yet.
 func (w *Tx) copyTurns(parent int64, turn int, branch int64) {
 	w.Exec(`
 		INSERT INTO turns (session, number, question, answer, list, link, winner, status, started, ended, messages,
@@ -141,8 +141,8 @@ func (w *Tx) copyTurns(parent int64, turn int, branch int64) {
 		WHERE id = $1`, branch, turn)
 }
 
-// nameLists keeps, for each turn of a session, the texts that its list of messages names as far
-// as they are there.
+// nameLists keeps, for each turn of a session, the stored texts that its list of messages
+// names.
 func (w *Tx) nameLists(session int64) {
 	type list struct {
 		turn int64

@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// addUsage adds what followed the answer of a turn that was committed.
+// addUsage adds the usage of the calls after a committed turn's answer.
 func (w *Tx) addUsage(r *Running, u budget.Usage) {
 	w.Exec(`
 		UPDATE turns SET calls = calls + $2, input_tokens = input_tokens + $3, output_tokens = output_tokens + $4,
@@ -17,7 +17,7 @@ func (w *Tx) addUsage(r *Running, u budget.Usage) {
 	w.addUp(r.Session, sums{usage: u})
 }
 
-// end keeps what a turn came to.
+// end stores the outcome of a turn.
 func (w *Tx) end(r *Running, c *sessions.Change) {
 	t := *c.Outcome
 	t.Ended = w.At
@@ -31,7 +31,7 @@ func (w *Tx) end(r *Running, c *sessions.Change) {
 	w.addUp(r.Session, sums{head: t.Link, updated: w.At, messages: t.MessageCount, usage: t.Usage})
 }
 
-// endTurn fills in what a turn came to.
+// endTurn fills in the outcome of a turn's row.
 func (w *Tx) endTurn(id int64, t sessions.Turn) {
 	args := w.db.turnArgs(id, t)
 	w.Exec(`
@@ -42,7 +42,7 @@ func (w *Tx) endTurn(id int64, t sessions.Turn) {
 	w.index("turns", Indexed{id, []string{t.Question, t.Answer}})
 }
 
-// sums are what a turn adds to its session. What is zero changes nothing.
+// sums are a turn's additions to its session. Zero fields change nothing.
 type sums struct {
 	head     blob.Ref
 	updated  time.Time
@@ -50,7 +50,7 @@ type sums struct {
 	usage    budget.Usage
 }
 
-// addUp adds to a session.
+// addUp adds sums to a session.
 func (w *Tx) addUp(session int64, add sums) {
 	w.Exec(`
 		UPDATE sessions SET head = coalesce({key_of} $2{end}, head), updated = coalesce($3, updated),

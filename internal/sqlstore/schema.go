@@ -8,17 +8,18 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Version is that of schema.sql. A change of the schema is the next number: schema.sql says
-// how a new store looks, and each dialect has a step that leads an older one there.
+// Version is the version of schema.sql. A change of the schema takes the next number:
+// schema.sql defines a new store, and each dialect has a step that upgrades an older one.
 const Version = 5
 
 // Schema returns the statements that make an empty database a store.
 func (d Dialect) Schema() string { return d.Translate(schema) }
 
-// Steps lead from a version to the next. Where there is none, nothing changes.
+// Steps upgrade a store from a version to the next. A version without a step needs no change.
 type Steps map[int]string
 
-// Apply brings a database from one version to another by exec. Version 0 is an empty one.
+// Apply upgrades a database from one version to another by exec. Version 0 is an empty
+// database.
 func (s Steps) Apply(d Dialect, from, to int, exec func(statements string) error) error {
 	if from == 0 {
 		if err := exec(d.Schema()); err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Store is what a database keeps of sessions. With Check and Compact, which every dialect adds, it
-// is a sessions.Backing. It is safe for concurrent use.
+// Store keeps sessions in a database. With Check and Compact, which every dialect adds, it is a
+// sessions.Backing. It is safe for concurrent use.
 type Store struct {
 	db    *DB
 	holds Holds
 	quiet Quiet
 }
 
-// New returns what keeps sessions in a database that has the schema.
+// New returns a Store on a database that has the schema.
 func New(db *DB, holds Holds, quiet Quiet) *Store { return &Store{db, holds, quiet} }
 
 // Put implements sessions.Backing.
@@ -64,7 +64,8 @@ func (d *DB) readText(ctx context.Context, ref blob.Ref, data *[]byte) error {
 	return prepared.QueryRowContext(ctx, SumOf(ref)).Scan(data)
 }
 
-// SumOf returns the hash as it is kept; nothing is kept under what is no hash.
+// SumOf returns the hash as columns keep it. For an invalid hash it returns an empty one, under
+// which nothing is kept.
 func SumOf(ref blob.Ref) []byte {
 	sum, err := hex.DecodeString(ref.SHA256)
 	if err != nil {
@@ -73,7 +74,7 @@ func SumOf(ref blob.Ref) []byte {
 	return sum
 }
 
-// sumOrNull is the hash of a reference, NULL for the zero reference.
+// sumOrNull returns the hash of a reference, NULL for the zero reference.
 func sumOrNull(ref blob.Ref) any {
 	if ref == (blob.Ref{}) {
 		return nil
@@ -112,7 +113,7 @@ func (s *stamp) Scan(value any) error {
 	return nil
 }
 
-// timeOrNull is a time as columns keep it, NULL for the zero time.
+// timeOrNull returns a time in the form of columns, NULL for the zero time.
 func (d Dialect) timeOrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -120,7 +121,7 @@ func (d Dialect) timeOrNull(t time.Time) any {
 	return d.Time(t)
 }
 
-// text is one to store.
+// text is a text to store.
 type text struct {
 	ref  blob.Ref
 	data []byte
@@ -128,8 +129,8 @@ type text struct {
 
 func newText(data []byte) text { return text{sessions.RefOf(data), data} }
 
-// put adds texts, in an order that is the same for all who add the same ones, so that none
-// waits for another who waits for it. Something must name them in the same transaction.
+// put adds texts, in the same order for all transactions that add the same texts, so that no
+// two wait for each other. Something must name them in the same transaction.
 func (w *Tx) put(texts ...text) {
 	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.ref.SHA256, b.ref.SHA256) })
 	rows := make([][]any, len(texts))
@@ -149,7 +150,7 @@ func (w *Tx) Put(data []byte) blob.Ref {
 	return t.ref
 }
 
-// supply stores those of the texts that may not be in the database yet.
+// supply stores the texts that may not be in the database yet.
 func (w *Tx) supply(refs []blob.Ref) {
 	var fresh []text
 	for _, ref := range distinct(refs) {
@@ -160,7 +161,7 @@ func (w *Tx) supply(refs []blob.Ref) {
 	w.put(fresh...)
 }
 
-// name keeps texts for a turn. All of them must be there.
+// name keeps texts for a turn. All of them must be stored.
 func (w *Tx) name(turn int64, refs ...blob.Ref) {
 	if len(refs) == 0 {
 		return
@@ -175,7 +176,7 @@ func (w *Tx) name(turn int64, refs ...blob.Ref) {
 	w.nameKnown(turn, refs)
 }
 
-// nameKnown keeps those of the texts for a turn that are there.
+// nameKnown keeps the stored ones of the texts for a turn.
 func (w *Tx) nameKnown(turn int64, refs []blob.Ref) {
 	w.Exec(`
 		INSERT INTO refs (turn, text) SELECT DISTINCT CAST($2 AS bigint), texts.{key}
@@ -183,7 +184,7 @@ func (w *Tx) nameKnown(turn int64, refs []blob.Ref) {
 		ON CONFLICT DO NOTHING`, w.list(refs), turn)
 }
 
-// list returns references as {named} reads them.
+// list returns references in the form that {named} reads.
 func (w *Tx) list(refs []blob.Ref) string {
 	for _, ref := range refs {
 		if len(SumOf(ref)) == 0 {
@@ -195,8 +196,7 @@ func (w *Tx) list(refs []blob.Ref) string {
 	return string(data)
 }
 
-// nameMessages keeps a list of messages for a turn, and the texts that it names as far as
-// they are there.
+// nameMessages keeps a list of messages for a turn, and the stored texts that it names.
 func (w *Tx) nameMessages(turn int64, list blob.Ref) {
 	w.name(turn, list)
 	var data []byte

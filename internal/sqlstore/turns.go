@@ -23,16 +23,16 @@ func (s *Store) Hold(ctx context.Context, id string, next func(sessions.Last) (s
 	})
 }
 
-// LastTurn returns what a session's next turn needs to know of the one before it.
+// LastTurn returns the data of a session's last turn that the next one needs.
 func (d *DB) LastTurn(ctx context.Context, id string) (Last, error) {
 	list, err := Rows(ctx, d, "read session "+id, scanLast, lastTurn, id)
 	return onlyLast(list), err
 }
 
-// LastTurn returns what a session's next turn needs to know of the one before it.
+// LastTurn returns the data of a session's last turn that the next one needs.
 func (w *Tx) LastTurn(id string) Last { return onlyLast(List(w, scanLast, lastTurn, id)) }
 
-// Running returns what the database has of a turn that holds its session.
+// Running returns the rows of a turn that holds its session.
 func (w *Tx) Running(id string, number int) Running {
 	r := Running{Held: sessions.Held{Number: number}}
 	var turn sql.NullInt64
@@ -124,7 +124,7 @@ func (w *Tx) addEvents(id string, r *Running, c *sessions.Change) {
 	}
 }
 
-// keep begins to keep a running turn, if it is not kept yet.
+// keep stores a running turn, if it is not stored yet.
 func (w *Tx) keep(id string, r *Running) {
 	if r.Turn != 0 || w.err != nil {
 		return
@@ -203,8 +203,8 @@ func (d Dialect) turnArgs(session int64, t sessions.Turn) []any {
 	}, usageArgs(t.Usage)...)
 }
 
-// usageArgs are a usage as it is kept. A cost that is unknown is NULL, with which every sum
-// is NULL, and no calls cost nothing.
+// usageArgs returns a usage in the form of columns. An unknown cost is NULL, which makes every
+// sum NULL, and no calls cost nothing.
 func usageArgs(u budget.Usage) []any {
 	cost := u.CostUSD
 	if u.Calls == 0 {

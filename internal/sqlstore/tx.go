@@ -9,30 +9,31 @@ import (
 	"time"
 )
 
-// Tx is one transaction that writes. Its first error makes all that follows do nothing, and
-// undoes the transaction.
+// Tx is one transaction that writes. After its first error all later operations do nothing, and
+// the transaction is undone.
 type Tx struct {
 	// At is the time that the transaction writes.
 	At  time.Time
 	ctx context.Context
 	db  *DB
 	tx  *sql.Tx
-	// prepared are the statements of this transaction, and added those that no transaction
-	// before had.
+	// prepared are the statements of this transaction, and added those that it is the first to
+	// use.
 	prepared map[string]*sql.Stmt
 	added    []string
 	err      error
-	// refused says that err is a refusal of the store's, and nothing has failed.
+	// refused says that err is a refusal of the store, and no statement failed.
 	refused bool
 }
 
-// Change runs a transaction that writes, and may name texts. What it is for goes into
-// errors. do may run more than once.
+// Change runs a transaction that writes, and may name texts. Errors say what it is for. do may
+// run more than once.
 func (d *DB) Change(ctx context.Context, what string, do func(*Tx)) error {
 	return d.transact(ctx, what, "{share_texts}", do)
 }
 
-// Forget runs a transaction that may delete texts, while none runs that may name them.
+// Forget runs a transaction that may delete texts, while no transaction runs that may name
+// them.
 func (d *DB) Forget(ctx context.Context, what string, do func(*Tx)) error {
 	return d.transact(ctx, what, "{own_texts}", do)
 }
@@ -70,8 +71,8 @@ func (d *DB) transact(ctx context.Context, what, lock string, do func(*Tx)) erro
 	return d.Fault(what, err)
 }
 
-// prepareToWrite prepares statements for the transactions to come: within one, its
-// connection is taken.
+// prepareToWrite prepares statements for later transactions: within one, its connection is in
+// use.
 func (d *DB) prepareToWrite(ctx context.Context, statements []string) {
 	for _, statement := range statements {
 		prepared, err := d.Write.PrepareContext(ctx, d.translate(statement))
@@ -104,14 +105,14 @@ func (w *Tx) statement(text string) *sql.Stmt {
 	return prepared
 }
 
-// Refuse stops the transaction with an error that says all there is to say. Nil does nothing.
+// Refuse stops the transaction with an error that needs no context. Nil does nothing.
 func (w *Tx) Refuse(err error) {
 	if w.err == nil && err != nil {
 		w.err, w.refused = err, true
 	}
 }
 
-// Failed says that the transaction was stopped.
+// Failed reports whether the transaction was stopped.
 func (w *Tx) Failed() bool { return w.err != nil }
 
 // Exec runs a statement and returns how many rows it changed.
@@ -160,7 +161,7 @@ func (w *Tx) ID(query string, args ...any) (id int64) {
 	return id
 }
 
-// List returns what scan makes of each row of a query.
+// List returns scan's result for each row of a query.
 func List[T any](w *Tx, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T) {
 	if w.err == nil {
 		list, w.err = Collect(w.ctx, w.query, scan, query, args...)
@@ -172,11 +173,11 @@ func (w *Tx) query(ctx context.Context, statement string, args ...any) (*sql.Row
 	return w.tx.QueryContext(ctx, w.db.translate(statement), args...)
 }
 
-// mostBytes is how many bytes one INSERT adds, unless one row has more.
+// mostBytes is the most bytes that one INSERT adds, unless one row has more.
 const mostBytes = 16 << 20
 
-// insert adds rows by as few statements as the database allows. A $ in row stands for each
-// value of one.
+// insert adds rows with as few statements as the database allows. Each $ in row stands for one
+// value.
 func (w *Tx) insert(head, row, tail string, rows [][]any) {
 	for from := 0; from < len(rows) && w.err == nil; {
 		to, size := from, 0

@@ -35,7 +35,7 @@ func (p Place) IsThere() (bool, error) {
 	return false, nil
 }
 
-// Branch is sessions.Store.Branch. An exported file has no place for a second session.
+// Branch is sessions.Store.Branch. It refuses a second session in an exported file.
 func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error) {
 	if err := s.export.takes(to); err != nil {
 		return sessions.Session{}, err
@@ -43,7 +43,7 @@ func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (s
 	return s.Store.Branch(ctx, from, turn, to)
 }
 
-// takes refuses a session for which an exported file has no place. A nil file takes all.
+// takes refuses a session that an exported file cannot hold. A nil file accepts all.
 func (e *exported) takes(id string) error {
 	if e == nil || id == sessions.Default {
 		return nil
@@ -51,7 +51,7 @@ func (e *exported) takes(id string) error {
 	return fmt.Errorf("%s holds one session: --session with another file begins a second one, and a copy of %s is a copy of this one", e.file, e.file)
 }
 
-// exported is the file of a store that is open.
+// exported is the file of an open store.
 type exported struct {
 	file string
 	lock *filelock.Lock
@@ -97,7 +97,7 @@ func openExported(ctx context.Context, p Place, redact func(string) string) (s *
 	return nil, err
 }
 
-// read returns what the file has, nil if there is none.
+// read returns the content of the file, nil if there is none.
 func (e *exported) read() ([]byte, error) {
 	text, err := os.ReadFile(e.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +106,7 @@ func (e *exported) read() ([]byte, error) {
 	return text, err
 }
 
-// load takes the session of the file into an empty store.
+// load reads the session of the file into an empty store.
 func (e *exported) load(ctx context.Context, s *Store) error {
 	if len(bytes.TrimSpace(e.text)) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (e *exported) load(ctx context.Context, s *Store) error {
 	return nil
 }
 
-// compare refuses a file that was changed after a crash had left the store.
+// compare refuses a file that was changed after a crash left the store.
 func (e *exported) compare(ctx context.Context, s *Store) error {
 	written, err := os.Stat(e.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func (e *exported) compare(ctx context.Context, s *Store) error {
 	return err
 }
 
-// write returns the session in the file's form, nil for no session.
+// write returns the session in the file's form, nil if there is no session.
 func (e *exported) write(ctx context.Context, s *Store) ([]byte, error) {
 	var text bytes.Buffer
 	err := s.Export(ctx, sessions.Default, &text)
@@ -151,8 +151,8 @@ func (e *exported) write(ctx context.Context, s *Store) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// close writes the file, closes the store and removes its database, which stays if the file
-// cannot be written.
+// close writes the file, closes the store and removes its database. If the file cannot be
+// written, the database stays.
 func (e *exported) close(s *Store) error {
 	err := e.save(s)
 	if err != nil {
@@ -192,8 +192,8 @@ func removeDatabase(path string) (err error) {
 	return err
 }
 
-// CheckSecrets refuses a text with a secret of this machine, which masking would make another
-// text. The error names the line.
+// CheckSecrets returns an error for a text with a secret of this machine, because masking would
+// change the text. The error names the line.
 func (s *Store) CheckSecrets(text string) error {
 	number := 0
 	for line := range strings.Lines(text) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity tells a file from any that takes its place: its number may be used again, and then
-// the time at which it was made differs.
+// identity tells a file from any other that replaces it. Another file may get the same number,
+// but then it has another creation time.
 func identity(path string) (string, error) {
 	var at unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &at); err != nil {

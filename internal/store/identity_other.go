@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// identity tells a file from any that takes its place.
+// identity tells a file from any other that replaces it.
 func identity(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

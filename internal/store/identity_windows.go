@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// identity tells a file from any that takes its place, by the time at which it was made.
+// identity tells a file from any other that replaces it, by its creation time.
 func identity(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// Marker marks texts as a user's own, with a key in the user's state folder: what comes with a
-// session of somebody else has no such mark. It is safe for concurrent use.
+// Marker marks texts as a user's own, with a key in the user's state folder. Texts in another
+// user's session have no such mark. It is safe for concurrent use.
 type Marker struct{ file string }
 
 // NewMarker returns the marker for the variables of an environment. Without a home folder no text
@@ -38,7 +38,7 @@ func (m Marker) Mark(text string) (string, error) {
 	return sign(key, text), nil
 }
 
-// IsOwn says whether a mark is that of a text.
+// IsOwn reports whether mark is the mark of text.
 func (m Marker) IsOwn(text, mark string) (bool, error) {
 	key, err := m.key()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +64,7 @@ func (m Marker) key() ([]byte, error) {
 	return key, nil
 }
 
-// newKey makes the key, or takes that of a process which was faster.
+// newKey makes the key, or returns the key of a process that made it first.
 func (m Marker) newKey() ([]byte, error) {
 	beside := m.file + "-" + rand.Text()
 	err := os.MkdirAll(filepath.Dir(m.file), 0o700)

@@ -4,5 +4,6 @@ package store
 
 import "io/fs"
 
-// ownersOf says nothing where a file's mode does not: its folder's permissions hold.
+// ownersOf returns no owners on systems whose file modes do not name them: the folder's
+// permissions hold.
 func ownersOf(fs.FileInfo) owners { return owners{} }

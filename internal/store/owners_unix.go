@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// ownersOf says who may change a folder. A group that has the number of the folder's owner is
-// taken for that user's own, as Debian makes it.
+// ownersOf returns who may change a folder. A group with the number of the folder's owner
+// counts as that user's own group, as on Debian.
 func ownersOf(info fs.FileInfo) owners {
 	at, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

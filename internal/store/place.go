@@ -1,5 +1,6 @@
-// Package store is where sessions are kept for a program and a Go program that loads a
-// config: in a file, in memory, or where several machines share them, always without secrets.
+// Package store finds and opens the place of sessions, for the program and for a Go program
+// that loads a config: a file, memory, or a store that several machines share. Stores never
+// contain secrets.
 package store
 
 import (
@@ -14,27 +15,27 @@ import (
 // File is the store's name in the state folder.
 const File = "sessions.db"
 
-// OwnFolder is the state folder of a project, where somebody has made it.
+// OwnFolder is the state folder of a project, used if it exists.
 const OwnFolder = ".massgen"
 
-// Place is where the file is that keeps sessions. The zero Place is in memory.
+// Place is the place of the file that keeps sessions. The zero Place is in memory.
 type Place struct {
-	// File is empty for no file.
+	// File is the path, empty for none.
 	File string
-	// export is the file of an exported session, whose database File is while it is open.
+	// export is the file of an exported session. While it is open, File is its database.
 	export string
-	// found says that nobody has named it: it was in the current folder.
+	// found says that the file was found in the current folder, and nobody named it.
 	found bool
 	// state is the user's own folder, empty without a home folder.
 	state string
-	// isTrusted says that the user wants what is found there now.
+	// isTrusted says that the user trusts the files that are there now.
 	isTrusted bool
 }
 
-// At is the place of a file that somebody has named.
+// At returns the place of a file that a person named.
 func At(file string) Place { return Place{File: file} }
 
-// In is the place of the store in a folder that somebody has named; without a name it is in
+// In returns the place of the store in a folder that a person named; without a name it is in
 // memory.
 func In(dir string) Place {
 	if dir == "" {
@@ -43,9 +44,9 @@ func In(dir string) Place {
 	return At(filepath.Join(dir, File))
 }
 
-// Default is the place for the variables of an environment: OwnFolder where it exists, else
-// massgen in the user's state folder. A state folder that is not absolute is none: the current
-// folder shall not decide by chance where conversations are. The error is ErrNoHome.
+// Default returns the place for the variables of an environment: OwnFolder if it exists, else
+// massgen in the user's state folder. A state folder that is not absolute does not count: the
+// current folder must not decide by chance where conversations are. The error is ErrNoHome.
 func Default(lookup func(name string) (value string, set bool)) (Place, error) {
 	state := StateFolder(lookup)
 	switch {
@@ -57,7 +58,7 @@ func Default(lookup func(name string) (value string, set bool)) (Place, error) {
 	return In(state), nil
 }
 
-// StateFolder returns the user's own, empty without a home folder.
+// StateFolder returns the user's state folder, empty without a home folder.
 func StateFolder(lookup func(name string) (value string, set bool)) string {
 	return userFolder(lookup, "XDG_STATE_HOME", ".local", "state")
 }
@@ -67,13 +68,13 @@ func ConfigFolder(lookup func(name string) (value string, set bool)) string {
 	return userFolder(lookup, "XDG_CONFIG_HOME", ".config")
 }
 
-// OfUser returns the user's folders that massgen reads what it trusts from.
+// OfUser returns the user's folders with the files that massgen trusts.
 func OfUser(lookup func(name string) (value string, set bool)) []string {
 	return slices.DeleteFunc([]string{ConfigFolder(lookup), StateFolder(lookup)}, func(dir string) bool { return dir == "" })
 }
 
-// userFolder returns massgen's folder in the one that a variable names, else in a folder of the
-// home folder.
+// userFolder returns massgen's folder below the folder that a variable names, or else below a
+// folder of the home folder.
 func userFolder(lookup func(name string) (value string, set bool), variable string, inHome ...string) string {
 	folder, _ := lookup(variable)
 	if !filepath.IsAbs(folder) {
@@ -89,8 +90,8 @@ func userFolder(lookup func(name string) (value string, set bool), variable stri
 	return filepath.Join(folder, "massgen")
 }
 
-// isOwnFolder reports whether a folder is for sessions: not one that has nothing but results of an
-// agent, or what MassGen in Python keeps there.
+// isOwnFolder reports whether a folder is for sessions. A folder that has only an agent's long
+// results, or only files of MassGen in Python, is not.
 func isOwnFolder(dir string) bool {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return false
@@ -104,13 +105,13 @@ func isOwnFolder(dir string) bool {
 }
 
 var (
-	// ErrNoHome says that nothing tells where sessions are to be kept.
+	// ErrNoHome says that there is no folder to keep sessions in.
 	ErrNoHome = errors.New("there is no home folder to keep sessions in")
-	// ErrUntrusted is returned for a project's folder whose sessions and facts may be anybody's:
-	// models would be told them. Trust ends it.
+	// ErrUntrusted is returned for a project's folder whose sessions and facts may be another
+	// person's: models would read them. Trusted lifts it.
 	ErrUntrusted = errors.New(OwnFolder + " in this folder was not made here by you, and models would be told the sessions and facts in it")
 	// ErrForeign is returned for a project's folder of another user.
 	ErrForeign = errors.New(OwnFolder + " in this folder belongs to another user, who could read what you ask, and decide what models are told")
-	// ErrShared is returned for a project's folder that others can change.
+	// ErrShared is returned for a project's folder that other users can change.
 	ErrShared = errors.New(OwnFolder + " in this folder can be written to by others, who could decide what models are told: chmod go-w " + OwnFolder + " mends that")
 )

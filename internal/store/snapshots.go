@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/workspace/snapshot"
 )
 
-// beside is the default storage: a folder beside the sessions' file.
+// beside returns the default storage of snapshots: a folder beside the sessions' file.
 func beside(file string) string {
 	if filepath.Base(file) == File {
 		return filepath.Join(filepath.Dir(file), "snapshots")
@@ -21,11 +21,11 @@ func beside(file string) string {
 	return file + ".snapshots"
 }
 
-// elsewhere is the file, in the default storage, that lists the others.
+// elsewhere is the file, in the default storage, that lists the other storages.
 const elsewhere = "elsewhere.json"
 
-// KeepSnapshotsIn remembers a storage that a config names, so that what is kept there of a
-// session goes with the session. Journals tell where that is too, and may come from anywhere.
+// KeepSnapshotsIn remembers a storage that a config names, so that deleting a session deletes
+// its snapshots there. Journals name that place too, but a journal may come from anywhere.
 func (s *Store) KeepSnapshotsIn(dir string) error {
 	if s.Snapshots == "" || dir == "" {
 		return nil
@@ -69,8 +69,8 @@ func (s *Store) otherStorages() (list []string, err error) {
 	return list, nil
 }
 
-// SnapshotStorages are those that may have snapshots of this store's sessions: the default
-// one, and those that configs have named.
+// SnapshotStorages returns the storages that may have snapshots of this store's sessions: the
+// default one, and those that configs named.
 func (s *Store) SnapshotStorages() (list Snapshots, err error) {
 	dirs, err := s.otherStorages()
 	if err != nil {

@@ -10,23 +10,24 @@ import (
 	"github.com/massgen/massgen/sessions/sqlite"
 )
 
-// Store keeps no secret: what a model was told of one is masked before it is
-// stored. What is sent is built from what is stored.
+// Store is a store of sessions without secrets: it masks the secrets in models' texts before it
+// stores them. Inputs are built from stored texts.
 type Store struct {
 	*sessions.Store
-	// path is the file, which is not there while lasting is nil: then all is in memory.
+	// path is the path of the file, which does not exist while lasting is nil: then everything
+	// is in memory.
 	path    string
 	lasting io.Closer
 	export  *exported // nil for a store that is no exported file's
 	redact  func(string) string
-	// Limiter returns what keeps the limits of an account; it is nil for a store in which no
-	// limits of use are kept.
+	// Limiter returns the keeper of an account's limits. It is nil for a store that keeps no
+	// limits of use.
 	Limiter func(account string, l retry.Limits) retry.Limiter
-	// Snapshots is where those of workspaces are by default, empty for no lasting place.
+	// Snapshots is the default folder for snapshots of workspaces, empty for no lasting place.
 	Snapshots string
 }
 
-// Begin is sessions.Store.Begin. An exported file has one session.
+// Begin is sessions.Store.Begin. It refuses a second session in an exported file.
 func (s *Store) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
 	if err := s.export.takes(id); err != nil {
 		return sessions.Begun{}, err
@@ -34,14 +35,14 @@ func (s *Store) Begin(ctx context.Context, id, question string) (sessions.Begun,
 	return s.Store.Begin(ctx, id, question)
 }
 
-// Lasts says whether sessions are kept beyond this process.
+// Lasts reports whether sessions outlive this process.
 func (s *Store) Lasts() bool { return s.lasting != nil }
 
-// Path returns the file's path, which is not there while all is in memory.
+// Path returns the file's path. The file does not exist while everything is in memory.
 func (s *Store) Path() string { return s.path }
 
-// Files are those of the store and the default folder of snapshots, which are no agent's
-// work.
+// Files returns the files of the store and the default folder of snapshots, which do not belong
+// to an agent's work.
 func (s *Store) Files() (list []string) {
 	if s.path != "" {
 		list = append(list, s.path, s.path+"-wal", s.path+"-shm")
@@ -52,7 +53,7 @@ func (s *Store) Files() (list []string) {
 	return list
 }
 
-// Close closes the file, if there is one. That of an exported session is written first.
+// Close closes the file, if there is one. It first writes the file of an exported session.
 func (s *Store) Close() error {
 	switch {
 	case s.lasting == nil:
@@ -63,8 +64,8 @@ func (s *Store) Close() error {
 	return s.lasting.Close()
 }
 
-// Open opens the store in a place, and makes it if it is not there. A place that Check refuses
-// is left as it is. What redact changes is not kept.
+// Open opens the store in a place, and creates it if needed. It does not change a place that
+// Check refuses. redact masks secrets before they are stored.
 func Open(ctx context.Context, place Place, redact func(string) string) (*Store, error) {
 	if place == (Place{}) {
 		return InMemory("", redact), nil
@@ -86,8 +87,8 @@ func Open(ctx context.Context, place Place, redact func(string) string) (*Store,
 	return &Store{Store: file.Masked(redact), path: file.Path(), lasting: file, redact: redact, Snapshots: beside(file.Path())}, nil
 }
 
-// InMemory returns an empty store in the place of the one that a file would be; without a
-// path it is for this process alone.
+// InMemory returns an empty store instead of the one in a file; without a path it is for this
+// process alone.
 func InMemory(path string, redact func(string) string) *Store {
 	s := &Store{Store: sessions.NewMemory().Masked(redact), path: path, redact: redact}
 	if path != "" {
@@ -96,7 +97,7 @@ func InMemory(path string, redact func(string) string) *Store {
 	return s
 }
 
-// Of returns a store that somebody else closes.
+// Of returns a store that its owner closes.
 func Of(kept sessions.Keeper, redact func(string) string) *Store {
 	return &Store{Store: kept.Masked(redact), redact: redact}
 }
@@ -108,17 +109,17 @@ type Shared interface {
 	common
 }
 
-// common is what a store has for all who have it open.
+// common is the part of a store that all its open handles share.
 type common interface {
-	// Place says where the store is, for people.
+	// Place names the store, for people.
 	Place() string
-	// Limiter returns what keeps the limits of an account, whose name is no secret, for all
-	// of them together.
+	// Limiter returns the keeper of an account's limits over all machines. The account's name
+	// is no secret.
 	Limiter(account string, l retry.Limits) retry.Limiter
 }
 
 // OfSeveral returns the store of several machines. Snapshots of workspaces are kept beside
-// the file, where it is not empty.
+// file, if it is not empty.
 func OfSeveral(shared Shared, file string, redact func(string) string) *Store {
 	s := &Store{Store: shared.Masked(redact), path: shared.Place(), lasting: shared, redact: redact, Limiter: shared.Limiter}
 	if file != "" {

@@ -1,4 +1,3 @@
-// Package toolbox opens what the agents of a configuration work with: their workspaces, the
-// folders that they are shown, snapshots of their work, and MCP servers; and it says which
-// calls of tools may run.
+// Package toolbox opens the tools and folders of a configuration's agents: workspaces, context
+// paths, snapshots of their work, and MCP servers. It also decides which tool calls may run.
 package toolbox

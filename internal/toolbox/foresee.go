@@ -8,9 +8,9 @@ import (
 	"github.com/massgen/massgen/internal/workspace"
 )
 
-// Foresee returns what a run would tell of a config's tools, without opening anything. The
-// tools of MCP servers are not known then: a last notice names the rules and lists that may
-// mean one of them.
+// Foresee returns the warnings of a run about a config's tools, without opening anything. It
+// does not know the tools of MCP servers: a last notice names the rules and lists that may mean
+// one of them.
 func Foresee(config *configs.Config) (notices []string) {
 	if notice := Unfenced(config); notice != "" {
 		notices = append(notices, notice)

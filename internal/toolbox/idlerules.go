@@ -12,9 +12,9 @@ import (
 	"github.com/massgen/massgen/internal/permission"
 )
 
-// idleRules tells of the permission rules that can be about no call: nobody has such a
-// tool, or it has no such argument. One that was mistyped would let all calls run. Unchecked
-// are those that may be about a tool that no list has.
+// idleRules returns warnings about permission rules that can never match: no agent has such a
+// tool, or the tool has no such argument. A mistyped rule would let all calls run. Unchecked
+// are rules that may match a tool that no list has.
 func idleRules(config *configs.Config, lists []toolList) (notices, unchecked []string) {
 	tools := map[string]backends.Tool{}
 	var unlisted []string
@@ -38,7 +38,7 @@ func idleRules(config *configs.Config, lists []toolList) (notices, unchecked []s
 	return notices, unchecked
 }
 
-// idle says why a rule is about no call of the tools, nothing if it may be about some.
+// idle returns the reason why a rule matches no call of the tools, nothing if it may match one.
 func idle(rule permission.Rule, tools map[string]backends.Tool) (faults []string) {
 	var about []backends.Tool
 	for _, tool := range tools {
@@ -66,8 +66,8 @@ func mayMean(pattern string, prefixes []string) bool {
 	})
 }
 
-// lacking says whether no tool has an argument of that name, and which they have. A tool
-// whose schema tells of none may have any.
+// lacking reports whether no tool has an argument of that name, and returns the names that they
+// have. A tool whose schema declares no arguments may have any.
 func lacking(tools []backends.Tool, argument string) (names []string, missing bool) {
 	for _, tool := range tools {
 		var schema struct {
@@ -83,8 +83,8 @@ func lacking(tools []backends.Tool, argument string) (names []string, missing bo
 	return names, !slices.ContainsFunc(names, same)
 }
 
-// meant asks whether one of the names was meant, if one is near, or is the tool that an
-// MCP server calls so.
+// meant suggests a name that word may stand for: a similar one, or the tool that an MCP server
+// calls so.
 func meant(word string, names []string) string {
 	near, ok := configs.Nearest(word, names)
 	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, "__"+word) }); i >= 0 {

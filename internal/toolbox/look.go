@@ -22,7 +22,7 @@ type look struct {
 	mounts func() []workspace.Mount
 }
 
-// lookFor is for an agent of a config, nil for one without a folder.
+// lookFor returns the look of an agent of a config, nil for an agent without a folder.
 func lookFor(config *configs.Config, agent int) permission.Look {
 	cwd := config.Agents[agent].Tools.CWD
 	if cwd == "" {
@@ -37,7 +37,7 @@ func lookFor(config *configs.Config, agent int) permission.Look {
 	})}
 }
 
-// The longest path that a file system takes, and the longest way through links that is followed.
+// The longest path that a file system accepts, and the most links that are followed.
 const (
 	longestPath = 4096
 	mostLinks   = 40
@@ -75,7 +75,7 @@ func (l look) Path(name string) (names []string, isFolder bool) {
 	return l.names(home, real), err == nil && info.IsDir()
 }
 
-// names are those by which the tools know a place.
+// names returns the names by which the tools know a place.
 func (l look) names(home, real string) (names []string) {
 	if rel, ok := rootfs.Inside(real, home); ok {
 		names = append(names, rel)
@@ -88,8 +88,8 @@ func (l look) names(home, real string) (names []string) {
 	return append(names, filepath.ToSlash(real))
 }
 
-// realPath is a path without links, "" for none. Its last elements need not be there yet: what is
-// made by the path comes to lie where this says.
+// realPath returns a path without links, "" for none. Its last elements need not exist yet: a
+// file made under the path would be there.
 func realPath(at string, links int) string {
 	if links == 0 {
 		return ""
@@ -111,7 +111,7 @@ func realPath(at string, links int) string {
 	return filepath.Join(parent, filepath.Base(at))
 }
 
-// beside is where a link leads.
+// beside returns the target of a link.
 func beside(link, target string) string {
 	if filepath.IsAbs(target) {
 		return target
@@ -138,7 +138,7 @@ func (l look) Program(called, dir string) []string {
 	return names
 }
 
-// called are the files that a command may mean, as run_command looks for them.
+// called returns the files that a command may mean, as run_command looks for them.
 func (l look) called(name, dir string) (files []string) {
 	if strings.ContainsAny(name, `/\`) {
 		if at := filepath.FromSlash(name); filepath.IsAbs(at) {
@@ -159,8 +159,8 @@ func (l look) called(name, dir string) (files []string) {
 	})
 }
 
-// namesOfProgram are the paths of a file: as it stands, without links, in the agent's folder, and
-// in the folders of PATH that are the same.
+// namesOfProgram returns the paths of a file: as given, without links, in the agent's folder,
+// and in the same folders of PATH.
 func (l look) namesOfProgram(at string) []string {
 	names := []string{filepath.ToSlash(at)}
 	folder, err := filepath.EvalSymlinks(filepath.Dir(at))

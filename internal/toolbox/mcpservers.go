@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/mcp"
 )
 
-// ofAll stands where an agent does, for the MCP servers that all have in common.
+// ofAll replaces the agent of an MCP server that all agents share.
 const ofAll = -1
 
 // wanted is an MCP server of a config, with the agent that it is for.
@@ -38,7 +38,8 @@ func wantedServers(config *configs.Config) []wanted {
 	return list
 }
 
-// serverNames returns the names of servers, each once: several agents may have one of a name.
+// serverNames returns the names of servers, each once: servers of several agents may have the
+// same name.
 func serverNames(list []wanted) (names []string) {
 	for _, w := range list {
 		if !slices.Contains(names, w.server.Name) {
@@ -48,12 +49,12 @@ func serverNames(list []wanted) (names []string) {
 	return names
 }
 
-// fault says where a server stands that is at fault.
+// fault returns an error with the place of the server in the config.
 func (w wanted) fault(config *configs.Config, err error) error {
 	return placed(config.ServerPlace(w.agent, w.server.Name), err)
 }
 
-// inFolder returns the server with the folder of its agent in place of ${cwd}.
+// inFolder returns the server with ${cwd} replaced by the folder of its agent.
 func (w wanted) inFolder(config *configs.Config) (configs.MCPServer, error) {
 	if !w.server.NamesFolder() {
 		return w.server, nil
@@ -72,7 +73,7 @@ func (w wanted) inFolder(config *configs.Config) (configs.MCPServer, error) {
 	return w.server.In(folder), nil
 }
 
-// placed is an error with the place in the config that it is about, if that is known.
+// placed returns an error with its place in the config, if that is known.
 func placed(place string, err error) error {
 	if place == "" {
 		return err
@@ -80,11 +81,11 @@ func placed(place string, err error) error {
 	return fmt.Errorf("%s: %w", place, err)
 }
 
-// slowStart is how long servers start without a word about it.
+// slowStart is the time after which massgen reports servers that still start.
 const slowStart = 2 * time.Second
 
-// openServers starts all servers of a config at once. Those that start are opened also when
-// others do not.
+// openServers starts all servers of a config in parallel. If some do not start, the others stay
+// open.
 func (b *Toolbox) openServers(ctx context.Context) error {
 	launcher, err := mcp.Launcher()
 	if err != nil {
@@ -127,7 +128,7 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// atOnce does something to all of a list, each in a goroutine, and returns their errors.
+// atOnce runs do for each element of a list, each in a goroutine, and returns their errors.
 func atOnce[T any](list []T, do func(T) error) []error {
 	errs := make([]error, len(list))
 	var group sync.WaitGroup
@@ -145,8 +146,8 @@ func mcpServer(s configs.MCPServer, limit time.Duration) mcp.Server {
 	}
 }
 
-// findProgram says, without running it, whether the program of a server is there. A
-// path is seen from the folder that it is run in.
+// findProgram returns an error if the program of a server does not exist, without running it. A
+// relative path starts at the folder that the server runs in.
 func findProgram(s configs.MCPServer) error {
 	if s.Command == "" {
 		return nil

@@ -15,14 +15,14 @@ import (
 	"github.com/massgen/massgen/internal/workspace"
 )
 
-// mounts are what an agent sees beside its own folder.
+// mounts are the paths that an agent sees beside its own folder.
 type mounts struct {
 	reads, writes []workspace.Mount
 	protected     []string
 }
 
-// mountsOfAll are those of every agent. What is wrong with a path that several agents
-// are shown is told once.
+// mountsOfAll returns the mounts of every agent. A fault of a path that several agents share is
+// reported once.
 func mountsOfAll(config *configs.Config) ([]mounts, error) {
 	all := make([]mounts, len(config.Agents))
 	var errs []error
@@ -81,8 +81,8 @@ func (m *mounts) add(config *configs.Config, p configs.ContextPath) error {
 	return nil
 }
 
-// resolve finds what an absolute path means, without symbolic links. Called is how the
-// config calls it.
+// resolve returns the target of an absolute path, without symbolic links. called is its name in
+// the config.
 func resolve(at, called string) (dir string, isFile bool, err error) {
 	var info fs.FileInfo
 	if dir, err = filepath.EvalSymlinks(at); err == nil {
@@ -101,7 +101,7 @@ func resolve(at, called string) (dir string, isFile bool, err error) {
 	return dir, !info.IsDir(), nil
 }
 
-// below is the clean path, with slashes, of what is protected in a folder.
+// below returns the clean path, with slashes, of a protected file in a folder.
 func below(dir, name string) (string, error) {
 	file := filepath.Join(dir, name)
 	if !filepath.IsLocal(name) {
@@ -119,8 +119,8 @@ func below(dir, name string) (string, error) {
 	return filepath.ToSlash(filepath.Clean(name)), nil
 }
 
-// agentsFolder is where in a folder an agent's own is, if it is in it: the final answer
-// of another does not write there. It may not have been made yet.
+// agentsFolder returns the place of an agent's own folder within dir, if it is there: the final
+// answer of another agent does not write to it. The folder need not exist yet.
 func agentsFolder(a configs.Agent, dir string) (string, bool) {
 	if a.Tools.CWD == "" {
 		return "", false
@@ -136,7 +136,7 @@ func agentsFolder(a configs.Agent, dir string) (string, bool) {
 	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
 }
 
-// nameFor is the last element of a path, with a number where that is taken.
+// nameFor returns the last element of a path, with a number if that name is in use.
 func (m *mounts) nameFor(base string, isFile bool) string {
 	stem, ext := base, ""
 	if isFile {

@@ -14,10 +14,10 @@ import (
 	"github.com/massgen/massgen/internal/workspace/confine"
 )
 
-// Permit gives the agents of a panel the rules of a config about their tools. With asks, a
-// person may be asked about a call, here or where somebody watches the turn. A question that
-// was put before a kill may come back where nobody can be asked. What the person has granted is
-// not asked.
+// Permit gives the agents of a panel the rules of a config about their tools. If asks is true,
+// a person may be asked about a call, here or in a process that watches the turn. A question
+// that was put before a kill may return in a process that can ask nobody. Calls that the person
+// has granted need no question.
 func Permit(opts *coordinator.Options, config *configs.Config, granted *grants.Grants, asks bool) error {
 	p := config.Permissions
 	opts.Unattended = p.Unattended == permission.Allow
@@ -36,7 +36,7 @@ func Permit(opts *coordinator.Options, config *configs.Config, granted *grants.G
 	return nil
 }
 
-// rulesOf are the rules of a config, with that for commands which nothing keeps in.
+// rulesOf returns the rules of a config, with one for commands if no fence confines them.
 func rulesOf(config *configs.Config) permission.Rules {
 	rules := config.Permissions.Rules
 	if fenced, _ := confine.Available(); !fenced {
@@ -45,14 +45,14 @@ func rulesOf(config *configs.Config) permission.Rules {
 	return rules
 }
 
-// commandsNeedPermission is the rule where nothing else keeps commands in: the strictest that
-// fits holds, so that no other lets them run without a word.
+// commandsNeedPermission returns the rule for commands without a fence. The strictest rule that
+// fits holds, so no other rule lets them run silently.
 func commandsNeedPermission() permission.Rule {
 	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
 }
 
-// permit decides about a call by rules. Unless it asks, unattended takes the place of
-// asking; empty is no.
+// permit decides about a call by rules. Unless asks is true, unattended replaces asking; empty
+// means no.
 func permit(rules permission.Rules, unattended permission.Action, granted *grants.Grants, asks bool) func(tool, arguments string) (machine.Permission, string) {
 	unattended = cmp.Or(unattended, permission.Deny)
 	return func(tool, arguments string) (machine.Permission, string) {

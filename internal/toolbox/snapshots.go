@@ -21,8 +21,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// storage is where agents' workspaces are kept with their answers: the config's folder, or
-// that of the settings.
+// storage returns the place for snapshots of workspaces: the config's folder, or that of the
+// settings.
 func (b *Toolbox) storage() (snapshot.Storage, error) {
 	dir := cmp.Or(b.Config.Orchestrator.SnapshotStorage, b.Snapshots)
 	if dir == "" {
@@ -32,7 +32,7 @@ func (b *Toolbox) storage() (snapshot.Storage, error) {
 }
 
 // outside refuses a snapshot_storage that an agent could write to. The default one may be in
-// its folder, if that is the project's own.
+// the agent's folder, if that is the project's own.
 func outside(cwd string, config *configs.Config, storage snapshot.Storage) error {
 	dir := config.Orchestrator.SnapshotStorage
 	if dir == "" {
@@ -48,7 +48,7 @@ func outside(cwd string, config *configs.Config, storage snapshot.Storage) error
 	return nil
 }
 
-// throughLinks is where an absolute path leads, of which the end need not be there yet.
+// throughLinks returns the target of an absolute path. The end of the path need not exist yet.
 func throughLinks(file string) (string, error) {
 	real, err := filepath.EvalSymlinks(file)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(file) == file {
@@ -69,8 +69,8 @@ func throughLinks(file string) (string, error) {
 	return throughLinks(target)
 }
 
-// keepsSnapshots keeps a workspace, without some files, in a folder with each of its agent's
-// answers.
+// keepsSnapshots returns a function that copies a workspace, without some files, to a folder
+// for each of its agent's answers.
 func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, without []string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
 	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers})
 	return func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
@@ -82,8 +82,8 @@ func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, without []
 	}
 }
 
-// notForPeers says why something of a workspace is not shown to others: the program keeps
-// its own there, and a project its secrets.
+// notForPeers returns the reason why a file of a workspace is hidden from other agents: the
+// program's own files, or a project's secrets.
 func notForPeers(name string) string {
 	base := strings.ToLower(path.Base(name))
 	isExample := slices.Contains([]string{".example", ".sample", ".template", ".dist"}, path.Ext(base))

@@ -22,44 +22,43 @@ import (
 	"github.com/massgen/massgen/internal/workspace/snapshot"
 )
 
-// Toolbox is what the agents of a config have to work with.
+// Toolbox has the open tools and folders of a config's agents.
 type Toolbox struct {
 	Settings
 	own  [][]agents.Tool // by agent, those of its workspace
 	keep []func(tool, result string) (string, error)
-	// snapshots keep the workspaces of agents that have one.
+	// snapshots copy the workspaces of agents that have one.
 	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
 	servers   []*toolServer
 	opened    []io.Closer
-	// Notices are what the user has to know of the config's rules and lists of tools.
+	// Notices are warnings about the config's rules and lists of tools.
 	Notices []string
 
 	listing sync.Mutex      // held by who lists the tools
 	clashes map[string]bool // notices of names that two of an agent's tools have
 }
 
-// Settings say for whom a Toolbox is opened.
+// Settings are the parameters of Open.
 type Settings struct {
 	Config *configs.Config
-	// Snapshots is the folder in which agents' workspaces are kept with their answers, if
-	// the config names none; empty is a temporary one, which the result names.
+	// Snapshots is the folder for snapshots of workspaces if the config names none. Empty means
+	// a temporary folder, which the result names.
 	Snapshots string
-	// Given returns the tools in Go that an agent has beside the config's; nil for none.
+	// Given returns an agent's tools in Go, beside the config's; nil for none.
 	Given func(agent int) []agents.Tool
-	// Without are files that are no agent's work, such as those of the store.
+	// Without are files that do not belong to an agent's work, such as those of the store.
 	Without []string
-	// Own are the user's folders that massgen reads programs and keys from. No agent may write
-	// there.
+	// Own are the user's folders with massgen's programs and keys. No agent may write there.
 	Own []string
 	Log *slog.Logger
-	// Warn is told what the user has to know, and Waiting which MCP servers take long to
-	// start.
+	// Warn receives warnings for the user, and Waiting the names of MCP servers that take long
+	// to start.
 	Warn    func(text string)
 	Waiting func(servers []string)
 }
 
-// Open opens what the agents of a config work with: their workspaces, and the MCP servers,
-// all at once.
+// Open opens the tools and folders of a config's agents: their workspaces and the MCP servers,
+// all in parallel.
 func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 	n := len(s.Config.Agents)
 	b := &Toolbox{
@@ -83,8 +82,8 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 	return b, nil
 }
 
-// AddTo gives the agents of a panel their tools, and what belongs to them: where long results are
-// kept, snapshots, and a system message for those that have tools and none of their own.
+// AddTo gives the agents of a panel their tools, with a store for long results, snapshots, and
+// a system message for agents that have tools but no message of their own.
 func (b *Toolbox) AddTo(opts *coordinator.Options) {
 	opts.Tools, opts.ToolsVersion = b.tools, b.version
 	for i, list := range b.lists() {
@@ -96,7 +95,7 @@ func (b *Toolbox) AddTo(opts *coordinator.Options) {
 	}
 }
 
-// Close closes what was opened, all at once: a server may take its time to end.
+// Close closes everything in parallel, because a server may take its time to end.
 func (b *Toolbox) Close() {
 	for _, err := range atOnce(b.opened, io.Closer.Close) {
 		if err != nil {
@@ -106,15 +105,16 @@ func (b *Toolbox) Close() {
 	b.opened = nil
 }
 
-// findings says what the user has to know of the config's rules and lists of tools, and which
-// of them were not checked, because some tools are not listed.
+// findings returns the warnings about the config's rules and lists of tools, and names those
+// that were not checked because some tools are not listed.
 func findings(config *configs.Config, lists []toolList) (notices, unchecked []string) {
 	notices, unchecked = unknown(config, lists)
 	idle, also := idleRules(config, lists)
 	return append(notices, idle...), append(unchecked, also...)
 }
 
-// unknown tells of the names in agents' lists of tools that mean none of theirs.
+// unknown returns warnings about the names in an agent's lists of tools that match none of its
+// tools.
 func unknown(config *configs.Config, lists []toolList) (notices, unchecked []string) {
 	for i, a := range config.Agents {
 		for key, names := range map[string][]string{"allowed_tools": a.Tools.AllowedTools, "exclude_tools": a.Tools.ExcludeTools} {
@@ -170,8 +170,8 @@ func (b *Toolbox) openWorkspaces() error {
 	return errors.Join(errs...)
 }
 
-// clearOfOwn refuses a folder to write to that holds one of the user's own, or lies in it: what
-// an agent writes there, the next run would take for the user's.
+// clearOfOwn refuses a writable folder that contains one of the user's own folders, or lies in
+// one: the next run would trust an agent's files there.
 func (b *Toolbox) clearOfOwn(dir string) error {
 	for _, own := range b.Own {
 		real, err := filepath.EvalSymlinks(own)
@@ -186,8 +186,8 @@ func (b *Toolbox) clearOfOwn(dir string) error {
 	return nil
 }
 
-// apart refuses a folder that is another agent's, is in it, or has it in it, whatever
-// links lead there. Folders are by agent.
+// apart refuses a folder that equals, contains or lies in another agent's folder, also through
+// links. folders is by agent.
 func apart(folders map[string]string, dir string) error {
 	for other, its := range folders {
 		_, inIts := rootfs.Inside(dir, its)
@@ -219,16 +219,17 @@ func openWorkspace(config *configs.Config, agent int, shown mounts, storage snap
 	return workspace.Open(o)
 }
 
-// commandLimit is how long a command may take of the time for a tool call: what it has
-// said until then is the call's result.
+// commandLimit returns how long a command may take of the time for a tool call: its output
+// until then is the call's result.
 func commandLimit(call time.Duration) time.Duration { return call - min(call/10, 2*time.Second) }
 
-// toolFault says where the key stands that is at fault.
+// toolFault returns an error with the place of the key at fault.
 func toolFault(config *configs.Config, agent int, key string, err error) error {
 	return placed(config.BackendPlace(agent, key), fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err))
 }
 
-// Unfenced says why commands are asked about on this system, if agents have any.
+// Unfenced returns the reason why massgen asks about commands on this system, if an agent has
+// any.
 func Unfenced(config *configs.Config) (notice string) {
 	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
 		return ""
@@ -239,8 +240,7 @@ func Unfenced(config *configs.Config) (notice string) {
 	return ""
 }
 
-// Check says, without opening anything, why what agents are to work with could
-// not be opened.
+// Check returns the error with which Open would fail, without opening anything.
 func Check(config *configs.Config) error {
 	_, err := mountsOfAll(config)
 	errs := []error{err}

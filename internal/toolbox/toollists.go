@@ -16,14 +16,14 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// toolServer is an MCP server that was started, and what of its tools the user knows.
+// toolServer is a started MCP server, with those of its tools that the user knows.
 type toolServer struct {
 	wanted
 	client *mcp.Client
 	told   map[string]backends.Tool
 }
 
-// definitions are what models are told of a server's tools, by their names.
+// definitions returns the definitions of a server's tools for models, by name.
 func definitions(c *mcp.Client) map[string]backends.Tool {
 	all := map[string]backends.Tool{}
 	for _, tool := range c.Tools() {
@@ -33,7 +33,7 @@ func definitions(c *mcp.Client) map[string]backends.Tool {
 	return all
 }
 
-// toolList is what an agent has to work with.
+// toolList is the list of an agent's tools.
 type toolList struct {
 	settings configs.Tools
 	tools    []agents.Tool
@@ -45,9 +45,9 @@ type toolList struct {
 	unlisted []string        // prefixes of the tools of MCP servers that were not started
 }
 
-// add adds tools, but for those that the agent's settings leave out. Models know them by
-// their names, with the prefix of their server, if they have one ("" for none); settings may have
-// them with or without. With allowed, the settings' own list of allowed tools holds.
+// add adds tools, except those that the agent's settings exclude. Models know them by their
+// names, with the prefix of their server, if they have one ("" for none); settings may omit the
+// prefix. If allowed is true, the settings' own list of allowed tools holds.
 func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
 	prefix := ""
 	if server != "" {
@@ -72,7 +72,7 @@ func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
 	}
 }
 
-// lists are the agents' tools as they are now.
+// lists returns the agents' present tools.
 func (b *Toolbox) lists() []toolList {
 	lists := make([]toolList, len(b.Config.Agents))
 	for i, a := range b.Config.Agents {
@@ -88,7 +88,7 @@ func (b *Toolbox) lists() []toolList {
 	return lists
 }
 
-// Listed is a tool as people are shown it.
+// Listed is a tool in the form for people.
 type Listed struct {
 	Name string
 	From string // "workspace", or the MCP server
@@ -114,12 +114,11 @@ func (b *Toolbox) Listed() [][]Listed {
 	return all
 }
 
-// refreshLimit is how long a turn may wait for the servers that say that their tools have
-// changed.
+// refreshLimit is the longest time that a turn waits for servers whose tools have changed.
 const refreshLimit = 10 * time.Second
 
-// tools is coordinator.Options.Tools. It tells the user of tools that a server has
-// changed: what was looked at when it was configured may be something else now.
+// tools is coordinator.Options.Tools. It warns the user about tools that a server has changed:
+// they may no longer be what was reviewed when the server was configured.
 func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
 	b.listing.Lock()
 	defer b.listing.Unlock()
@@ -152,9 +151,9 @@ func (b *Toolbox) version() (sum uint64) {
 	return sum
 }
 
-// refresh has the servers list what has changed, all at once, and says what that is. A
-// server that does not answer keeps the tools that it had. When ctx has ended nothing is
-// said, and what has changed is said the next time.
+// refresh lists the tools of servers that changed, in parallel, and returns the changes. A
+// server that does not answer keeps its old tools. If ctx has ended, refresh returns nothing,
+// and the next call returns the changes.
 func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
 	limited, cancel := context.WithTimeout(ctx, refreshLimit)
 	defer cancel()
@@ -176,8 +175,8 @@ func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
 	return notices
 }
 
-// changes says how a server's tools differ from those that the user knows, and takes them
-// for known.
+// changes returns the difference between a server's tools and those that the user knows, and
+// marks them as known.
 func (s *toolServer) changes() string {
 	now := definitions(s.client)
 	changed := ChangeText(report.CompareTools(s.told, now))
@@ -188,7 +187,7 @@ func (s *toolServer) changes() string {
 	return fmt.Sprintf("MCP server %q has changed its tools; %s", s.client.Name(), changed)
 }
 
-// ChangeText names what has changed, "" for nothing.
+// ChangeText names the changes, "" for none.
 func ChangeText(c report.ToolsChange) string {
 	var parts []string
 	for _, p := range []struct {
