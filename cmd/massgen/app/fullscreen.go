@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/tui"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/filelock"
 	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/plain"
@@ -108,8 +111,8 @@ func (f *fullScreen) farewell(ctx context.Context) {
 // conversation is what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
-		Session: f.session, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
-		Inputs: f.inputs, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.secrets.Redact,
+		Opened: f.opened(), Session: f.session, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
+		Calls: f.calls, Input: f.input, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.secrets.Redact,
 	}
 	for _, command := range commands() {
 		c.Commands = append(c.Commands, tui.Choice{Name: command.names[0], About: command.about})
@@ -117,14 +120,22 @@ func (f *fullScreen) conversation() tui.Conversation {
 	return c
 }
 
+// opened is the session without what only its store knows.
+func (f *fullScreen) opened() tui.Session {
+	s := f.d.s
+	shown := tui.Session{ID: plain.Line(s.id)}
+	for i, m := range s.opened.Models {
+		shown.Agents = append(shown.Agents, tui.Agent{ID: s.config.Agents[i].ID, Model: m.String()})
+	}
+	return shown
+}
+
 func (f *fullScreen) session(ctx context.Context) tui.Session {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.d.s
-	shown := tui.Session{ID: plain.Line(s.id), Context: -1, Notices: f.notices()}
-	for i, m := range s.opened.Models {
-		shown.Agents = append(shown.Agents, tui.Agent{ID: s.config.Agents[i].ID, Model: m.String()})
-	}
+	shown := f.opened()
+	shown.Notices = f.notices()
 	kept, err := s.store.Session(ctx, s.id)
 	if err != nil { // it begins with its first turn
 		zero := 0.0
@@ -132,28 +143,33 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 		return shown
 	}
 	shown.Messages, shown.In, shown.Out, shown.USD = kept.Messages, kept.Usage.InputTokens, kept.Usage.OutputTokens, kept.Usage.CostUSD
-	shown.Context = f.contextUse(ctx)
+	shown.Context, shown.Window = f.contextSize(ctx)
 	return shown
 }
 
-// contextUse is how full the fullest agent's context is, in percent, -1 if no window is known.
-func (f *fullScreen) contextUse(ctx context.Context) int {
+// contextSize is the size of the context of the agent that has the fullest one, and of its window, 0
+// if that is not known.
+func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	s := f.d.s
 	turns, err := s.store.Turns(ctx, s.id, 1)
 	if err != nil {
-		return -1
+		return 0, 0
 	}
 	previews, err := s.opened.Preview(ctx, s.id, inspect.NewestLink(turns))
 	if err != nil {
-		return -1
+		return 0, 0
 	}
-	most := -1
+	share := -1.0
 	for _, p := range previews {
-		if w := p.Context.Window; w > 0 {
-			most = max(most, 100*p.Context.EstimatedTokens/w)
+		of := 0.0
+		if p.Context.Window > 0 {
+			of = float64(p.Context.EstimatedTokens) / float64(p.Context.Window)
+		}
+		if of > share || of == share && p.Context.EstimatedTokens > tokens {
+			share, tokens, window = of, p.Context.EstimatedTokens, p.Context.Window
 		}
 	}
-	return most
+	return tokens, window
 }
 
 // notices takes what was written since the last time, a line each.
@@ -260,9 +276,65 @@ func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, er
 	return list, nil
 }
 
-func (f *fullScreen) inputs(ctx context.Context, agent string) (string, error) {
-	o, err := f.command(ctx, strings.TrimSpace("/inputs "+agent))
-	return o.Text, err
+// mostInputTurns is of how many turns the inputs are listed.
+const mostInputTurns = 10
+
+// keptCalls are the model calls of the last turns, oldest first.
+func (f *fullScreen) keptCalls(ctx context.Context) ([]debugbackend.Call, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.d.s
+	turns, err := s.store.Turns(ctx, s.id, mostInputTurns)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	calls := callsOf(ctx, s.store, s.id, turns, s.console.warn)
+	place := func(c debugbackend.Call) int {
+		return slices.IndexFunc(s.config.Agents, func(a configs.Agent) bool { return a.ID == c.Request.Key.Agent })
+	}
+	slices.SortStableFunc(calls, func(a, b debugbackend.Call) int { // in the panel's order, whoever was first
+		x, y := a.Request.Key, b.Request.Key
+		return cmp.Or(x.Turn-y.Turn, x.Round-y.Round, place(a)-place(b))
+	})
+	return calls, nil
+}
+
+func (f *fullScreen) calls(ctx context.Context) (list []tui.Call, err error) {
+	calls, err := f.keptCalls(ctx)
+	for _, c := range calls {
+		about := fmt.Sprintf("round %d · %s characters", c.Request.Key.Round, plain.Thousands(c.Chars.Total))
+		list = append(list, tui.Call{Name: c.Name(), Agent: c.Request.Key.Agent, About: about})
+	}
+	return list, err
+}
+
+// input is what a call was sent, and what was new in it.
+func (f *fullScreen) input(ctx context.Context, name string) (tui.Input, error) {
+	calls, err := f.keptCalls(ctx)
+	if err != nil {
+		return tui.Input{}, err
+	}
+	at := slices.IndexFunc(calls, func(c debugbackend.Call) bool { return c.Name() == name })
+	if at < 0 {
+		return tui.Input{}, errors.New("it is not kept")
+	}
+	var text, difference bytes.Buffer
+	if err := debugbackend.Print(&text, calls[at:at+1]); err != nil {
+		return tui.Input{}, err
+	}
+	before := at - 1
+	for before >= 0 && calls[before].Request.Key.Agent != calls[at].Request.Key.Agent {
+		before--
+	}
+	if before < 0 {
+		difference.WriteString("This is the first call that is kept of " + calls[at].Request.Key.Agent + ": all of it is new.")
+	} else if err := debugbackend.Diff(&difference, calls[before], calls[at]); err != nil {
+		return tui.Input{}, err
+	}
+	return tui.Input{Text: text.String(), Difference: difference.String()}, nil
 }
 
 // mostKeptLines is how many lines are kept of what was typed.

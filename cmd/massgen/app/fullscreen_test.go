@@ -111,15 +111,14 @@ func TestFullScreen(t *testing.T) {
 		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
 			t.Parallel()
 			x := openTmux(t, size[0], size[1], "")
-			var shots strings.Builder
-			shot := func(title string) { shots.WriteString("== " + title + "\n" + x.screen()) }
+			shots := newShots(x, fmt.Sprintf("fullscreen%d", size[0]))
 			x.until("Ask a question")
 			x.until("ready")
 			x.keys("-l", "What is cheap?")
 			x.keys("Enter")
 			x.until("2 messages")
 			x.until("cy voted for")
-			shot("an answer")
+			shots.take("an answer")
 			for _, step := range []struct {
 				keys []string
 				want string
@@ -127,10 +126,10 @@ func TestFullScreen(t *testing.T) {
 				{[]string{"Tab"}, "Enter its whole text"},
 				{[]string{"Enter"}, "Esc closes"},
 				{[]string{"Escape"}, "Enter its whole text"},
-				{[]string{"Right", "i"}, "bob was sent last"},
+				{[]string{"Right", "i"}, "input of turn-001/bob/call-003"},
 				{[]string{"Escape"}, "Enter its whole text"},
 				{[]string{"Escape"}, "Enter send"},
-				{[]string{"C-t"}, "what the models were sent"},
+				{[]string{"C-t"}, "What the models were sent"},
 				{[]string{"Escape"}, "Enter send"},
 				{[]string{"C-g"}, "answers: cy.2 and ada.1"},
 				{[]string{"Escape"}, "Enter send"},
@@ -153,21 +152,19 @@ func TestFullScreen(t *testing.T) {
 				x.keys(step.keys...)
 				x.until(step.want)
 				if step.keys[0] == "C-g" {
-					shot("answers side by side")
+					shots.take("answers side by side")
 				}
 			}
 			x.keys("Escape")
-			x.until("once more leaves")
-			x.keys("Escape")
 			x.until("left with 0")
-			checkScreens(t, fmt.Sprintf("fullscreen%d", size[0]), shots.String())
+			shots.end()
 		})
 	}
 }
 
 // TestSystemEndsTheScreen: what goes on with the session is said, also of a turn under way.
 func TestSystemEndsTheScreen(t *testing.T) {
-	for _, state := range []string{"thinking", "ready · 2 messages"} {
+	for _, state := range []string{"thinking", "· 2 messages"} {
 		x := openTmux(t, 120, 24, "")
 		x.until("ready")
 		x.keys("-l", "What is cheap?")
@@ -214,20 +211,67 @@ func TestTerminalIsRestored(t *testing.T) {
 	}
 }
 
-// checkScreens compares screens with testdata/NAME.golden.
-func checkScreens(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if os.Getenv("UPDATE_SCREENS") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
+// shots are the screens of testdata/NAME.golden.
+type shots struct {
+	x    *tmux
+	path string
+	want []string // each with its title
+	got  []string
+}
+
+func newShots(x *tmux, name string) *shots {
+	x.t.Helper()
+	s := &shots{x: x, path: filepath.Join("testdata", name+".golden")}
+	data, err := os.ReadFile(s.path)
+	if err != nil && !updatesScreens() {
+		x.t.Fatal(err)
+	}
+	for part := range strings.SplitSeq("\n"+strings.TrimSuffix(string(data), "\n"), "\n== ") {
+		if part != "" {
+			s.want = append(s.want, "== "+part+"\n")
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	return s
+}
+
+func updatesScreens() bool { return os.Getenv("UPDATE_SCREENS") != "" }
+
+// take waits until the terminal shows the next screen.
+func (s *shots) take(title string) {
+	s.x.t.Helper()
+	i := len(s.got)
+	shown := func() string { return "== " + title + "\n" + s.x.screen() }
+	if updatesScreens() {
+		time.Sleep(time.Second) // it is for whoever updates to see that nothing is on its way
+		s.got = append(s.got, shown())
+		return
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the screens are not those of %s (-want +got; UPDATE_SCREENS=1 writes it):\n%s", path, diff)
+	if i >= len(s.want) {
+		s.x.t.Fatalf("%s lacks the screen %q", s.path, title)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		got := shown()
+		if got == s.want[i] {
+			s.got = append(s.got, got)
+			return
+		}
+		if time.Now().After(end) {
+			diff := cmp.Diff(strings.Split(s.want[i], "\n"), strings.Split(got, "\n"))
+			s.x.t.Fatalf("the terminal never shows the screen %q of %s (-want +got; UPDATE_SCREENS=1 writes it):\n%s", title, s.path, diff)
+		}
+	}
+}
+
+// end checks that all screens were taken.
+func (s *shots) end() {
+	s.x.t.Helper()
+	if updatesScreens() {
+		if err := os.WriteFile(s.path, []byte(strings.Join(s.got, "")), 0o644); err != nil {
+			s.x.t.Fatal(err)
+		}
+		return
+	}
+	if len(s.got) != len(s.want) {
+		s.x.t.Errorf("%s has %d screens, of which %d are shown", s.path, len(s.want), len(s.got))
 	}
 }

@@ -66,9 +66,9 @@ func TestFullScreenMoments(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {200, 60}} {
 		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
 			t.Parallel()
-			var shots strings.Builder
 			x, _, _ := openHalf(t, size[0], size[1], "%s")
-			shot := func(title string) { shots.WriteString("== " + title + "\n" + x.screen()) }
+			shots := newShots(x, fmt.Sprintf("moments%d", size[0]))
+			shot := shots.take
 			press := func(want string, keys ...string) {
 				t.Helper()
 				x.keys(keys...)
@@ -93,7 +93,7 @@ func TestFullScreenMoments(t *testing.T) {
 			press("thinking", "p")
 			press("Enter adds a note", "Escape")
 			press("> in French", "-l", "in French")
-			press("your note was seen by", "Enter")
+			press("note: in French (seen by nobody yet)", "Enter")
 			shot("a note")
 			press("interrupted", "Escape")
 			x.until("2 messages")
@@ -105,11 +105,13 @@ func TestFullScreenMoments(t *testing.T) {
 			press("answers: bob.1", "C-g")
 			shot("answers side by side")
 			press("Enter send", "Escape")
-			press("what the models were sent", "C-t")
-			shot("sizes of inputs")
+			press("What the models were sent", "C-t")
+			shot("inputs")
+			press("input of turn-001/bob/call-001", "Enter")
+			press("new in turn-001/bob/call-001", "-l", "d")
 			press("Enter send", "Escape")
 			press("Enter its whole text", "Tab")
-			press("ada was sent last", "i")
+			press("input of turn-001/ada/call-001", "i")
 			shot("an input")
 			press("Enter its whole text", "Escape")
 			press("Enter send", "Escape")
@@ -124,7 +126,7 @@ func TestFullScreenMoments(t *testing.T) {
 			press("Enter send", "Escape")
 			press("this page", "-l", "?")
 			shot("keys")
-			checkScreens(t, fmt.Sprintf("moments%d", size[0]), shots.String())
+			shots.end()
 		})
 	}
 }
@@ -180,8 +182,9 @@ func TestFullScreenAsks(t *testing.T) {
 			x.keys("-l", "What is cheap?")
 			x.keys("Enter")
 			x.until("asks to run write_file")
-			x.until("$?") // the call is counted
-			checkScreens(t, fmt.Sprintf("permission%d", width), x.screen())
+			shots := newShots(x, fmt.Sprintf("permission%d", width))
+			shots.take("a call") // it hears keys
+			shots.end()
 			x.keys("n")
 			x.until("4 messages")
 			if _, err := os.Stat(filepath.Join(x.dir, "work", "test.txt")); err == nil {

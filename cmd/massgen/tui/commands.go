@@ -17,7 +17,7 @@ func ownCommands() []Choice {
 	return []Choice{
 		{"/copy", "copy the last answer"},
 		{"/save", "write the last answer to a file: /save FILE"},
-		{"/edit", "write the question in $EDITOR"},
+		{"/edit", "write the question in $EDITOR: /edit TEXT begins with that; Ctrl+O takes what was typed"},
 		{"/retry", "ask the last question again, in a copy of the session"},
 	}
 }
@@ -38,14 +38,14 @@ func helpText(commands []Choice) string {
 func (s commander) ownCommand(name, rest, line string) tea.Cmd {
 	switch name {
 	case "/help", "/h":
-		s.overlay = newPager("the commands", helpText(s.conv.Commands))
+		s.overlay = newTable("the commands", helpText(s.conv.Commands), len("/help       "))
 		return nil
 	case "/copy":
 		return s.copyAnswer()
 	case "/save":
 		return s.save(rest)
 	case "/edit":
-		return s.edit()
+		return s.edit(rest)
 	case "/retry":
 		return s.retry()
 	case "/tools":
@@ -163,22 +163,27 @@ func (s commander) save(path string) tea.Cmd {
 	})
 }
 
-// edit opens $EDITOR with what was typed, and takes what it leaves.
-func (s commander) edit() tea.Cmd {
+// edit opens $EDITOR with a text, and takes what it leaves.
+func (s commander) edit(text string) tea.Cmd {
 	editor := strings.Fields(s.mood.editor)
 	if len(editor) == 0 {
 		editor = []string{"vi"}
 	}
 	file, err := os.CreateTemp("", "massgen-*.md")
 	if err == nil {
-		err = file.Close()
+		_, err = file.WriteString(text)
+		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
 		s.transcript.add(wrong, "", "/edit: "+err.Error())
 		return nil
 	}
 	path := file.Name()
-	return tea.ExecProcess(exec.Command(editor[0], append(editor[1:], path)...), func(err error) tea.Msg {
+	command := exec.Command(editor[0], append(editor[1:], path)...)
+	if terminal, ok := s.mood.keyboard.(*os.File); ok { // what the screen reads is no terminal to an editor
+		command.Stdin = terminal
+	}
+	return tea.ExecProcess(command, func(err error) tea.Msg {
 		data, readErr := os.ReadFile(path)
 		if err = errors.Join(err, readErr, os.Remove(path)); err != nil {
 			return errorNote{fmt.Errorf("/edit: %w", err)}

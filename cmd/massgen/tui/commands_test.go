@@ -162,3 +162,29 @@ func TestSessionsAreNotMixed(t *testing.T) {
 		t.Errorf("another session's texts are shown:\n%s", got)
 	}
 }
+
+// TestInputsAreShown: of any call, with what is new in it; on an agent its last one.
+func TestInputsAreShown(t *testing.T) {
+	r := start(t, agrees, "What is cheap?")
+	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
+	r.press("ctrl+t")
+	r.until("the calls are listed", func() bool { return r.shows("turn-001/bob/call-001  round 1") })
+	r.press("down", "enter")
+	r.until("an input is shown", func() bool { return r.shows("the input of turn-001/bob/call-001 with ***") })
+	r.press("d")
+	if !r.shows("new in turn-001/bob/call-001") || !r.shows("+ new in turn-001/bob/call-001") {
+		t.Errorf("what is new is not shown:\n%s", r.screen())
+	}
+	r.press("right")
+	r.until("the next one is shown", func() bool { return r.shows("+ new in turn-001/ada/call-002") })
+	r.press("right", "d")
+	if !r.shows("the input of turn-001/ada/call-002") {
+		t.Errorf("all of it is not shown again:\n%s", r.screen())
+	}
+	r.press("esc", "tab", "right", "i")
+	r.until("bob's last input is shown", func() bool { return r.shows("the input of turn-001/bob/call-001") })
+	r.press("left", "right", "esc", "esc")
+	if !r.shows("Enter send") {
+		t.Errorf("it does not close:\n%s", r.screen())
+	}
+}

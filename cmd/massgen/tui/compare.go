@@ -51,18 +51,17 @@ func (c *comparison) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 }
 
 func (c *comparison) view(width, height int) []string {
-	title := " answers: " + c.answers[0].Label
+	title := "answers: " + c.answers[0].Label
 	if c.at > 0 {
 		title += " and " + c.answers[c.at].Label
 	}
-	title += "   left and right choose, Esc closes"
 	c.port.SetWidth(width)
 	c.port.SetHeight(max(height-1, 1))
 	if c.laid != (struct{ at, width int }{c.at + 1, width}) {
 		c.laid.at, c.laid.width = c.at+1, width
 		c.port.SetContentLines(c.lines(width))
 	}
-	return append([]string{chosen(padded(ansi.Truncate(title, width, "…"), width))}, strings.Split(c.port.View(), "\n")...)
+	return append([]string{titleOf(title, "left and right choose, Esc closes", c.port, width)}, strings.Split(c.port.View(), "\n")...)
 }
 
 // lines are the two answers in lines of a width.

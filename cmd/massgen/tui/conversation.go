@@ -9,6 +9,8 @@ import (
 // Conversation is what the screen shows and drives. Its functions are called from goroutines of
 // the screen's, several at once; none may be nil.
 type Conversation struct {
+	// Opened is what is known of the session before it is read: its id and agents.
+	Opened Session
 	// Session returns what the header shows of the session.
 	Session func(ctx context.Context) Session
 	// Past returns the turns of the session that are over, oldest first.
@@ -27,8 +29,10 @@ type Conversation struct {
 	Search   func(ctx context.Context, words string) ([]Choice, error)
 	// Models are names of models that /model completes.
 	Models func() []string
-	// Inputs shows what an agent's last model call was sent; "" is the sizes of all.
-	Inputs func(ctx context.Context, agent string) (string, error)
+	// Calls are the model calls of the session's last turns, oldest first, and Input is what one of
+	// them was sent, by its name.
+	Calls func(ctx context.Context) ([]Call, error)
+	Input func(ctx context.Context, name string) (Input, error)
 	// History are the lines that were typed before, oldest first, and Typed adds one.
 	History []string
 	Typed   func(line string)
@@ -53,10 +57,12 @@ type Session struct {
 	// In and Out are tokens, USD is nil where the cost is not known.
 	In, Out int
 	USD     *float64
-	// Context is how full the fullest agent's context is, in percent; below 0 if that is not known.
-	Context int
+	// Context is the context of the agent that has the fullest one, in tokens, and Window how many its
+	// model takes; 0 where that is not known.
+	Context, Window int
 	// Notices are told once, at the top of the conversation.
 	Notices []string
+	isRead  bool
 }
 
 // Agent is a member of the panel.

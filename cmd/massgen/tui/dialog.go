@@ -3,7 +3,9 @@ package tui
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -36,11 +38,52 @@ type approvalMsg approval
 type dialog struct {
 	approval
 	below overlay
+	// isHeard says that keys are an answer. A person who types when the dialog opens has not read it
+	// yet: until they pause, their keys go where they went before. early counts these.
+	isHeard bool
+	early   int
+	top     int // the first line of the call that is shown, and most the last that can be
+	most    int
+	laid    []string // the call in lines of a width
+	width   int
 	// reason is what the person types who says why not, nil before.
 	reason *[]rune
 }
 
 func newDialog(a approval, below overlay) *dialog { return &dialog{approval: a, below: below} }
+
+// dialogPage is how many lines PgUp and PgDown scroll.
+const dialogPage = 8
+
+// pauseBefore is how long nobody may have typed before a dialog hears keys.
+const pauseBefore = 600 * time.Millisecond
+
+// pausedMsg says that a dialog was open for so long, without a key after the last early one.
+type pausedMsg struct {
+	dialog *dialog
+	early  int
+}
+
+// listen has the dialog hear keys after a pause.
+func (d *dialog) listen() tea.Cmd {
+	early := d.early
+	return tea.Tick(pauseBefore, func(time.Time) tea.Msg { return pausedMsg{d, early} })
+}
+
+func (d *dialog) take(msg pausedMsg) { d.isHeard = d.isHeard || msg.early == d.early }
+
+// pressEarly takes a key that was meant for what the dialog has covered. One that ends something
+// there is dropped: it may be a quick no.
+func (s *screen) pressEarly(d *dialog, msg tea.KeyPressMsg) tea.Cmd {
+	d.early++
+	if name := msg.String(); name == "esc" || name == "ctrl+c" {
+		return d.listen()
+	}
+	s.overlay = d.below
+	cmd := s.key(msg)
+	d.below, s.overlay = s.overlay, d
+	return tea.Batch(cmd, d.listen())
+}
 
 func (d *dialog) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	if d.reason != nil {
@@ -59,6 +102,14 @@ func (d *dialog) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 		d.reason = new([]rune)
 	case "n", "esc", "ctrl+c":
 		return d.say(massgen.Decision{})
+	case "up":
+		d.scroll(-1)
+	case "down":
+		d.scroll(1)
+	case "pgup":
+		d.scroll(-dialogPage)
+	case "pgdown", "space":
+		d.scroll(dialogPage)
 	}
 	return d, nil
 }
@@ -82,9 +133,7 @@ func (d *dialog) pressReason(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 
 // paste adds a pasted text to the line that says why not.
 func (d *dialog) paste(text string) {
-	if d.reason != nil {
-		*d.reason = append(*d.reason, []rune(plain.Line(text))...)
-	}
+	*d.reason = append(*d.reason, []rune(plain.Line(text))...)
 }
 
 func (d *dialog) say(decision massgen.Decision) (overlay, tea.Cmd) {
@@ -102,19 +151,43 @@ func (d *dialog) grant(always bool) (overlay, tea.Cmd) {
 	return d.below, cmd
 }
 
-// choices are the lines below the call: what the person can say.
-func (d *dialog) choices(width int) []string {
+// choices are what the person can say: a key with what it means, and in a word.
+func (d *dialog) choices() (list []dialogChoice) {
+	list = []dialogChoice{{"o", "once", "once"}, {"s", "session", "always in this session: " + d.offer.Session}}
+	if d.offer.Always != "" {
+		list = append(list, dialogChoice{"a", "always", "always: keep the rule " + d.offer.Always})
+	}
+	return append(list, dialogChoice{"n", "no", "no"}, dialogChoice{"w", "why", "no, and say why"})
+}
+
+type dialogChoice struct{ key, word, meaning string }
+
+// foot are the lines below the call, a choice each. On a screen without room for them they are in one
+// line, and what they mean is below the call, which scrolls.
+func (d *dialog) foot(width int, isNarrow bool) (lines []string) {
 	if d.reason != nil {
 		line := ansi.TruncateLeft("  why not? "+string(*d.reason), max(ansi.StringWidth("  why not? "+string(*d.reason))-width+2, 0), "")
 		return []string{line + "█", bold(ansi.Truncate("Enter says no, and the model reads why · Esc back", width, "…"))}
 	}
-	lines := framed(faint, "  ", "s allows in this session: "+plain.Line(d.offer.Session), width)
-	keys := "o once   s in this session   "
-	if d.offer.Always != "" {
-		lines = append(lines, framed(faint, "  ", "a keeps the rule: "+plain.Line(d.offer.Always), width)...)
-		keys += "a always   "
+	paint := bold
+	if !d.isHeard {
+		paint = faint
 	}
-	return append(lines, bold(ansi.Truncate(keys+"n no   w no, and say why", width, "…")))
+	if isNarrow {
+		var words []string
+		for _, c := range d.choices() {
+			words = append(words, paint(c.key)+" "+c.word)
+		}
+		lines = wrapped(strings.Join(words, "  "), width)
+	} else {
+		for _, c := range d.choices() {
+			lines = append(lines, hanging("  "+paint(c.key)+"  ", plain.Line(c.meaning), width)...)
+		}
+	}
+	if !d.isHeard {
+		lines = append(lines, faint(ansi.Truncate("stop typing to answer", width, "…")))
+	}
+	return lines
 }
 
 // isOver reports whether nobody waits for the answer any more.
@@ -128,25 +201,54 @@ func (d *dialog) isOver() bool {
 }
 
 func (d *dialog) view(width, height int) []string {
-	lines := framed(asAlert, "", plain.Line(fmt.Sprintf("%s asks to run %s (%s)", d.call.Agent, d.call.Tool, d.call.Why)), width)
-	lines = append(lines, "")
-	for _, line := range readable(d.call.Tool, d.call.Arguments) {
-		paint := func(text string) string { return text }
-		switch {
-		case strings.HasPrefix(line, "+ "):
-			paint = asGood
-		case strings.HasPrefix(line, "- "):
-			paint = asBad
+	lines := slices.Clip(d.lines(width))
+	const least = 6 // lines of the call
+	foot := append([]string{""}, d.foot(width, false)...)
+	if len(lines)+len(foot) > height && height-len(foot) < least {
+		foot = d.foot(width, true)
+		for _, c := range d.choices()[1:] {
+			if c.meaning != c.word {
+				lines = append(lines, hanging(c.key+" ", plain.Line(c.meaning), width)...)
+			}
 		}
-		lines = append(lines, framed(paint, "  ", printable(line), width)...)
 	}
-	choices := append([]string{""}, d.choices(width)...)
-	room := height - len(choices)
-	if over := len(lines) - room; over > 0 && room > 1 {
-		lines = append(lines[:room-1], faint(fmt.Sprintf("  and %d more lines", over+1)))
+	room := max(height-len(foot), 1)
+	d.most = max(len(lines)-room, 0)
+	d.top = min(d.top, d.most)
+	shown := slices.Clone(lines[d.top:min(d.top+room, len(lines))])
+	if below := len(lines) - d.top - len(shown); below > 0 {
+		shown[len(shown)-1] = faint(ansi.Truncate(fmt.Sprintf("  %d more lines: arrows scroll", below+1), width, "…"))
 	}
-	return append(lines, choices...)
+	return append(shown, foot...)
 }
+
+// lines are the call in lines of a width.
+func (d *dialog) lines(width int) []string {
+	if d.laid != nil && d.width == width {
+		return d.laid
+	}
+	title := fmt.Sprintf("%s asks to run %s (%s)", d.call.Agent, d.call.Tool, d.call.Why)
+	lines := append(framed(asAlert, "", plain.Line(title), width), "")
+	for _, line := range readable(d.call.Tool, d.call.Arguments) {
+		lines = append(lines, framed(paintDifference(line), "  ", printable(line), width)...)
+	}
+	d.laid, d.width = lines, width
+	return lines
+}
+
+// paintDifference says how a line is shown that begins with a sign where it was added or removed.
+func paintDifference(line string) func(string) string {
+	switch {
+	case strings.HasPrefix(line, "+ "):
+		return asGood
+	case strings.HasPrefix(line, "- "):
+		return asBad
+	}
+	return func(text string) string { return text }
+}
+
+// scroll moves by so many lines of the call, down if they are more than 0.
+func (d *dialog) scroll(by int) { d.top = min(max(d.top+by, 0), d.most) }
 
 // readable shows a call as a person reads it: a command line, the lines that an edit takes away
 // and adds, else the arguments, one a line.

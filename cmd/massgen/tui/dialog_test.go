@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,15 +28,16 @@ func TestToolCallIsAsked(t *testing.T) {
 		r.update(t.Context(), approvalMsg{massgen.Approval{
 			Agent: "ada", Tool: "edit_file", Why: "a rule", Arguments: `{"path":"a.go","old_text":"x\u001b[2J","new_text":"y\nz"}`,
 		}, offer, answer, gone})
+		r.until("the dialog hears keys", r.isHeard)
 		return answer, gone
 	}
 	answer, _ := ask()
-	for _, want := range []string{"ada asks to run edit_file (a rule)", "a.go", "- x", "+ y", "+ z", "s allows in this session: edit_file", "a keeps the rule: allow edit_file(path: a.go)"} {
+	for _, want := range []string{"ada asks to run edit_file (a rule)", "a.go", "- x", "+ y", "+ z", "s  always in this session: edit_file", "a  always: keep the rule allow edit_file(path: a.go)"} {
 		if !r.shows(want) {
 			t.Errorf("%q is not shown:\n%s", want, r.screen())
 		}
 	}
-	r.press("enter", "o")
+	r.press("enter", "x", "o")
 	if v := <-answer; !v.Allowed || len(granted) > 0 {
 		t.Errorf("o: %+v, granted %v", v, granted)
 	}
@@ -77,12 +80,81 @@ func TestToolCallIsAsked(t *testing.T) {
 	offer.Always = ""
 	answer, gone := ask()
 	r.press("a")
-	if r.shows("a always") || len(answer) > 0 {
+	if r.shows("  a  ") || len(answer) > 0 {
 		t.Errorf("a rule is offered that there is not:\n%s", r.screen())
 	}
 	close(gone)
 	r.update(t.Context(), tickMsg{})
 	if r.shows("asks to run") {
 		t.Error("a call that nobody waits for is still asked about")
+	}
+}
+
+// isHeard reports whether a dialog hears keys.
+func (r *rig) isHeard() bool {
+	d, ok := r.s.overlay.(*dialog)
+	return ok && d.isHeard
+}
+
+// TestTypingIsNoAnswer: what a person types when the dialog opens goes into their line, until they pause.
+func TestTypingIsNoAnswer(t *testing.T) {
+	r := start(t, agrees, "")
+	answer := make(chan massgen.Decision, 1)
+	grant := func(bool) error { t.Error("a rule is kept"); return nil }
+	r.write("what ")
+	r.update(t.Context(), approvalMsg{massgen.Approval{Agent: "ada", Tool: "t"}, Offer{Session: "t", Always: "t", Grant: grant}, answer, nil})
+	r.write("says an owl")
+	r.update(t.Context(), tea.PasteMsg{Content: "?"})
+	r.press("esc", "ctrl+c")
+	if !r.shows("stop typing to answer") || r.s.leaving {
+		t.Errorf("it does not say that it hears nothing yet:\n%s", r.screen())
+	}
+	early := pausedMsg{r.s.overlay.(*dialog), 3}
+	r.update(t.Context(), early)
+	if r.isHeard() {
+		t.Error("it hears keys without a pause")
+	}
+	r.until("the dialog hears keys", r.isHeard)
+	if len(answer) > 0 || r.s.entry.text() != "what says an owl?" {
+		t.Errorf("%q was typed", r.s.entry.text())
+	}
+	r.update(t.Context(), pagerMsg{"late", "a text"})
+	if !r.shows("ada asks to run t") {
+		t.Errorf("the dialog is covered:\n%s", r.screen())
+	}
+	r.press("n")
+	if v := <-answer; v.Allowed || !r.shows("a text") {
+		t.Errorf("%+v; what was opened meanwhile is not shown:\n%s", v, r.screen())
+	}
+}
+
+// TestLongCallsScroll: all of a call can be read, and what the keys mean, on the smallest screens.
+func TestLongCallsScroll(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 8}} {
+		r := start(t, agrees, "")
+		r.update(t.Context(), tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		var content []string
+		for i := range 100 {
+			content = append(content, fmt.Sprintf("line-%d", i))
+		}
+		arguments, err := json.Marshal(map[string]string{"path": "a", "content": strings.Join(content, "\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.update(t.Context(), approvalMsg{massgen.Approval{Agent: "ada", Tool: "write_file", Why: "a rule", Arguments: string(arguments)}, Offer{Session: "write_file", Always: "allow-it"}, nil, nil})
+		r.until("the dialog hears keys", r.isHeard)
+		seen := map[string]bool{}
+		for last := ""; last != r.screen(); r.press("down") {
+			last = r.screen()
+			for word := range strings.FieldsSeq(last) {
+				seen[word] = true
+			}
+		}
+		for _, want := range append(content, "allow-it", "o", "s", "a", "n", "w") {
+			if !seen[want] {
+				t.Errorf("%v: %s is never shown:\n%s", size, want, r.screen())
+				break
+			}
+		}
 	}
 }

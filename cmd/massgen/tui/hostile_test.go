@@ -133,7 +133,10 @@ func hostileConversation(text func(string) string) Conversation {
 		Sessions: func(context.Context) ([]Choice, error) {
 			return []Choice{{"s1", text("title")}, {text("name"), "y"}}, nil
 		},
-		Inputs:  func(context.Context, string) (string, error) { return text("input"), nil },
+		Calls: func(context.Context) ([]Call, error) {
+			return []Call{{text("name"), "ada", text("about")}, {text("name"), text("id"), text("about")}}, nil
+		},
+		Input:   func(context.Context, string) (Input, error) { return Input{text("input"), text("difference")}, nil },
 		Ask:     func(context.Context, string) (*massgen.Turn, error) { return nil, context.Canceled },
 		History: []string{text("typed"), text("typed")},
 		Typed:   func(string) {},

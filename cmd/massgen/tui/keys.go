@@ -2,25 +2,30 @@ package tui
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
 
+// keysIndent is where the second column of keysText begins.
+const keysIndent = 14
+
 const keysText = `Enter         send the question; while a turn runs, add a note to it
 Ctrl+J        begin another line (also Alt+Enter)
 Up, Down      what was typed before; Ctrl+F searches it
-Tab           complete a command, a session or a @file; in an empty line go to the agents
-Esc, Ctrl+C   end the turn with the best answer so far; without one, twice, leave
+Tab           complete a command, a session or a @file; without a text: go to the agents
+Esc           end the turn with the best answer so far; without a turn, leave
+Ctrl+C        the same; to leave, press it twice
 Ctrl+N        begin a new session
 Ctrl+R        begin anew; it asks
 Ctrl+U        clear what was typed
+Ctrl+O        go on with it in $EDITOR
 Ctrl+S        choose another session, by its title or what was said in it
-Ctrl+T        what the models were sent
+Ctrl+T        what each call of a model was sent, and what was new in it
 Ctrl+G        the answers side by side
 Ctrl+Y        copy the last answer
 PgUp, PgDown  scroll the conversation
@@ -34,10 +39,14 @@ x             go on without this agent; it asks
 i             what it was sent last
 Esc           back to the line
 
-/help shows the commands. !COMMAND runs a command, and its output goes with the next question.`
+/help shows the commands. !COMMAND runs a command of the shell, whose output goes with the next
+question.`
 
 // key takes a key.
 func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
+	if d, ok := s.overlay.(*dialog); ok && !d.isHeard {
+		return s.pressEarly(d, msg)
+	}
 	if s.overlay != nil {
 		next, cmd := s.overlay.press(msg)
 		s.overlay = next
@@ -80,7 +89,7 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 		a := &s.shown.agents[s.focus]
 		s.overlay = newAgentPage(s.shown, a.id, s.conv.Redact)
 	case "i":
-		return s.showInputs(s.shown.agents[s.focus].id), true
+		return s.readCalls(s.shown.agents[s.focus].id), true
 	case "p":
 		return commander{s}.pause(), true
 	case "x":
@@ -97,7 +106,7 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 	switch name {
 	case "esc", "ctrl+c":
-		return s.stop(), true
+		return s.stop(name), true
 	case "ctrl+n":
 		return commander{s}.idleCommand("/new"), true
 	case "ctrl+r":
@@ -119,7 +128,11 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 			return sessionsMsg{list}
 		}), true
 	case "ctrl+t":
-		return s.showInputs(""), true
+		return s.readCalls(""), true
+	case "ctrl+o":
+		text := s.entry.text()
+		s.entry.clear()
+		return commander{s}.edit(text), true
 	case "ctrl+g":
 		if len(s.last.answers) == 0 { // of a session that was opened again
 			return s.showCommand("the answers of the last turn", "/answers"), true
@@ -145,8 +158,9 @@ func newestFirst(lines []string) []Choice {
 	return list
 }
 
-// stop ends the turn, or the program.
-func (s *screen) stop() tea.Cmd {
+// stop ends the turn, or the program: Esc at once, unless what was typed would be lost or it may have been
+// meant for a turn that has just ended; Ctrl+C is pressed twice.
+func (s *screen) stop(name string) tea.Cmd {
 	switch {
 	case s.running != nil && !s.running.ending:
 		s.running.ending = true
@@ -157,10 +171,22 @@ func (s *screen) stop() tea.Cmd {
 		return nil
 	case s.running == nil && !s.leaving:
 		s.leaving = true
+		const justEnded = time.Second
+		isMeant := s.shown == nil || time.Since(s.shown.ended) > justEnded
+		if name == "esc" && isMeant && s.entry.isEmpty() {
+			return tea.Tick(lostKey, func(time.Time) tea.Msg { return leaveMsg{} })
+		}
 		return nil
 	}
 	return tea.Quit
 }
+
+// lostKey is how long Esc waits before it leaves: it may be the beginning of another key, which a slow
+// line delivers in pieces.
+const lostKey = 200 * time.Millisecond
+
+// leaveMsg says that Esc was pressed and nothing followed it.
+type leaveMsg struct{}
 
 // wheel scrolls what is before the person by three lines.
 func (s *screen) wheel(msg tea.MouseWheelMsg) tea.Cmd {
@@ -193,7 +219,7 @@ func (s *screen) entryKey(name string, msg tea.KeyPressMsg) tea.Cmd {
 		return s.submit()
 	case "?":
 		if s.entry.isEmpty() {
-			s.overlay = newPager("keys", keysText)
+			s.overlay = newTable("keys", keysText, keysIndent)
 			return nil
 		}
 	case "up":
@@ -300,20 +326,6 @@ func filesLike(word string) (names []string) {
 // globbed is a path in which no letter has a meaning of its own to filepath.Glob.
 func globbed(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
-}
-
-func (s *screen) showInputs(agent string) tea.Cmd {
-	title := "what the models were sent"
-	if agent != "" {
-		title = "what " + agent + " was sent last"
-	}
-	return s.do(func(ctx context.Context) tea.Msg {
-		text, err := s.conv.Inputs(ctx, agent)
-		if err != nil {
-			return errorNote{fmt.Errorf("show the inputs: %w", err)}
-		}
-		return pagerMsg{title, text}
-	})
 }
 
 // showCommand shows what a command prints in a pager.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"charm.land/bubbles/v2/viewport"
@@ -21,14 +22,24 @@ type overlay interface {
 
 // pager shows a long text.
 type pager struct {
-	title string
-	text  string
-	port  viewport.Model
-	width int
+	title  string
+	text   string
+	keys   string
+	paint  func(line string) func(string) string // nil for none
+	indent int                                   // of what a line has that goes over, 0 for none
+	port   viewport.Model
+	width  int
+}
+
+// newTable shows lines of two columns, the second of which begins behind so many.
+func newTable(title, text string, indent int) *pager {
+	p := newPager(title, text)
+	p.indent = indent
+	return p
 }
 
 func newPager(title, text string) *pager {
-	return &pager{title: title, text: strings.TrimRight(printable(text), "\n"), port: viewport.New()}
+	return &pager{title: title, keys: "Esc closes, arrows scroll", text: strings.TrimRight(printable(text), "\n"), port: viewport.New()}
 }
 
 func (p *pager) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
@@ -50,12 +61,37 @@ func (p *pager) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 func (p *pager) view(width, height int) []string {
 	if p.width != width {
 		p.width = width
-		p.port.SetContentLines(wrapped(p.text, width))
+		p.port.SetContentLines(p.lines(width))
 	}
 	p.port.SetWidth(width)
 	p.port.SetHeight(max(height-1, 1))
-	title := chosen(padded(ansi.Truncate(" "+plain.Line(p.title)+"   Esc closes, arrows scroll", width, "…"), width))
-	return append([]string{title}, strings.Split(p.port.View(), "\n")...)
+	return append([]string{titleOf(p.title, p.keys, p.port, width)}, strings.Split(p.port.View(), "\n")...)
+}
+
+// titleOf is the line above a text that scrolls: it says which part of it is shown.
+func titleOf(title, keys string, port viewport.Model, width int) string {
+	place := ""
+	if all := port.TotalLineCount(); all > port.Height() {
+		place = fmt.Sprintf(" %d-%d of %d ", port.YOffset()+1, min(port.YOffset()+port.Height(), all), all)
+	}
+	room := max(width-ansi.StringWidth(place), 0)
+	return chosen(padded(ansi.Truncate(" "+plain.Line(title)+"   "+keys, room, "…"), room) + ansi.Truncate(place, width, ""))
+}
+
+func (p *pager) lines(width int) (lines []string) {
+	if p.indent == 0 && p.paint == nil {
+		return wrapped(p.text, width)
+	}
+	for line := range strings.SplitSeq(p.text, "\n") {
+		if p.paint != nil {
+			lines = append(lines, framed(p.paint(line), "", line, width)...)
+		} else if len(line) > p.indent && strings.Contains(line[:p.indent], "  ") && line[p.indent] != ' ' {
+			lines = append(lines, hanging(line[:p.indent], line[p.indent:], width)...)
+		} else {
+			lines = append(lines, wrapped(line, width)...)
+		}
+	}
+	return lines
 }
 
 // picker lets a person choose from a list by typing a part of it.

@@ -72,7 +72,7 @@ func (a *agentState) pane(width, height int, hasFocus bool, now time.Time, redac
 	if height < 1 {
 		return nil
 	}
-	title := ansi.Truncate(a.title(now), width, "…")
+	title := ansi.Truncate(a.title(now, width), width, "…")
 	if hasFocus {
 		title = chosen(padded(title, width))
 	} else {
@@ -82,8 +82,9 @@ func (a *agentState) pane(width, height int, hasFocus bool, now time.Time, redac
 	return append(lines, blank(height-len(lines))...)
 }
 
-// title says who the agent is and what it is doing.
-func (a *agentState) title(now time.Time) string {
+// title says who the agent is and what it is doing, and for how long; in a wide column also how many
+// tokens it has written.
+func (a *agentState) title(now time.Time, width int) string {
 	words := a.id + " " + a.phase.mark() + " " + string(a.phase)
 	if a.detail != "" {
 		words += " " + a.detail
@@ -93,10 +94,11 @@ func (a *agentState) title(now time.Time) string {
 	} else if a.took > 0 {
 		words += " " + seconds(a.took)
 	}
-	if a.usage.out > 0 {
-		words += " · " + thousands(a.usage.out) + " tokens"
+	words = plain.Line(words)
+	if tokens := " · " + short(a.usage.out) + " tokens"; a.usage.out > 0 && ansi.StringWidth(words+tokens) <= width {
+		words += tokens
 	}
-	return plain.Line(words)
+	return words
 }
 
 // mark is a sign for a phase, which reads without colour.
@@ -210,6 +212,17 @@ func seconds(d time.Duration) string {
 		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
 	}
 	return strconv.Itoa(int(d.Seconds())) + "s"
+}
+
+// short is a number in a few letters.
+func short(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
+	case n >= 1000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	}
+	return strconv.Itoa(n)
 }
 
 func thousands(n int) string {

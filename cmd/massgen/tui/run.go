@@ -60,7 +60,7 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		}
 		return turn, err
 	}
-	s := newScreen(conv, do, mood{plain: at.Plain, editor: at.Editor}, question)
+	s := newScreen(conv, do, mood{plain: at.Plain, editor: at.Editor, keyboard: at.In}, question)
 	var isGone atomic.Bool
 	program := tea.NewProgram(s, tea.WithInput(guarded(at.In, func() {
 		isGone.Store(true)

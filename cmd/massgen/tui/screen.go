@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -48,13 +50,15 @@ type mood struct {
 	isDark, isKnown bool
 	plain           bool // no colour
 	editor          string
+	keyboard        io.Reader // what an editor reads
 }
 
 // running is a turn under way.
 type running struct {
 	turn   *massgen.Turn
 	events <-chan []massgen.Event
-	ending bool // the person has ended it
+	ending bool  // the person has ended it
+	notes  []int // the blocks of its notes
 }
 
 type (
@@ -83,7 +87,7 @@ type (
 )
 
 func newScreen(conv Conversation, do func(func(context.Context) tea.Msg) tea.Cmd, m mood, first string) *screen {
-	return &screen{conv: conv, do: do, focus: -1, mood: m, first: first, entry: newEntry(conv.History)}
+	return &screen{conv: conv, do: do, session: conv.Opened, focus: -1, mood: m, first: first, entry: newEntry(conv.History)}
 }
 
 // Init implements tea.Model. The first frame stands before the session's turns are read.
@@ -126,9 +130,9 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
-		if d, ok := s.overlay.(*dialog); ok {
+		if d, ok := s.overlay.(*dialog); ok && d.reason != nil {
 			d.paste(msg.Content)
-		} else if s.overlay == nil {
+		} else if s.overlay == nil || ok && d.below == nil {
 			s.focus = -1
 			s.entry.paste(msg.Content)
 		}
@@ -136,12 +140,29 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 		return s.wheel(msg)
 	case tickMsg:
 		return tick()
+	case leaveMsg:
+		if s.leaving && s.running == nil && s.overlay == nil {
+			return tea.Quit
+		}
 	case approvalMsg:
-		s.overlay = newDialog(approval(msg), s.overlay)
+		d := newDialog(approval(msg), s.overlay)
+		s.overlay = d
+		return d.listen()
+	case pausedMsg:
+		msg.dialog.take(msg)
 	default:
 		return s.hear(msg)
 	}
 	return nil
+}
+
+// open shows an overlay, below a dialog that somebody waits for.
+func (s *screen) open(o overlay) {
+	if d, ok := s.overlay.(*dialog); ok {
+		d.below = o
+		return
+	}
+	s.overlay = o
 }
 
 // hear takes what a goroutine beside the screen has come to.
@@ -178,9 +199,14 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 			s.transcript.put(msg.block, msg.width, msg.lines)
 		}
 	case pagerMsg:
-		s.overlay = newPager(msg.title, s.conv.Redact(msg.text))
+		s.open(newPager(msg.title, s.conv.Redact(msg.text)))
+	case callsMsg:
+		return s.showCalls(msg)
+	case inputMsg:
+		msg.viewer.take(msg.input)
+		s.open(msg.viewer)
 	case sessionsMsg:
-		s.overlay = s.sessionPicker(msg.list)
+		s.open(s.sessionPicker(msg.list))
 	case foundMsg:
 		return msg.by.take(msg)
 	case errorMsg:
@@ -193,8 +219,8 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 // takeSession shows a session. Its turns are read once the agents are known, so that the first
 // question has a column for each of them.
 func (s *screen) takeSession(session Session) tea.Cmd {
-	isFirst := s.session.ID == ""
-	s.session = session
+	isFirst := !s.session.isRead
+	s.session, s.session.isRead = session, true
 	for _, notice := range session.Notices {
 		s.transcript.add(told, "", notice)
 	}
@@ -313,15 +339,29 @@ func (s *screen) follow(batch []massgen.Event) tea.Cmd {
 	for _, ev := range batch {
 		s.shown.apply(ev)
 	}
+	s.tellNotes()
 	return s.next()
+}
+
+// tellNotes shows the notes to the turn, and who has seen them.
+func (s *screen) tellNotes() {
+	for i, note := range s.shown.notes {
+		seen := "nobody yet"
+		if ids := s.shown.seenBy(i); len(ids) > 0 {
+			seen = strings.Join(ids, ", ")
+		}
+		text := s.conv.Redact(fmt.Sprintf("%s (seen by %s)", note, seen))
+		if i == len(s.running.notes) {
+			s.running.notes = append(s.running.notes, len(s.transcript.blocks))
+			s.transcript.add(noted, "", text)
+		}
+		s.transcript.change(s.running.notes[i], text)
+	}
 }
 
 // conclude shows what a turn has come to.
 func (s *screen) conclude(r massgen.Result) tea.Cmd {
 	s.running, s.focus = nil, -1
-	for _, note := range r.Notes {
-		s.transcript.add(noted, "", s.conv.Redact(fmt.Sprintf("%s (seen by %d)", note.Text, note.SeenBy)))
-	}
 	s.showAnswer(r.Answer, r.Winner, r.Status)
 	for _, a := range r.Answers {
 		a.Label, a.Content = plain.Line(a.Label), s.conv.Redact(printable(a.Content))
@@ -329,8 +369,12 @@ func (s *screen) conclude(r massgen.Result) tea.Cmd {
 	}
 	votes := slices.Clone(r.Votes) // in the panel's order, whoever was first
 	slices.SortStableFunc(votes, func(a, b report.ResultVote) int { return s.shown.place(a.Voter) - s.shown.place(b.Voter) })
+	var lines []string
 	for _, v := range votes {
-		s.transcript.add(told, "", s.conv.Redact(fmt.Sprintf("%s voted for %s: %s", v.Voter, v.Label, v.Reason)))
+		lines = append(lines, plain.Line(fmt.Sprintf("%s voted for %s: %s", v.Voter, v.Label, v.Reason)))
+	}
+	if len(lines) > 0 {
+		s.transcript.add(told, "", s.conv.Redact(strings.Join(lines, "\n")))
 	}
 	for _, f := range r.Failed {
 		s.transcript.add(wrong, "", s.conv.Redact(f.Agent+" failed: "+f.Error))

@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 )
 
@@ -60,7 +61,7 @@ func (p *panel) conversation() Conversation {
 			if agents == nil {
 				agents = []Agent{{"ada", cmp.Or(p.model, "m")}, {"bob", "m"}}
 			}
-			return Session{ID: p.session, Agents: agents, Messages: 2 * len(p.past), USD: &zero, Context: 7}
+			return Session{ID: p.session, Agents: agents, Messages: 2 * len(p.past), USD: &zero, Context: 700, Window: 10000}
 		},
 		Past: func(context.Context) ([]Exchange, error) {
 			p.mu.Lock()
@@ -90,8 +91,13 @@ func (p *panel) conversation() Conversation {
 			}
 			return nil, nil
 		},
-		Models:  func() []string { return []string{"gpt-a", "gpt-b", "other"} },
-		Inputs:  func(_ context.Context, agent string) (string, error) { return "the input of " + agent, nil },
+		Models: func() []string { return []string{"gpt-a", "gpt-b", "other"} },
+		Calls: func(context.Context) ([]Call, error) {
+			return []Call{{"turn-001/ada/call-001", "ada", "round 1"}, {"turn-001/bob/call-001", "bob", "round 1"}, {"turn-001/ada/call-002", "ada", "round 2"}}, nil
+		},
+		Input: func(_ context.Context, name string) (Input, error) {
+			return Input{"the input of " + name + " with sk-secret", "+ new in " + name}, nil
+		},
 		History: []string{"an old question", "a newer one"},
 		Typed:   func(line string) { p.typed = append(p.typed, line) },
 		Redact:  func(text string) string { return strings.ReplaceAll(text, "sk-secret", "***") },
@@ -265,6 +271,7 @@ func TestScreens(t *testing.T) {
 	r := start(t, agrees, "")
 	shot := func(title string) {
 		if r.s.shown != nil {
+			r.s.shown.ended = r.s.shown.began.Add(3 * time.Second)
 			for i := range r.s.shown.agents {
 				r.s.shown.agents[i].took = 3 * time.Second // however slow the machine is
 			}
@@ -291,7 +298,8 @@ func TestScreens(t *testing.T) {
 	checkGolden(t, "screens", b.String())
 }
 
-// TestTurnIsEnded: Esc ends a turn that hangs with the best answer so far, and then the program.
+// TestTurnIsEnded: Esc ends a turn that hangs with the best answer so far, and then the program. Right
+// after the turn it may have been meant for that.
 func TestTurnIsEnded(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
 	r.until("ada has answered", func() bool { return r.shows("ada ✓ answered") })
@@ -308,6 +316,32 @@ func TestTurnIsEnded(t *testing.T) {
 	r.until("it leaves", func() bool { return r.quit })
 }
 
+// TestEscLeaves without a turn and a text. It is no Esc if the rest of another key follows, and it
+// takes two where a text would be lost. So it does with Ctrl+C.
+func TestEscLeaves(t *testing.T) {
+	r := start(t, agrees, "")
+	r.press("esc")
+	r.write("[")
+	r.update(t.Context(), leaveMsg{})
+	if r.quit {
+		t.Error("it leaves at the beginning of another key")
+	}
+	r.press("esc")
+	r.update(t.Context(), tickMsg{})
+	if r.quit || !r.shows("once more leaves") {
+		t.Errorf("it leaves with a text:\n%s", r.screen())
+	}
+	r.press("ctrl+u", "ctrl+c")
+	if r.quit || !r.shows("once more leaves") {
+		t.Errorf("one Ctrl+C leaves:\n%s", r.screen())
+	}
+	r.press("ctrl+c")
+	r.until("it leaves", func() bool { return r.quit })
+	r = start(t, agrees, "")
+	r.press("esc")
+	r.until("it leaves", func() bool { return r.quit })
+}
+
 // TestNoteIsTold: what is typed while a turn runs is a note, and the result says who has seen it.
 func TestNoteIsTold(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
@@ -317,8 +351,21 @@ func TestNoteIsTold(t *testing.T) {
 	r.until("the note is taken", func() bool { return len(r.s.shown.notes) == 1 })
 	r.press("esc")
 	r.until("the turn is over", r.idle)
-	if !r.shows("note: in French (seen by") {
+	if !r.shows("note: in French (seen by nobody yet)") {
 		t.Errorf("the note is not shown:\n%s", r.screen())
+	}
+	r = start(t, agrees, "")
+	turn := newTurnState([]string{"ada", "bob"}, time.Time{})
+	r.s.running, r.s.shown = &running{}, turn
+	for _, ev := range []massgen.Event{
+		report.CallStarted{Actor: actor("ada", 1)}, report.Noted{Text: "in French"}, report.CallEnded{Actor: actor("ada", 1)},
+		report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1), Why: "network"}, report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1)},
+	} {
+		turn.apply(ev)
+		r.s.tellNotes()
+	}
+	if !r.shows("note: in French (seen by bob)") {
+		t.Errorf("it does not say who has seen the note:\n%s", r.screen())
 	}
 }
 

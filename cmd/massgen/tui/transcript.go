@@ -48,6 +48,13 @@ func (t *transcript) add(kind blockKind, title, text string) {
 	t.at.toEnd()
 }
 
+// change gives a block another text.
+func (t *transcript) change(i int, text string) {
+	if b := &t.blocks[i]; b.text != printable(text) {
+		b.text, b.width = printable(text), 0
+	}
+}
+
 // clear takes the conversation off the screen.
 func (t *transcript) clear() {
 	t.blocks = nil
@@ -154,6 +161,19 @@ func framed(style func(string) string, mark, text string, width int) []string {
 	var lines []string
 	for _, line := range wrapped(text, room) {
 		lines = append(lines, style(mark+line))
+	}
+	return lines
+}
+
+// hanging wraps a text behind a head: what goes over begins below the text.
+func hanging(head, text string, width int) (lines []string) {
+	indent := ansi.StringWidth(head)
+	if indent > width/2 {
+		return wrapped(head+text, width)
+	}
+	for _, line := range wrapped(text, width-indent) {
+		lines = append(lines, head+line)
+		head = strings.Repeat(" ", indent)
 	}
 	return lines
 }

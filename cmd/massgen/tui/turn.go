@@ -42,7 +42,8 @@ type agentState struct {
 	took   time.Duration
 	usage  counts
 	text   tail
-	saw    int // how many of the turn's notes its last call was sent
+	sent   int // how many of the turn's notes the call under way was sent
+	saw    int // and how many a call that came back
 }
 
 // counts are tokens and dollars. A price that is not known is left out, and said to be.
@@ -103,6 +104,16 @@ func (s *turnState) elapsed(now time.Time) time.Duration {
 	return max(now.Sub(s.began), 0)
 }
 
+// seenBy names the agents that have seen a note.
+func (s *turnState) seenBy(note int) (ids []string) {
+	for _, a := range s.agents {
+		if a.saw > note {
+			ids = append(ids, a.id)
+		}
+	}
+	return ids
+}
+
 // used adds up what the agents' calls have used so far.
 func (s *turnState) used() (sum counts) {
 	for _, a := range s.agents {
@@ -129,13 +140,17 @@ func (s *turnState) apply(ev massgen.Event) {
 		if len(a.text.list) > 0 {
 			a.text.put(heading, fmt.Sprintf("── round %d", ev.Round))
 		}
-		*a = agentState{id: a.id, phase: thinking, round: ev.Round, since: at, usage: a.usage, saw: a.saw, text: a.text}
+		*a = agentState{id: a.id, phase: thinking, round: ev.Round, since: at, usage: a.usage, sent: a.sent, saw: a.saw, text: a.text}
 	case report.CallStarted:
 		a := s.agent(ev.Agent)
 		a.to(thinking, "", at)
-		a.saw = len(s.notes)
+		a.sent = len(s.notes)
 	case report.CallEnded:
-		s.agent(ev.Agent).usage.add(ev)
+		a := s.agent(ev.Agent)
+		a.usage.add(ev)
+		if ev.Why == "" {
+			a.saw = a.sent
+		}
 	case report.TextDelta:
 		a := s.agent(ev.Agent)
 		a.to(writing, "", at)

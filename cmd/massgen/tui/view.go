@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,9 +15,8 @@ import (
 
 // Rows of the screen beside the conversation, the agents and the entry.
 const (
-	headerRows = 3
-	hintRows   = 1
-	mostStrip  = 3
+	hintRows  = 1
+	mostStrip = 3
 )
 
 // drawing draws a screen.
@@ -36,7 +36,7 @@ func (s drawing) layOut() {
 
 // bodyRows is how many rows are between the header and the entry.
 func (s drawing) bodyRows() int {
-	return max(s.size.Height-headerRows-hintRows-1-min(s.entry.area.Height(), entryLines), 1)
+	return max(s.size.Height-len(s.header(time.Time{}))-hintRows-1-min(s.entry.area.Height(), entryLines), 1)
 }
 
 // paneRows is how many rows the agents take: two thirds of the body, while a turn runs or one of
@@ -78,7 +78,7 @@ func (s drawing) view(now time.Time) tea.View {
 			v.Cursor = c
 		}
 		lines = append(lines, strings.Split(s.entry.area.View(), "\n")...)
-		lines = append(lines, faint(ansi.Truncate(s.hint(), s.size.Width, "…")))
+		lines = append(lines, faint(ansi.Truncate(s.fitting(s.hint()), s.size.Width, "…")))
 	}
 	if len(lines) > s.size.Height {
 		lines = lines[:s.size.Height]
@@ -104,36 +104,50 @@ func (s drawing) agents(now time.Time) []string {
 
 // header says which session this is, who is asked, what it has cost and what is going on.
 func (s drawing) header(now time.Time) []string {
-	first := bold("massgen") + " " + plain.Line(s.session.ID)
-	if names := panelNames(s.session.Agents); names != "" {
-		first += faint(" · ") + names
-	}
-	return []string{
-		ansi.Truncate(first, s.size.Width, "…"), ansi.Truncate(strings.Join(s.figures(now), faint(" · ")), s.size.Width, "…"),
-		faint(strings.Repeat("─", s.size.Width)),
-	}
+	return append(s.panelLines(), s.figures(now), faint(strings.Repeat("─", s.size.Width)))
 }
 
-// panelNames are the agents with their models; a model that all have stands once, behind them.
-func panelNames(agents []Agent) string {
-	ids, each, isOne := make([]string, len(agents)), make([]string, len(agents)), true
+// panelLines name the session and all agents, with their models where there is room, in one line and
+// in more of a higher screen.
+func (s drawing) panelLines() []string {
+	id, title := plain.Line(s.session.ID), bold("massgen")
+	most := min(max(s.size.Height/10, 1), 4)
+	full, ids := panelNames(s.session.Agents)
+	for _, line := range []string{title + " " + id + full, title + " " + id + ids, id + ids} {
+		if ansi.StringWidth(line) <= s.size.Width {
+			return []string{line}
+		}
+	}
+	lines := wrapped(title+" "+id+ids, s.size.Width)
+	if len(lines) > most {
+		cut := strings.Join(lines[most-1:], " ")
+		lines = append(lines[:most-1], ansi.Truncate(cut, max(s.size.Width, 1), "…"))
+	}
+	return lines
+}
+
+// panelNames are the agents with their models, and without; a model that all have stands once, behind
+// them.
+func panelNames(agents []Agent) (full, ids string) {
+	names, each, isOne := make([]string, len(agents)), make([]string, len(agents)), true
 	for i, a := range agents {
-		ids[i], each[i] = plain.Line(a.ID), plain.Line(a.ID+" ("+a.Model+")")
+		names[i], each[i] = plain.Line(a.ID), plain.Line(a.ID+" ("+a.Model+")")
 		isOne = isOne && a.Model == agents[0].Model
 	}
-	switch {
-	case len(agents) == 0:
-		return ""
-	case isOne:
-		return strings.Join(ids, ", ") + faint(" · ") + plain.Line(agents[0].Model)
+	if len(agents) == 0 {
+		return "", ""
 	}
-	return strings.Join(each, ", ")
+	ids, full = faint(" · ")+strings.Join(names, ", "), faint(" · ")+strings.Join(each, ", ")
+	if isOne {
+		full = ids + faint(" · ") + plain.Line(agents[0].Model)
+	}
+	return full, ids
 }
 
-// figures are what the second line of the header says.
-func (s drawing) figures(now time.Time) []string {
+// figures are the second part of the header, in as many words as there is room for.
+func (s drawing) figures(now time.Time) string {
 	in, out := s.session.In, s.session.Out
-	cost, state := "$?", "ready"
+	cost := "$?"
 	usd, isKnown := 0.0, s.session.USD != nil
 	if isKnown {
 		usd = *s.session.USD
@@ -142,25 +156,60 @@ func (s drawing) figures(now time.Time) []string {
 		used := s.shown.used()
 		in, out = in+used.in, out+used.out
 		usd, isKnown = usd+used.usd, isKnown && !used.isUnknown
-		state = s.state()
 	}
 	if isKnown {
 		cost = fmt.Sprintf("$%.4f", usd)
 	}
-	list := []string{state}
-	if s.running != nil && s.shown != nil {
-		list = append(list, seconds(s.shown.elapsed(now)))
+	state := s.state()
+	if !s.session.isRead {
+		return ansi.Truncate(state, s.size.Width, "…")
 	}
-	list = append(list, fmt.Sprintf("%d messages", s.session.Messages), fmt.Sprintf("tokens %s in, %s out", thousands(in), thousands(out)), cost)
-	if s.session.Context >= 0 {
-		list = append(list, fmt.Sprintf("context %d %%", s.session.Context))
+	timed := state
+	switch {
+	case s.shown == nil:
+	case s.running != nil:
+		state += " · " + seconds(s.shown.elapsed(now))
+		timed = state
+	case s.shown.isOver():
+		timed += " · took " + seconds(s.shown.elapsed(now))
 	}
-	return list
+	const roomForTime = 4 // the choice of words is not to change with each second
+	room := s.size.Width - roomForTime
+	all := []string{plain.Count(s.session.Messages, "message"), fmt.Sprintf("tokens %s in, %s out", thousands(in), thousands(out)), cost, s.context("context ")}
+	less := fmt.Sprintf("%s in, %s out", short(in), short(out))
+	var line string
+	for _, words := range [][]string{
+		append([]string{timed}, all...), append([]string{state}, all...),
+		{state, fmt.Sprintf("%d msgs", s.session.Messages), less, cost, s.context("ctx ")},
+		{state, less, cost, s.context("ctx ")}, {state, less, cost},
+	} {
+		line = strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), faint(" · "))
+		if ansi.StringWidth(line) <= room {
+			return line
+		}
+	}
+	return ansi.Truncate(line, s.size.Width, "…")
+}
+
+// context says how large the context of the agent is that has the fullest one.
+func (s drawing) context(title string) string {
+	tokens, window := s.session.Context, s.session.Window
+	switch {
+	case tokens <= 0:
+		return ""
+	case window > 0:
+		return fmt.Sprintf("%s%s (%d %%)", title, short(tokens), 100*tokens/window)
+	}
+	return title + short(tokens)
 }
 
 // state is what the panel is doing, in a word.
 func (s drawing) state() string {
 	switch {
+	case !s.session.isRead:
+		return "opening"
+	case s.running == nil:
+		return "ready"
 	case s.running.ending:
 		return "ending"
 	case s.shown.isPaused:
@@ -169,37 +218,41 @@ func (s drawing) state() string {
 	return asGood("thinking")
 }
 
-// hint is the last line: what can be done now.
-func (s drawing) hint() string {
+// fitting joins as many of the hints as there is room for, the first at any rate.
+func (s drawing) fitting(hints []string) string {
+	line := hints[0]
+	for _, hint := range hints[1:] {
+		longer := line + " · " + hint
+		if ansi.StringWidth(longer) > s.size.Width {
+			break
+		}
+		line = longer
+	}
+	return line
+}
+
+// hint is the last line: what can be done now, what matters most first.
+func (s drawing) hint() []string {
+	agent := []string{"Enter its whole text", "Esc back", "arrows another agent", "i its input"}
 	switch {
 	case s.leaving:
-		return "once more leaves"
+		return []string{"once more leaves"}
 	case s.focus >= 0 && s.running != nil:
-		return "Enter its whole text · p pause · x go on without it · i its input · arrows another agent · Esc back"
+		return append(agent, "p pause", "x go on without it")
 	case s.focus >= 0:
-		return "Enter its whole text · i its input · arrows another agent · Esc back"
+		return agent
 	case s.running != nil:
 		return s.turnHint()
 	case s.entry.context != "":
-		return "the output of the command goes with the next question · Ctrl+U drops it"
+		return []string{"the output of the command goes with the next question", "Ctrl+U drops it"}
 	}
-	return "Enter send · Ctrl+J new line · Ctrl+N new session · Ctrl+S sessions · ? keys · Esc leave"
+	return []string{"Enter send", "? keys", "Esc leave", "Ctrl+N new session", "Ctrl+S sessions", "Ctrl+J new line", "Tab agents"}
 }
 
-// turnHint says what can be done while a turn runs, and what was last heard of it.
-func (s drawing) turnHint() string {
-	hint := "Enter adds a note · Tab agents · Esc ends the turn"
-	if n := len(s.shown.notes); n > 0 {
-		seen := 0
-		for _, a := range s.shown.agents {
-			if a.saw >= n {
-				seen++
-			}
-		}
-		hint = fmt.Sprintf("your note was seen by %d of %d · ", seen, len(s.shown.agents)) + hint
-	}
+// turnHint says what was last heard of a turn, and what can be done while it runs.
+func (s drawing) turnHint() (hints []string) {
 	if n := len(s.shown.remarks); n > 0 {
-		hint = s.conv.Redact(s.shown.remarks[n-1]) + " · " + hint
+		hints = append(hints, s.conv.Redact(s.shown.remarks[n-1]))
 	}
-	return hint
+	return append(hints, "Enter adds a note", "Tab agents", "Esc ends the turn", "? keys")
 }
