@@ -240,9 +240,11 @@ func removeUnfinished(path string) error {
 	return err
 }
 
-// fill makes an empty file a store, in WAL mode.
+// fill makes an empty file a store, in WAL mode. Nobody else knows the file yet, and a process that
+// is killed leaves it to removeUnfinished: so it takes no journal, and is synced once, when it is
+// whole.
 func fill(ctx context.Context, path string) error {
-	db, err := connect(path, patience, url.Values{})
+	db, err := connect(path, patience, url.Values{"_synchronous": {"OFF"}, "_pragma": {"journal_mode(OFF)"}})
 	if err != nil {
 		return err
 	}
@@ -251,7 +253,16 @@ func fill(ctx context.Context, path string) error {
 	if err == nil {
 		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 	}
-	return errors.Join(err, db.Close())
+	return errors.Join(err, db.Close(), syncFile(path))
+}
+
+// syncFile returns when a file's content is on disk.
+func syncFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // waitLock waits until nobody else has a lock.

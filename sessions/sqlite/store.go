@@ -82,7 +82,9 @@ const readers = 4
 func connect(path string, wait time.Duration, parameters url.Values) (*sql.DB, error) {
 	parameters.Set("_busy_timeout", fmt.Sprint(wait.Milliseconds()))
 	parameters.Set("_foreign_keys", "1")
-	parameters.Set("_synchronous", "FULL")
+	if !parameters.Has("_synchronous") {
+		parameters.Set("_synchronous", "FULL")
+	}
 	parameters.Add("_pragma", "trusted_schema(0)")
 	parameters.Add("_pragma", "cell_size_check(1)")
 	slashed := filepath.ToSlash(path)
