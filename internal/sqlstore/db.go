@@ -18,7 +18,9 @@ type DB struct {
 
 	mu sync.Mutex
 	// translated are the statements in the dialect; reading and writing are the prepared ones.
+	// once has each statement that a transaction has written with.
 	translated       map[string]string
+	once             map[string]bool
 	reading, writing map[string]*sql.Stmt
 }
 
@@ -26,7 +28,7 @@ type DB struct {
 func NewDB(d Dialect, texts Texts, write, read *sql.DB) *DB {
 	return &DB{
 		Dialect: d, Texts: texts, Write: write, Read: read,
-		translated: map[string]string{}, reading: map[string]*sql.Stmt{}, writing: map[string]*sql.Stmt{},
+		translated: map[string]string{}, once: map[string]bool{}, reading: map[string]*sql.Stmt{}, writing: map[string]*sql.Stmt{},
 	}
 }
 

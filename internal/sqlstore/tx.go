@@ -17,8 +17,8 @@ type Tx struct {
 	ctx context.Context
 	db  *DB
 	tx  *sql.Tx
-	// prepared are the statements of this transaction, and added those that it is the first to
-	// use.
+	// prepared are the statements of this transaction. added are those to keep: this transaction
+	// is the second that uses them. Most that begin a turn are used once.
 	prepared map[string]*sql.Stmt
 	added    []string
 	err      error
@@ -92,13 +92,16 @@ func (w *Tx) statement(text string) *sql.Stmt {
 		return prepared
 	}
 	w.db.mu.Lock()
-	known := w.db.writing[text]
+	known, again := w.db.writing[text], w.db.once[text]
+	w.db.once[text] = true
 	w.db.mu.Unlock()
 	var prepared *sql.Stmt
 	if known != nil {
 		prepared = w.tx.StmtContext(w.ctx, known)
 	} else {
 		prepared, w.err = w.tx.PrepareContext(w.ctx, w.db.translate(text))
+	}
+	if known == nil && again {
 		w.added = append(w.added, text)
 	}
 	w.prepared[text] = prepared
