@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -32,7 +31,7 @@ import (
 // as a type that contains itself.
 func NewTool[A, R any](name, description string, run func(ctx context.Context, args A) (R, error)) (Tool, error) {
 	switch {
-	case !toolName.MatchString(name):
+	case !toolName().MatchString(name):
 		return nil, fmt.Errorf("a tool is named %q: use 1 to 64 letters, digits, - and _", name)
 	case strings.TrimSpace(description) == "":
 		return nil, fmt.Errorf("tool %s has no description, by which models choose", name)
@@ -54,7 +53,7 @@ func NewTool[A, R any](name, description string, run func(ctx context.Context, a
 }
 
 // toolName is what all providers take.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = plain.Pattern(`^[a-zA-Z0-9_-]{1,64}$`)
 
 type goTool[A, R any] struct {
 	definition backends.Tool
@@ -148,7 +147,7 @@ func encodeSchema(schema *jsonschema.Schema) (json.RawMessage, error) {
 
 // wherePrefix is how the library says which part of a schema it means, once for each
 // schema that the part is in.
-var wherePrefix = regexp.MustCompile(`^validating (\S+): `)
+var wherePrefix = plain.Pattern(`^validating (\S+): `)
 
 // mostMismatch is how many bytes a model is told of what is wrong: the library repeats
 // the value.
@@ -158,7 +157,7 @@ const mostMismatch = 300
 func mismatch(err error) error {
 	text, place := err.Error(), ""
 	for {
-		found := wherePrefix.FindStringSubmatch(text)
+		found := wherePrefix().FindStringSubmatch(text)
 		if found == nil {
 			break
 		}

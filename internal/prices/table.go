@@ -1,9 +1,10 @@
 package prices
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // Date is the day on which the facts of the table were gathered.
@@ -36,7 +37,7 @@ func New(overrides map[string]Override) (*Table, error) {
 // any other model it returns false; a price is never guessed from a similar name.
 func (t *Table) Lookup(provider, model string) (Model, bool) {
 	name := strings.TrimPrefix(model, "models/") // as Gemini's API lists them
-	for _, name := range []string{name, version.ReplaceAllString(name, "")} {
+	for _, name := range []string{name, version().ReplaceAllString(name, "")} {
 		k := key(provider, name)
 		for _, k := range []string{k, t.aliases[k]} {
 			if m, ok := t.models[k]; ok {
@@ -52,7 +53,7 @@ func (t *Table) Lookup(provider, model string) (Model, bool) {
 
 // version is what providers add to the name of a model for one state of it:
 // claude-sonnet-4-20250514, gpt-5.2-2025-12-11, grok-4.3-latest.
-var version = regexp.MustCompile(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
+var version = plain.Pattern(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
 
 func key(provider, model string) string { return provider + "/" + strings.ToLower(model) }
 

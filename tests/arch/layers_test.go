@@ -32,7 +32,8 @@ var layers = [][]string{
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown"},
-	{"internal/blob", "internal/secrets", "internal/plain", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/linear", "tests/silent", "tests/described"},
+	{"internal/blob", "internal/secrets", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/silent", "tests/described"},
+	{"internal/plain", "tests/linear"},
 }
 
 func row(dir string) int {

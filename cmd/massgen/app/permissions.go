@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -90,12 +89,12 @@ func (p *prompter) askedFor() string {
 	return "allow it? y: once; s: in this session; a: always; w: no, and say why; anything else: no"
 }
 
-var textInJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var textInJSON = plain.Pattern(`"(?:[^"\\]|\\.)*"`)
 
 // legible writes JSON without the escapes behind which a letter, or a secret, is not seen
 // for what it is. What is no JSON stays as it is.
 func legible(arguments string) string {
-	return textInJSON.ReplaceAllStringFunc(arguments, func(quoted string) string {
+	return textInJSON().ReplaceAllStringFunc(arguments, func(quoted string) string {
 		var text string
 		if json.Unmarshal([]byte(quoted), &text) != nil {
 			return quoted

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,7 +88,7 @@ func (v *validated) check(ctx context.Context, p *program) (err error) {
 	return errors.Join(err, toolbox.Check(config))
 }
 
-var placed = regexp.MustCompile(`^.+?:(\d+):(\d+): `)
+var placed = plain.Pattern(`^.+?:(\d+):(\d+): `)
 
 // byPlace compares warnings by the line and column that they begin with. Those without come last.
 func byPlace(a, b string) int {
@@ -97,7 +96,7 @@ func byPlace(a, b string) int {
 }
 
 func placeOf(warning string) []int {
-	m := placed.FindStringSubmatch(warning)
+	m := placed().FindStringSubmatch(warning)
 	if m == nil {
 		return []int{math.MaxInt}
 	}
