@@ -213,24 +213,29 @@ may stand behind the question; -- ends them.
 
 The exit status, with --lines the first that is not 0:`
 
-// cliApp describes the command line. Each action runs in the program p.
+// cliApp describes the command line. Each action runs in the program p. addHelp adds what --help
+// prints.
 func (p *program) cliApp() *cli.App {
-	commands := p.commands()
-	for _, c := range commands {
-		c.CustomHelpTemplate = commandHelp(c)
-	}
 	return &cli.App{
-		CustomAppHelpTemplate: p.helpText(),
-		Name:                  "massgen", Usage: "several language models answer, read each other and vote",
+		Name: "massgen", Usage: "several language models answer, read each other and vote",
 		UsageText: usageText, Description: description, Version: version(),
 		HideHelpCommand: true, EnableBashCompletion: true,
 		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.flags(), cli.HelpFlag),
-		Commands:       commands,
+		Commands:       p.commands(),
 		Action:         func(c *cli.Context) error { return p.root(c.Context, p.words) },
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
 		ExitErrHandler: func(*cli.Context, error) {},
 	}
+}
+
+// addHelp adds the help of the program, or of the command that is named.
+func addHelp(p *program, app *cli.App, command string) {
+	if c := app.Command(command); c != nil {
+		c.CustomHelpTemplate = commandHelp(c)
+		return
+	}
+	app.CustomAppHelpTemplate = p.helpText()
 }
 
 // flags returns the flags that the program and its worker take.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 )
@@ -124,19 +125,24 @@ func twoColumns(rows [][2]string) string {
 	indent := strings.Repeat(" ", left+4)
 	var b strings.Builder
 	for _, row := range rows {
-		line := fmt.Sprintf("  %-*s  ", left, row[0])
+		b.WriteString("  " + row[0])
+		begins := indent[min(len(indent), 2+len(row[0])):]
 		if len(row[0]) > left {
-			b.WriteString("  " + row[0] + "\n")
-			line = indent
+			b.WriteString("\n")
+			begins = indent
 		}
-		for _, word := range strings.Fields(row[1]) {
-			if len([]rune(line))+len([]rune(word)) > helpWidth {
-				b.WriteString(strings.TrimRight(line, " ") + "\n")
-				line = indent
+		width := len(indent)
+		for word := range strings.FieldsSeq(row[1]) {
+			columns := utf8.RuneCountInString(word)
+			if width+columns > helpWidth {
+				b.WriteString("\n")
+				width, begins = len(indent), indent
 			}
-			line += word + " "
+			b.WriteString(begins)
+			b.WriteString(word)
+			width, begins = width+columns+1, " "
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -43,6 +43,10 @@ func System() Env {
 // 32 MiB is copied several times, and the copies would stay for as long as the heap may double.
 const softMemoryLimit = 512 << 20
 
+// gcPercent lets the heap grow to five times what lives in it, and to 16 MB at least, before garbage
+// is collected: a turn of a few agents never comes so far, and softMemoryLimit holds a large one.
+const gcPercent = 400
+
 // Main runs the program with args, whose first is its own name, and returns the
 // exit status. All goroutines have ended when it returns, except after an
 // interrupt that is there to leave at once, which is the second of a turn and any
@@ -53,6 +57,9 @@ func Main(args []string, env Env) int {
 	if ownsProcess {
 		if _, isSet := env.Lookup("GOMEMLIMIT"); !isSet {
 			debug.SetMemoryLimit(softMemoryLimit)
+		}
+		if _, isSet := env.Lookup("GOGC"); !isSet {
+			debug.SetGCPercent(gcPercent)
 		}
 		signals := make(chan os.Signal, 2)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

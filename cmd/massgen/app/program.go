@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/plain"
@@ -54,12 +56,18 @@ func (p *program) run(args []string) error {
 		return err
 	}
 	p.words = inv.words
+	if inv.command != "" || slices.ContainsFunc(inv.rootFlags, asksForHelp) {
+		addHelp(p, app, inv.command)
+	}
 	line := append([]string{args[0]}, inv.rootFlags...)
 	if inv.command != "" {
 		line = append(append(line, inv.command), inv.commandFlags...)
 	}
 	return app.RunContext(context.Background(), line)
 }
+
+// asksForHelp says whether a flag is the one for help.
+func asksForHelp(flag string) bool { return slices.Contains(dashed(cli.HelpFlag), flag) }
 
 // root is what massgen does when no command is named.
 func (p *program) root(ctx context.Context, words []string) error {

@@ -52,9 +52,9 @@ func TestReference(t *testing.T) {
 func TestHelpFitsAScreen(t *testing.T) {
 	p := testProgram(t)
 	app := p.cliApp()
-	pages := map[string]string{"massgen": app.CustomAppHelpTemplate, "flags": p.flagsText()}
+	pages := map[string]string{"massgen": p.helpText(), "flags": p.flagsText()}
 	for _, c := range app.Commands {
-		pages[c.Name] = c.CustomHelpTemplate
+		pages[c.Name] = commandHelp(c)
 	}
 	for name, text := range pages {
 		lines := strings.Split(text, "\n")
