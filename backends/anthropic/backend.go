@@ -85,7 +85,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
 		Headers: headers(params, req.Params.Headers),
-		Body:    body,
+		Body:    wire.Encoded{body},
 		Open:    func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
 		Answer:  answer,
 		Abandon: answer.abandon,

@@ -80,7 +80,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	config := &genai.GenerateContentConfig{AutomaticContinuation: genai.Ptr(false)}
 	return wire.Attempt[chunk]{
 		Headers: req.Params.Headers,
-		Body:    body,
+		Body:    wire.Encoded{body},
 		Open: func(ctx context.Context) error {
 			for _, err := range b.client.Models.GenerateContentStream(ctx, model, nil, config) {
 				return err

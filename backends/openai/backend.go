@@ -34,7 +34,6 @@ type Backend struct {
 	// refusedFields has a modelField for each field of a Responses request that the service
 	// says it does not take.
 	refusedFields sync.Map
-	last          lastSent
 }
 
 // callKind tells calls apart of which a service may stream some and not the others.
@@ -126,7 +125,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 }
 
 func (b *Backend) encoder(model string) encoder {
-	return encoder{provider: b.service.Provider, model: model, dialect: b.dialect, last: &b.last}
+	return encoder{provider: b.service.Provider, model: model, dialect: b.dialect, shared: b.service.Shared}
 }
 
 // attempt sends the fields of a request once.

@@ -73,13 +73,13 @@ func TestExtraBody(t *testing.T) {
 		{"tools keep their choice", map[string]any{"tools": []int{1}, "tool_choice": "auto", "messages": nil},
 			`{"model":"m","stream":true,"stream_options":{"include_usage":true},"tool_choice":"auto","tools":[1]}`},
 	} {
-		fields, err := encoder{model: "m", last: &lastSent{}}.encode(backends.Request{Params: backends.Params{ExtraBody: c.extra}})
+		fields, err := encoder{model: "m", shared: wire.NewShared(0, 0)}.encode(backends.Request{Params: backends.Params{ExtraBody: c.extra}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := wire.Object(fields)
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s:\n%s\nwant\n%s (%v)", c.name, got, c.want, err)
+		if err != nil || string(got.Whole()) != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s (%v)", c.name, got.Whole(), c.want, err)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func TestFragmentsTakeLinearTime(t *testing.T) {
 
 // A caller may change its list of tools and send it again.
 func TestToolsThatChangedAreSentAsTheyAre(t *testing.T) {
-	e := encoder{model: "m", last: &lastSent{}}
+	e := encoder{model: "m", shared: wire.NewShared(0, 0)}
 	tools := []backends.Tool{{Name: "first", Schema: []byte(`{"type":"object"}`)}}
 	for _, name := range []string{"first", "second"} {
 		tools[0].Name = name
@@ -241,8 +241,8 @@ func TestToolsThatChangedAreSentAsTheyAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := wire.Object(fields)
-		if err != nil || !strings.Contains(string(body), `"name":"`+name+`"`) {
-			t.Errorf("%s, %v", body, err)
+		if err != nil || !strings.Contains(string(body.Whole()), `"name":"`+name+`"`) {
+			t.Errorf("%s, %v", body.Whole(), err)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (e encoder) encodeResponses(req backends.Request) (map[string]any, error) {
 		return nil, err
 	}
 	if len(req.Tools) > 0 {
-		tools, err := e.last.itemTools.Encode(keyOf(req.Tools), func() (any, error) { return encodeItemTools(req.Tools) })
+		tools, err := e.shared.EncodeTools("items", req.Tools, func() (any, error) { return encodeItemTools(req.Tools) })
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (e encoder) encodeInput(messages []backends.Message) (wire.Encoded, error) 
 func (e encoder) encodeItemsJSON(m backends.Message) ([][]byte, error) {
 	if m.Role == backends.RoleUser && len(m.Parts) == 1 && !wire.IsImage(m.Parts[0]) {
 		text := m.Text()
-		encoded, err := e.last.itemUser.Encode(text, func() (any, error) { return inputMessage(m.Role, text), nil })
+		encoded, err := e.shared.EncodeText("input", text, func() (any, error) { return inputMessage(m.Role, text), nil })
 		return [][]byte{encoded}, err
 	}
 	items, err := e.encodeItems(m)

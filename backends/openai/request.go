@@ -10,7 +10,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -23,27 +22,9 @@ import (
 type encoder struct {
 	provider, model string
 	dialect         Dialect
-	last            *lastSent
+	shared          *wire.Shared
 	// withoutKept says that nothing goes back that only the model can read.
 	withoutKept bool
-}
-
-// lastSent is what was encoded last: the tools, and the message of a user, for each API.
-type lastSent struct {
-	tools, itemTools wire.Last[string] // by all that is in them
-	user, itemUser   wire.Last[string]
-}
-
-// keyOf is all that is in a list of tools: a caller may use the list again for others.
-func keyOf(tools []backends.Tool) string {
-	var key strings.Builder
-	for _, t := range tools {
-		fmt.Fprintf(&key, "%d %d %d ", len(t.Name), len(t.Description), len(t.Schema))
-		key.WriteString(t.Name)
-		key.WriteString(t.Description)
-		key.Write(t.Schema)
-	}
-	return key.String()
 }
 
 // encode turns a request into the fields of its body, of which nil ones are not sent.
@@ -66,7 +47,7 @@ func (e encoder) encode(req backends.Request) (map[string]any, error) {
 		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
 			return nil, err
 		}
-		tools, err := e.last.tools.Encode(keyOf(req.Tools), func() (any, error) { return encodeTools(req.Tools) })
+		tools, err := e.shared.EncodeTools("functions", req.Tools, func() (any, error) { return encodeTools(req.Tools) })
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +190,7 @@ func (e encoder) encodeMessages(list []backends.Message) (wire.Encoded, error) {
 func (e encoder) encodeMessageJSON(m backends.Message) ([][]byte, error) {
 	if m.Role == backends.RoleUser && len(m.Parts) == 1 && !wire.IsImage(m.Parts[0]) {
 		text := m.Text()
-		encoded, err := e.last.user.Encode(text, func() (any, error) { return message{Role: m.Role, Content: text}, nil })
+		encoded, err := e.shared.EncodeText("user", text, func() (any, error) { return message{Role: m.Role, Content: text}, nil })
 		return [][]byte{encoded}, err
 	}
 	messages, err := e.encodeMessage(m)

@@ -42,7 +42,7 @@ func (r *Resolver) choose(ctx context.Context) []choice {
 // of one model only the first counts: it is different models that make different mistakes.
 func (r *Resolver) chooseKeyed() (list []choice) {
 	seen := map[string]bool{}
-	for _, p := range providers() {
+	for _, p := range providers {
 		name := path.Base(p.model)
 		if p.model == "" || seen[name] {
 			continue
@@ -124,7 +124,7 @@ func (r *Resolver) askLocal(ctx context.Context) []server {
 	defer cancel()
 	var asked []*server
 	var group sync.WaitGroup
-	for _, p := range providers() {
+	for _, p := range providers {
 		baseURL := p.baseURL
 		if r.World.LocalServers != nil {
 			baseURL = r.World.LocalServers[p.name]

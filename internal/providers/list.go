@@ -21,7 +21,7 @@ func (r *Resolver) Table(ctx context.Context) string {
 		{"TYPE", "SERVICE", "DEFAULT MODEL", "HERE"},
 		{Auto, "those that are here", "", "takes " + taken(chosen)},
 	}
-	for _, p := range providers() {
+	for _, p := range providers {
 		rows = append(rows, []string{p.name, p.title, p.usualModel(), r.here(p, asked)})
 	}
 	return plain.Columns(rows) + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n"

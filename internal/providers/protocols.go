@@ -76,7 +76,7 @@ func checkChat(d openai.Dialect, model string, b configs.Backend) error {
 func (c connection) config() openai.Config {
 	return openai.Config{
 		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,
-		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout,
+		FirstByteTimeout: c.firstByteTimeout, IdleTimeout: c.idleTimeout, Shared: c.shared,
 	}
 }
 

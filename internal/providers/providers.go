@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // provider is what the program knows of a service that has models. The list of
@@ -39,6 +41,8 @@ type provider struct {
 type connection struct {
 	provider, baseURL, key, apiVersion, api, model string
 	firstByteTimeout, idleTimeout                  time.Duration
+	// shared is what the connections of an account have in common.
+	shared *wire.Shared
 }
 
 // Demo is the type of backends that have canned answers, offline.
@@ -55,7 +59,7 @@ const (
 
 // findProvider returns the provider with a backend type.
 func findProvider(name string) (provider, bool) {
-	list := providers()
+	list := providers
 	i := slices.IndexFunc(list, func(p provider) bool { return p.name == name })
 	if i < 0 {
 		return provider{}, false
@@ -70,7 +74,7 @@ func providerOfModel(model string) (provider, bool) {
 	if strings.ContainsAny(model, ":/") || strings.HasPrefix(model, "gpt-oss") {
 		return provider{}, false
 	}
-	for _, p := range providers() {
+	for _, p := range providers {
 		if slices.ContainsFunc(p.prefixes, func(prefix string) bool { return strings.HasPrefix(model, prefix) }) {
 			return p, true
 		}
@@ -91,7 +95,10 @@ func providerOfURL(baseURL string) (provider, bool) {
 	if err != nil || u.Host == "" {
 		return provider{}, false
 	}
-	for _, p := range providers() {
+	for _, p := range providers {
+		if !strings.Contains(p.baseURL, u.Host) {
+			continue
+		}
 		if own, err := url.Parse(p.baseURL); err == nil && own.Host == u.Host {
 			return p, true
 		}
@@ -113,7 +120,7 @@ func (p provider) usualModel() string {
 // backendTypes are the values of a backend's type.
 func backendTypes() []string {
 	types := []string{Auto}
-	for _, p := range providers() {
+	for _, p := range providers {
 		types = append(types, p.name)
 	}
 	return types

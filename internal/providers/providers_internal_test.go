@@ -17,7 +17,7 @@ import (
 
 func TestProvidersAreWhole(t *testing.T) {
 	var names []string
-	for _, p := range providers() {
+	for _, p := range providers {
 		if p.name == "" || p.title == "" || p.protocol == nil {
 			t.Errorf("provider %+v is not whole", p)
 		}
@@ -154,10 +154,10 @@ func TestBackendsAreDocumented(t *testing.T) {
 func providersAsMarkdown() string {
 	var b strings.Builder
 	b.WriteString("| Type | Address | Key | Default model |\n| --- | --- | --- | --- |\n")
-	for _, p := range providers() {
+	for _, p := range providers {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.name, joinWords(p.baseURL, p.urlVar), strings.Join(p.keyVars, ", "), p.usualModel())
 	}
-	for _, p := range providers() {
+	for _, p := range providers {
 		if len(p.notes()) == 0 {
 			continue
 		}

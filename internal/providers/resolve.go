@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/prices"
 	"github.com/massgen/massgen/internal/retry"
 	"github.com/massgen/massgen/internal/tokens"
+	"github.com/massgen/massgen/internal/wire"
 )
 
 // Settings say for what a Resolver connects models.
@@ -44,6 +45,7 @@ type Resolver struct {
 	prices       *prices.Table
 	vocabularies *tokens.Vocabularies
 	gates        map[account]*retry.Gate
+	shared       map[account]*wire.Shared
 	open         map[connection]backends.Backend
 	adapters     []backends.Backend
 	// meant are the providers that were found, which agents often have in common.
@@ -59,7 +61,7 @@ func New(s Settings) (*Resolver, error) {
 	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
 		Settings: s, prices: table, vocabularies: tokens.New(),
-		gates: map[account]*retry.Gate{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{}, seats: map[string]int{},
+		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{}, seats: map[string]int{},
 	}, err
 }
 
@@ -324,7 +326,9 @@ func (r *Resolver) connect(p provider, c connection, keyVar string) (backends.Ba
 	if b, ok := r.open[c]; ok {
 		return b, nil
 	}
-	b, err := p.connect(c)
+	shared := c
+	shared.shared = r.sharedBy(c)
+	b, err := p.connect(shared)
 	if err != nil {
 		return nil, err
 	}
@@ -332,6 +336,16 @@ func (r *Resolver) connect(p provider, c connection, keyVar string) (backends.Ba
 	r.adapters = append(r.adapters, b)
 	r.open[c] = r.wrap(c, hintingBackend{Backend: b, provider: p, connection: c, keyVar: keyVar})
 	return r.open[c], nil
+}
+
+// sharedBy returns what the connections of an account have in common. A provider's limits of
+// time are the same for all of them.
+func (r *Resolver) sharedBy(c connection) *wire.Shared {
+	of := account{c.provider, c.baseURL, c.key}
+	if r.shared[of] == nil {
+		r.shared[of] = wire.NewShared(c.firstByteTimeout, c.idleTimeout)
+	}
+	return r.shared[of]
 }
 
 // IsDemo says whether type auto was asked for and came to canned answers.

@@ -11,9 +11,7 @@ import (
 // providers lists them in the order in which type auto takes them. What a service
 // cannot take is that of its own reference as of November 2026, where no other
 // source is named; docs/backends.md shows it and says how it was found.
-func providers() []provider {
-	return slices.Concat(largeProviders(), hosts(), otherProviders(), localServers(), anybody())
-}
+var providers = slices.Concat(largeProviders(), hosts(), otherProviders(), localServers(), anybody())
 
 // largeProviders are those of whom most people have a key.
 func largeProviders() []provider {

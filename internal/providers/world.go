@@ -27,7 +27,7 @@ type World struct {
 func NewWorld(environment Lookup) (World, error) {
 	lookup, others, err := configs.WithDotEnv(".", environment)
 	w := World{Environment: environment, Lookup: lookup}
-	for _, p := range providers() {
+	for _, p := range providers {
 		if _, set := environment(p.urlVar); !set && slices.Contains(others, p.urlVar) && !slices.Contains(w.PassedOver, p.urlVar) {
 			w.PassedOver = append(w.PassedOver, p.urlVar)
 		}
@@ -41,7 +41,7 @@ func (w World) Notices(secrets *configs.Secrets) (lines []string) {
 	for _, name := range w.PassedOver {
 		lines = append(lines, name+" is not taken from .env, which gives only keys and tokens: set it in the environment, or base_url in the config")
 	}
-	for _, p := range providers() {
+	for _, p := range providers {
 		for _, name := range p.keyVars {
 			key, _ := w.Lookup(name)
 			if warning := secrets.WarnShort(name, key); warning != "" {
@@ -69,7 +69,7 @@ func (w World) configOptions(secrets *configs.Secrets) configs.Options {
 // HideKeys makes the keys of all providers secrets, also of those that nobody
 // calls: a model may have been told them. So it does with passwords of proxies.
 func (w World) HideKeys(secrets *configs.Secrets) {
-	for _, p := range providers() {
+	for _, p := range providers {
 		for _, name := range p.keyVars {
 			key, _ := w.Lookup(name)
 			secrets.Add(key)

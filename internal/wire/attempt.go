@@ -16,7 +16,7 @@ type Attempt[E any] struct {
 	// Headers are sent beside the library's own, and replace those of the same name.
 	Headers map[string]string
 	// Body is sent in place of the body that the library makes.
-	Body []byte
+	Body Encoded
 	// Open has the library send the request. The context ends with the caller's, and
 	// when the service is silent for too long. The library sees an empty answer.
 	Open func(ctx context.Context) error

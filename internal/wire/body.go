@@ -1,12 +1,13 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -22,13 +23,15 @@ func Merge(body []byte, fields map[string]any) ([]byte, error) {
 		merged[name] = value
 	}
 	maps.Copy(merged, fields)
-	return Object(merged)
+	encoded, err := Object(merged)
+	return encoded.Whole(), err
 }
 
 // Object encodes fields as a JSON object, in which <, > and & are readable. A field that
-// is nil is left out. The same input gives the same bytes: the fields are sorted.
-func Object(fields map[string]any) ([]byte, error) {
-	var pieces [][]byte
+// is nil is left out. The same input gives the same bytes: the fields are sorted. What is
+// Encoded is not copied.
+func Object(fields map[string]any) (Encoded, error) {
+	pieces := Encoded{[]byte("{")}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if fields[name] == nil {
 			continue
@@ -41,17 +44,36 @@ func Object(fields map[string]any) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", name, err)
 		}
-		pieces = append(pieces, []byte(","), key, []byte(":"))
+		if len(pieces) > 1 {
+			pieces = append(pieces, []byte(","))
+		}
+		pieces = append(pieces, key, []byte(":"))
 		pieces = append(pieces, value...)
 	}
-	if len(pieces) > 0 {
-		pieces = pieces[1:] // no comma before the first
-	}
-	return slices.Concat(append(append([][]byte{[]byte("{")}, pieces...), []byte("}"))...), nil
+	return append(pieces, []byte("}")), nil
 }
 
-// Encoded is the value of a field as Object encodes it, in pieces.
+// Encoded is JSON in pieces, which others may have too: nobody changes them.
 type Encoded [][]byte
+
+// Whole returns the pieces as one.
+func (e Encoded) Whole() []byte { return slices.Concat(e...) }
+
+func (e Encoded) size() (bytes int) {
+	for _, piece := range e {
+		bytes += len(piece)
+	}
+	return bytes
+}
+
+// reader reads the pieces one after the other.
+func (e Encoded) reader() io.Reader {
+	readers := make([]io.Reader, len(e))
+	for i, piece := range e {
+		readers[i] = bytes.NewReader(piece)
+	}
+	return io.MultiReader(readers...)
+}
 
 func encode(value any) (Encoded, error) {
 	if encoded, ok := value.(Encoded); ok {
@@ -59,33 +81,6 @@ func encode(value any) (Encoded, error) {
 	}
 	encoded, err := plain.JSON(value)
 	return Encoded{encoded}, err
-}
-
-// Last keeps the encoding of what was sent last, by a key: all agents of a round are shown the
-// same answers, and offered the same tools. It is safe for concurrent use, and the zero value
-// is ready.
-type Last[K comparable] struct {
-	mu      sync.Mutex
-	key     K
-	encoded []byte // nil before the first
-}
-
-// Encode returns the JSON of what form makes, unless the key is the last one's.
-func (l *Last[K]) Encode(key K, form func() (any, error)) ([]byte, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.encoded != nil && l.key == key {
-		return l.encoded, nil
-	}
-	value, err := form()
-	if err != nil {
-		return nil, err
-	}
-	encoded, err := plain.JSON(value)
-	if err == nil {
-		l.key, l.encoded = key, encoded
-	}
-	return encoded, err
 }
 
 // unescapeHTML undoes what encoding/json does to <, > and & where a library uses it.

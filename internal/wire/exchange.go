@@ -19,7 +19,7 @@ import (
 // library reach each other, past the library between them. One goroutine uses it.
 type exchange struct {
 	// body takes the place of a request's body.
-	body []byte
+	body Encoded
 	// kept is the answer, of which the library sees nothing.
 	kept io.ReadCloser
 
@@ -163,20 +163,27 @@ func (x *exchange) prepare(req *http.Request) {
 	}
 	req.Body.Close()
 	body := x.body
-	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.Body = io.NopCloser(body.reader())
 	req.GetBody = func() (io.ReadCloser, error) {
 		if x.sentAgain.Swap(true) {
 			return nil, errSentTwice
 		}
-		x.trace.SentRequest(body) // net/http is about to send it once more
-		return io.NopCloser(bytes.NewReader(body)), nil
+		x.traceBody() // net/http is about to send it once more
+		return io.NopCloser(body.reader()), nil
 	}
-	req.ContentLength = int64(len(body))
+	req.ContentLength = int64(body.size())
 	// A server may close a connection that it kept open at the very moment at which
 	// it is used again. With this key, which is not sent, net/http takes a new
 	// connection then, but never after a byte of an answer or on a new connection.
 	req.Header["Idempotency-Key"] = []string{}
-	x.trace.SentRequest(body)
+	x.traceBody()
+}
+
+// traceBody shows the body to who wants to see it, and puts it together for nobody else.
+func (x *exchange) traceBody() {
+	if x.trace.RequestBody != nil {
+		x.trace.SentRequest(x.body.Whole())
+	}
 }
 
 // receive keeps the answer from the library if it should, or notes the error that the

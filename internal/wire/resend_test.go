@@ -20,7 +20,7 @@ func TestAttemptIsSentTwiceAtMost(t *testing.T) {
 	}
 	defer s.Close()
 	x := s.begin(t.Context(), nil)
-	x.body = []byte("{}")
+	x.body = Encoded{[]byte("{}")}
 	req, err := http.NewRequestWithContext(x.ctx, http.MethodPost, "https://example.com", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestRedirectsAreFollowed(t *testing.T) {
 	defer s.Close()
 	x := s.begin(t.Context(), nil)
 	defer x.end()
-	x.body = []byte("the body")
+	x.body = Encoded{[]byte("the body")}
 	err = x.open(func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/", strings.NewReader("another"))
 		if err != nil {

@@ -40,9 +40,12 @@ type Config struct {
 	Headers map[string]string
 	// Model is used by requests that name none.
 	Model string
-	// Transport carries the requests. Nil means a new one that obeys the proxy
+	// Transport carries the requests. Nil means that of Shared, which obeys the proxy
 	// variables of the environment.
 	Transport http.RoundTripper
+	// Shared is what the adapter has in common with others of the same account. Nil means
+	// that it has none.
+	Shared *Shared
 	// FirstByteTimeout is how long the first byte of an answer may take, and
 	// IdleTimeout how long the answer may be silent after it. 0 means the default,
 	// a negative time means no limit.
@@ -65,8 +68,11 @@ type Service struct {
 func NewService(cfg Config, paths ...string) (*Service, error) {
 	cfg.FirstByteTimeout = cmp.Or(cfg.FirstByteTimeout, DefaultFirstByteTimeout)
 	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout)
+	if cfg.Shared == nil {
+		cfg.Shared = NewShared(cfg.FirstByteTimeout, cfg.IdleTimeout)
+	}
 	if cfg.Transport == nil {
-		cfg.Transport = newHTTPTransport(HTTP2Limits(cfg.FirstByteTimeout, cfg.IdleTimeout))
+		cfg.Transport = cfg.Shared.transport
 	}
 	base, query, err := parseBaseURL(cfg.BaseURL, paths)
 	if err != nil {
@@ -161,7 +167,7 @@ func parseBaseURL(text string, paths []string) (*url.URL, url.Values, error) {
 }
 
 // maxIdleConnections keeps the connections of a large panel between its rounds.
-const maxIdleConnections = 128
+const maxIdleConnections = 1024
 
 // HTTP2Limits returns the limits by which a connection over HTTP/2 is closed that died without a
 // word, or whose service reads nothing, which holds the client in a write. That takes 30 s at

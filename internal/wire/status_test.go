@@ -113,7 +113,7 @@ func exchanged(t *testing.T, s *Service) ([]byte, error) {
 	t.Helper()
 	x := s.begin(t.Context(), nil)
 	defer x.end()
-	x.body = []byte("{}")
+	x.body = Encoded{[]byte("{}")}
 	err := x.open(func(ctx context.Context) error { return sent(ctx, s) })
 	if err != nil {
 		return nil, x.fail(err, false)
