@@ -4,6 +4,7 @@ package clients
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,25 +51,60 @@ func copied(t *testing.T, name string) string {
 	return name
 }
 
-// run runs a client and returns what it prints.
-func run(t *testing.T, cmd *exec.Cmd) string {
+// run runs a client and returns what it prints, and what it says beside that.
+func run(t *testing.T, cmd *exec.Cmd) (printed, said string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %v\n%s%s", cmd.Args, err, stdout.String(), stderr.String())
 	}
-	return stdout.String()
+	return stdout.String(), stderr.String()
 }
 
-// TestCommandLine has the command line llm ask a panel, streaming, and go on with the conversation.
+// TestCommandLine has the command line llm ask a panel, streaming, and go on with the conversation. By
+// the Responses API it shows what the agents say to each other.
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
+	for protocol, c := range map[string]struct{ route, said string }{"completion: false": {chatStream, ""}, "responses: true": {responseStream, "ada voted for"}} {
+		s := serve(t)
+		home := t.TempDir()
+		models := "- {model_id: panel, model_name: panel, api_base: \"" + s.URL + "/v1\", api_key_name: massgen, " + protocol + "}\n"
+		for name, text := range map[string]string{"extra-openai-models.yaml": models, "keys.json": `{"massgen": "` + token + `"}`} {
+			if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, asked := range []struct {
+			args   []string
+			answer string
+		}{
+			{[]string{"What is Go?"}, "ada on What is Go?"},
+			{[]string{"--continue", "And then?"}, "ada on And then? after What is Go?"},
+		} {
+			cmd := exec.CommandContext(t.Context(), installed(t, "python", "bin", "llm"), append([]string{"prompt", "--model", "panel"}, asked.args...)...)
+			cmd.Env = append(os.Environ(), "LLM_USER_PATH="+home)
+			if printed, said := run(t, cmd); strings.TrimSpace(printed) != asked.answer || !strings.Contains(said, c.said) {
+				t.Errorf("%s: %q prints %q, not %q, and says %q", protocol, asked.args, printed, asked.answer, said)
+			}
+		}
+		s.checkRoutes(t, []string{c.route})
+	}
+}
+
+// TestTerminal has the terminal program pi show what the agents say to each other while it comes, go on
+// with the conversation, and run the tools that the panel calls.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
-	home := t.TempDir()
-	models := "- {model_id: panel, model_name: panel, api_base: \"" + s.URL + "/v1\", api_key_name: massgen}\n"
-	for name, text := range map[string]string{"extra-openai-models.yaml": models, "keys.json": `{"massgen": "` + token + `"}`} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+	home, work := t.TempDir(), t.TempDir()
+	settings := filepath.Join(home, ".pi", "agent")
+	models := `{"providers": {"massgen": {"baseUrl": "` + s.URL + `/v1", "api": "openai-completions", "apiKey": "` + token + `", "models": [{"id": "panel", "reasoning": true}]}}}`
+	for name, text := range map[string]string{filepath.Join(settings, "models.json"): models, filepath.Join(work, "note.txt"): "rain"} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,14 +112,38 @@ func TestCommandLine(t *testing.T) {
 		args   []string
 		answer string
 	}{
-		{[]string{"What is Go?"}, "ada on What is Go?"},
-		{[]string{"--continue", "And then?"}, "ada on And then? after What is Go?"},
+		{[]string{"--no-tools", "What is Go?"}, "ada on What is Go?"},
+		{[]string{"--no-tools", "--continue", "And then?"}, "ada on And then? after What is Go?"},
+		{[]string{"--no-session", "What does note.txt say?"}, "ada says rain"},
 	} {
-		cmd := exec.CommandContext(t.Context(), installed(t, "python", "bin", "llm"), append([]string{"prompt", "--model", "panel"}, asked.args...)...)
-		cmd.Env = append(os.Environ(), "LLM_USER_PATH="+home)
-		if got := strings.TrimSpace(run(t, cmd)); got != asked.answer {
-			t.Errorf("%q prints %q, not %q", asked.args, got, asked.answer)
+		cmd := exec.CommandContext(t.Context(), "node", append([]string{installed(t, "node", "node_modules", "@mariozechner", "pi-coding-agent", "dist", "cli.js"),
+			"--offline", "--print", "--mode", "json", "--provider", "massgen", "--model", "panel"}, asked.args...)...)
+		cmd.Dir, cmd.Env = work, append(os.Environ(), "HOME="+home)
+		events, _ := run(t, cmd)
+		if answer, thoughts, pieces := shown(t, events); answer != asked.answer || !strings.Contains(thoughts, "ada voted for") || pieces < 2 {
+			t.Errorf("%q shows %q, after %d pieces of reasoning: %q", asked.args, answer, pieces, thoughts)
 		}
 	}
 	s.checkRoutes(t, []string{chatStream})
+}
+
+// shown returns what pi has shown by its events: the last text, and the reasoning with its pieces.
+func shown(t *testing.T, events string) (answer, thoughts string, pieces int) {
+	t.Helper()
+	for line := range strings.Lines(events) {
+		var event struct {
+			Update struct{ Type, Delta, Content string } `json:"assistantMessageEvent"`
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		switch event.Update.Type {
+		case "thinking_delta":
+			thoughts += event.Update.Delta
+			pieces++
+		case "text_end":
+			answer = event.Update.Content
+		}
+	}
+	return answer, thoughts, pieces
 }

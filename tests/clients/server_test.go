@@ -112,6 +112,8 @@ func reply(c backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{Fault: backendtest.HangBefore}
 	case result != "":
 		return backendtest.Reply{Text: agent + " says " + result, Usage: usage}
+	case slices.Contains(tools, "read"):
+		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: "read", Arguments: `{"path":"note.txt"}`}}, Usage: usage}
 	case slices.Contains(tools, "weather"):
 		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: "weather", Arguments: `{"city":"Bonn"}`}}, Usage: usage}
 	case slices.Contains(tools, "vote") && !isFirst:
