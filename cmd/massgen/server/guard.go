@@ -150,7 +150,7 @@ func (g *guard) checkOrigin(h http.Header, r *http.Request) (isPreflight bool, e
 		}
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", sessionHeader+", Retry-After")
+	h.Set("Access-Control-Expose-Headers", sessionHeader+", "+mcpSession+", Retry-After")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 // mcpServer offers the panels as tools of the Model Context Protocol.
 type mcpServer struct {
 	*Server
-	sdk      *mcp.Server
+	// byName has a server for each name of a token: a session is of the name that has begun it.
+	byName   map[string]*mcp.Server
 	requests *openRequests
 	// stateful serves clients that begin a session, stateless those of newer versions, which have none.
 	stateful, stateless http.Handler
@@ -26,26 +28,33 @@ Ask it where a second opinion is worth a minute or more: a design, a hard bug, a
 ask_panel returns the winning answer and a session id. Give that id with the next question to go on in the same conversation.`
 
 func newMCPServer(s *Server) *mcpServer {
-	m := &mcpServer{Server: s, requests: newOpenRequests()}
-	m.sdk = mcp.NewServer(&mcp.Implementation{Name: "massgen", Title: "massgen", Version: s.Version}, &mcp.ServerOptions{
-		Instructions: mcpInstructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-	})
-	m.addTools()
+	m := &mcpServer{Server: s, byName: map[string]*mcp.Server{}, requests: newOpenRequests()}
+	for _, t := range append([]Token{{}}, s.Access.Tokens...) { // without tokens, and on a pipe, nobody has a name
+		m.byName[t.Name] = m.newSDK()
+	}
 	m.stateful = mcp.NewStreamableHTTPHandler(m.forSession, &mcp.StreamableHTTPOptions{
 		SessionTimeout: mcpIdle, MaxRequestBodyBytes: mostBody, DisableLocalhostProtection: true, // the guard has looked
 	})
-	m.stateless = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m.sdk }, &mcp.StreamableHTTPOptions{
+	m.stateless = mcp.NewStreamableHTTPHandler(m.forCaller, &mcp.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: mostBody, DisableLocalhostProtection: true,
 	})
 	return m
+}
+
+func (m *mcpServer) newSDK() *mcp.Server {
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "massgen", Title: "massgen", Version: m.Version}, &mcp.ServerOptions{
+		Instructions: mcpInstructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	m.addTools(sdk)
+	return sdk
 }
 
 // ServeMCP speaks the Model Context Protocol, a message a line, with one client: in place of Serve.
 // It returns when in has ended or ctx is done. It then ends the turns that run with their best
 // answers so far, waits for them, and closes the panels.
 func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
-	session, err := s.mcp.sdk.Connect(context.WithoutCancel(ctx), &mcp.IOTransport{
+	session, err := s.mcp.byName[""].Connect(context.WithoutCancel(ctx), &mcp.IOTransport{
 		Reader: io.NopCloser(in), Writer: unclosed{out}, MaxLineLength: mostBody,
 	}, nil)
 	if err != nil {
@@ -74,23 +83,31 @@ func (unclosed) Close() error { return nil }
 // Sessions over HTTP. A client that is gone leaves its own behind.
 const (
 	mcpIdle         = time.Hour
-	mostMCPSessions = 1000
+	mostMCPSessions = 1000 // of one name
+	mcpSession      = "Mcp-Session-Id"
 )
+
+// forCaller returns the server of the name whose token a request has.
+func (m *mcpServer) forCaller(r *http.Request) *mcp.Server { return m.byName[callerOf(r.Context()).name] }
 
 // forSession returns the server for a request, nil if too many sessions are open for a new one.
 func (m *mcpServer) forSession(r *http.Request) *mcp.Server {
-	if r.Header.Get("Mcp-Session-Id") != "" {
-		return m.sdk
-	}
-	open := 0
-	for range m.sdk.Sessions() {
-		open++
-	}
-	if open >= mostMCPSessions {
-		m.Log.Warn("too many MCP sessions are open: a new one is refused")
+	sdk := m.forCaller(r)
+	if r.Header.Get(mcpSession) == "" && len(slices.Collect(sdk.Sessions())) >= mostMCPSessions {
+		m.Log.Warn("too many MCP sessions are open: a new one is refused", "token", callerOf(r.Context()).name)
 		return nil
 	}
-	return m.sdk
+	return sdk
+}
+
+// checkSession refuses a request in a session that another name has begun, as one that is not there.
+func (m *mcpServer) checkSession(r *http.Request) error {
+	id := r.Header.Get(mcpSession)
+	isIt := func(s *mcp.ServerSession) bool { return s.ID() == id }
+	if id == "" || slices.ContainsFunc(slices.Collect(m.forCaller(r).Sessions()), isIt) {
+		return nil
+	}
+	return refusal{status: http.StatusNotFound, code: "mcp_session_not_found", message: "there is no such MCP session: initialize one"}
 }
 
 // stateless20260728 is the version from which on the protocol has no sessions.
@@ -103,13 +120,19 @@ func (m *mcpServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.stateless.ServeHTTP(w, r)
 		return
 	}
+	if err := m.checkSession(r); err != nil {
+		m.refuse(w, err)
+		return
+	}
 	m.stateful.ServeHTTP(w, r)
 }
 
 // end closes all sessions once their calls are answered: the streams of some would stay open.
 func (m *mcpServer) end() {
-	for session := range m.sdk.Sessions() {
-		m.closeSession(session)
+	for _, sdk := range m.byName {
+		for session := range sdk.Sessions() {
+			m.closeSession(session)
+		}
 	}
 }
 

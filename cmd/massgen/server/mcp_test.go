@@ -260,38 +260,65 @@ func TestServeMCPEndsWithItsInput(t *testing.T) {
 // sendingToken sends a token with each request.
 type sendingToken struct{ token string }
 
-func (b *sendingToken) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b sendingToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestToolsShowACallerItsOwnSessions where several names have tokens, also within one session of
-// the protocol, whose id somebody else may have come by.
+// TestToolsShowACallerItsOwnSessions where several names have tokens.
 func TestToolsShowACallerItsOwnSessions(t *testing.T) {
-	s := serve(t, func(s *server.Settings) {
-		s.Access.Tokens = []server.Token{{Name: "ann", Secret: "token-of-ann"}, {Name: "ben", Secret: "token-of-ben"}}
-	})
+	s := serve(t, ofTwo)
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
-		sending := &sendingToken{"token-of-ann"}
-		session, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-			Endpoint: s.URL + "/mcp", DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: sending},
-		}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-		if err != nil {
-			t.Fatal(err)
+		as := func(token string) *mcpClient {
+			session, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+				Endpoint: s.URL + "/mcp", DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: sendingToken{token}},
+			}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &mcpClient{ClientSession: session}
 		}
-		c := &mcpClient{ClientSession: session}
-		_, data := c.call(t, "ask_panel", map[string]any{"question": "?", "panel": "pair/ada"})
+		ada, bob := as(adasToken), as(bobsToken)
+		_, data := ada.call(t, "ask_panel", map[string]any{"question": "?", "panel": "pair/ada"})
 		id := map[string]any{"session": decode[mcpAnswer](t, data).Session}
-		if text, _ := c.call(t, "get_session", id); strings.HasPrefix(text, "error: ") {
+		if text, _ := ada.call(t, "get_session", id); strings.HasPrefix(text, "error: ") {
 			t.Errorf("%s: who asked is told %q", version, text)
 		}
-		sending.token = "token-of-ben"
-		if text, _ := c.call(t, "get_session", id); !strings.HasPrefix(text, "error: session: there is no ") {
+		if text, _ := bob.call(t, "get_session", id); !strings.HasPrefix(text, "error: session: there is no ") {
 			t.Errorf("%s: another caller is told %q", version, text)
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
+		for _, c := range []*mcpClient{ada, bob} {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
+}
+
+// TestProtocolSessionIsItsCallers: whoever comes by its id, but has another token, can neither use, read,
+// cancel nor end it.
+func TestProtocolSessionIsItsCallers(t *testing.T) {
+	s := serve(t, ofTwo)
+	const accept, kind = "Accept: application/json, text/event-stream", "Content-Type: application/json"
+	r := s.do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, bearer(adasToken), accept, kind)
+	in := "Mcp-Session-Id: " + r.header.Get("Mcp-Session-Id")
+	for _, request := range []struct{ method, body string }{
+		{http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`}, {http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`},
+		{http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`}, {http.MethodGet, ""}, {http.MethodDelete, ""},
+	} {
+		refused(t, request.method+" "+request.body, s.do(t, request.method, "/mcp", request.body, bearer(bobsToken), accept, kind, in), http.StatusNotFound, "mcp_session_not_found")
+		if t.Failed() { // a GET would be a stream without an end
+			return
+		}
+	}
+	for _, body := range []string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`} {
+		if r := s.do(t, http.MethodPost, "/mcp", body, bearer(adasToken), accept, kind, in); r.status/100 != 2 {
+			t.Errorf("%s: status %d: %s", body, r.status, r.body)
+		}
+	}
+	if r := s.do(t, http.MethodDelete, "/mcp", "", bearer(adasToken), accept, kind, in); r.status != http.StatusNoContent {
+		t.Errorf("status %d: %s", r.status, r.body)
+	}
+	refused(t, "after its end", s.do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":4,"method":"tools/list"}`, bearer(adasToken), accept, kind, in), http.StatusNotFound, "mcp_session_not_found")
 }
