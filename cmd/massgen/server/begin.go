@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/topic"
@@ -31,8 +32,10 @@ type request struct {
 	messages   []message
 	tools      []toolDefinition
 	background bool
-	// previous is the turn after which the question comes, nil for none in particular.
+	// previous is the turn after which the question comes, nil for none in particular. branches says
+	// that the session is a branch which begins with it.
 	previous *turnPlace
+	branches bool
 	// once is nil without an Idempotency-Key.
 	once *onceKey
 	// said is what its session keeps of the request, nil for nothing.
@@ -78,12 +81,17 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 	if err := coordinator.CheckQuestion(c.question); err != nil {
 		return nil, badRequest("messages", "messages: the question "+err.Error())
 	}
-	with, calls, err := s.withTools(ctx, q)
+	with, calls, err := s.withTools(ctx, q.tools)
 	if err != nil {
 		return nil, err
 	}
 	var id string
 	return s.track(ctx, m, func() (r *run, err error) {
+		if q.branches { // not before a limit stands against the turn
+			if err := s.branch(ctx, *q.previous, q); err != nil {
+				return nil, err
+			}
+		}
 		if id, err = s.session(ctx, q.session, c); err != nil {
 			return nil, err
 		}
@@ -176,11 +184,11 @@ func (s *Server) goOn(ctx context.Context, m *model, q request, session string, 
 			return nil, nil, refusal{status: http.StatusConflict, code: "session_busy", message: "another request is at work on this turn"}
 		}
 		if err := r.calls.answer(results); err != nil {
-			r.putBack(v)
+			r.await(v)
 			return nil, nil, err
 		}
 		if err := r.turn.Resume(context.WithoutCancel(ctx)); err != nil {
-			r.putBack(v)
+			r.await(v)
 			return nil, nil, err
 		}
 		return r, v, nil
@@ -192,51 +200,49 @@ func (s *Server) goOn(ctx context.Context, m *model, q request, session string, 
 	if len(left) == 0 || left[0].Number != turn {
 		return nil, nil, overRefusal()
 	}
-	with, calls, err := s.withTools(ctx, q)
+	tools, err := s.toolsOf(ctx, session, turn)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := s.track(ctx, m, func() (*run, error) {
-		return m.with(ctx, session, func(panel *massgen.Panel) (*run, error) {
-			if err := calls.answer(results); err != nil {
-				return nil, err
-			}
-			resumed, err := panel.Continue(with, session)
-			if err != nil {
-				return nil, taken(err)
-			}
-			return newRun(resumed, m.ID, len(panel.Opened().Models), calls), nil
-		})
-	}, func(massgen.Result) {})
+	r, err := s.proceed(ctx, m, session, tools, results)
 	return r, nil, err
 }
 
-// finish goes on with the turn that a lost process has left in a session. It ends as one of start.
-func (s *Server) finish(ctx context.Context, model, session string, inBackground bool) (*run, error) {
-	m, err := s.model(model)
+// proceed goes on with the turn that a lost process has left in a session, whatever becomes of the
+// request: with tools of its client, and the results that came for their calls.
+func (s *Server) proceed(ctx context.Context, m *model, session string, tools []toolDefinition, results map[string]string) (*run, error) {
+	with, calls, err := s.withTools(ctx, tools)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.track(ctx, m, func() (*run, error) {
+	if err := calls.answer(results); err != nil {
+		return nil, err
+	}
+	return s.track(ctx, m, func() (*run, error) {
 		return m.with(ctx, session, func(panel *massgen.Panel) (*run, error) {
-			turn, err := panel.Continue(context.WithoutCancel(ctx), session)
+			turn, err := panel.Continue(with, session)
 			if err != nil {
-				return nil, err
+				return nil, taken(err)
 			}
-			return newRun(turn, m.ID, len(panel.Opened().Models), newClientCalls()), nil
+			return newRun(turn, m.ID, len(panel.Opened().Models), calls), nil
 		})
 	}, func(massgen.Result) {})
-	if err == nil && !inBackground {
-		r.cancelWith(ctx)
-	}
-	return r, err
 }
 
-// withTools returns the context of a turn whose agents may call the tools of a request, and the
+// toolsOf returns the tools of its client that a turn was begun with.
+func (s *Server) toolsOf(ctx context.Context, session string, turn int) (list []toolDefinition, err error) {
+	kept, err := inspect.ForwardedTools(ctx, s.Store, session, turn)
+	for _, t := range kept {
+		list = append(list, toolDefinition{t.Name, t.Description, t.Schema})
+	}
+	return list, err
+}
+
+// withTools returns the context of a turn whose agents may call the tools of a client, and the
 // calls. The turn outlives ctx.
-func (s *Server) withTools(ctx context.Context, q request) (context.Context, *clientCalls, error) {
+func (s *Server) withTools(ctx context.Context, list []toolDefinition) (context.Context, *clientCalls, error) {
 	calls := newClientCalls()
-	tools, err := clientTools(q.tools, calls)
+	tools, err := clientTools(list, calls)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -278,10 +284,23 @@ func (s *Server) beginAfter(ctx context.Context, m *model, q request) (*run, err
 			return nil, err
 		}
 	}
-	if _, err := s.Store.Branch(ctx, before.session, before.number, q.session); err != nil {
-		return nil, err
-	}
+	q.branches = true
 	return s.begin(ctx, m, q)
+}
+
+// branch makes the session of a request, which ends with the turn before. A request with a key may have
+// made it before, and then come to no turn.
+func (s *Server) branch(ctx context.Context, before turnPlace, q request) error {
+	_, err := s.Store.Branch(ctx, before.session, before.number, q.session)
+	if q.once == nil || !errors.Is(err, sessions.ErrExists) {
+		return err
+	}
+	own, all, ownErr := finder{s}.turn(ctx, turnPlace{session: q.session, number: before.number})
+	from, _, fromErr := finder{s}.turn(ctx, before)
+	if made := own != nil && from != nil && all == before.number && own.Link == from.Link; made {
+		return nil
+	}
+	return errors.Join(err, ownErr, fromErr)
 }
 
 // session returns the session of a conversation. One that is not there gets the conversation's

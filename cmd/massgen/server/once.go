@@ -189,7 +189,7 @@ func (a *askings) startOnce(ctx context.Context, q request) (*run, *view, error)
 	if isResult {
 		r, v, err := a.server.start(ctx, q)
 		if known := (refusal{}); errors.As(err, &known) && known.status == http.StatusConflict {
-			return a.again(ctx, turnPlace{q.model, session, number}, q) // the results were sent before
+			return a.again(ctx, turnPlace{q.model, session, number}) // the results were sent before
 		}
 		return r, v, err
 	}
@@ -211,7 +211,7 @@ func (a *askings) startOnce(ctx context.Context, q request) (*run, *view, error)
 		if number == 0 {
 			continue
 		}
-		r, v, err := a.again(ctx, turnPlace{q.model, session, number}, q)
+		r, v, err := a.again(ctx, turnPlace{q.model, session, number})
 		if err != nil || r != nil {
 			return r, v, err
 		}
@@ -220,8 +220,8 @@ func (a *askings) startOnce(ctx context.Context, q request) (*run, *view, error)
 }
 
 // again returns the run of a turn that a request has begun before, nil if it is not there.
-func (a *askings) again(ctx context.Context, p turnPlace, q request) (*run, *view, error) {
-	r, err := finder{a.server}.find(ctx, p, q.tools)
+func (a *askings) again(ctx context.Context, p turnPlace) (*run, *view, error) {
+	r, err := finder{a.server}.find(ctx, p)
 	if err != nil || r == nil {
 		return nil, nil, err
 	}

@@ -1,10 +1,18 @@
 package server_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/server"
+	"github.com/massgen/massgen/sessions"
 )
 
 // once sends a request with an Idempotency-Key.
@@ -83,5 +91,42 @@ func TestRepeatedResponseAfterAnother(t *testing.T) {
 	}
 	if g.calls.Load() != 3 {
 		t.Errorf("the model was called %d times", g.calls.Load())
+	}
+}
+
+// TestRequestThatCameToNoTurnIsSentAgain: a limit stood against its turn, in a branch that is not made
+// then, or the branch was made and the panel could not be opened.
+func TestRequestThatCameToNoTurnIsSentAgain(t *testing.T) {
+	hold := make(chan struct{})
+	var opened atomic.Int64
+	s := serve(t, func(s *server.Settings) {
+		alone := s.Models[1].Open
+		holdingModel(hold)(s)
+		s.Limits.Runs = 1
+		s.Models = append(s.Models, server.Model{ID: "pair/ada", Open: alone}, server.Model{ID: "flaky", Open: func(ctx context.Context) (*massgen.Panel, error) {
+			if opened.Add(1) == 1 {
+				return nil, errors.New("not yet")
+			}
+			return alone(ctx)
+		}})
+	})
+	first, _ := s.respond(t, `{"model":"pair/ada","input":"One?"}`)
+	after := `"previous_response_id":"` + first.ID + `"}`
+	s.respond(t, `{"model":"pair/ada","input":"Two?",`+after) // the session goes on
+	s.respond(t, `{"model":"one","input":"?","background":true}`)
+	for _, want := range []struct{ status, sessions int }{
+		{http.StatusTooManyRequests, 2}, {http.StatusInternalServerError, 3}, {http.StatusOK, 3}, {http.StatusOK, 3},
+	} {
+		r := s.once(t, "key", "/v1/responses", `{"model":"flaky","input":"Or?",`+after)
+		kept, err := s.store.List(t.Context(), sessions.Filter{})
+		if r.status != want.status || len(kept) != want.sessions || err != nil {
+			t.Errorf("status %d, not %d, and %d sessions, not %d: %s, %v", r.status, want.status, len(kept), want.sessions, r.body, err)
+		}
+		if want.status == http.StatusTooManyRequests {
+			close(hold)
+			for !strings.Contains(s.do(t, http.MethodGet, "/metrics", "").body, "massgen_turns_running{model=\"one\"} 0\n") {
+				time.Sleep(time.Millisecond)
+			}
+		}
 	}
 }

@@ -61,8 +61,8 @@ func (p *pastTurn) outcome() outcome {
 type finder struct{ server *Server }
 
 // find returns the run of a turn, nil if there is no such turn. A turn that a lost process has left
-// goes on, with the tools of the client.
-func (f finder) find(ctx context.Context, p turnPlace, tools []toolDefinition) (*run, error) {
+// goes on, and its client may send the results of its tools.
+func (f finder) find(ctx context.Context, p turnPlace) (*run, error) {
 	if !f.server.mayUse(ctx, p.session) {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (f finder) find(ctx context.Context, p turnPlace, tools []toolDefinition) (
 		return nil, err
 	}
 	if kept.Status == sessions.Running {
-		r, err := f.goOn(ctx, p, tools)
+		r, err := f.goOn(ctx, p)
 		if !errors.Is(err, sessions.ErrBusy) {
 			return r, err
 		}
@@ -105,24 +105,19 @@ func (f finder) turn(ctx context.Context, p turnPlace) (*sessions.Turn, int, err
 	return nil, session.Turns, err
 }
 
-// goOn goes on with the turn that a lost process has left in a session. It does so whatever becomes
-// of the request.
-func (f finder) goOn(ctx context.Context, p turnPlace, tools []toolDefinition) (*run, error) {
+// goOn goes on with the turn that a lost process has left in a session.
+func (f finder) goOn(ctx context.Context, p turnPlace) (*run, error) {
 	m, err := f.server.model(p.model)
 	if err != nil {
 		return nil, err
 	}
-	with, calls, err := f.server.withTools(ctx, request{tools: tools})
+	tools, err := f.server.toolsOf(ctx, p.session, p.number)
 	if err != nil {
 		return nil, err
 	}
-	return f.server.track(ctx, m, func() (*run, error) {
-		return m.with(ctx, p.session, func(panel *massgen.Panel) (*run, error) {
-			turn, err := panel.Continue(with, p.session)
-			if err != nil {
-				return nil, taken(err)
-			}
-			return newRun(turn, m.ID, len(panel.Opened().Models), calls), nil
-		})
-	}, func(massgen.Result) {})
+	r, err := f.server.proceed(ctx, m, p.session, tools, nil)
+	if err == nil && len(tools) > 0 {
+		r.await(r.newView())
+	}
+	return r, err
 }

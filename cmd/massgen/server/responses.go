@@ -74,7 +74,7 @@ func (a responses) find(r *http.Request) (*response, turnPlace, error) {
 	if said.IsDeleted {
 		return nil, p, missing
 	}
-	run, err := finder(a).find(r.Context(), p, nil)
+	run, err := finder(a).find(r.Context(), p)
 	if err != nil {
 		return nil, p, err
 	}

@@ -87,14 +87,19 @@ func (r *run) takeView() (v *view, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, r.view = r.view, nil
+	r.stopWaiting()
 	return v, v != nil
 }
 
-// putBack undoes takeView.
-func (r *run) putBack(v *view) {
+// await has the turn wait for its client, who has seen so much of it. A turn whose client does not come
+// back is ended.
+func (r *run) await(v *view) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.leave()
 	r.view = v
+	r.stopWaiting()
+	r.expire = time.AfterFunc(clientTime, r.turn.Cancel)
 }
 
 // session is the id of the run's session, number its place there, from 1.
@@ -131,7 +136,6 @@ func (r *run) id(prefix string, v *view) string {
 func (r *run) cancelWith(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stopWaiting()
 	r.leave = context.AfterFunc(ctx, r.turn.Cancel)
 }
 
@@ -149,12 +153,7 @@ func (r *run) release(ctx context.Context, v *view) error {
 	r.calls.tell()
 	v.restart()
 	v.told = v.used
-	r.mu.Lock()
-	r.leave()
-	r.view = v
-	r.stopWaiting()
-	r.expire = time.AfterFunc(clientTime, r.turn.Cancel)
-	r.mu.Unlock()
+	r.await(v)
 	return r.turn.Pause(ctx)
 }
 

@@ -208,6 +208,40 @@ func TestResultsReachAnotherServer(t *testing.T) {
 	}
 }
 
+// TestResultsAreTakenOfATurnThatWasAskedFor on another server before they came: it goes on with the tools
+// that it was begun with.
+func TestResultsAreTakenOfATurnThatWasAskedFor(t *testing.T) {
+	f := &forecaster{}
+	first := serve(t, forecasters(f))
+	tools := strings.NewReplacer(`"function":{`, "", "}}}}]", "}}}]").Replace(weatherTool)
+	asked, r := first.respond(t, `{"model":"pair",`+tools+`,"input":"How is the weather?"}`)
+	called := decode[struct {
+		Output []struct {
+			CallID string `json:"call_id"`
+		}
+	}](t, r.body)
+	var results []string
+	for _, item := range called.Output {
+		if item.CallID != "" {
+			results = append(results, fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":"%d degrees"}`, item.CallID, len(results)))
+		}
+	}
+	moved := store.InMemory("", func(text string) string { return text })
+	copyInterrupted(t, first.store, moved, r.session())
+	second := serve(t, func(s *server.Settings) {
+		s.Store = moved
+		forecasters(f)(s)
+	})
+	for range 2 {
+		if shown := decode[response](t, second.do(t, http.MethodGet, "/v1/responses/"+asked.ID, "").body); shown.Status != "in_progress" {
+			t.Errorf("the response is %+v", shown)
+		}
+	}
+	if a, r := second.respond(t, `{"model":"pair","input":[`+strings.Join(results, ",")+`]}`); a.text() != "I was told: 0 degrees, 1 degrees" || a.Status != "completed" {
+		t.Error(r.body)
+	}
+}
+
 // copyInterrupted copies a session whose turn has not ended: in the copy nobody plays it.
 func copyInterrupted(t *testing.T, from, to *store.Store, session string) {
 	t.Helper()

@@ -188,9 +188,16 @@ func (t turnRoutes) goOn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, err := t.finish(r.Context(), name, kept.ID, said.Background)
+	m, err := t.model(name)
 	if err != nil {
 		return err
+	}
+	run, err := t.proceed(r.Context(), m, kept.ID, nil, nil) // no client is there to run tools
+	if err != nil {
+		return err
+	}
+	if !said.Background {
+		run.cancelWith(r.Context())
 	}
 	return t.deliver(w, r, run, said.Background)
 }
