@@ -295,9 +295,9 @@ func (s *Server) branch(ctx context.Context, before turnPlace, q request) error 
 	if q.once == nil || !errors.Is(err, sessions.ErrExists) {
 		return err
 	}
-	own, all, ownErr := finder{s}.turn(ctx, turnPlace{session: q.session, number: before.number})
-	from, _, fromErr := finder{s}.turn(ctx, before)
-	if made := own != nil && from != nil && all == before.number && own.Link == from.Link; made {
+	last, own, ownErr := finder{s}.turn(ctx, q.session, before.number)
+	from, _, fromErr := finder{s}.turn(ctx, before.session, before.number)
+	if last != nil && from != nil && own.Turns == before.number && last.Link == from.Link {
 		return nil
 	}
 	return errors.Join(err, ownErr, fromErr)

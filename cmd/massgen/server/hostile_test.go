@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
@@ -224,5 +225,55 @@ func TestBodiesThatDoNotComeHoldUpNobody(t *testing.T) {
 	}
 	if r := s.chat(t, `{"model":"one","messages":[{"role":"user","content":"?"}]}`); r.status != http.StatusOK {
 		t.Errorf("status %d: %s", r.status, r.body)
+	}
+}
+
+// TestNoAddressOfARequestIsCalled: a request cannot have the server call, or read, what it names. Models
+// are those that the operator has listed, and are called as their configs say.
+func TestNoAddressOfARequestIsCalled(t *testing.T) {
+	var called atomic.Int64
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
+	defer inside.Close()
+	s := serve(t, nil)
+	for _, model := range []string{"URL", "URL/v1#pair", "file:///etc/passwd", "/etc/passwd", "../pair", "pair.yaml", "@examples/three_agents", "pair/../pair"} {
+		body := strings.ReplaceAll(`{"model":"`+model+`","messages":[{"role":"user","content":"?"}],"input":"?","question":"?"}`, "URL", inside.URL)
+		for _, path := range []string{"/v1/chat/completions", "/v1/responses", "/sessions"} {
+			refused(t, path+" "+body, s.send(t, http.MethodPost, path, body), http.StatusNotFound, "model_not_found")
+		}
+	}
+	for body, status := range map[string]int{
+		`"base_url":"URL","api_base":"URL","backend":{"base_url":"URL"},"extra_body":{"base_url":"URL"},"config":"URL","agents":[{"backend":{"base_url":"URL"}}]`: http.StatusOK,
+		`"metadata":{"base_url":"URL","config":"/etc/passwd"}`:                                        http.StatusOK,
+		`"tools":[{"type":"mcp","server_label":"x","server_url":"URL"}]`:                              http.StatusBadRequest,
+		`"tools":[{"type":"web_search","filters":{"allowed_domains":["URL"]}}]`:                       http.StatusBadRequest,
+		`"tools":[{"type":"function","function":{"name":"f","parameters":{"$ref":"URL"}}}]`:           0,
+		`"tools":[{"type":"function","name":"f","parameters":{"$ref":"URL","$schema":"URL"}}]`:        0,
+		`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"$ref":"URL"}}}`: 0,
+	} {
+		rest := strings.ReplaceAll(body, "URL", inside.URL) + "}"
+		for path, asked := range map[string]string{
+			"/v1/chat/completions": `{"model":"pair/ada","messages":[{"role":"user","content":"?"}],`, "/v1/responses": `{"model":"pair/ada","input":"?",`,
+		} {
+			r := s.do(t, http.MethodPost, path, asked+rest, "X-Base-Url: "+inside.URL, "X-Forwarded-Host: "+inside.Listener.Addr().String(), "Openai-Base-Url: "+inside.URL)
+			if status > 0 && r.status != status || strings.Contains(r.body, "root:") {
+				t.Errorf("%s: status %d: %s", rest, r.status, r.body)
+			}
+		}
+	}
+	for _, part := range []string{
+		`{"type":"image_url","image_url":{"url":"URL"}}`, `{"type":"input_image","image_url":"URL"}`, `{"type":"input_file","file_url":"URL"}`,
+		`{"type":"file","file":{"file_data":"URL"}}`, `{"type":"text","text":"URL"}`,
+	} {
+		content := strings.ReplaceAll(`{"role":"user","content":[`+part+`]}`, "URL", inside.URL)
+		for path, body := range map[string]string{
+			"/v1/chat/completions": `{"model":"pair/ada","messages":[` + content + `]}`, "/v1/responses": `{"model":"pair/ada","input":[` + content + `]}`,
+		} {
+			if r := s.send(t, http.MethodPost, path, body); r.status >= http.StatusInternalServerError {
+				t.Errorf("%s: status %d: %s", body, r.status, r.body)
+			}
+		}
+	}
+	if called.Load() != 0 {
+		t.Errorf("the server has called an address of a request %d times", called.Load())
 	}
 }

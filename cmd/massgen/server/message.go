@@ -44,8 +44,22 @@ type chatMessage struct {
 	ToolCallID string          `json:"tool_call_id"`
 }
 
+// mostMessages is how many messages a request may have: each exchange becomes a turn of its session,
+// and others wait meanwhile.
+const mostMessages = 4096
+
+func checkCount(place string, count int) error {
+	if count <= mostMessages {
+		return nil
+	}
+	return badRequest(place, fmt.Sprintf("%s: there are %d, and the most is %d: go on in a session, by metadata.session_id", place, count, mostMessages))
+}
+
 // readChat returns the messages of a request. The place of each is named in errors.
 func readChat(list []chatMessage) ([]message, error) {
+	if err := checkCount("messages", len(list)); err != nil {
+		return nil, err
+	}
 	messages := make([]message, len(list))
 	for i, m := range list {
 		place := fmt.Sprintf("messages[%d]", i)

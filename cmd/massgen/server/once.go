@@ -283,7 +283,7 @@ func (a *askings) checkPrevious(ctx context.Context, p turnPlace, named string) 
 			return false, badRequest("previous_response_id", "previous_response_id is of another session: leave out the conversation or metadata.session_id, or previous_response_id")
 		}
 	}
-	turn, all, err := finder{a.server}.turn(ctx, p)
+	turn, of, err := finder{a.server}.turn(ctx, p.session, p.number)
 	switch {
 	case err != nil:
 		return false, err
@@ -292,7 +292,7 @@ func (a *askings) checkPrevious(ctx context.Context, p turnPlace, named string) 
 	case turn.Status == sessions.Running:
 		return false, sessions.ErrBusy
 	}
-	return all == p.number, nil
+	return of.Turns == p.number, nil
 }
 
 // ask begins a turn, and keeps what is to be kept of its request: before the turn, where the session

@@ -69,7 +69,10 @@ func (f finder) find(ctx context.Context, p turnPlace) (*run, error) {
 	if r := f.server.runs.find(p.session, p.number); r != nil {
 		return r, nil
 	}
-	kept, _, err := f.turn(ctx, p)
+	kept, _, err := f.turn(ctx, p.session, p.number)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
 	if err != nil || kept == nil {
 		return nil, err
 	}
@@ -89,20 +92,18 @@ func (f finder) find(ctx context.Context, p turnPlace) (*run, error) {
 	return &run{past: past, model: p.model, agents: len(past.record.StepStates), began: kept.Started, calls: newClientCalls()}, nil
 }
 
-// turn returns a turn as its session has it, nil if there is none, and how many turns there are.
-func (f finder) turn(ctx context.Context, p turnPlace) (*sessions.Turn, int, error) {
-	session, err := f.server.Store.Session(ctx, p.session)
-	if errors.Is(err, sessions.ErrNoSession) || err == nil && session.Turns < p.number {
-		return nil, session.Turns, nil
+// turn returns a turn as its session has it, nil if there is none, and the session, whose error is
+// sessions.ErrNoSession where there is none.
+func (f finder) turn(ctx context.Context, session string, number int) (*sessions.Turn, sessions.Session, error) {
+	kept, err := f.server.Store.Session(ctx, session)
+	if err != nil || kept.Turns < number {
+		return nil, kept, err
 	}
-	if err != nil {
-		return nil, 0, err
+	last, err := f.server.Store.Turns(ctx, session, kept.Turns-number+1)
+	if i := slices.IndexFunc(last, func(t sessions.Turn) bool { return t.Number == number }); i >= 0 {
+		return &last[i], kept, err
 	}
-	last, err := f.server.Store.Turns(ctx, p.session, session.Turns-p.number+1)
-	if i := slices.IndexFunc(last, func(t sessions.Turn) bool { return t.Number == p.number }); i >= 0 {
-		return &last[i], session.Turns, err
-	}
-	return nil, session.Turns, err
+	return nil, kept, err
 }
 
 // goOn goes on with the turn that a lost process has left in a session.

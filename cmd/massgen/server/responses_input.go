@@ -128,6 +128,9 @@ func readInput(input json.RawMessage) ([]message, error) {
 	if json.Unmarshal(input, &items) != nil || len(items) == 0 {
 		return nil, badRequest("input", "input is neither a question nor a list of items")
 	}
+	if err := checkCount("input", len(items)); err != nil {
+		return nil, err
+	}
 	var messages []message
 	for i, item := range items {
 		place := fmt.Sprintf("input[%d]", i)

@@ -224,12 +224,13 @@ func TestInputItems(t *testing.T) {
 func TestResponseRefusals(t *testing.T) {
 	s := serve(t, nil)
 	for body, want := range map[string]string{
-		`{"input":"?"}`:                                                 "model is missing",
-		`{"model":"pair"}`:                                              "input is neither",
-		`{"model":"pair","input":[]}`:                                   "input is neither",
-		`{"model":"pair","input":" "}`:                                  "question",
-		`{"model":"pair","input":[{"role":"king"}]}`:                    "input[0].role",
-		`{"model":"pair","input":[{"type":"item_reference","id":"x"}]}`: "input[0].type",
+		`{"input":"?"}`:               "model is missing",
+		`{"model":"pair"}`:            "input is neither",
+		`{"model":"pair","input":[]}`: "input is neither",
+		`{"model":"pair","input":[` + strings.Repeat(`{},`, 4096) + `{}]}`:                 "there are 4097, and the most is 4096",
+		`{"model":"pair","input":" "}`:                                                     "question",
+		`{"model":"pair","input":[{"role":"king"}]}`:                                       "input[0].role",
+		`{"model":"pair","input":[{"type":"item_reference","id":"x"}]}`:                    "input[0].type",
 		`{"model":"pair","input":[{"role":"user","content":[{"type":"input_image"}]}]}`:    "is an image",
 		`{"model":"pair","input":"?","metadata":{"a":1}}`:                                  "metadata.a is no string",
 		`{"model":"pair","input":"?","metadata":{"a":"` + strings.Repeat("x", 513) + `"}}`: "metadata.a is too long",

@@ -241,6 +241,7 @@ func TestRefusals(t *testing.T) {
 		`{}`: "model is missing",
 		`{"model":"pare","messages":[{"role":"user","content":"?"}]}`:                                    "did you mean pair?",
 		`{"model":"pair","messages":[]}`:                                                                 "messages is empty",
+		`{"model":"pair","messages":[` + strings.Repeat(`{},`, 4096) + `{}]}`:                            "there are 4097, and the most is 4096",
 		`{"model":"pair","messages":[{"role":"king","content":"?"}]}`:                                    "messages[0].role",
 		`{"model":"pair","messages":[{"role":"user","content":7}]}`:                                      "messages[0].content",
 		`{"model":"pair","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`:                 "is an image",

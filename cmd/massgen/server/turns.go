@@ -64,17 +64,14 @@ func noTurn(named string) error {
 
 // turn returns what the store has of a turn, and its session.
 func (t turnRoutes) turn(ctx context.Context, at place) (kept sessions.Turn, of sessions.Session, err error) {
-	if of, err = t.Store.Session(ctx, at.session); err != nil {
-		return kept, of, err
+	found, of, err := finder{t.Server}.turn(ctx, at.session, at.turn)
+	if err == nil && found == nil {
+		err = noTurn(strconv.Itoa(at.turn))
 	}
-	turns, err := t.Store.Turns(ctx, at.session, 0)
 	if err != nil {
 		return kept, of, err
 	}
-	if at.turn > len(turns) {
-		return kept, of, noTurn(strconv.Itoa(at.turn))
-	}
-	return turns[at.turn-1], of, nil
+	return *found, of, nil
 }
 
 // running returns the turn that a request is for, if it runs in this process.
