@@ -88,7 +88,9 @@ const (
 )
 
 // forCaller returns the server of the name whose token a request has.
-func (m *mcpServer) forCaller(r *http.Request) *mcp.Server { return m.byName[callerOf(r.Context()).name] }
+func (m *mcpServer) forCaller(r *http.Request) *mcp.Server {
+	return m.byName[callerOf(r.Context()).name]
+}
 
 // forSession returns the server for a request, nil if too many sessions are open for a new one.
 func (m *mcpServer) forSession(r *http.Request) *mcp.Server {
