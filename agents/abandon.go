@@ -9,12 +9,12 @@ import (
 // AbandonAfter is how long an effect may ignore its cancellation.
 const AbandonAfter = 2 * time.Second
 
-// abandonedText tells of an effect that was left behind.
+// abandonedText returns the text for an abandoned effect.
 func abandonedText() string {
 	return fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter)
 }
 
-// ending says when something ended that was told to end with its context.
+// ending says when something ended after its context did.
 type ending int
 
 const (
@@ -23,8 +23,8 @@ const (
 	abandoned               // not by then
 )
 
-// await returns what comes on done. It waits for AbandonAfter when ctx has ended, and
-// returns the zero value if nothing has come by then.
+// await returns the value that comes on done. After ctx has ended it waits for AbandonAfter,
+// and returns the zero value if nothing has come by then.
 func await[T any](ctx context.Context, done <-chan T) (result T, end ending) {
 	select {
 	case result = <-done:

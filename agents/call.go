@@ -7,42 +7,42 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// CallInfo tells a tool what its call belongs to.
+// CallInfo tells a tool which call it runs for.
 type CallInfo struct {
 	Session string
 	Turn    int
-	// Agent is the id of the agent whose model asked for the call.
+	// Agent is the id of the agent whose model made the call.
 	Agent string
 	Round int
 	// Call counts the tool calls of the agent's step from 0. Message names the tools that the
-	// model's message calls, this one among them, in their order.
+	// model's message calls, in their order, with this one.
 	Call    int
 	Message []string
-	// Final says that the call is part of the turn's final answer: that of the winner's
-	// presentation, or of an agent alone.
+	// Final says that the call is part of the turn's final answer: the winner's presentation,
+	// or the answer of a panel of one.
 	Final bool
-	// Answers are those that the agent was shown, its own among them, in the order of the
+	// Answers are the answers that the agent was shown, its own among them, in the order of the
 	// config.
 	Answers []ShownAnswer
 }
 
-// ShownAnswer is an answer as an agent's tools may know it.
+// ShownAnswer is an answer in the form for an agent's tools.
 type ShownAnswer struct {
-	// Name is the one that models know its author by.
+	// Name is the author's name to models.
 	Name string
-	// Dir is the folder of the author's workspace as it was when the answer was given, for
-	// reading only; empty if there is none.
+	// Dir is the folder of the author's workspace at the time of the answer, for reading only;
+	// empty if there is none.
 	Dir string
 }
 
 type callInfoKey struct{}
 
-// WithCallInfo returns a context in which tools are told what their call belongs to.
+// WithCallInfo returns a context in which tools find info.
 func WithCallInfo(ctx context.Context, info CallInfo) context.Context {
 	return context.WithValue(ctx, callInfoKey{}, info)
 }
 
-// CallInfoOf returns what the call of a tool belongs to; its zero value outside of one.
+// CallInfoOf returns the CallInfo of a tool's call; it is zero outside of one.
 func CallInfoOf(ctx context.Context) CallInfo {
 	info, _ := ctx.Value(callInfoKey{}).(CallInfo)
 	return info
@@ -53,37 +53,36 @@ type (
 	turnValueKey  struct{}
 )
 
-// WithPanelValue returns a context in which tools find v as the value of their panel. The
-// panel does that itself with coordinator.Options.PanelValue; it is for loops of one's own,
-// and for tests of tools.
+// WithPanelValue returns a context in which tools find v as the value of their panel. A panel
+// sets it from coordinator.Options.PanelValue; this function is for other loops, and for tests
+// of tools.
 func WithPanelValue(ctx context.Context, v any) context.Context {
 	return context.WithValue(ctx, panelValueKey{}, v)
 }
 
-// PanelValue returns the value that all tool calls of a panel share, such as a connection
-// to a database; ok is false if there is none, or it is no T. It must be safe for
-// concurrent use.
+// PanelValue returns the value that all tool calls of a panel share, such as a connection to a
+// database; ok is false if there is none, or it is no T. The value must be safe for concurrent
+// use.
 func PanelValue[T any](ctx context.Context) (v T, ok bool) {
 	v, ok = ctx.Value(panelValueKey{}).(T)
 	return v, ok
 }
 
 // WithTurnValue returns a context for coordinator's Start and Resume, and for the calls of
-// agents/conversation: the tools of that turn, and of no other, find v by TurnValue. It is
-// in no journal, so whoever resumes a turn gives it anew.
+// agents/conversation: the tools of that turn, and of no other, find v by TurnValue. No journal
+// has it, so a caller that resumes a turn sets it again.
 func WithTurnValue(ctx context.Context, v any) context.Context {
 	return context.WithValue(ctx, turnValueKey{}, v)
 }
 
-// TurnValue returns the value that the tool calls of one turn share, such as the user who
-// asks; ok is false if there is none, or it is no T. It must be safe for concurrent use.
+// TurnValue returns the value that the tool calls of one turn share, such as the user who asks;
+// ok is false if there is none, or it is no T. The value must be safe for concurrent use.
 func TurnValue[T any](ctx context.Context) (v T, ok bool) {
 	v, ok = ctx.Value(turnValueKey{}).(T)
 	return v, ok
 }
 
-// callInfo is what is told to the tool of a call. The error is that of a store that does
-// not work.
+// callInfo returns the CallInfo for a call. The error is for a store that failed.
 func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCall, message []backends.ToolCall) (CallInfo, error) {
 	names := d.panels.of(turn)
 	info := CallInfo{

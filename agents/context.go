@@ -14,38 +14,37 @@ import (
 	"github.com/massgen/massgen/internal/tokens"
 )
 
-// Context says how much of the history an agent is shown.
+// Context controls how much of the history an agent gets.
 type Context struct {
 	Policy policy.Settings
-	// Window is how many tokens the agent's model can read, 0 if that is not known.
+	// Window is the number of tokens that the agent's model can read, 0 if unknown.
 	Window int
-	// Counter counts for the model; the zero value estimates.
+	// Counter counts tokens for the model; the zero value estimates.
 	Counter tokens.Counter
 }
 
-// chooses says whether anything can come of counting: with no limit, all of the
-// history is shown, and need not be read for that.
+// chooses reports whether counting can change anything: without a limit the agent gets the
+// whole history, which need not be read for that.
 func (c Context) chooses() bool {
 	approaching, limit := c.Policy.WarnAt.Approaching, c.Policy.WarnAt.Limit
 	return c.Policy.Kind != policy.Full || c.Window > 0 ||
 		approaching.Tokens > 0 || limit.Tokens > 0 || approaching.Messages > 0 || limit.Messages > 0
 }
 
-// Chosen is what an agent is shown of the history in a turn.
+// Chosen is the selection of the history for an agent in a turn.
 type Chosen struct {
 	Selection policy.Selection
-	// Tokens is how many the agent's first input has with that; not counted if all is
-	// shown whatever it has, and no warning depends on it.
+	// Tokens counts the agent's first input with that selection. It is not counted if the whole
+	// history is shown in any case, and no warning depends on it.
 	Tokens tokens.Count
-	// Step limits what is sent of its steps beside that; nil if nothing was counted.
+	// Step limits what the agent's steps may add; nil if nothing was counted.
 	Step *policy.StepLimits
-	// NewSummary are the turns that a new summary is to stand for; zero if none is
-	// needed.
+	// NewSummary are the turns that a new summary must cover; zero if none is needed.
 	NewSummary policy.Range
 }
 
-// Choose chooses what of its history an agent is shown in a turn. It reads the
-// history from its newest turn, no further than to the first that is not shown.
+// Choose selects the history that an agent gets in a turn. It reads the history from its newest
+// turn, and no further than the first turn that is not shown.
 func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Context) (Chosen, error) {
 	if !c.chooses() {
 		return Chosen{}, nil
@@ -53,7 +52,7 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 	return Count(ctx, blobs, turn, agent, c)
 }
 
-// Count is Choose that counts in any case.
+// Count is Choose, but always counts.
 func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Context) (Chosen, error) {
 	call := machine.ModelCall{
 		Key: machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}, Offer: kernel.Offer{MayAnswer: true}, OwnTools: true,
@@ -99,7 +98,7 @@ func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Con
 	return chosen, nil
 }
 
-// measuredSummary is the turn's summary by its size, zero if there is none.
+// measuredSummary returns the size of the turn's summary, zero if there is none.
 func measuredSummary(ctx context.Context, blobs Blobs, turn machine.Turn, count contextbuild.Counter) (policy.Summary, error) {
 	if turn.Summary == nil {
 		return policy.Summary{}, nil
@@ -131,7 +130,7 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int)
 	return earlier, turns, nil
 }
 
-// ShownHistory returns what an agent is shown of the history in a turn, oldest first.
+// ShownHistory returns the history that an agent gets in a turn, oldest turn first.
 func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int) ([]contextbuild.Exchange, error) {
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
 	shown := b.shownHistory()
@@ -141,8 +140,8 @@ func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int
 	return shown, nil
 }
 
-// emptyHistory is a historyReader that has, in place of a history, one empty turn:
-// what stands around the history is there, and nothing of it.
+// emptyHistory is a historyReader that returns one empty turn: it gives the size of the text
+// around a history.
 func emptyHistory(_ context.Context, _ Blobs, turn machine.Turn, _ int) ([]contextbuild.Exchange, error) {
 	if turn.History == (blob.Ref{}) {
 		return nil, nil

@@ -38,8 +38,7 @@ func (p *panel) voteSchema() json.RawMessage {
 		`"description":"Why, in a sentence."}},"required":["agent_id","reason"],"additionalProperties":false}`)
 }
 
-// noticeText is a tool error for the model that the notice is for: what was
-// wrong, and what to do.
+// noticeText returns the tool error of a notice: what was wrong, and what to do.
 func (b *inputBuilder) noticeText(n machine.Notice) string {
 	who := b.names.anonymous(n.Agent)
 	switch n.Code {
@@ -75,8 +74,8 @@ func (b *inputBuilder) noticeText(n machine.Notice) string {
 	return "Error: this call was refused (" + string(n.Code) + "). Call another tool."
 }
 
-// copied ends the text on an answer that stands already. For its own answer an
-// agent must be told whose it is: it does not know its own name.
+// copied ends the text about an answer that stands already. For an agent's own answer it says
+// that it is its own: the agent does not know its own name.
 func (b *inputBuilder) copied(n machine.Notice, better string) string {
 	who := b.names.anonymous(n.Agent)
 	whose := "the answer of " + who
@@ -89,7 +88,7 @@ func (b *inputBuilder) copied(n machine.Notice, better string) string {
 	return fmt.Sprintf("%s. Vote for %s if that answer is good, or call new_answer with %s.", whose, who, better)
 }
 
-// notPermittedText tells of a rule, or of a person, that a call may not run.
+// notPermittedText returns the result of a call that a rule, or a person, denies.
 func notPermittedText(why string) string {
 	if why != "" {
 		why = " (" + why + ")"

@@ -12,25 +12,23 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Tool is something that an agent can do beside answering and voting. It is safe
-// for concurrent use: the calls of one message run at once.
+// Tool is an action of an agent beside answering and voting. It is safe for concurrent use: the
+// calls of one message run in parallel.
 type Tool interface {
-	// Definition is what the model is told of the tool.
+	// Definition is the description of the tool for models.
 	Definition() backends.Tool
-	// Call runs the tool. Arguments is the model's text, valid JSON or not. An
-	// error is told to the model as the call's result, and does not end the step. A
-	// result that is no text is an error; of one that is too long the model is sent
-	// the beginning and the end.
+	// Call runs the tool. arguments is the model's text, valid JSON or not. The model gets an
+	// error as the call's result, and the step goes on. A result that is not valid text is an
+	// error. Of a result that is too long, the model gets the beginning and the end.
 	Call(ctx context.Context, arguments string) (string, error)
 }
 
-// ErrorResult is an error of a Tool that has a form of its own for results. It is told
-// to the model as it stands.
+// ErrorResult is an error of a Tool with its own form of results. The model gets it unchanged.
 type ErrorResult string
 
 func (e ErrorResult) Error() string { return string(e) }
 
-// Member is an agent as the effects see it: what its calls go to.
+// Member is an agent as the effects see it: its backend and its tools.
 type Member struct {
 	Backend backends.Backend
 	Tools   []Tool
@@ -38,33 +36,33 @@ type Member struct {
 	// are neither journaled nor part of the input.
 	Headers   map[string]string
 	ExtraBody map[string]any
-	// Plan says whether a call before the final answer is only planned, and then what
-	// stands for its result. Nil plans none.
+	// Plan reports whether a call before the final answer is only planned, and returns the text
+	// that replaces its result. Nil plans none.
 	Plan func(tool Tool, arguments string) (result string, planned bool)
-	// Permit decides whether a call of a tool may run, and says by which rule, for the
-	// journal and for whoever hears that it may not. Nil permits all.
+	// Permit decides whether a tool call may run, and names the rule, for the journal and for
+	// those who read that the call was denied. Nil permits all.
 	Permit func(tool, arguments string) (permission machine.Permission, why string)
-	// KeepResult keeps the whole of a tool's result that is cut for the model, where
-	// the agent can read it, and says where. It may be nil.
+	// KeepResult stores the whole of a tool's result that is cut for the model, in a place that
+	// the agent can read, and returns the place. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
-	// Snapshot keeps the agent's workspace as it is now, for an answer that it gives; nil
-	// for one that has none.
+	// Snapshot copies the agent's present workspace, for an answer; nil for an agent without a
+	// workspace.
 	Snapshot func(ctx context.Context, of CallInfo) (Snapshot, error)
 }
 
 // Doer runs effects. It is safe for concurrent use.
 type Doer struct {
 	Blobs Blobs
-	// Members stand in the config's order. While effects are under way only SetTools
-	// changes them.
+	// Members stand in the config's order. While effects are under way, only SetTools changes
+	// them.
 	Members []Member
-	// Sidecalls are those to whom the calls go that belong to no agent.
+	// Sidecalls make the calls that belong to no agent, by purpose.
 	Sidecalls map[machine.Purpose]Sidecall
-	// Histories are those that turns before were shown. It may be nil.
+	// Histories keeps the histories of earlier turns. It may be nil.
 	Histories *Histories
-	// Observe is shown what an agent's model streams, as it comes. It may be nil.
+	// Observe gets the streamed events of an agent's model. It may be nil.
 	Observe func(machine.Key, backends.Event)
-	// Panicked is told of an effect that panicked, with its stack. It may be nil.
+	// Panicked gets the key and the stack of an effect that panicked. It may be nil.
 	Panicked func(key machine.Key, stack []byte)
 
 	history lastHistory
@@ -73,8 +71,8 @@ type Doer struct {
 	members sync.RWMutex // guards Members
 }
 
-// SetTools gives an agent other tools for the effects that begin from now on; those under
-// way keep theirs.
+// SetTools gives an agent other tools for the effects that begin from now on; effects under way
+// keep theirs.
 func (d *Doer) SetTools(agent int, tools []Tool) {
 	d.members.Lock()
 	defer d.members.Unlock()
@@ -87,15 +85,15 @@ func (d *Doer) member(agent int) Member {
 	return d.Members[agent]
 }
 
-// Do runs one effect to its one result. What goes wrong is in the result; the
-// error is only for a store that does not work, after which no result would be
-// right. A cancelled ctx ends the call and not the use of the store, so that it is
-// never taken for a fault of the store.
+// Do runs one effect to its one result. The result contains a failed effect's error. The error
+// of Do is only for a store that failed, after which no result would be right. A cancelled ctx
+// ends the call but not the use of the store, so that a cancel never looks like a fault of the
+// store.
 func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
 	return d.do(ctx, turn, effect, newHeard(effect))
 }
 
-// do is Do that lets its caller hear what a model says.
+// do is Do with h, which hears the model's message so far.
 func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
@@ -143,8 +141,8 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil || reply.Failure != nil {
 		return reply, err
 	}
-	// A reply that has come and was paid for is kept, even if the call was
-	// cancelled meanwhile.
+	// A reply that has arrived and was paid for is kept, even if the call was cancelled
+	// meanwhile.
 	reader := newReplyReader(stored, d.Blobs, d.panels.of(turn), turn, call)
 	reader.permit = to.Permit
 	if err := reader.read(resp, &reply); err != nil || call.Sidecall == nil {
@@ -157,8 +155,8 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	return reply, nil
 }
 
-// send makes a call, and books what it cost and, if it failed, why and what had come of
-// the message. The error is that of a store that does not work.
+// send makes a call, and records its cost and, if it failed, the reason and the received part
+// of the message. The error is for a store that failed.
 func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backends.Request, h *heard) (resp backends.Response, reply machine.ModelReply, err error) {
 	observe := func(ev backends.Event) {
 		h.add(ev)
@@ -176,7 +174,7 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 	return resp, reply, err
 }
 
-// Read returns what Do would if the model replied to the call with message.
+// Read returns the result of Do for a call to which the model replies with message.
 func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
 	reader := newReplyReader(context.WithoutCancel(ctx), d.Blobs, d.panels.of(turn), turn, call)
@@ -185,8 +183,8 @@ func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCa
 	return reply, err
 }
 
-// failure cleans the text, which may be a provider's: it is shown on terminals, and
-// what is journaled must read back the same.
+// failure cleans the text, which may be a provider's: terminals show it, and the journal must
+// read back the same.
 func failure(ctx context.Context, err error) *machine.Failure {
 	kind := backends.KindOf(err)
 	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // that came first
@@ -208,8 +206,7 @@ func definitions(tools []Tool) []backends.Tool {
 	return list
 }
 
-// Describe stores what an agent's calls have in common and returns it as the turn
-// refers to it.
+// Describe stores the data that an agent's calls share and returns it as the turn refers to it.
 func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (machine.Agent, error) {
 	s := textStore{ctx: ctx, blobs: blobs}
 	params.Headers, params.ExtraBody = nil, nil // they belong to Member
@@ -220,8 +217,8 @@ func Describe(ctx context.Context, blobs Blobs, id, system, model string, params
 	return agent, s.err
 }
 
-// DescribeTools stores what models are told of an agent's own tools, and returns it as a
-// turn refers to it: the zero reference for none.
+// DescribeTools stores the definitions of an agent's own tools, and returns their reference:
+// the zero reference for none.
 func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (blob.Ref, error) {
 	if len(tools) == 0 {
 		return blob.Ref{}, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// notingFallback returns a context whose trace also notes in to which model the
-// call went in the end, if that was not the agent's own.
+// notingFallback returns a context whose trace also records in in the model that answered the
+// call, if that was not the agent's own.
 func notingFallback(ctx context.Context, in *machine.ModelReply) context.Context {
 	trace := *backends.TraceFrom(ctx)
 	outer := trace.Fallback

@@ -12,23 +12,23 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Histories keeps the histories that turns were shown whole, of some sessions, so that the
-// next turn of a session reads and notes only what is new. It is for turns of as many agents,
-// and safe for concurrent use. The zero value is ready; nil keeps nothing.
+// Histories keeps the histories that turns of some sessions showed whole, so that the next turn
+// of a session reads and records only the new part. Its turns must have equally many agents. It
+// is safe for concurrent use. The zero value is ready; nil keeps nothing.
 type Histories struct {
 	mu    sync.Mutex
 	kept  map[blob.Ref]wholeHistory // by their newest links
 	order []blob.Ref                // oldest first
 }
 
-// wholeHistory is a history with what models were told of it, if that is known.
+// wholeHistory is a history, with its record as models read it, if there is one.
 type wholeHistory struct {
 	readTurns
 	previous blob.Ref // the link before the newest
 	told     sentHistory
 }
 
-// Of a session so many bytes are kept at most, and so many sessions.
+// The most bytes that are kept of a session, and the most sessions.
 const (
 	mostHistories    = 16
 	mostHistoryBytes = 4 << 20
@@ -82,7 +82,7 @@ func (h *Histories) get(head blob.Ref) (wholeHistory, bool) {
 	return whole, ok
 }
 
-// keep keeps a history that is not too long.
+// keep keeps a history, unless it is too long.
 func (h *Histories) keep(head blob.Ref, whole wholeHistory) {
 	size := len(whole.told.text)
 	for _, e := range whole.turns {
@@ -106,8 +106,8 @@ func (h *Histories) keep(head blob.Ref, whole wholeHistory) {
 	}
 }
 
-// sendNext stores what the newest turn adds to a history of which the part before it was
-// noted, and is still stored.
+// sendNext stores the newest turn's addition to a history whose earlier part is recorded and
+// still stored.
 func (h *Histories) sendNext(b *inputBuilder) (told sentHistory, ok bool) {
 	whole, _ := h.get(b.turn.History)
 	before, ok := h.get(whole.previous)
@@ -121,7 +121,7 @@ func (h *Histories) sendNext(b *inputBuilder) (told sentHistory, ok bool) {
 	}, true
 }
 
-// recordSent keeps what models were told of a history, in place of what it goes on from.
+// recordSent keeps the record of a history, in place of the record that it continues.
 func (h *Histories) recordSent(head blob.Ref, told sentHistory) {
 	whole, ok := h.get(head)
 	if !ok {
@@ -135,7 +135,7 @@ func (h *Histories) recordSent(head blob.Ref, told sentHistory) {
 	h.order = slices.DeleteFunc(h.order, func(other blob.Ref) bool { return other == whole.previous })
 }
 
-// bytesOf is about how much memory an exchange takes.
+// bytesOf returns about the memory of an exchange.
 func bytesOf(e contextbuild.Exchange) int {
 	size := len(e.Question) + len(e.Answer)
 	for _, m := range e.Messages {

@@ -14,20 +14,19 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// historyReader returns at least the last turns, if there are so many, of the history
-// of a turn, oldest turn first. Its callers share what it returns, and do not change
-// it.
+// historyReader returns at least the last turns, if there are so many, of the history of a
+// turn, oldest turn first. Its callers share the result, and do not change it.
 type historyReader func(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error)
 
 // allTurns is more turns than a history has.
 const allTurns = math.MaxInt
 
-// readHistory is the historyReader that reads just those turns from the store.
+// readHistory is the historyReader that reads exactly those turns from the store.
 func readHistory(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
 	return readNoting(ctx, blobs, turn, last, recordNothing)
 }
 
-// readNoting is readHistory that notes what it had to repair.
+// readNoting is readHistory, and records the repairs.
 func readNoting(ctx context.Context, blobs Blobs, turn machine.Turn, last int, note func(string)) ([]contextbuild.Exchange, error) {
 	var history []contextbuild.Exchange
 	if last == 0 {
@@ -48,10 +47,9 @@ func readNoting(ctx context.Context, blobs Blobs, turn machine.Turn, last int, n
 
 func recordNothing(string) {}
 
-// exchanges yields the turns of the history of a turn, newest first, each read when it
-// is asked for, and notes what had to be repaired in them. A panel of one is shown what
-// was said between a question and its answer, a larger one the two alone. An error ends
-// it.
+// exchanges yields the turns of the history of a turn, newest first, reads each on demand, and
+// records the repairs in them. A panel of one gets the messages between a question and its
+// answer too, a larger panel only these two. An error ends it.
 func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
 	return func(yield func(contextbuild.Exchange, error) bool) {
 		for link, err := range sessions.Chain(ctx, blobs, turn.History) {
@@ -92,9 +90,9 @@ func readSummary(ctx context.Context, blobs Blobs, s machine.Summary) (contextbu
 	return contextbuild.Exchange{FirstTurn: s.First, LastTurn: s.Last, Answer: string(text)}, nil
 }
 
-// lastHistory is a historyReader that keeps the history that it read last, so
-// that the calls of a turn, which all have the same, read it once; once more if an
-// agent is shown more of it than those before. The zero value is ready.
+// lastHistory is a historyReader that keeps the last history that it read. So the calls of a
+// turn, which share one history, read it once, and once more if an agent gets more of it than
+// those before. The zero value is ready.
 type lastHistory struct {
 	mu   sync.Mutex
 	head blob.Ref
@@ -105,17 +103,16 @@ type lastHistory struct {
 // readTurns are the turns of a history, oldest first, as they were read.
 type readTurns struct {
 	turns []contextbuild.Exchange
-	// repairs are what had to be repaired in them, newest turn first.
+	// repairs are the repairs in them, newest turn first.
 	repairs []string
 }
 
-// read holds the lock while it reads: calls that begin together wait for the one
-// reading.
+// read holds the lock while it reads: calls that begin together wait for one reading.
 func (l *lastHistory) read(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
 	return l.readWith(ctx, nil, blobs, turn, last)
 }
 
-// readWith is read, with what was read for turns before.
+// readWith is read, with the histories of earlier turns.
 func (l *lastHistory) readWith(ctx context.Context, before *Histories, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,8 +126,8 @@ func (l *lastHistory) readWith(ctx context.Context, before *Histories, blobs Blo
 	return read.turns, err
 }
 
-// Repairs returns what had to be repaired in the history that the doer's calls have
-// read, a line for people for each turn of it, oldest first.
+// Repairs returns the repairs in the history that the doer's calls have read, a line for people
+// for each repaired turn, oldest first.
 func (d *Doer) Repairs() []string {
 	d.history.mu.Lock()
 	defer d.history.mu.Unlock()

@@ -14,9 +14,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Input builds what a model call sends, from nothing but the references that the
-// turn and the call name: the same journal and blobs give the same request,
-// whenever it is built.
+// Input builds the request of a model call, only from the references that the turn and the call
+// name: the same journal and blobs always give the same request.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
 	return newInputBuilder(ctx, blobs, newPanel(turn), turn, call).build(call)
 }
@@ -37,9 +36,8 @@ func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 	return req, nil
 }
 
-// Transcript builds what a step has added to its first input until a call, as it
-// is to be kept: without the word that a turn is the last one, which was said for
-// that turn alone.
+// Transcript builds the messages that a step added to its first input up to a call, as they are
+// stored: without the reminder of the last turn, which was for that turn alone.
 func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) ([]backends.Message, error) {
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
 	entries := slices.Clone(call.Transcript)
@@ -53,21 +51,21 @@ func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machin
 	return messages, nil
 }
 
-// inputBuilder builds what a call is sent.
+// inputBuilder builds the input of a call.
 type inputBuilder struct {
 	textStore
 	turn  machine.Turn
 	names *panel
-	// history reads that of the turn, and shown is what of it the input has.
+	// history reads the turn's history, and shown is the part of it in the input.
 	history historyReader
-	// histories are those of turns before, nil for none.
+	// histories are those of earlier turns, nil for none.
 	histories *Histories
 	shown     []contextbuild.Exchange
-	// reader is the agent that is called, and coordinates says that it is offered
-	// the coordination tools.
+	// reader is the agent of the call, and coordinates says that the call offers the
+	// coordination tools.
 	reader      int
 	coordinates bool
-	// built is what was built already, perhaps for other calls.
+	// built keeps parts that were built already, perhaps for other calls.
 	built builtInputs
 }
 
@@ -106,7 +104,7 @@ func (b *inputBuilder) keyOf(call machine.ModelCall) backends.Key {
 	}
 }
 
-// toolTimes are those of the tools that ran in a step.
+// toolTimes returns the durations of the tools that ran in a step.
 func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
 	for _, e := range entries {
 		if e.Kind == machine.Result && e.Text != (blob.Ref{}) {
@@ -125,8 +123,8 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 	return append(slices.Clip(b.markLeftOut(first, left, call.Summary)), b.transcript(call.Transcript[left.Entries:])...)
 }
 
-// first are the messages that the step of a call begins with, which are built once for all of
-// its calls. Those of a step in JSON mode change within the step.
+// first returns the first messages of a call's step, which are built once for all of its calls.
+// Those of a step in JSON mode change within the step.
 func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
 	key, from := call.Key, stepStart{b.turn, call.Offer, call.Votes, call.Notes}
 	key.Index = 0
@@ -140,7 +138,7 @@ func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
 	return messages
 }
 
-// stepMessages builds what a step begins with.
+// stepMessages builds the first messages of a step.
 func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
 		SystemMessage: b.text(b.turn.Agents[b.reader].System),
@@ -161,7 +159,7 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	return b.firstMessages(in, call)
 }
 
-// leftOut is what the reader is not sent of its step.
+// leftOut returns the part of the step that the input omits.
 func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
 	limits := b.turn.Agents[b.reader].Step
 	if limits == nil || len(call.Transcript) == 0 {
@@ -170,8 +168,8 @@ func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
 	return call.LeftOut(limits)
 }
 
-// markLeftOut says after the step's first messages what is left out between these and
-// the others, with the summary of it.
+// markLeftOut says after the step's first messages what is left out between them and the
+// others, with its summary.
 func (b *inputBuilder) markLeftOut(first []backends.Message, left machine.LeftOut, summary *machine.StepSummary) []backends.Message {
 	if left.Entries == 0 {
 		return first
@@ -180,7 +178,7 @@ func (b *inputBuilder) markLeftOut(first []backends.Message, left machine.LeftOu
 	return contextbuild.AddWord(first, b.withWord(line, machine.Entry{Update: left.Update, Notes: left.Notes, Final: left.Final}))
 }
 
-// shownForPeople says what the reader is not sent of the conversation and of its step.
+// shownForPeople describes the part of the conversation and of the step that the input omits.
 func (b *inputBuilder) shownForPeople(call machine.ModelCall) string {
 	var parts []string
 	if shown := b.turn.Agents[b.reader].Shown; shown != nil && !shown.Everything() {
@@ -192,7 +190,7 @@ func (b *inputBuilder) shownForPeople(call machine.ModelCall) string {
 	return strings.Join(parts, "; ")
 }
 
-// shownHistory is what the reader is shown of the turns before.
+// shownHistory returns the earlier turns in the input.
 func (b *inputBuilder) shownHistory() []contextbuild.Exchange {
 	if b.err != nil {
 		return nil
@@ -213,7 +211,7 @@ func (b *inputBuilder) shownHistory() []contextbuild.Exchange {
 	return history
 }
 
-// summary is what stands for the older turns, zero if nothing does.
+// summary returns the exchange that replaces the older turns, zero if there is none.
 func (b *inputBuilder) summary() contextbuild.Exchange {
 	s := b.turn.Summary
 	if s == nil {
@@ -258,8 +256,8 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 	return []backends.Message{backends.System(built.System), backends.User(built.User)}
 }
 
-// transcript renders what the step has added since its first call. Results of
-// one message stand together in one tool message.
+// transcript renders the messages that the step added since its first call. Results of one
+// message stand together in one tool message.
 func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 	var messages []backends.Message
 	for _, e := range entries {
@@ -298,7 +296,7 @@ func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
 	return r
 }
 
-// withWord adds to an entry what the machine wants told at its end.
+// withWord adds to an entry the reminders and updates that the machine puts at its end.
 func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 	words := []string{text}
 	if e.Update != nil {
@@ -313,7 +311,7 @@ func (b *inputBuilder) withWord(text string, e machine.Entry) string {
 	return strings.Join(words, "\n\n")
 }
 
-// answers reads what an agent is shown.
+// answers reads the answers that an agent is shown.
 func (b *inputBuilder) answers(shown []kernel.Answer) (list []contextbuild.Answer) {
 	for _, a := range shown {
 		list = append(list, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
@@ -321,7 +319,7 @@ func (b *inputBuilder) answers(shown []kernel.Answer) (list []contextbuild.Answe
 	return list
 }
 
-// notes reads what a person has added to the question.
+// notes reads a person's notes.
 func (b *inputBuilder) notes(refs []blob.Ref) []string {
 	var texts []string
 	for _, ref := range refs {

@@ -7,19 +7,18 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Idempotent is a Tool that may say of itself that calling it twice does no more than
-// calling it once. A call of it that was under way when its process ended is made again.
+// Idempotent is a Tool that can report that calling it twice has the same effect as calling it
+// once. A call of it that was under way when its process ended is made again.
 type Idempotent interface{ Idempotent() bool }
 
-// IsIdempotent says whether a tool is known to be idempotent.
+// IsIdempotent reports whether a tool is known to be idempotent.
 func IsIdempotent(tool Tool) bool {
 	t, ok := tool.(Idempotent)
 	return ok && t.Idempotent()
 }
 
-// MayRepeat says whether a tool call may be made again of which it is not known whether
-// it was made. Those of a purpose of the program's own may, and those that are only
-// planned. The error is that of a store that does not work.
+// MayRepeat reports whether a tool call that may have been made may be made again. Calls with a
+// purpose of the program may, and planned calls. The error is for a store that failed.
 func (d *Doer) MayRepeat(ctx context.Context, call machine.ToolCall) (bool, error) {
 	if call.Key.Purpose != machine.Tool && call.Key.Purpose != machine.FinalTool {
 		return true, nil
@@ -36,8 +35,8 @@ func (d *Doer) MayRepeat(ctx context.Context, call machine.ToolCall) (bool, erro
 	return planned, nil
 }
 
-// Interrupted is the result of a tool call that was under way when its process ended and
-// that is not made again. The error is that of a store that does not work.
+// Interrupted returns the result of a tool call that was under way when its process ended and
+// that is not made again. The error is for a store that failed.
 func (d *Doer) Interrupted(ctx context.Context, call machine.ToolCall) (machine.ToolReply, error) {
 	ref, err := d.Blobs.Put(ctx, []byte(fmt.Sprintf(
 		"unknown: interrupted: the program ended while this call of %s was under way. It was not made again, since that may do twice what it does. Find out what has become of it before you repeat it.",

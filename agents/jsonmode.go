@@ -11,12 +11,12 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// actionSchema is the JSON Schema of the one object by which a model without
-// tools acts: {"action": {"name", …}} with the arguments of new_answer or vote
-// beside the name. Only what is offered now fits it, so that a service that
-// enforces the schema while the model writes cannot yield a vote for nobody. The
-// choice stands inside of an object, since OpenAI's strict mode wants that. With bounded the
-// reason of a vote has a limit, which only some services take.
+// actionSchema returns the JSON Schema of the one object by which a model without tools acts:
+// {"action": {"name", …}} with the arguments of new_answer or vote beside the name. Only the
+// acts that are offered now fit it, so that a service that enforces the schema while the model
+// writes cannot yield an impossible vote. The choice stands inside an object, since OpenAI's
+// strict mode requires that. If bounded is true, the reason of a vote has a limit, which only
+// some services accept.
 func (p *panel) actionSchema(offer kernel.Offer, bounded bool) json.RawMessage {
 	var forms []string
 	if offer.MayAnswer {
@@ -44,16 +44,16 @@ func (p *panel) actionSchema(offer kernel.Offer, bounded bool) json.RawMessage {
 		`},"required":["action"],"additionalProperties":false}`)
 }
 
-// What a small model may write in JSON mode, which otherwise may write to the end of its context:
-// characters of a vote's reason, of which a grammar of llama.cpp takes 2000 at most, and tokens of
-// a reply, thoughts and all.
+// The limits of a small model's reply in JSON mode, which otherwise may fill its whole context:
+// characters of a vote's reason, of which a grammar of llama.cpp accepts 2000 at most, and
+// tokens of a reply with its thoughts.
 const (
 	boundedReason = 400
 	boundedReply  = 4096
 )
 
-// bounded are the parameters of a call with a limit of output, if they have none. A model that is
-// asked to reason needs more, and how much is not known.
+// bounded returns the parameters of a call with an output limit, if they have none. A model
+// with reasoning needs more, by an unknown amount.
 func bounded(p backends.Params) backends.Params {
 	if p.MaxTokens == nil && !p.Reasons() {
 		p.MaxTokens = new(boundedReply)
@@ -61,10 +61,9 @@ func bounded(p backends.Params) backends.Params {
 	return p
 }
 
-// actInText reads the act that a model in JSON mode wrote, as the tool call that
-// it stands for; a text that is no such object holds none. A service that cannot
-// enforce the schema may put the object into a fence or prose. Names are exact, as
-// those of arguments are.
+// actInText returns the act that a model in JSON mode wrote, as the tool call that it stands
+// for; any other text has none. A service that cannot enforce the schema may put the object
+// into a fence or prose. Names are exact, as those of arguments are.
 func actInText(text string) []backends.ToolCall {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if start < 0 || end < start {
@@ -83,9 +82,8 @@ func actInText(text string) []backends.ToolCall {
 	return []backends.ToolCall{{Name: name, Arguments: act}}
 }
 
-// isPlaceholder says whether a text is only the dots that stand in the forms of
-// contextbuild.JSONMode: small models repeat what they are shown, with more signs
-// around it.
+// isPlaceholder reports whether a text is only the dots in the forms of contextbuild.JSONMode:
+// small models repeat the form, with more signs around the dots.
 func isPlaceholder(text string) bool {
 	hasDots := strings.Contains(text, "...") || strings.Contains(text, "…")
 	return hasDots && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })

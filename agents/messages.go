@@ -14,11 +14,10 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// PutMessages stores what the agent of a panel of one said and its tools returned in
-// the step that ended with answer, as the history reads it back in later turns: the
-// JSON of the transcript, which refers to the texts that the journal has. It returns
-// the list and how many messages the turn has with it, its question among them. A
-// step that called no tools has no list: the question and the answer are all.
+// PutMessages stores the messages and tool results of a panel of one in the step that ended
+// with answer, as later turns read them: the JSON of the transcript, which refers to the
+// journal's texts. It returns the list and the turn's number of messages with it, including the
+// question. A step without tool calls has no list: the question and the answer are all.
 func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []machine.Entry, answer string) (list blob.Ref, count int, err error) {
 	isResult := func(e machine.Entry) bool { return e.Kind == machine.Result }
 	if !slices.ContainsFunc(said, isResult) {
@@ -37,9 +36,8 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 	return list, len(messages), nil
 }
 
-// settle makes of an entry what is to be kept: a notice is kept with its words of
-// today; the word that a turn is the last one, and the notes of a person, were said for
-// that turn alone.
+// settle turns an entry into its stored form: a notice keeps its present words; the reminder of
+// the last turn, and a person's notes, were for that turn alone.
 func (b *inputBuilder) settle(e *machine.Entry) {
 	e.Final, e.Notes = false, nil
 	if e.Notice == nil || b.err != nil {
@@ -50,10 +48,9 @@ func (b *inputBuilder) settle(e *machine.Entry) {
 	e.Text = b.put([]byte(told.Content))
 }
 
-// addMessages adds to an exchange the messages of its turn, as every provider accepts
-// them. What had to be repaired for that is noted in a line. A list that cannot be
-// read is left out, so that the session can be used: only a store that does not work
-// is an error.
+// addMessages adds to an exchange the messages of its turn, in a form that every provider
+// accepts, and records the repairs in a line. It omits an unreadable list, so that the session
+// stays usable: only a store that failed is an error.
 func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contextbuild.Exchange, note func(string)) error {
 	said, err := readMessages(ctx, blobs, link.Messages)
 	var fault storeFault
@@ -71,8 +68,8 @@ func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contex
 	return nil
 }
 
-// readMessages reads a list that PutMessages wrote, or that came with an import: of
-// such a one, nothing but what models say and tools return is believed.
+// readMessages reads a list that PutMessages wrote, or that an import brought: from an import
+// it accepts only messages of models and results of tools.
 func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.Message, error) {
 	b := newInputBuilder(ctx, blobs, newPanel(machine.Turn{}), machine.Turn{}, machine.ModelCall{})
 	var kept []machine.Entry
@@ -92,9 +89,9 @@ func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.M
 	return messages, b.err
 }
 
-// closed returns the messages of a turn, from its question to its answer, in the form
-// of backends.Repair, and what had to be repaired for that. The answer is the one
-// that the session has, whatever the model said last.
+// closed returns the messages of a turn, from its question to its answer, in the form of
+// backends.Repair, and the repairs. The answer is the session's, whatever the model's last
+// message was.
 func closed(said []backends.Message, question, answer string) (messages []backends.Message, repairs []string) {
 	messages = append([]backends.Message{backends.User(question)}, said...)
 	last := len(messages) - 1

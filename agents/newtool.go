@@ -14,21 +14,21 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// NewTool makes a tool of a function. A is a struct, from which the schema of the
-// arguments is derived: a field has its JSON name, the text of its tag `jsonschema` as
-// its description, and is required unless it is omitempty or omitzero. Arguments that do
-// not fit the schema are refused, and the model is told why, without a call of run.
+// NewTool makes a tool from a function. A is a struct, from which the schema of the arguments
+// is derived: a field has its JSON name, the text of its tag `jsonschema` as its description,
+// and is required unless it is omitempty or omitzero. Arguments that do not fit the schema are
+// refused without calling run, and the model gets the reason.
 //
-// A result that is a string is sent to the model as it is, anything else as JSON. An error
-// of run is told to the model, and so is a panic. Run is called concurrently; it finds in
-// ctx what its call belongs to (CallInfoOf, PanelValue, TurnValue).
+// The model gets a string result unchanged, and any other result as JSON. It gets an error or a
+// panic of run too. run is called concurrently. Its ctx has the CallInfo, PanelValue and
+// TurnValue of the call.
 //
-// While a panel plans (permission.Planning) such a tool is not run, since it may change the
-// world: one that does not is put into a type with the method ChangesWorld(string) bool.
+// While a panel plans (permission.Planning), the tool does not run, since it may change the
+// world. For a function that does not, define a type with the method ChangesWorld(string) bool.
 //
-// The error says what a provider would refuse: a name of other characters than letters,
-// digits, - and _, or of more than 64, no description, or arguments without a schema, such
-// as a type that contains itself.
+// The error names what a provider would refuse: a name with other characters than letters,
+// digits, - and _, or of more than 64, no description, or arguments without a schema, such as a
+// type that contains itself.
 func NewTool[A, R any](name, description string, run func(ctx context.Context, args A) (R, error)) (Tool, error) {
 	switch {
 	case !toolName().MatchString(name):
@@ -52,7 +52,7 @@ func NewTool[A, R any](name, description string, run func(ctx context.Context, a
 	return t, nil
 }
 
-// toolName is what all providers take.
+// toolName matches the names that all providers accept.
 var toolName = plain.Pattern(`^[a-zA-Z0-9_-]{1,64}$`)
 
 type goTool[A, R any] struct {
@@ -61,7 +61,7 @@ type goTool[A, R any] struct {
 	run        func(context.Context, A) (R, error)
 }
 
-// Definition is what the model is told of the tool.
+// Definition is the description of the tool for models.
 func (t *goTool[A, R]) Definition() backends.Tool { return t.definition }
 
 // Call checks the arguments and runs the function.
@@ -84,8 +84,7 @@ func (t *goTool[A, R]) Call(ctx context.Context, arguments string) (string, erro
 	return string(encoded), nil
 }
 
-// decode reads arguments that fit the schema. No text at all is what some models write
-// for no arguments.
+// decode reads arguments that fit the schema. Some models write an empty text for no arguments.
 func (t *goTool[A, R]) decode(arguments string) (args A, err error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
@@ -103,7 +102,7 @@ func (t *goTool[A, R]) decode(arguments string) (args A, err error) {
 	return args, nil
 }
 
-// argumentSchema is that of a struct.
+// argumentSchema returns the schema of a struct.
 func argumentSchema[A any]() (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[A](nil)
 	if err != nil {
@@ -116,8 +115,8 @@ func argumentSchema[A any]() (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// withoutNull takes from lists that they may be null: that is how Go writes a list of
-// nothing, and no choice that a model should have.
+// withoutNull removes null from the types of lists: Go writes an empty list so, but a model
+// should not have that choice.
 func withoutNull(schema *jsonschema.Schema) {
 	if len(schema.Types) == 2 && schema.Types[0] == "null" && schema.Types[1] == "array" {
 		schema.Type, schema.Types = "array", nil
@@ -132,8 +131,8 @@ func withoutNull(schema *jsonschema.Schema) {
 	}
 }
 
-// encodeSchema writes a schema. That of no arguments has its properties too, since some
-// services refuse an object without the word.
+// encodeSchema writes a schema. It writes properties even for no arguments, since some services
+// refuse an object without them.
 func encodeSchema(schema *jsonschema.Schema) (json.RawMessage, error) {
 	if len(schema.Properties) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), nil
@@ -145,15 +144,15 @@ func encodeSchema(schema *jsonschema.Schema) (json.RawMessage, error) {
 	return data, nil
 }
 
-// wherePrefix is how the library says which part of a schema it means, once for each
-// schema that the part is in.
+// wherePrefix is the library's name of the part of a schema at fault, once for each schema
+// around the part.
 var wherePrefix = plain.Pattern(`^validating (\S+): `)
 
-// mostMismatch is how many bytes a model is told of what is wrong: the library repeats
-// the value.
+// mostMismatch is the most bytes of an error about arguments that a model gets: the library
+// repeats the value.
 const mostMismatch = 300
 
-// mismatch is what is wrong with arguments, in one line that begins with the place.
+// mismatch returns the fault of arguments, in one line that begins with the place.
 func mismatch(err error) error {
 	text, place := err.Error(), ""
 	for {

@@ -13,35 +13,34 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// panel is what the calls of a turn have in common, made once for all of them: a hundred
-// agents are shown the same answers, and offered the same tools. It translates between an
-// agent's index, its config id, and the anonymous name by which models know it. It is safe
-// for concurrent use.
+// panel has the data that the calls of a turn share, made once for all of them: a hundred
+// agents get the same answers and the same tools. It translates between an agent's index, its
+// config id, and its anonymous name to models. It is safe for concurrent use.
 type panel struct {
 	ids   []string
 	names map[string]string
-	// byName has the agents by their names.
+	// byName maps names to agents.
 	byName map[string]int
 
 	mu     sync.Mutex
 	params map[blob.Ref]backends.Params
 	tools  map[toolsOffered][]backends.Tool
-	// user is the user message that was built last, for all who are shown the same.
+	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
 }
 
-// toolsOffered names a list of tools: an agent's own, if it has any in the call, and those
-// of coordination, if it is asked to coordinate.
+// toolsOffered identifies a list of tools: an agent's own, if the call has any, and the
+// coordination tools, if the agent coordinates.
 type toolsOffered struct {
 	own                    blob.Ref
 	coordinates, mayAnswer bool
-	// forwarded offers those of the agent's own, too, that who asked the question runs.
+	// forwarded also offers the agent's own tools that the client runs.
 	forwarded bool
 }
 
-// userKey is what the user message of a coordination step is built from. Lists are told by
-// where they are: nobody changes them.
+// userKey identifies the sources of a coordination step's user message. It compares lists by
+// address: nobody changes them.
 type userKey struct {
 	question blob.Ref
 	shown    *kernel.Answer
@@ -65,7 +64,7 @@ func newPanel(turn machine.Turn) *panel {
 	return p
 }
 
-// lastPanel keeps the panel of the turn that was asked for last. The zero value is ready.
+// lastPanel keeps the panel of the last turn. The zero value is ready.
 type lastPanel struct {
 	mu     sync.Mutex
 	agents *machine.Agent // the first of the turn's
@@ -92,7 +91,7 @@ func (p *panel) anonymous(agent int) string {
 	return p.names[p.ids[agent]]
 }
 
-// index returns the agent that models know by name, in any case, or -1.
+// index returns the agent with a name that models use, in any case, or -1.
 func (p *panel) index(name string) int {
 	if i, ok := p.byName[strings.ToLower(name)]; ok {
 		return i
@@ -141,7 +140,7 @@ func (p *panel) toolsOf(s *textStore, of toolsOffered) []backends.Tool {
 	return tools
 }
 
-// userOf returns the user message of a step, which build builds if it is not the last one.
+// userOf returns the user message of a step. It calls build if the last one differs.
 func (p *panel) userOf(s *textStore, key userKey, build func() string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

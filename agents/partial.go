@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// heard is what a model has said so far, for the case that its call breaks off. It is
-// safe for concurrent use: a call that is abandoned may go on.
+// heard is a model's message so far, in case its call breaks off. It is safe for concurrent
+// use: an abandoned call may go on.
 type heard struct {
 	inJSON bool // the text is an object that stands for an act
 
@@ -45,8 +45,8 @@ func (h *heard) addAnswer(call backends.ToolCall) {
 	}
 }
 
-// partial is the text that had come when a call ended with err: what was said beside
-// tools, and the answers that were given, the last as far as it came.
+// partial returns the text that had arrived when a call ended with err: the text beside tools,
+// and the answers, the last as far as it arrived.
 func (h *heard) partial(err error) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,8 +69,8 @@ func (h *heard) partial(err error) string {
 	return strings.Join(said, "\n\n")
 }
 
-// keepPartial stores what had come of a call that ended with err, and returns nothing
-// for one of which no text had come.
+// keepPartial stores the received part of a call that ended with err. It returns nothing if no
+// text had arrived.
 func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (blob.Ref, error) {
 	text := contextbuild.Clean(h.partial(err))
 	if text == "" {
@@ -79,12 +79,11 @@ func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (blob.Ref, 
 	return d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
 }
 
-// longestEscape is how many bytes a character takes in JSON: two of \u and four digits.
+// longestEscape is the most bytes of a character in JSON: two of \u with four digits.
 const longestEscape = 12
 
-// cutContent is the content of an answer that may be cut anywhere: the arguments of
-// new_answer, or the object that stands for it in JSON mode. It is empty for what is
-// neither.
+// cutContent returns the content of an answer that may be cut anywhere: the arguments of
+// new_answer, or the object that stands for it in JSON mode. It is empty for anything else.
 func cutContent(object string) string {
 	start := strings.IndexByte(object, '{')
 	if start < 0 {

@@ -9,9 +9,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Perform is Do that comes to its one result also when the effect panics, and when
-// it ignores its cancellation, after which it is left behind and whatever it still
-// comes to is dropped.
+// Perform is Do, but returns a result also when the effect panics, and when it ignores its
+// cancellation. Then the effect is abandoned, and its later output is dropped.
 func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
 	type result struct {
 		event machine.Event
@@ -50,7 +49,7 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 	return r.event, r.err
 }
 
-// broken is the result of an effect that yielded none itself.
+// broken returns the result of an effect that yielded none itself.
 func (d *Doer) broken(ctx context.Context, effect machine.Effect, h *heard, f machine.Failure) (machine.Event, error) {
 	call, isTool := effect.(machine.ToolCall)
 	if !isTool {

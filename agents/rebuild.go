@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Rebuilder builds the inputs of a journal's calls again, and reads their replies again.
-// It stores nothing. One goroutine uses it.
+// Rebuilder rebuilds the inputs of a journal's calls, and reads their replies again. It stores
+// nothing. One goroutine uses it.
 type Rebuilder struct {
 	texts   keptTexts
 	history lastHistory
@@ -31,22 +31,22 @@ func NewRebuilder(texts sessions.Texts) *Rebuilder {
 	}
 }
 
-// Input builds what a call is sent, as Input does.
+// Input builds the request of a call, as Input does.
 func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, r.texts, r.panels.of(turn), turn, call)
 	b.history, b.built = r.history.read, r.built
 	return b.build(call)
 }
 
-// Recorded returns what a call was sent, as Recorded does.
+// Recorded returns the recorded request of a call, as Recorded does.
 func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.Request, error) {
 	return Recorded(ctx, r.texts, sent)
 }
 
-// Reply reads the message of a recorded reply again, and returns the reply with what is
-// read in it. What a message does not say is as it was recorded: the usage, what a sidecall
-// changes, and whether a call of a tool was permitted. So is all of a reply without a
-// message, and of one in which a secret was masked, since it was read before that.
+// Reply reads the message of a recorded reply again, and returns the reply with its new
+// reading. Anything that a message does not contain stays as recorded: the usage, a sidecall's
+// changes, and whether a tool call was permitted. So does a reply without a message, and one
+// with a masked secret, since the masking came after the first reading.
 func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
 	if recorded.Message == (blob.Ref{}) {
 		return recorded, nil
@@ -72,7 +72,7 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	return again, nil
 }
 
-// builtInputs keeps what the inputs of a journal have in common: what steps begin with, and
+// builtInputs keeps the parts that the inputs of a journal share: first messages of steps, and
 // messages of assistants.
 type builtInputs struct {
 	steps    map[machine.Key]builtStep
@@ -83,7 +83,7 @@ func newBuiltInputs() builtInputs {
 	return builtInputs{map[machine.Key]builtStep{}, map[blob.Ref]backends.Message{}}
 }
 
-// message reads what an assistant said.
+// message reads an assistant's message.
 func (b builtInputs) message(texts *textStore, ref blob.Ref) (m backends.Message) {
 	m, ok := b.messages[ref]
 	if !ok {
@@ -93,7 +93,7 @@ func (b builtInputs) message(texts *textStore, ref blob.Ref) (m backends.Message
 	return m
 }
 
-// builtStep is what a step begins with, and what that was built from.
+// builtStep has the first messages of a step, and the call that they were built for.
 type builtStep struct {
 	from     stepStart
 	messages []backends.Message
@@ -106,8 +106,8 @@ type stepStart struct {
 	notes []blob.Ref
 }
 
-// keptTexts are the texts of a store, each read once, and with them what is put, which
-// the store does not get.
+// keptTexts are the texts of a store, each read once, with the texts that were put, which the
+// store does not get.
 type keptTexts struct {
 	sessions.Texts
 	kept map[blob.Ref][]byte

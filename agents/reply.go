@@ -18,17 +18,17 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// maxReason is how many characters of a vote's reason are kept.
+// maxReason is the most characters of a vote's reason that are kept.
 const maxReason = 1000
 
-// replyReader turns a response into what the machines' rules need to know of it.
+// replyReader extracts from a response the facts that the machines' rules need.
 type replyReader struct {
 	textStore
 	turn machine.Turn
 	call machine.ModelCall
-	// own are the tools of its own that the call's agent had when the call was asked for.
+	// own are the agent's own tools at the time of the call.
 	own []backends.Tool
-	// permit is that of the member.
+	// permit is the member's Permit.
 	permit func(tool, arguments string) (machine.Permission, string)
 	names  *panel
 }
@@ -41,7 +41,7 @@ func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Tur
 	return r
 }
 
-// read fills in what the response says.
+// read fills in the content of the response.
 func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
 	reply.Truncated = resp.Truncated()
 	reply.Message = r.encode(resp.Message)
@@ -59,8 +59,8 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 	return nil
 }
 
-// usage is what a call that ended with err, or well, has cost: nil where the
-// provider told nothing of a call that may have been billed.
+// usage returns the cost of a call that ended with err, or well: nil if the provider reported
+// nothing for a call that it may have billed.
 func usage(u *backends.Usage, err error) *machine.Usage {
 	var failed *backends.Error
 	if u == nil && errors.As(err, &failed) && failed.Unbilled() {
@@ -133,8 +133,8 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.
 	return call
 }
 
-// overlaps compares a new answer with those its author was shown, and with no
-// others (rule 6).
+// overlaps compares a new answer with the answers that its author was shown, and with no others
+// (rule 6).
 func (r *replyReader) overlaps(content string) []int {
 	answers := r.call.Current().Shown
 	shares := make([]int, len(answers))
@@ -144,8 +144,8 @@ func (r *replyReader) overlaps(content string) []int {
 	return shares
 }
 
-// overlap is how many thousandths of the distinct words of a new answer stand in
-// an older one, case aside.
+// overlap returns how many thousandths of the distinct words of a new answer an older one has,
+// ignoring case.
 func overlap(answer, older string) int {
 	words := wordSet(answer)
 	if len(words) == 0 {
@@ -188,11 +188,11 @@ func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Ca
 	return call
 }
 
-// arguments are a call's, by name. They are looked up by their exact names:
-// encoding/json would take AGENT_ID for agent_id, and the last of both.
+// arguments are the arguments of a call, by name. Lookups use exact names: encoding/json would
+// accept AGENT_ID for agent_id, and the last of both.
 type arguments map[string]json.RawMessage
 
-// decodeArguments returns a call's arguments, or what is wrong with them.
+// decodeArguments returns a call's arguments, or their fault.
 func decodeArguments(text string) (arguments, string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, "the arguments are missing"
@@ -209,7 +209,7 @@ func decodeArguments(text string) (arguments, string) {
 	return args, ""
 }
 
-// text returns a text argument, and whether it is there. One of another type is a
+// text returns a text argument, and whether it exists. An argument of another type is a
 // problem, unless there is one already.
 func (a arguments) text(name string, problem *string) (string, bool) {
 	raw, ok := a[name]

@@ -14,18 +14,19 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// sentPart is a piece of the history as models were told it, a text of the store: what it
-// adds to the part before it. In the input of a panel it is text, in that of an agent
-// alone messages. Each turn adds one part to those that the turns before have stored, so
-// that what is stored does not grow with the session.
+// sentPart is a piece of the history as models read it, a text of the store: the addition to
+// the part before it. It is text in the input of a panel, and messages in that of a panel of
+// one. Each turn adds one part to those that earlier turns stored, so that its storage does not
+// grow with the session.
 type sentPart struct {
 	Previous blob.Ref           `json:"previous,omitzero"`
 	Text     string             `json:"text,omitempty"`
 	Messages []backends.Message `json:"messages,omitempty"`
 }
 
-// sentRecords notes what calls are sent. It keeps what it has noted last, which the calls of a
-// turn share: the newest part of the history, the user's message and the tools. The zero value is ready.
+// sentRecords records the inputs of calls. It keeps its last records, which the calls of a turn
+// share: the newest part of the history, the user's message and the tools. The zero value is
+// ready.
 type sentRecords struct {
 	mu   sync.Mutex
 	head blob.Ref // of the turn's history
@@ -35,15 +36,15 @@ type sentRecords struct {
 	tools lastRecorded[*backends.Tool]
 }
 
-// lastRecorded is what was noted last of a kind, and its reference. It is safe for concurrent use.
+// lastRecorded is the last record of a kind, with its reference. It is safe for concurrent use.
 type lastRecorded[T comparable] struct {
 	mu   sync.Mutex
 	last T
 	ref  blob.Ref
 }
 
-// note returns the reference of what encode stores, if it is not what was noted last. A turn
-// that has put a text may name it again.
+// note returns the reference of v, and stores it unless it was recorded last. A turn that has
+// put a text may name it again.
 func (l *lastRecorded[T]) note(b *inputBuilder, of T, v any) blob.Ref {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,14 +58,14 @@ func (l *lastRecorded[T]) note(b *inputBuilder, of T, v any) blob.Ref {
 	return ref
 }
 
-// sentHistory is a whole history as it was told.
+// sentHistory is a whole history as models read it.
 type sentHistory struct {
 	newest blob.Ref
 	text   string // of a panel's
 	count  int    // of the messages of an agent alone
 }
 
-// note stores what a call is sent, and returns it by reference.
+// note stores the input of a call, and returns it by reference.
 func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
 	sent := &machine.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
@@ -86,7 +87,7 @@ func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent
 	return sent, nil
 }
 
-// message stores a message. That of a user is the same for all agents of a round.
+// message stores a message. A user's message is the same for all agents of a round.
 func (n *sentRecords) message(b *inputBuilder, m backends.Message) blob.Ref {
 	if m.Role == backends.RoleUser && len(m.Parts) == 1 {
 		if text, ok := m.Parts[0].(backends.Text); ok {
@@ -96,8 +97,8 @@ func (n *sentRecords) message(b *inputBuilder, m backends.Message) blob.Ref {
 	return b.encode(m)
 }
 
-// withoutHistory returns the messages without the history, and notes where that stood.
-// One that is not found in them as it was told stays in its message.
+// withoutHistory returns the messages without the history, and records its place. A history
+// that is not found there unchanged stays in its message.
 func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Message, sent *machine.Sent) []backends.Message {
 	if len(b.shown) == 0 {
 		return messages
@@ -124,8 +125,8 @@ func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Messag
 	return messages
 }
 
-// history stores the history of an input, as far as the store does not have it, and
-// returns it with the parts but the newest that had to be stored.
+// history stores the missing parts of an input's history. It returns the history, and the older
+// parts that it had to store.
 func (n *sentRecords) history(b *inputBuilder) (told sentHistory, older []blob.Ref) {
 	if b.turn.Agents[b.reader].Shown != nil { // it slides with each turn, and a window bounds it
 		told, _ = sendHistory(b, []sentPart{joined(sentParts(b))})
@@ -147,7 +148,7 @@ func (n *sentRecords) history(b *inputBuilder) (told sentHistory, older []blob.R
 	return told, older
 }
 
-// sentParts are what each turn of the history that an input has adds to it.
+// sentParts returns the additions of each turn to the history of an input.
 func sentParts(b *inputBuilder) []sentPart {
 	parts := make([]sentPart, len(b.shown))
 	for i := range parts {
@@ -156,7 +157,7 @@ func sentParts(b *inputBuilder) []sentPart {
 	return parts
 }
 
-// newSentPart is what a turn, by its place, adds to the history that an input has.
+// newSentPart returns the addition of a turn, by its place, to the history of an input.
 func newSentPart(b *inputBuilder, i int) (part sentPart) {
 	switch {
 	case len(b.turn.Agents) == 1:
@@ -178,8 +179,8 @@ func joined(parts []sentPart) (one sentPart) {
 	return one
 }
 
-// sendHistory stores the parts that the store lacks, of which it has all before one that
-// it has.
+// sendHistory stores the parts that the store lacks. The store has all parts before one that it
+// has.
 func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []blob.Ref) {
 	encoded := make([][]byte, len(parts))
 	refs := make([]blob.Ref, len(parts))
@@ -204,8 +205,8 @@ func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []b
 	return told, older
 }
 
-// Recorded returns what a call was sent, as it is in the journal and the texts that this
-// names. Its key, headers and extra body are not there.
+// Recorded returns the input of a call from the journal and the texts that it names. It has no
+// key, headers or extra body.
 func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Request, error) {
 	b := &inputBuilder{textStore: textStore{ctx: ctx, blobs: blobs}}
 	req := backends.Request{Model: sent.Model}
@@ -226,7 +227,7 @@ func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Req
 	return req, nil
 }
 
-// putBack puts the history back to where it stood.
+// putBack restores the history to its place.
 func (b *inputBuilder) putBack(sent machine.Sent, req *backends.Request) {
 	var parts []sentPart
 	for ref := sent.History; ref != (blob.Ref{}) && b.err == nil; {

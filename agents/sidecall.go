@@ -7,15 +7,15 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Sidecall is who makes the calls of a purpose that belong to no agent (DESIGN §1).
+// Sidecall makes the calls of a purpose that belong to no agent (DESIGN §1).
 type Sidecall struct {
 	Member
-	// Read returns what a reply, which may be empty, changes in the turn. Its error is
-	// the failure of the call.
+	// Read returns the changes of a reply, which may be empty, to the turn. Its error is the
+	// failure of the call.
 	Read func(ctx context.Context, turn machine.Turn, sidecall machine.Sidecall, reply backends.Message) (machine.Change, error)
 }
 
-// sidecallRequest is the input of a call that belongs to no agent.
+// sidecallRequest returns the input of a sidecall.
 func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
 	req := backends.Request{
 		Key:   backends.Key{Session: b.turn.Session, Turn: b.turn.Turn, Purpose: string(a.Purpose)},
@@ -27,8 +27,7 @@ func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
 	return req
 }
 
-// DescribeSidecall stores what a call that belongs to no agent is sent, and returns it as
-// the turn refers to it.
+// DescribeSidecall stores the input of a sidecall, and returns it as the turn refers to it.
 func DescribeSidecall(ctx context.Context, blobs Blobs, purpose machine.Purpose, model string, params backends.Params, messages []backends.Message, tools []backends.Tool) (machine.Sidecall, error) {
 	s := textStore{ctx: ctx, blobs: blobs}
 	params.Headers, params.ExtraBody = nil, nil // they belong to Member

@@ -20,19 +20,19 @@ func LookupIn(ctx context.Context, store sessions.Texts) Lookup {
 	return func(ref blob.Ref) ([]byte, error) { return store.Get(ctx, ref) }
 }
 
-// Snapshot is an agent's workspace as it was when an answer was given.
+// Snapshot is an agent's workspace at the time of an answer.
 type Snapshot struct {
 	// Dir is the folder of the copy, an absolute path, for reading only.
 	Dir string `json:"dir"`
-	// Files counts regular files, Bytes what is in them.
+	// Files counts regular files, Bytes their content.
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
-	// LeftOut says what of the workspace is not there and why, one line each.
+	// LeftOut lists the parts of the workspace that the copy lacks and why, one line each.
 	LeftOut []string `json:"left_out,omitempty"`
 }
 
-// takeSnapshot keeps a workspace. If that cannot be done, the answer is given without, and
-// the reply says why.
+// takeSnapshot copies a workspace. If that fails, the answer has no snapshot, and the reply
+// says why.
 func (d *Doer) takeSnapshot(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	info, err := d.callInfo(stored, turn, e, nil)
@@ -57,8 +57,8 @@ func (m Member) snapshot(ctx context.Context, of CallInfo) (Snapshot, error) {
 	return m.Snapshot(ctx, of)
 }
 
-// ReadSnapshot reads what an answer's Work refers to. It is the zero value for an answer
-// that has none.
+// ReadSnapshot reads the snapshot that an answer's Work refers to, zero for an answer without
+// one.
 func ReadSnapshot(texts Lookup, work blob.Ref) (s Snapshot, err error) {
 	if work == (blob.Ref{}) {
 		return s, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// stepSummaryRequest is the input of a call for the summary of what is left out of a step.
+// stepSummaryRequest returns the input of the call that summarizes the omitted part of a step.
 func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Request {
 	by, limits := b.turn.StepSummarizer, b.turn.Agents[b.reader].Step
 	if by == nil || limits == nil {
@@ -29,7 +29,7 @@ func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Reque
 	return req
 }
 
-// task is what was asked, which a conversation that goes on has in its messages.
+// task returns the question, which a conversation that goes on has in its messages.
 func (b *inputBuilder) task() string {
 	if b.turn.Question == (blob.Ref{}) {
 		return ""
@@ -37,7 +37,7 @@ func (b *inputBuilder) task() string {
 	return b.text(b.turn.Question)
 }
 
-// stepSummary is as much of a summary as is sent, "" for none.
+// stepSummary returns the part of a summary that is sent, "" for none.
 func (b *inputBuilder) stepSummary(summary *machine.StepSummary) string {
 	if summary == nil {
 		return ""

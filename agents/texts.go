@@ -16,14 +16,14 @@ type Blobs interface {
 	Get(ctx context.Context, ref blob.Ref) ([]byte, error)
 }
 
-// textStore reads and stores texts until one cannot be; err is the first error.
+// textStore reads and stores texts until one fails; err is the first error.
 type textStore struct {
 	ctx   context.Context
 	blobs Blobs
 	err   error
 }
 
-// get reads a text, which is nil for a zero reference.
+// get reads a text, nil for a zero reference.
 func (s *textStore) get(ref blob.Ref) (data []byte) {
 	if s.err != nil || ref == (blob.Ref{}) {
 		return nil
@@ -35,12 +35,12 @@ func (s *textStore) get(ref blob.Ref) (data []byte) {
 	return data
 }
 
-// storeFault is why a store does not work. That it lacks a text is no such reason.
+// storeFault is the error of a store that failed. A missing text is no such error.
 type storeFault struct{ error }
 
 func (f storeFault) Unwrap() error { return f.error }
 
-// decode reads a text as JSON into v; a zero reference leaves v as it is.
+// decode reads a text as JSON into v; a zero reference leaves v unchanged.
 func (s *textStore) decode(ref blob.Ref, v any) {
 	data := s.get(ref)
 	if s.err != nil || ref == (blob.Ref{}) {
@@ -69,7 +69,7 @@ func (s *textStore) marshal(v any) []byte {
 	return data
 }
 
-// has says whether the store has a text. It says so too after an error, so that its caller
+// has reports whether the store has a text. After an error it returns true, so that its caller
 // looks no further.
 func (s *textStore) has(ref blob.Ref) bool {
 	if s.err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// callTool runs the tool that a message's call names. Whatever goes wrong with it is a
-// result that says so: the model goes on with that (seed 004).
+// callTool runs the tool that a message's call names. A failure becomes a result that says so,
+// and the model goes on with that (seed 004).
 func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	message, err := callsBeside(LookupIn(stored, d.Blobs), e)
@@ -62,8 +62,8 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	return d.cut(stored, member, e.Name, reply, turn.Limits.ResultLimit)
 }
 
-// refuses says that the rules, as they are now, let a call not run, and why. What the journal
-// says of it was decided by the rules of the process that wrote it.
+// refuses reports whether the present rules deny a call, and why. The journal has the decision
+// by the rules of the process that wrote it.
 func (m Member) refuses(e machine.ToolCall, arguments string) (why string, refused bool) {
 	if m.Permit == nil {
 		return "", false
@@ -72,7 +72,8 @@ func (m Member) refuses(e machine.ToolCall, arguments string) (why string, refus
 	return why, permission == machine.Denied || permission == machine.Asked && !e.Asked
 }
 
-// planned says whether a call is only planned, and what stands for its result then.
+// planned reports whether a call is only planned, and returns the text that replaces its
+// result.
 func (m Member) planned(e machine.ToolCall, arguments string) (result string, planned bool) {
 	tool := m.tool(e.Name)
 	if tool == nil || m.Plan == nil || e.Key.Purpose == machine.FinalTool {
@@ -81,8 +82,8 @@ func (m Member) planned(e machine.ToolCall, arguments string) (result string, pl
 	return m.Plan(tool, arguments)
 }
 
-// cut cuts a result that is too long. It cuts what the store holds, which may have masked
-// secrets: half of one would be known to nobody for what it is.
+// cut cuts a result that is too long. It cuts the stored text, in which secrets may be masked:
+// nothing could recognise half of a secret.
 func (d *Doer) cut(ctx context.Context, member Member, name string, reply machine.ToolReply, limit int) (machine.Event, error) {
 	if limit <= 0 || reply.Result.Bytes <= limit {
 		return reply, nil
@@ -99,15 +100,15 @@ func (d *Doer) cut(ctx context.Context, member Member, name string, reply machin
 	return reply, nil
 }
 
-// toolFault is an error in the words that the model is told.
+// toolFault returns an error in the words for the model.
 func toolFault(format string, args ...any) error {
 	return ErrorResult("Error: " + fmt.Sprintf(format, args...))
 }
 
-// cancelledResult stands for the result of a tool call that was cancelled.
+// cancelledResult is the result of a cancelled tool call.
 const cancelledResult = "Error: the call was cancelled"
 
-// told is what the model is sent of a result.
+// told returns the text of a result that the model gets.
 func told(o toolOutcome, state machine.ToolState) string {
 	var own ErrorResult
 	switch {
@@ -121,7 +122,7 @@ func told(o toolOutcome, state machine.ToolState) string {
 	return "Error: " + o.err.Error()
 }
 
-// Arguments returns what a tool is called with, as the model wrote it.
+// Arguments returns a tool call's arguments, as the model wrote them.
 func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
 	calls, err := callsBeside(texts, e)
 	if err != nil {
@@ -130,7 +131,7 @@ func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
 	return calls[e.Call].Arguments, nil
 }
 
-// callsBeside returns the calls of the message that asks for a tool call, which is one of them.
+// callsBeside returns all calls of the message that contains a tool call.
 func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) {
 	data, err := texts(e.Message)
 	if err != nil {
@@ -147,16 +148,15 @@ func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) 
 	return calls, nil
 }
 
-// toolOutcome is what a call of a tool came to. Abandoned says that it did not end,
-// although it was told to.
+// toolOutcome is the outcome of a tool call. Abandoned says that it ignored its cancellation.
 type toolOutcome struct {
 	result    string
 	err       error
 	abandoned bool
 }
 
-// runTool runs a tool for no longer than a limit; 0: as long as it takes. A tool that
-// does not end then, although it was told to, is left behind.
+// runTool runs a tool for at most a limit; 0 means without limit. It abandons a tool that
+// ignores its cancellation.
 func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.Duration) toolOutcome {
 	if tool == nil {
 		return toolOutcome{err: toolFault("the tool %s is not there any more. Go on without it.", name)}
@@ -182,7 +182,7 @@ func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.
 	return toolOutcome{err: ctx.Err()}
 }
 
-// tool is the member's tool with a name, nil if it has none.
+// tool returns the member's tool with a name, nil if it has none.
 func (m Member) tool(name string) Tool {
 	for _, t := range m.Tools {
 		if t.Definition().Name == name {
@@ -192,8 +192,8 @@ func (m Member) tool(name string) Tool {
 	return nil
 }
 
-// callGuarded calls a tool. One that panics has failed, and so has one whose result is
-// no text.
+// callGuarded calls a tool. A tool that panics has failed, and so has one whose result is no
+// valid text.
 func callGuarded(ctx context.Context, t Tool, name, arguments string) (o toolOutcome) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -210,8 +210,8 @@ func callGuarded(ctx context.Context, t Tool, name, arguments string) (o toolOut
 	return toolOutcome{result: result}
 }
 
-// shownResult is what the model is sent of a result of more bytes than the limit: its
-// beginning and its end, with a word in between that says so.
+// shownResult returns the part of a longer result that the model gets: the beginning and the
+// end, with a text in between that says so.
 func (m Member) shownResult(name, result string, limit int) string {
 	head, tail := limit/2, len(result)-limit/2
 	for head > 0 && !utf8.RuneStart(result[head]) {
@@ -231,9 +231,9 @@ func (m Member) shownResult(name, result string, limit int) string {
 	return result[:head] + "\n[... " + word + " ...]\n" + result[tail:]
 }
 
-// ReadResult returns the result of a tool call as the model was sent it, empty while there
-// is none. That of a call that was not run was never stored; of one that was not on offer,
-// or one too many, it is only the reason.
+// ReadResult returns the result of a tool call as the model got it, empty while there is none.
+// The result of a call that did not run was never stored. For a call of a tool that was not
+// offered, or one too many, it is only the reason.
 func ReadResult(texts Lookup, result blob.Ref, state machine.ToolState, why string) (string, error) {
 	switch {
 	case state == machine.ToolDenied:

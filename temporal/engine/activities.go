@@ -17,25 +17,26 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// activities do what a workflow asks for. They are safe for concurrent use.
+// activities do the work that workflows request. They are safe for concurrent use.
 type activities struct {
 	panel  *coordinator.Panel
 	as     func(owner string) Store
 	server server
-	// workflows are asked for budget.
+	// workflows answer requests for budget.
 	workflows workflows
-	// home is the queue of this worker alone.
+	// home is the queue that only this worker listens to.
 	home     string
 	inFlight inFlight
 }
 
-// The kinds of errors: of refusals, which a client knows, and which no retry changes; and of
-// effects without a result.
+// The kinds of errors: refusals, which a client knows and no retry changes, and effects without
+// a result.
 const (
 	busyKind    = "busy"
 	refusedKind = "refused"
 
-	// unsentKind is of one that was not begun, endedKind of one whose worker was told to end.
+	// unsentKind is the kind of an effect that was not begun, endedKind that of one whose
+	// worker shut down.
 	unsentKind = "unsent"
 	endedKind  = "ended"
 )
@@ -44,7 +45,7 @@ func refusal(kind string, err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), kind, err)
 }
 
-// prepare holds the session and writes the turn down.
+// prepare holds the session and writes the turn's first event.
 func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 	ctx, stop := atWork(ctx)
 	defer stop()
@@ -83,7 +84,7 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 	return h.begun(b.Turn, accepted)
 }
 
-// journal writes events that the workflow's history has.
+// journal writes events of the workflow's history to the store.
 func (h *activities) journal(ctx context.Context, e entry) error {
 	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Events...)
 	if errors.Is(err, sessions.ErrNotRunning) {
@@ -92,8 +93,8 @@ func (h *activities) journal(ctx context.Context, e entry) error {
 	return err
 }
 
-// perform does one effect, or waits for it if it is under way here, or returns what it came
-// to before. With Joins it begins nothing.
+// perform runs one effect, waits for it if it is under way here, or returns its earlier result.
+// If Joins is true, it begins nothing.
 func (h *activities) perform(ctx context.Context, w work) (result, error) {
 	e, err := w.Effect.effect()
 	if err != nil {
@@ -137,7 +138,7 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 	return r, unsent(errors.New("this worker has not begun it"))
 }
 
-// begin does the effect of a name, unless its result is kept, and keeps that.
+// begin runs the effect of a name, unless its result is stored, and stores the result.
 func (h *activities) begin(ctx context.Context, store patient, w work, e machine.Effect, name string) (result, error) {
 	key := e.EffectKey()
 	if r, isKept, err := keptResult(ctx, store, w, key.String()); isKept || err != nil {
@@ -171,13 +172,13 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 	return keepResult(ctx, store, w, key.String(), r, kept)
 }
 
-// keepNote stores the text of a note. That it is in the store before the journal names it
-// needs no other word than this one's end.
+// keepNote stores the text of a note. Its return shows that the text is in the store before the
+// journal names it.
 func (h *activities) keepNote(ctx context.Context, n newNote) (blob.Ref, error) {
 	return h.as(n.Owner).Put(ctx, []byte(n.Text))
 }
 
-// keep keeps a session until it is cancelled.
+// keep keeps a session held until it is cancelled.
 func (h *activities) keep(ctx context.Context, t held) error {
 	ctx, stop := atWork(ctx)
 	defer stop()
@@ -190,13 +191,13 @@ func (h *activities) keep(ctx context.Context, t held) error {
 	return ctx.Err()
 }
 
-// concluded is what comes after a turn's result was kept: calls that belong to no agent, for
-// which the session is still held.
+// concluded are the sidecalls after a turn's result was stored. The session is still held for
+// them.
 type concluded struct {
 	Following []machine.Sidecall `json:"following,omitempty"`
 }
 
-// conclude keeps what the turn has come to.
+// conclude stores the turn's outcome.
 func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
 	ctx, stop := atWork(ctx)
 	defer stop()
@@ -220,7 +221,7 @@ func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
 	return c, err
 }
 
-// wasDone says that an earlier try has kept the turn, of which nobody has heard.
+// wasDone reports whether an earlier try has stored the turn and its reply was lost.
 func wasDone(ctx context.Context, store Store, t held) (bool, error) {
 	if activity.GetInfo(ctx).Attempt == 1 {
 		return false, nil
@@ -232,7 +233,7 @@ func wasDone(ctx context.Context, store Store, t held) (bool, error) {
 	return last[0].Number > t.Number || last[0].Number == t.Number && last[0].Status != sessions.Running, nil
 }
 
-// finish keeps what the calls have come to that followed the answer.
+// finish stores the results of the calls after the answer.
 func (h *activities) finish(ctx context.Context, t held) error {
 	ctx, stop := atWork(ctx)
 	defer stop()
@@ -244,7 +245,7 @@ func (h *activities) finish(ctx context.Context, t held) error {
 	return h.panel.Worker(store).Finish(ctx, t.Session, t.Number)
 }
 
-// leave lets go of a turn that cannot go on.
+// leave releases a turn that cannot go on.
 func (h *activities) leave(ctx context.Context, t held) error {
 	ctx, stop := atWork(ctx)
 	defer stop()

@@ -12,13 +12,13 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// database is the one that a worker or a client keeps sessions in, as Options say.
+// database identifies the database that a worker or a client keeps sessions in, from Options.
 type database struct{ id, place string }
 
 func (d database) String() string { return fmt.Sprintf("%s (id %s)", d.place, d.id) }
 
-// queueOf is where the turns of one config and one database are played. A worker that has
-// another config or another database does not listen there.
+// queueOf returns the queue for turns of one config and one database. A worker with another
+// config or another database does not listen there.
 func (e *Engine) queueOf(config string) string {
 	if e.database.id == "" {
 		return e.commonQueueOf(config)
@@ -26,15 +26,15 @@ func (e *Engine) queueOf(config string) string {
 	return e.commonQueueOf(config) + "/" + e.database.id
 }
 
-// commonQueueOf is where turns of a config are played that name no database: those of clients
+// commonQueueOf returns the queue for turns of a config that name no database: those of clients
 // before version 5 of the store. Workers of all databases listen there.
 func (e *Engine) commonQueueOf(config string) string { return e.queue + "/" + config }
 
 // databaseMark stands before the database in the identity of a worker.
 const databaseMark = ", database "
 
-// identity is the name by which a worker listens to the common queue. It names the database for
-// clients that have another one. Its beginning is the one that Temporal gives to workers.
+// identity is the name under which a worker listens to the common queue. It names the database,
+// for clients with another one. It begins with Temporal's default identity.
 func (d database) identity() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -43,8 +43,8 @@ func (d database) identity() string {
 	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, databaseMark, d)
 }
 
-// foreignWorkers says why workers of the common queue do not play turns of this database. It
-// returns nil if none of the workers has another database.
+// foreignWorkers returns the reason why workers of the common queue do not play turns of this
+// database. It returns nil if none of the workers has another database.
 func (e *Engine) foreignWorkers(workers []*taskqueue.PollerInfo) (err error) {
 	for _, w := range workers {
 		_, theirs, ok := strings.Cut(w.GetIdentity(), databaseMark)
@@ -58,17 +58,17 @@ func (e *Engine) foreignWorkers(workers []*taskqueue.PollerInfo) (err error) {
 	return err
 }
 
-// isForeign says that a workflow is a turn of another database than this one.
+// isForeign reports whether a workflow is a turn of another database.
 func (e *Engine) isForeign(found *workflowservice.DescribeWorkflowExecutionResponse) bool {
 	return e.database.id != "" && cmp.Or(memoOf(found, databaseMemo), e.database.id) != e.database.id
 }
 
-// foreignTurn is the refusal of a session whose name a turn of another database has.
+// foreignTurn is the refusal of a session whose name a turn of another database uses.
 type foreignTurn struct{ session, queue string }
 
 func (f foreignTurn) Error() string {
 	return fmt.Sprintf("a turn of another database has the session %q on the queue %s: use the database of that turn (--database), another session, or a queue for each database (--temporal-queue)", f.session, f.queue)
 }
 
-// Is implements errors.Is for what callers know of it: this database has no such turn.
+// Is implements errors.Is: to callers, this database has no such turn.
 func (foreignTurn) Is(target error) bool { return target == sessions.ErrNoSession }

@@ -17,13 +17,14 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// attendance says that a client has a person before it, whom it asks about a tool call.
+// attendance says that a client asks a person about a tool call.
 type attendance struct {
 	toTurn
 	Key machine.Key `json:"key"`
 }
 
-// decision is a client's word about a tool call. Unattended says that it asked no person.
+// decision is a client's answer about a tool call. Unattended says that the client asked no
+// person.
 type decision struct {
 	attendance
 	Allow      bool   `json:"allow"`
@@ -31,18 +32,18 @@ type decision struct {
 	Unattended bool   `json:"unattended,omitempty"`
 }
 
-// question is one about a tool call, from the first word that is said to it: clients follow
-// the journal, and may be sooner than the workflow, which learns later that what it has
-// written is there.
+// question is a question about a tool call. It exists from its first message on: clients follow
+// the journal, and may be faster than the workflow, which learns later that its events are
+// stored.
 type question struct {
-	// attended counts how often a client has said that it asks a person.
+	// attended counts the messages of clients that ask a person.
 	attended int
-	// word is the first that counts, nil before it.
+	// word is the first answer that counts, nil before it.
 	word *decision
 }
 
-// questions are the questions about tool calls. Unattended says that a call may run which nobody can
-// be asked about.
+// questions are the questions about tool calls. Unattended says that a call may run if no
+// person can be asked.
 type questions struct {
 	byKey      map[machine.Key]*question
 	unattended bool
@@ -57,7 +58,7 @@ func (q questions) question(key machine.Key) *question {
 	return q.byKey[key]
 }
 
-// nobodys is the word that stands when nobody has said one.
+// nobodys returns the answer that counts if no client gave one.
 func (q questions) nobodys() decision {
 	word := decision{Allow: q.unattended, Unattended: true}
 	if !word.Allow {
@@ -66,15 +67,15 @@ func (q questions) nobodys() decision {
 	return word
 }
 
-// take keeps the first word. What is said without a person does not count while one is
-// asked.
+// take keeps the first answer. An answer without a person does not count while a client asks a
+// person.
 func (q *question) take(d decision) {
 	if q.word == nil && !(d.Unattended && q.attended > 0) {
 		q.word = &d
 	}
 }
 
-// ask waits for a word to a question, which becomes one event.
+// requestPermission waits for the answer to a question, which becomes one event.
 func (p *player) requestPermission(a machine.PermissionRequest) {
 	workflow.Go(p.root, func(ctx workflow.Context) {
 		letGo := p.keepSession(ctx)
@@ -86,8 +87,8 @@ func (p *player) requestPermission(a machine.PermissionRequest) {
 	})
 }
 
-// keepSession has some worker keep the session for the turn until letGo is called: while
-// nobody but a person is at work, the session would be anybody's after a while.
+// keepSession lets some worker keep the session for the turn until letGo is called: while the
+// turn only waits for a person, any process could take the session after a while.
 func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
 	ctx, cancel := workflow.WithCancel(ctx)
 	kept := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -98,8 +99,8 @@ func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
 	return cancel
 }
 
-// wordTo returns the word to a question: none if it is taken back, and that of nobody if no
-// client that asks a person is heard of for as long as the settings say.
+// wordTo returns the answer to a question: none if the question is withdrawn, and nobody's if
+// the workflow has no message from a client that asks a person for as long as the settings say.
 func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
 	q := p.questions.question(key)
 	isOpen := func() bool { return p.driver.Machine().IsPermissionOpen(key) }
@@ -121,15 +122,15 @@ func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
 	}
 }
 
-// attendancesPerPatience is how often a client tells that it goes on asking, in the time after
-// which nobody would be taken to: one or two may be late.
+// attendancesPerPatience is how often, within AskPatience, a client reports that it still asks
+// a person: one or two reports may be late.
 const attendancesPerPatience = 3
 
-// unattendedDelay is how long a client without a person keeps its word back. Another client, whose
-// person is asked, has told so by then, and the word does not count.
+// unattendedDelay is how long a client without a person delays its answer. By then another
+// client has reported that its person is asked, and the answer does not count.
 const unattendedDelay = 3 * time.Second
 
-// Decide implements coordinator.Decider. While the server is away it tries again.
+// Decide implements coordinator.Decider. It repeats while the server is away.
 func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask func(context.Context) (coordinator.Decision, error)) error {
 	about := attendance{toTurn{r.number}, key}
 	var attending sync.WaitGroup
@@ -149,7 +150,7 @@ func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask
 	return r.decide(ctx, decision{attendance: about, Allow: word.Allowed, Reason: word.Reason, Unattended: !attended})
 }
 
-// attend tells until ctx is done that a person is asked.
+// attend reports until ctx is done that a person is asked.
 func (r *remote) attend(ctx context.Context, about attendance) {
 	ticker := time.NewTicker(r.engine.settings.withDefaults().AskPatience / attendancesPerPatience)
 	defer ticker.Stop()
@@ -163,7 +164,7 @@ func (r *remote) attend(ctx context.Context, about attendance) {
 	}
 }
 
-// decide tells the word, unless ctx is done first: then nobody wants it any more.
+// decide sends the answer, unless ctx is done first: then nobody needs it.
 func (r *remote) decide(ctx context.Context, d decision) error {
 	const pause = time.Second
 	for ctx.Err() == nil {

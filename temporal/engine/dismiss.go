@@ -10,13 +10,13 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// dismissal has a turn go on without an agent.
+// dismissal makes a turn go on without an agent.
 type dismissal struct {
 	toTurn
 	Agent string `json:"agent"`
 }
 
-// Dismiss has the turn go on without an agent, for a coordinator.RemoteTurn.
+// Dismiss makes the turn go on without an agent, for a coordinator.RemoteTurn.
 func (r *remote) Dismiss(ctx context.Context, agent string) error {
 	if err := r.signal(ctx, dismissSignal, dismissal{toTurn{r.number}, agent}); err != nil {
 		return fmt.Errorf("go on without %s: %w", agent, err)
@@ -24,8 +24,8 @@ func (r *remote) Dismiss(ctx context.Context, agent string) error {
 	return nil
 }
 
-// hearDismissal goes on without an agent. What the client could not know to be too late changes
-// nothing.
+// hearDismissal makes the turn go on without an agent. A dismissal that came too late, unknown
+// to its client, changes nothing.
 func (p *player) hearDismissal(ctx workflow.Context, in dismissal) {
 	p.happened(happening{event: func(at kernel.Time) turn.Event {
 		agent, err := p.driver.Machine().MayDismiss(in.Agent)

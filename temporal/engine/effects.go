@@ -17,14 +17,14 @@ import (
 
 // home is the worker that has the tools and the files of a turn's agents.
 type home struct {
-	// Queue is the task queue of this worker alone, empty if no agent has tools. Lost says that
-	// the worker is lost.
+	// Queue is the task queue that only this worker listens to, empty if no agent has tools.
+	// Lost says that the worker is lost.
 	Queue string `json:"queue,omitempty"`
 	Lost  bool   `json:"lost,omitempty"`
 }
 
 // homePatience is how many heartbeats a worker has to take a tool call. After them the workflow
-// asks the worker whether it lives.
+// checks whether the worker lives.
 const homePatience = 3
 
 // startEffect lets a worker run an effect. The effect's result comes to the inbox exactly once.
@@ -37,9 +37,9 @@ func (p *player) startEffect(w begunWork) {
 	})
 }
 
-// perform lets workers run an effect until there is a result. It repeats the effect if the worker
-// was lost or could not store the result, after waits that grow from 1 s to 30 s. It returns an
-// error only if the turn no longer belongs to this workflow.
+// perform lets workers run an effect until there is a result. It repeats the effect if the
+// worker was lost or could not store the result, after waits that grow from 1 s to 30 s. It
+// returns an error only if the turn no longer belongs to this workflow.
 func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result, error) {
 	const longest = 30 * time.Second
 	for wait := time.Second; ; wait = min(2*wait, longest) {
@@ -148,7 +148,7 @@ func isUnsent(err error) bool {
 	return isUnstarted(err) || temporal.IsCanceledError(err) || isOfKind(err, unsentKind)
 }
 
-// isEnded reports whether the effect ended because its worker was told to end.
+// isEnded reports whether the effect ended because its worker shut down.
 func isEnded(err error) bool { return isOfKind(err, endedKind) }
 
 func isOfKind(err error, kind string) bool {

@@ -23,8 +23,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Engine reaches the turns that are played on a Temporal server. It is safe for concurrent
-// use.
+// Engine is a connection to the turns on a Temporal server. It is safe for concurrent use.
 type Engine struct {
 	client   client.Client
 	address  string
@@ -38,25 +37,25 @@ var (
 	_ coordinator.Decider = (*remote)(nil)
 )
 
-// Options say which server is meant.
+// Options identify a server.
 type Options struct {
 	// Address is HOST:PORT. Namespace is "default" if it is empty.
 	Address   string
 	Namespace string
-	// Queue is what workers and clients have in common. Those with another config or another
+	// Queue is the name that workers and clients share. Workers with another config or another
 	// database are kept apart.
 	Queue string
-	// DatabaseID is the same for all who have the store's database open, and for no other
-	// database. If it is empty, turns go to any worker that has the config. DatabasePlace says
-	// where the database is, for people and without a password.
+	// DatabaseID is the same for all processes that use the store's database, and for no other
+	// database. If it is empty, turns go to any worker with the config. DatabasePlace names the
+	// database, for people and without a password.
 	DatabaseID, DatabasePlace string
 
 	Settings Settings
-	// TLS is nil for a connection without. APIKey is sent with each request, over TLS only;
+	// TLS is nil for a connection without TLS. APIKey is sent with each request, over TLS only;
 	// empty sends none.
 	TLS    *tls.Config
 	APIKey string
-	// Log takes what the client of Temporal has to say; nil drops it.
+	// Log gets the log of the Temporal client; nil drops it.
 	Log *slog.Logger
 }
 
@@ -75,11 +74,11 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
 }
 
-// connectPatience is how long a server may take to greet a client whose connection it took.
+// connectPatience is how long a server may take to greet a client after the connection is open.
 const connectPatience = 20 * time.Second
 
-// client is what the library is told. It sends a key over TLS only, if it is told nothing
-// else.
+// client returns the options of the Temporal client. By its default, it sends a key only over
+// TLS.
 func (o Options) client() client.Options {
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log),
@@ -91,17 +90,17 @@ func (o Options) client() client.Options {
 	return options
 }
 
-// Close ends the connection. What is played goes on.
+// Close closes the connection. Running turns go on.
 func (e *Engine) Close() error {
 	e.client.Close()
 	return nil
 }
 
-// id names the workflows of a session's turns.
+// id returns the id of the workflows of a session's turns.
 func (e *Engine) id(session string) string { return "massgen/" + e.queue + "/" + session }
 
-// mostTaskTime is after how long at most another worker takes up a turn whose worker was
-// lost while it played on. It is Temporal's default.
+// mostTaskTime is the longest time after which another worker takes up the turn of a lost
+// worker. It is Temporal's default.
 const mostTaskTime = 10 * time.Second
 
 // Begin implements coordinator.Remote.
@@ -129,8 +128,8 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 	return play, err
 }
 
-// start starts the workflow of a turn, once: a server that is slow may start it, and even play
-// it to its end, and answer too late.
+// start starts the workflow of a turn, once: a slow server may start it, and even finish it,
+// and reply too late.
 func (e *Engine) start(ctx context.Context, queue string, in request) (client.WorkflowRun, error) {
 	isAgain := false
 	return untilAnswered(ctx, func() (client.WorkflowRun, error) {
@@ -163,8 +162,8 @@ func (e *Engine) start(ctx context.Context, queue string, in request) (client.Wo
 // latest is the latest run of a session's workflow, nil if there is none.
 type latest struct {
 	run client.WorkflowRun
-	// isOwn says that this request has started the run, isForeign that the run is a turn of
-	// another database.
+	// isOwn says that this request started the run, isForeign that the run is a turn of another
+	// database.
 	isOwn, isForeign bool
 }
 
@@ -182,7 +181,7 @@ func (e *Engine) find(ctx context.Context, in request) (latest, error) {
 	return latest{run, memoOf(found, ownerMemo) == in.Owner, e.isForeign(found)}, nil
 }
 
-// memoOf returns what the memo of a workflow has under a key, empty if it has nothing there.
+// memoOf returns the entry of a workflow's memo under a key, empty if there is none.
 func memoOf(found *workflowservice.DescribeWorkflowExecutionResponse, key string) (value string) {
 	err := converter.GetDefaultDataConverter().FromPayload(found.WorkflowExecutionInfo.GetMemo().GetFields()[key], &value)
 	if err != nil {
@@ -191,23 +190,22 @@ func memoOf(found *workflowservice.DescribeWorkflowExecutionResponse, key string
 	return value
 }
 
-// startPatience is how long the start of a turn may still be on its way when nobody has
-// heard of it.
+// startPatience is how long the start of a turn may still arrive without a reply.
 const startPatience = 2 * time.Second
 
-// The keys of the workflow's memo: which request has started it, and the ID of the database that
-// its client has. Clients before version 5 of the store, and those that know no database, leave
-// the ID out.
+// The keys of the workflow's memo: the request that started it, and the ID of the client's
+// database. Clients before version 5 of the store, and those without a database ID, omit the
+// ID.
 const (
 	ownerMemo    = "owner"
 	databaseMemo = "database"
 )
 
-// serverPatience is how long a server may take to answer a client, which then asks again.
+// serverPatience is how long a server may take to answer a client before the client repeats its
+// request.
 const serverPatience = time.Minute
 
-// untilAnswered asks the server for something that may be asked for twice, again while it is
-// away or slow.
+// untilAnswered repeats an idempotent request while the server is away or slow.
 func untilAnswered[T any](ctx context.Context, ask func() (T, error)) (T, error) {
 	return sessions.Again(ctx, serverPatience, func() (T, error) {
 		v, err := ask()
@@ -218,7 +216,7 @@ func untilAnswered[T any](ctx context.Context, ask func() (T, error)) (T, error)
 	})
 }
 
-// isAway says that the server could not be asked, and may be later.
+// isAway reports whether the server could not be reached for now.
 func isAway(err error) bool {
 	var unavailable *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
@@ -226,7 +224,7 @@ func isAway(err error) bool {
 	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.As(err, &busy) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// sleep returns after a pause, or with ctx's error when that is done first.
+// sleep returns after a pause, or returns ctx's error if ctx is done first.
 func sleep(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -238,8 +236,8 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// callOff interrupts a turn that was asked for, and may have begun. One that is not there is
-// looked for again while it may still come.
+// callOff interrupts a requested turn, which may have begun. It looks for a missing turn again
+// while that may still arrive.
 func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration) error {
 	const patience, pause = 10 * time.Second, 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -256,7 +254,7 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 	}
 }
 
-// callOffOnce interrupts a turn, unless it is not there.
+// callOffOnce interrupts a turn, unless the turn does not exist.
 func (e *Engine) callOffOnce(ctx context.Context, in request) (isGone bool, err error) {
 	known, err := e.find(ctx, in)
 	if err != nil || !known.isOwn {
@@ -295,7 +293,7 @@ func (n notPlayed) Error() string {
 	return fmt.Sprintf("no turn of session %q is played by the workers of the queue %s: it is over, or was left unfinished, which --engine local --continue finishes", n.session, n.queue)
 }
 
-// Is implements errors.Is for what callers know of it.
+// Is implements errors.Is with the error that callers know.
 func (notPlayed) Is(target error) bool { return target == sessions.ErrNoSession }
 
 // begun waits until a turn has begun.
@@ -320,7 +318,7 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 	if failed := p.Wait(ctx); failed != nil {
 		return nil, errors.Join(failed, err)
 	}
-	// The turn was over before it could be asked, and a worker still knows it.
+	// The turn ended before the query, and a worker still knows it.
 	over, queryErr := e.progress(ctx, run.GetID(), run.GetRunID())
 	if queryErr != nil {
 		return nil, errors.Join(err, queryErr)
@@ -329,7 +327,7 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 	return p, nil
 }
 
-// Progress tells how far the turn is that is played in a session.
+// Progress returns the progress of the running turn of a session.
 func (e *Engine) Progress(ctx context.Context, session string) (Progress, error) {
 	p, err := e.progress(ctx, e.id(session), "")
 	if err != nil {
@@ -348,7 +346,7 @@ func (e *Engine) progress(ctx context.Context, workflow, run string) (Progress, 
 	})
 }
 
-// remote is a turn that is played by a workflow.
+// remote is a turn that a workflow plays.
 type remote struct {
 	engine *Engine
 	run    client.WorkflowRun
@@ -367,7 +365,7 @@ func (r *remote) Interrupt(ctx context.Context) error {
 	return fmt.Errorf("interrupt the turn: %w", err)
 }
 
-// signal tells the workflow something. It returns driver.ErrOver when the turn is.
+// signal sends a message to the workflow. It returns driver.ErrOver if the turn is over.
 func (r *remote) signal(ctx context.Context, name string, value any) error {
 	err := r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", name, value)
 	var gone *serviceerror.NotFound
@@ -377,7 +375,7 @@ func (r *remote) signal(ctx context.Context, name string, value any) error {
 	return err
 }
 
-// Wait waits also while the server is away.
+// Wait also waits while the server is away.
 func (r *remote) Wait(ctx context.Context) error {
 	const pause = time.Second
 	err := r.run.Get(ctx, nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// grants is the budget of one call: its workflow, which has the ledger of the turn, is
-// asked before each attempt, wherever that is made.
+// grants is the budget of one call. Before each attempt it asks the call's workflow, which has
+// the ledger of the turn, from whichever worker.
 type grants struct {
 	workflows workflows
 	workflow  string
@@ -65,8 +65,8 @@ func (g grants) Settle(usage *backends.Usage) {
 	g.end(&spent)
 }
 
-// settlePatience is how long a worker tries to have an attempt's end booked. The workflow
-// takes it for lost long before.
+// settlePatience is how long a worker tries to book an attempt's end. Long before, the workflow
+// counts the worker as lost.
 const settlePatience = time.Minute
 
 func (g grants) end(spent *budget.Amount) {
@@ -77,9 +77,9 @@ func (g grants) end(spent *budget.Amount) {
 	}
 }
 
-// reserve enters an attempt, and returns when it may be sent, or why it may not. While it waits
-// it asks again and again: the server holds ten updates of a workflow, and one that waited there
-// would keep out those by which others give back what it waits for.
+// reserve enters an attempt, and returns when it may be sent, or the reason why it may not. It
+// waits by asking again and again: a workflow has at most ten updates under way, and waiting
+// ones would keep out those that release budget.
 func (g grants) reserve(ctx context.Context, r reservation) (said answer, err error) {
 	const first, longest = 50 * time.Millisecond, time.Second
 	err = g.update(ctx, reserveUpdate, r, &said)
@@ -93,7 +93,7 @@ func (g grants) reserve(ctx context.Context, r reservation) (said answer, err er
 	return said, err
 }
 
-// update asks the workflow, which is told once.
+// update sends an update to the workflow, which applies it once.
 func (g grants) update(ctx context.Context, name string, arg, answer any) error {
 	id := rand.Text()
 	return g.untilAnswered(ctx, func() error {
@@ -101,7 +101,7 @@ func (g grants) update(ctx context.Context, name string, arg, answer any) error 
 	})
 }
 
-// untilAnswered asks the workflow until it answers, also while the server is away.
+// untilAnswered repeats a request until the workflow answers, also while the server is away.
 func (g grants) untilAnswered(ctx context.Context, ask func() error) error {
 	const pause = time.Second
 	for {

@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// atWork tells the server that the worker is alive, and so learns of a cancellation, until
-// stop is called. The context that it returns also ends when the worker does: Temporal's
-// client would end it only when it waits no longer for the server to hear of that.
+// atWork sends heartbeats to the server until stop is called, and so learns of a cancellation.
+// The context that it returns also ends with the worker. Temporal's client alone would end it
+// only after waiting for the server.
 func atWork(ctx context.Context) (working context.Context, stop func()) {
 	working, cut := context.WithCancelCause(ctx)
 	ticker := time.NewTicker(min(mostCancelDelay, activity.GetInfo(ctx).HeartbeatTimeout/4))
@@ -47,8 +47,8 @@ func atWork(ctx context.Context) (working context.Context, stop func()) {
 	}
 }
 
-// announce tells the server which worker is about to begin an effect: where the server knows
-// of no worker, none has begun.
+// announce tells the server which worker is about to begin an effect. If the server knows of no
+// worker, no worker has begun it.
 func (h *activities) announce(ctx context.Context) error {
 	info := activity.GetInfo(ctx)
 	ctx, cancel := context.WithTimeout(ctx, info.HeartbeatTimeout/2)
@@ -59,10 +59,9 @@ func (h *activities) announce(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for a call, and tells the server meanwhile that its worker lives, and which one
-// it is: at once if that is due. The call is cut if the server says so, and if the worker is
-// told to end. While the server cannot be reached, and when it has forgotten the activity,
-// the call goes on.
+// wait waits for a call, and sends heartbeats with this worker's queue meanwhile, the first at
+// once if isDue is true. It cuts the call if the server says so, and if the worker shuts down.
+// While the server is away, or after it has forgotten the activity, the call goes on.
 func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result, error) {
 	info := activity.GetInfo(ctx)
 	every := min(mostCancelDelay, info.HeartbeatTimeout/4)
@@ -94,8 +93,8 @@ func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result,
 	}
 }
 
-// beat tells the server once that the worker lives. The error says that the server has
-// forgotten the activity; the call is cut if nobody wants its result any more.
+// beat sends one heartbeat. It returns an error if the server has forgotten the activity. It
+// cuts the call if nobody needs its result.
 func (h *activities) beat(ctx context.Context, under *call, info activity.Info, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
@@ -114,25 +113,25 @@ func (h *activities) beat(ctx context.Context, under *call, info activity.Info, 
 	return nil
 }
 
-// server is what a worker asks of the Temporal server beside its tasks.
+// server has the requests that a worker sends to the Temporal server beside its tasks.
 type server interface {
-	// Heartbeat tells that an activity is under way, and where. The error is a
-	// *temporal.CanceledError if it is not wanted any more, and a *serviceerror.NotFound if
+	// Heartbeat reports that an activity is under way, and on which queue. The error is a
+	// *temporal.CanceledError if the activity was cancelled, and a *serviceerror.NotFound if
 	// the server does not know it.
 	Heartbeat(ctx context.Context, token []byte, queue string) error
-	// IsOver says that a workflow is known to be over.
+	// IsOver reports whether a workflow is known to be over.
 	IsOver(ctx context.Context, workflow, run string) bool
 }
 
-// workflows answer a worker.
+// workflows sends requests to workflows.
 type workflows interface {
-	// Update asks a workflow, once for each id.
+	// Update sends an update to a workflow, which applies it once for each id.
 	Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error
-	// Query asks a workflow without a trace in its history.
+	// Query queries a workflow, without a trace in its history.
 	Query(ctx context.Context, workflow, run, name string, arg, answer any) error
 }
 
-// temporalServer is a server as a client reaches it.
+// temporalServer is a server behind a client.
 type temporalServer struct{ client client.Client }
 
 // Heartbeat implements server.

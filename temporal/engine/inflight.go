@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// inFlight has the effects that a worker runs, by turn and key. An effect's result is kept in
-// the store, and its activity only waits for it: the server may forget the
-// activity while it is away, and ask for the result again. The zero value is empty; it is
-// safe for concurrent use.
+// inFlight has the effects that a worker runs, by turn and key. An effect's result is stored,
+// and its activity only waits for it: while the server is away, it may forget the activity, and
+// request the result again. The zero value is empty. inFlight is safe for concurrent use.
 type inFlight struct {
 	mu    sync.Mutex
 	calls map[string]*call
-	// unkept names the effects that were begun and have no result in the store: few, as the
-	// store is asked until it has one.
+	// unkept names the effects that were begun and have no stored result. They are few, because
+	// storing is repeated until it succeeds.
 	unkept map[string]bool
 	group  sync.WaitGroup
 	ended  bool // nothing is begun any more
-	// late ends some time after that: then nobody waits for the store any more either.
+	// late ends some time after ends: then nothing waits for the store any more.
 	late       context.Context
 	cancelLate context.CancelFunc
 }
@@ -31,8 +30,8 @@ type call struct {
 	err    error
 }
 
-// join returns the call of a name that is under way. One that is not there is begun with run,
-// unless run is nil. The error is errEnds after end.
+// join returns the running call of a name. If there is none, join begins it with run, unless
+// run is nil. The error is errEnds after end.
 func (f *inFlight) join(ctx context.Context, name string, run func(context.Context) (result, error)) (*call, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,8 +58,8 @@ func (f *inFlight) join(ctx context.Context, name string, run func(context.Conte
 	return begun, nil
 }
 
-// begun notes that the effect of a name is begun. Whoever begins it calls kept when the store
-// has its result.
+// begun records that the effect of a name is begun. The caller calls kept when the store has
+// the result.
 func (f *inFlight) begun(name string) (kept func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,14 +74,14 @@ func (f *inFlight) begun(name string) (kept func()) {
 	}
 }
 
-// isUnkept says that the effect of a name was begun here, and has no result in the store.
+// isUnkept reports whether the effect of a name was begun here and has no stored result.
 func (f *inFlight) isUnkept(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.unkept[name]
 }
 
-// over returns a context that ends some time after end, when nobody waits for the store any
+// over returns a context that ends some time after end, when nothing waits for the store any
 // more.
 func (f *inFlight) over() context.Context {
 	f.mu.Lock()
@@ -93,7 +92,7 @@ func (f *inFlight) over() context.Context {
 	return f.late
 }
 
-// end cuts all calls, and waits for them. A store that is away then keeps nobody for long.
+// end cuts all calls, and waits for them, but not long for a store that is away.
 func (f *inFlight) end() {
 	f.over()
 	f.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// listen takes what comes from outside: interrupts, notes, attempts that want to be sent, and
-// questions about the progress.
+// listen handles outside messages: interrupts, notes, attempts that request budget, and queries
+// of the progress.
 func (p *player) listen(ctx workflow.Context) error {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		ctx.Done().Receive(ctx, nil)
@@ -44,7 +44,7 @@ type toTurn struct {
 
 func (t toTurn) number() int { return t.Turn }
 
-// onSignal takes the signals of a name to this turn, in their order.
+// onSignal handles the signals of a name to this turn, in their order.
 func onSignal[T interface{ number() int }](p *player, name string, take func(ctx workflow.Context, in T)) {
 	workflow.Go(p.root, func(ctx workflow.Context) {
 		for {
@@ -57,7 +57,7 @@ func onSignal[T interface{ number() int }](p *player, name string, take func(ctx
 	})
 }
 
-// interrupt ends the turn with the best so far, once.
+// interrupt ends the turn with the best answer so far, once.
 func (p *player) interrupt() {
 	if p.cut {
 		return
@@ -78,24 +78,24 @@ func (p *player) progress() (Progress, error) {
 	return g, nil
 }
 
-// The answers to an attempt whose worker counts as lost, that is to ask again, and that comes too
-// late.
+// The answers to an attempt whose worker counts as lost, that has to ask again, and that comes
+// too late.
 const (
 	lostWord = "its worker is lost"
 	waitWord = "it waits for the budget"
 	overWord = "the turn is over"
 )
 
-// answersAtOnce names the change by which an attempt that has to wait is answered at once, and
-// asks again. Before it the update waited, of which a workflow can have ten: a turn that was
-// begun then, and a worker that asks as then, go on so.
+// answersAtOnce names the change after which a waiting attempt gets an answer at once and asks
+// again. Before the change the update waited, and a workflow can have ten of these. Turns and
+// workers from before the change still work so.
 const answersAtOnce = "reserve answers at once"
 
-// shortensOutput names the change by which an attempt may be granted with less output than it
-// asked for. A turn of which an older version has refused one goes on as it did.
+// shortensOutput names the change after which an attempt may be granted with less output than
+// requested. A turn in which an older version has refused an attempt goes on without it.
 const shortensOutput = "reserve shortens the output"
 
-// reserve enters an attempt, and answers whether it may be sent, or waitWord.
+// reserve enters an attempt, and returns whether it may be sent, or waitWord.
 func (p *player) reserve(ctx workflow.Context, r reservation) (said answer, err error) {
 	if r.Try < p.tries[r.Key] {
 		return answer{refused: lostWord}, nil
@@ -135,7 +135,7 @@ func (p *player) reserve(ctx workflow.Context, r reservation) (said answer, err 
 	return mine.answer, nil
 }
 
-// permitted answers an attempt that was entered, as reserve does. It changes nothing.
+// permitted returns the answer to an entered attempt, as reserve does. It changes nothing.
 func (p *player) permitted(r reservation) (said answer, err error) {
 	mine := p.permits[r.Key]
 	switch {
@@ -149,7 +149,8 @@ func (p *player) permitted(r reservation) (said answer, err error) {
 	return answer{refused: waitWord}, nil
 }
 
-// settle returns when the end of an attempt is booked. One that waits was given up.
+// settle returns when the end of an attempt is booked. An attempt that still waits was given
+// up.
 func (p *player) settle(ctx workflow.Context, s settlement) error {
 	if s.Try < p.tries[s.Key] {
 		return nil // it was booked when its worker was lost

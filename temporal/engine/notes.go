@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// newNote is the text of a note that is to be stored.
+// newNote is the text of a note to store.
 type newNote struct {
 	Owner string `json:"owner"`
 	Text  string `json:"text"`
@@ -34,8 +34,8 @@ func (r *remote) Note(ctx context.Context, id, text string) error {
 	return nil
 }
 
-// hearNote stores a note and passes it on. Who sent it sees by the journal whether it was
-// taken.
+// hearNote stores a note and puts it into the inbox. Its sender learns from the journal whether
+// it was accepted.
 func (p *player) hearNote(ctx workflow.Context, in noted) {
 	p.hearing = true
 	defer func() { p.hearing = false }()
@@ -56,7 +56,7 @@ func (p *player) hearNote(ctx workflow.Context, in noted) {
 	}})
 }
 
-// hasNotes says that there are notes that are not in the inbox yet.
+// hasNotes reports whether some notes are not in the inbox yet.
 func (p *player) hasNotes() bool {
 	wait := func(name string) bool { return workflow.GetSignalChannel(p.root, name).Len() > 0 }
 	return p.hearing || slices.ContainsFunc([]string{noteSignal, pauseSignal, dismissSignal}, wait)

@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// patient is a store that is asked again while it is away, until over ends: a call's result is
-// paid for, and nobody else has it.
+// patient is a store whose operations are repeated while it is away, until over ends: a call's
+// result is paid for, and only this worker has it.
 type patient struct {
 	Store
 	over context.Context
@@ -29,7 +29,8 @@ func (s patient) KeepResult(ctx context.Context, session string, turn int, key s
 	return again(ctx, s.over, func(ctx context.Context) ([]byte, error) { return s.Store.KeepResult(ctx, session, turn, key, result) })
 }
 
-// again asks a store until it is not away, or one of the contexts ends.
+// again repeats an operation of a store until the store is not away, or one of the contexts
+// ends.
 func again[T any](ctx, over context.Context, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -24,7 +24,7 @@ func (r *remote) SetPaused(ctx context.Context, pause bool) error {
 	return nil
 }
 
-// hearPause pauses the turn, or lets it go on. What is so already changes nothing.
+// hearPause pauses the turn, or lets it go on. A request for the present state changes nothing.
 func (p *player) hearPause(_ workflow.Context, in pausing) {
 	m := p.driver.Machine()
 	p.happened(happening{event: func(at kernel.Time) turn.Event {

@@ -13,16 +13,17 @@ import (
 // workerPatience is how long a turn waits for a first worker before it is refused.
 const workerPatience = 15 * time.Second
 
-// pollTime is how long a worker asks for work at most before it asks again.
+// pollTime is the longest time between two polls of a worker.
 const pollTime = time.Minute
 
-// isLive says that a worker has asked for work not long ago. One that has ended is in the list
-// for some minutes.
+// isLive reports whether a worker has polled recently. A worker that has ended stays in the
+// list for some minutes.
 func isLive(p *taskqueue.PollerInfo) bool {
 	return time.Since(p.GetLastAccessTime().AsTime()) < pollTime+workerPatience
 }
 
-// findWorker returns when a worker listens for turns of a config, or says that none does.
+// findWorker returns when a worker listens for turns of a config, or returns an error if none
+// does.
 func (e *Engine) findWorker(ctx context.Context, config string) error {
 	const pause = 200 * time.Millisecond
 	for until := time.Now().Add(workerPatience); ; {
@@ -42,7 +43,7 @@ func (e *Engine) findWorker(ctx context.Context, config string) error {
 	}
 }
 
-// noWorker says why nobody plays a turn.
+// noWorker returns the reason why no worker plays a turn.
 func (e *Engine) noWorker(ctx context.Context, config string) error {
 	workers, err := e.pollers(ctx, e.commonQueueOf(config), enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if foreign := e.foreignWorkers(workers); err == nil && foreign != nil {
@@ -54,7 +55,7 @@ func (e *Engine) noWorker(ctx context.Context, config string) error {
 	return fmt.Errorf("no worker listens to the queue %s of Temporal at %s: start one with massgen-temporal worker and the same config", e.queue, e.address)
 }
 
-// isListened says that a worker listens to a queue.
+// isListened reports whether a worker listens to a queue.
 func (e *Engine) isListened(ctx context.Context, name string, kind enums.TaskQueueType) (bool, error) {
 	list, err := e.pollers(ctx, name, kind)
 	return len(list) > 0, err

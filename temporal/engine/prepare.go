@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// begun is a turn whose agents have their tools on this worker, if they have any.
+// begun returns a turn whose agents have their tools, if any, on this worker.
 func (h *activities) begun(number int, accepted []byte) (begun, error) {
 	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
 	ev, err := turn.Decode(accepted)
@@ -23,7 +23,7 @@ func (h *activities) begun(number int, accepted []byte) (begun, error) {
 	return b, nil
 }
 
-// needsHome says that agents have tools, or files.
+// needsHome reports whether agents have tools or files.
 func needsHome(agents []machine.Agent) bool {
 	return slices.ContainsFunc(agents, func(a machine.Agent) bool { return a.Tools != blob.Ref{} || a.Workspace })
 }

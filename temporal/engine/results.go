@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// keptResult returns the result that an effect has in the store, if there is one.
+// keptResult returns the stored result of an effect, if there is one.
 func keptResult(ctx context.Context, store patient, w work, key string) (r result, isKept bool, err error) {
 	data, err := store.Result(ctx, w.Session, w.Turn.Turn, key)
 	if err != nil || data == nil {
@@ -22,9 +22,9 @@ func keptResult(ctx context.Context, store patient, w work, key string) (r resul
 	return r, true, json.Unmarshal(data, &r)
 }
 
-// keepResult stores an effect's result, and returns the one that counts: the first.
-// It calls kept when the store has it. One that cannot be kept counts all the same: to do the
-// effect again would cost more.
+// keepResult stores an effect's result, and returns the first stored one, which counts. It
+// calls kept when the store has it. A result that cannot be stored counts all the same:
+// repeating the effect would cost more.
 func keepResult(ctx context.Context, store patient, w work, key string, r result, kept func()) (result, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -40,11 +40,11 @@ func keepResult(ctx context.Context, store patient, w work, key string, r result
 	return r, json.Unmarshal(stands, &r)
 }
 
-// mostReply is how many bytes an effect's result may have, without its texts: the server
-// takes no more than 2 MB at once, and the transcripts of calls name what is in it again.
+// mostReply is the most bytes of an effect's result, without its texts: the server accepts at
+// most 2 MB at once, and the transcripts of calls contain the result again.
 const mostReply = 256 << 10
 
-// told returns an effect's result. One that was cut off has none: it is done again.
+// told returns an effect's result. An effect that was cut off has none: it is repeated.
 func told(ctx context.Context, ev machine.Event) (result, error) {
 	if isCutOff(ctx, ev) {
 		err := fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
@@ -62,13 +62,13 @@ func told(ctx context.Context, ev machine.Event) (result, error) {
 	return result{}, fmt.Errorf("an effect ended with %T", ev)
 }
 
-// isCut says that a context has ended although nobody has cancelled it.
+// isCut reports whether a context has ended without a cancellation.
 func isCut(ctx context.Context) bool {
 	var cancelled *temporal.CanceledError
 	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &cancelled)
 }
 
-// isCutOff says that an effect was cut before it had a result. It is done again.
+// isCutOff reports whether an effect was cut before it had a result. It is repeated.
 func isCutOff(ctx context.Context, ev machine.Event) bool {
 	if !isCut(ctx) {
 		return false
@@ -82,8 +82,8 @@ func isCutOff(ctx context.Context, ev machine.Event) bool {
 	return false
 }
 
-// bounded is a reply that Temporal takes. Only a message with thousands of tool calls has
-// more.
+// bounded returns a reply that Temporal accepts. Only a message with thousands of tool calls is
+// larger.
 func bounded(reply machine.ModelReply) *machine.ModelReply {
 	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
 		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))
@@ -100,8 +100,8 @@ func unsent(err error) error {
 	return temporal.NewApplicationErrorWithCause(err.Error(), unsentKind, err)
 }
 
-// interrupted is the result of a tool's call that was begun and cut off, or whose worker is
-// lost, with the tools and files of its agent.
+// interrupted returns the result of a tool call that was begun and cut off, or whose worker is
+// lost, with its agent's tools and files.
 func interrupted(ctx context.Context, store Store, w work) (result, error) {
 	key := w.Effect.Tool.Key
 	text, advice := "this call was cut off, and what it has done is not known", "."

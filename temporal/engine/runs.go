@@ -8,12 +8,12 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 )
 
-// mostState is how many bytes a turn may have that goes on in a new run: the server takes no
-// more than 2 MB at once.
+// mostState is the most bytes of a turn that goes on in a new run: the server accepts at most 2
+// MB at once.
 const mostState = 1 << 20
 
-// next is the request of the run that is to go on from here; ok is false while this one
-// goes on. It can end when it has nothing under way and nobody waits.
+// next returns the request for the run that goes on from here; ok is false while this run goes
+// on. A run can end when it has nothing under way and nobody waits.
 func (p *player) next() (next request, ok bool) {
 	info := workflow.GetInfo(p.root)
 	limit := p.in.Settings.HistoryLimit
@@ -39,7 +39,7 @@ func (p *player) next() (next request, ok bool) {
 	return next, err == nil && len(data) <= mostState
 }
 
-// takeUp goes on where the run before has ended.
+// takeUp goes on where the run before ended.
 func (p *player) takeUp(last played) error {
 	if err := json.Unmarshal(last.Machine, p.driver.Machine()); err != nil {
 		return err

@@ -13,18 +13,18 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// The player is the runtime of a turn that is played by a workflow: work is activities, and
-// the workflow's history is the truth, from which the journal in the store is written.
+// The player is the runtime of a turn that a workflow plays: work is activities, and the
+// workflow's history is the truth, from which the journal in the store is written.
 
 // Now implements driver.Runtime.
 func (p *player) Now() kernel.Time { return p.timer.now(p.root) }
 
-// mostEntry is about how many bytes of events one activity is given: the server takes no
-// more than 2 MB at once.
+// mostEntry is about the most bytes of events for one activity: the server accepts at most 2 MB
+// at once.
 const mostEntry = 512 << 10
 
-// Append implements driver.Runtime. Which events it writes at which places stands in the
-// workflow's history before an activity writes them, so that a second try writes the same.
+// Append implements driver.Runtime. The workflow's history has the events and their places
+// before an activity writes them, so that a second try writes the same.
 func (p *player) Append(events []turn.Event) error {
 	for len(events) > 0 {
 		e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.events}
@@ -47,7 +47,7 @@ func (p *player) Append(events []turn.Event) error {
 	return nil
 }
 
-// mostWrite is how long one try to write the journal may take.
+// mostWrite is the longest time for one try to write the journal.
 const mostWrite = 30 * time.Second
 
 // Start implements driver.Runtime.
@@ -55,7 +55,7 @@ func (p *player) Start(w driver.Work) {
 	p.begun = append(p.begun, begunWork{w, p.Of(w.Key().Agent)})
 }
 
-// startBegun starts in this run what the driver has started.
+// startBegun starts in this run the work that the driver has started.
 func (p *player) startBegun() {
 	list := p.begun
 	p.begun = nil
@@ -92,25 +92,25 @@ func (p *player) Clock(runs bool) {
 	}
 }
 
-// clock is the turn's: no time of the turn passes while it is stopped.
+// clock is the turn's clock: the turn's time stands still while it is stopped.
 type clock struct {
-	// Slept is for how long it was stopped before, and Stopped when it was stopped, 0 while
-	// it runs.
+	// Slept is how long the clock was stopped before, and Stopped the moment at which it was
+	// stopped, 0 while it runs.
 	Slept   kernel.Time `json:"slept,omitempty"`
 	Stopped kernel.Time `json:"stopped,omitempty"`
 }
 
-// started is the clock as it runs again from now on.
+// started returns the clock, running from now on.
 func (c clock) started(now kernel.Time) clock { return clock{Slept: c.Slept + now - c.Stopped} }
 
-// timer goes off once, at wake by its clock; 0 is never.
+// timer rings once, at wake by its clock; 0 is never.
 type timer struct {
 	clock  clock
 	wake   kernel.Time
 	cancel workflow.CancelFunc
 }
 
-// now is the time of the turn.
+// now returns the turn's time.
 func (t *timer) now(ctx workflow.Context) kernel.Time {
 	if t.clock.Stopped > 0 {
 		return t.clock.Stopped - t.clock.Slept
@@ -118,8 +118,8 @@ func (t *timer) now(ctx workflow.Context) kernel.Time {
 	return now(ctx) - t.clock.Slept
 }
 
-// set replaces the moment, at which rings is called. While the clock is stopped it only notes
-// it.
+// set replaces the moment at which the timer calls rings. While the clock is stopped, set only
+// records the moment.
 func (t *timer) set(ctx workflow.Context, at kernel.Time, rings func()) {
 	t.stop()
 	t.wake = at
@@ -148,14 +148,14 @@ func (t *timer) stop() {
 	}
 }
 
-// attempts are those of calls that ask for budget.
+// attempts are the attempts of calls that request budget.
 type attempts struct {
 	permits map[machine.Key]*permit
-	// tries counts, of each call, the workers that had begun it and were lost.
+	// tries counts, for each call, the workers that began it and were lost.
 	tries map[machine.Key]int
 }
 
-// permit is the machine's answer to an attempt, once it is decided.
+// permit is the machine's answer to an attempt, once it has decided.
 type permit struct {
 	answer
 	decided bool
@@ -178,7 +178,7 @@ func (a attempts) Grant(key machine.Key, less int, refused string) {
 	*a.permit(key) = permit{answer{refused, less}, true}
 }
 
-// giveUp answers an attempt that may wait for its permit, and forgets it.
+// giveUp answers an attempt that may wait for its permit, and deletes the permit.
 func (a attempts) giveUp(key machine.Key, why string) {
 	if a.permits[key] != nil {
 		a.Grant(key, 0, why)
@@ -186,10 +186,10 @@ func (a attempts) giveUp(key machine.Key, why string) {
 	}
 }
 
-// Tell implements driver.Runtime. Who watches the turn reads its journal.
+// Tell implements driver.Runtime. Processes that watch the turn read its journal instead.
 func (p *player) Tell(turn.Event, []turn.Command) {}
 
-// patiently has local activities tried until the store works.
+// patiently returns a context whose local activities are repeated until the store works.
 func patiently(ctx workflow.Context) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: mostWrite, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
@@ -213,7 +213,7 @@ func (r result) event(at kernel.Time, key machine.Key) turn.Event {
 	return turn.ModelDone{At: at, Key: key, Reply: *r.Model}
 }
 
-// check says what is wrong with a worker's result.
+// check returns an error for an invalid result of a worker.
 func (r result) check() error {
 	if (r.Model == nil) == (r.Tool == nil) {
 		return fmt.Errorf("the result of an effect is neither a model's nor a tool's")

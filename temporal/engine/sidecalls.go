@@ -8,8 +8,8 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// follow makes the calls that follow the answer, if there are any, as effects of the turn,
-// and lets go of the session. An interrupt ends them.
+// follow makes the calls that follow the answer, if there are any, as effects of the turn, and
+// releases the session. An interrupt ends them.
 func (p *player) follow(list []machine.Sidecall) error {
 	if len(list) == 0 {
 		return nil

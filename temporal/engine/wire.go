@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// The names under which workers and clients know the parts of a turn. A worker of another
-// version may be asked for any of them.
+// The names under which workers and clients know the parts of a turn. Another version's workers
+// and clients may use any of them.
 const (
 	workflowName = "massgen.turn"
 
@@ -38,35 +38,34 @@ const (
 	permittedQuery  = "permitted"
 )
 
-// request is what a turn is asked for with.
+// request is the request for a turn.
 type request struct {
 	Session string `json:"session"`
 	// Question is empty once the turn has begun.
 	Question []byte `json:"question,omitempty"`
-	// Terms are those of whoever asks.
+	// Terms are the client's terms.
 	Terms coordinator.TurnOptions `json:"terms"`
 	// Owner is the name under which all workers hold the session.
 	Owner    string   `json:"owner"`
 	Settings Settings `json:"settings"`
-	// At is when the turn began, by the workflow's clock, which all of its times are from.
+	// At is the start of the turn by the workflow's clock, which all of its times use.
 	At kernel.Time `json:"at,omitempty"`
 	// Played is set for a turn that goes on as a new run.
 	Played *played `json:"played,omitempty"`
 }
 
-// Settings are the times by which a turn is played. The zero value means the defaults.
+// Settings are the times for playing a turn. The zero value means the defaults.
 type Settings struct {
-	// Heartbeat is after how long a worker of which nothing is heard counts as lost: 15 s
-	// by default.
+	// Heartbeat is the time after which a silent worker counts as lost: 15 s by default.
 	Heartbeat time.Duration `json:"heartbeat,omitempty"`
-	// EffectLimit is how long one effect may take, a whole call with its repetitions: a day
-	// by default. The limits of calls and tools are those of the config.
+	// EffectLimit is the longest time for one effect, a whole call with its retries: a day by
+	// default. The limits of calls and tools are those of the config.
 	EffectLimit time.Duration `json:"effect_limit,omitempty"`
-	// HistoryLimit is after how many events a run of the workflow goes on as a new one; 0
-	// leaves that to the server.
+	// HistoryLimit is the number of events after which a run of the workflow goes on as a new
+	// one; 0 lets the server decide.
 	HistoryLimit int `json:"history_limit,omitempty"`
-	// AskPatience is after how long a question about a tool call is decided without a
-	// person, if no client asks one, or is heard of no more: a minute by default.
+	// AskPatience is the time after which a question about a tool call is decided without a
+	// person, if no client reports that it asks one: a minute by default.
 	AskPatience time.Duration `json:"ask_patience,omitempty"`
 }
 
@@ -92,12 +91,12 @@ func (s Settings) withDefaults() Settings {
 // played is a turn between two runs of its workflow, when no effect is out.
 type played struct {
 	Number int `json:"number"`
-	// Events counts those in the journal.
+	// Events counts the events in the journal.
 	Events  int             `json:"events"`
 	Machine json.RawMessage `json:"machine"`
-	// Work is what is to begin.
+	// Work is the work that has not begun.
 	Work []playedWork `json:"work"`
-	// Wake is when the machine wants to be woken, 0 for never.
+	// Wake is the moment at which the machine wakes, 0 for never.
 	Wake        kernel.Time `json:"wake,omitempty"`
 	Clock       clock       `json:"clock,omitzero"`
 	Interrupted bool        `json:"interrupted,omitempty"`
@@ -105,13 +104,14 @@ type played struct {
 	Unattended  bool        `json:"unattended,omitempty"`
 }
 
-// playedWork is an effect that is to begin, and what its input is built from.
+// playedWork is an effect that has not begun, with the description that its input is built
+// from.
 type playedWork struct {
 	Effect effect       `json:"effect"`
 	Turn   machine.Turn `json:"turn"`
 }
 
-// effect is a machine.Effect in JSON: one of the two.
+// effect is a machine.Effect in JSON: one of the two fields.
 type effect struct {
 	Model *machine.ModelCall `json:"model,omitempty"`
 	Tool  *machine.ToolCall  `json:"tool,omitempty"`
@@ -143,7 +143,7 @@ type begun struct {
 	Accepted []byte `json:"accepted"` // as turn.Encode writes it
 	// Home is the queue of the worker on which the agents' tools run, empty without any.
 	Home string `json:"home,omitempty"`
-	// Unattended says that a tool call may run which nobody can be asked about.
+	// Unattended says that a tool call may run if no person can be asked.
 	Unattended bool `json:"unattended,omitempty"`
 }
 
@@ -153,18 +153,18 @@ type work struct {
 	Owner   string       `json:"owner"`
 	Turn    machine.Turn `json:"turn"`
 	Effect  effect       `json:"effect"`
-	// Try counts the workers that had begun it and were lost.
+	// Try counts the workers that began the effect and were lost.
 	Try int `json:"try,omitempty"`
-	// Joins says that the result is asked for, and the effect not to be begun.
+	// Joins says that the worker must return the result and not begin the effect.
 	Joins bool `json:"joins,omitempty"`
-	// Lost says that the worker is lost which has the agent's tools.
+	// Lost says that the worker with the agent's tools is lost.
 	Lost bool `json:"lost,omitempty"`
 	// Limited says that attempts need a grant, Priced that money is limited.
 	Limited bool `json:"limited,omitempty"`
 	Priced  bool `json:"priced,omitempty"`
 }
 
-// result is what an effect came to: one of the two.
+// result is the result of an effect: one of the two fields.
 type result struct {
 	Model *machine.ModelReply `json:"model,omitempty"`
 	Tool  *machine.ToolReply  `json:"tool,omitempty"`
@@ -179,33 +179,34 @@ type entry struct {
 	Events  [][]byte `json:"events"`
 }
 
-// held names a turn that is held.
+// held names a turn that holds its session.
 type held struct {
 	Session string `json:"session"`
 	Owner   string `json:"owner"`
 	Number  int    `json:"number"`
 }
 
-// reservation asks for an attempt of a call.
+// reservation requests budget for an attempt of a call.
 type reservation struct {
 	Key  machine.Key   `json:"key"`
 	Try  int           `json:"try,omitempty"` // as in work
 	Most budget.Amount `json:"most"`
-	// Least is that of turn.Reserving. Workers of an older version send none.
+	// Least is turn.Reserving's Least. Workers of an older version send none.
 	Least budget.Amount `json:"least,omitzero"`
-	// Asks says that the worker asks again until it is decided. Those of an older version wait.
+	// Asks says that the worker asks again until the attempt is decided. Older versions wait.
 	Asks bool `json:"asks,omitempty"`
 }
 
-// answer is the workflow's answer to an attempt: refused says why it may not be sent, or
-// waitWord, and is empty if it may, with so many tokens of output less than it asked for.
+// answer is the workflow's answer to an attempt. refused is the reason why it may not be sent,
+// or waitWord. If it is empty, the attempt may be sent, with its output shortened by less
+// tokens.
 type answer struct {
 	refused string
 	less    int
 }
 
 // MarshalJSON writes refused as a text, as older versions do, unless the output is shortened.
-// Only workers that sent a Least are answered so.
+// Only workers that sent a Least get a shortened answer.
 func (a answer) MarshalJSON() ([]byte, error) {
 	if a.less > 0 {
 		return json.Marshal(shortened{a.less})
@@ -229,22 +230,22 @@ type shortened struct {
 	Less int `json:"less"`
 }
 
-// settlement tells of an attempt's end; Spent is nil where nobody knows.
+// settlement reports an attempt's end; Spent is nil if it is unknown.
 type settlement struct {
 	Key   machine.Key    `json:"key"`
 	Try   int            `json:"try,omitempty"`
 	Spent *budget.Amount `json:"spent,omitempty"`
 }
 
-// Progress is how far a turn is.
+// Progress is the progress of a turn.
 type Progress struct {
 	Number int `json:"turn"`
-	// Events counts those in the journal, Out the effects that are out, and the question.
+	// Events counts the events in the journal, Out the effects under way and the open question.
 	Events int `json:"events"`
 	Out    int `json:"out"`
 	// Calls counts the model calls that have ended, Repeated those that were made again.
 	Calls    int `json:"calls"`
 	Repeated int `json:"repeated"`
-	// State is the coordination's, as text.
+	// State is the state of the coordination, as text.
 	State string `json:"state"`
 }

@@ -16,48 +16,48 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Store is what a worker needs of the store that all share, for one owner of its sessions;
-// temporal/postgres is one.
+// Store is the part of the shared store that a worker needs, for one owner of its sessions;
+// temporal/postgres has one.
 type Store interface {
 	coordinator.Store
 	shared
 	results
 }
 
-// shared is what is held for an owner who is at work in several processes.
+// shared has the holds of an owner that works in several processes.
 type shared interface {
 	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
 	AppendAt(ctx context.Context, session string, turn, place int, events ...[]byte) error
-	// AtWork keeps a session that is held from being taken by others until rest is called.
+	// AtWork keeps other owners from taking a held session until rest is called.
 	AtWork(session string) (rest func())
 }
 
-// results are the results of turns and of their effects.
+// results has the results of turns and of their effects.
 type results interface {
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
-	// KeepResult stores the result of an effect while the session is held, and returns the one
-	// that counts: the first. Result returns that, nil if there is none.
+	// KeepResult stores the result of an effect while the session is held, and returns the
+	// first stored one, which counts. Result returns it, nil if there is none.
 	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
 	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
 }
 
-// mostCancelDelay is how long a call may go on that was cancelled, as a worker learns of it
-// by its heartbeat.
+// mostCancelDelay is how long a cancelled call may go on, since a worker learns of the
+// cancellation by its heartbeat.
 const mostCancelDelay = 5 * time.Second
 
-// When a worker is told to end, what it has under way may go on for endGrace. What has come
-// to nothing by then is cut, and giveBackTime is how long the server may take to hear of it.
+// When a worker shuts down, its calls may go on for endGrace. Then it cuts those without a
+// result, and giveBackTime is how long the server may take to receive that.
 const (
 	endGrace     = time.Second
 	giveBackTime = 5 * time.Second
 )
 
-// errEnds is why a worker that is told to end cuts what it has under way.
+// errEnds is the reason with which a worker that shuts down cuts its calls.
 var errEnds = errors.New("the worker is told to end")
 
-// Work takes part in the turns of all who use the engine's queue, until ctx is done, with
-// a panel of the same agents. As returns the store for an owner. It returns when what it
-// has begun has ended or was given back.
+// Work takes part in the turns on the engine's queue, until ctx is done, with a panel of the
+// same agents. as returns the store for an owner. Work returns when its work has ended or was
+// returned to the server.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(owner string) Store) error {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
@@ -73,8 +73,8 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	options.DisableWorkflowWorker = true
 	home := worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
-	// Nobody asks for anything here: it shows that there are workers, also to those with another
-	// config. It is the last to start.
+	// No task comes here: the queue only shows that there are workers, also to clients with
+	// another config. It starts last.
 	shown := worker.New(e.client, e.queue, options)
 	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	list := []worker.Worker{home, w, shown}
@@ -95,7 +95,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	return nil
 }
 
-// register has a worker play turns, and do all that their workflows ask for.
+// register makes a worker play turns, and run the activities of their workflows.
 func (h *activities) register(w worker.Worker) {
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{

@@ -24,7 +24,7 @@ type player struct {
 	number int // 0 before the turn is begun
 	driver *driver.Driver
 	inbox  []driver.Post
-	// begun is work that the driver has started and this run has not: the next one may.
+	// begun is work that the driver has started and this run has not started: the next run may.
 	begun  []begunWork
 	events int // in the journal
 
@@ -41,14 +41,14 @@ type begunWork struct {
 	ctx workflow.Context
 }
 
-// happening is something that happened, as an event of a moment.
+// happening is an outside event, as an event of a moment.
 type happening struct {
 	// event returns nil if it came too late.
 	event func(at kernel.Time) turn.Event
 	// heard, if there is one, gets the reply.
 	heard    func(error)
 	endsWork bool
-	// fault ends the turn in place of the event.
+	// fault ends the turn instead of the event.
 	fault error
 }
 
@@ -73,7 +73,7 @@ func (h happening) Reply(err error) {
 // EndsWork implements driver.Post.
 func (h happening) EndsWork() bool { return h.endsWork }
 
-// happened puts something into the inbox.
+// happened puts a happening into the inbox.
 func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 
 // play is the workflow of one turn.
@@ -114,7 +114,8 @@ func (p *player) play() error {
 	return workflow.Await(p.root, func() bool { return workflow.AllHandlersFinished(p.root) })
 }
 
-// drive plays the turn until it is over and all work has ended, or is to go on in a new run.
+// drive plays the turn until it is over and all work has ended, or until it is to go on in a
+// new run.
 func (p *player) drive() error {
 	for {
 		p.startBegun()
@@ -139,7 +140,7 @@ func (p *player) drive() error {
 	}
 }
 
-// yield lets all other coroutines run that can: those that were there before are first.
+// yield lets all other runnable coroutines run, the oldest first.
 func yield(ctx workflow.Context) {
 	passed, pass := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(workflow.Context) { pass.Set(nil, nil) })
@@ -150,11 +151,10 @@ func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx
 
 func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.number} }
 
-// storePatience is how long a turn waits for a store that does not work, before it is left
-// unfinished.
+// storePatience is how long a turn waits for a failing store before it is left unfinished.
 const storePatience = time.Hour
 
-// bookkeeping are the options of the activities that only need the store: they are tried
+// bookkeeping returns the options of activities that only need the store: they are repeated
 // until it works.
 func (p *player) bookkeeping() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
@@ -163,7 +163,7 @@ func (p *player) bookkeeping() workflow.ActivityOptions {
 	}
 }
 
-// begin begins the turn, or goes on with one that another run has begun.
+// begin begins the turn, or goes on with one that another run began.
 func (p *player) begin() error {
 	if p.in.Played != nil {
 		return p.takeUp(*p.in.Played)
