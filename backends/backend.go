@@ -87,15 +87,20 @@ type Params struct {
 	// for not at all. Where a service has one way only, the first three are the same.
 	ReasoningSummary string `json:"reasoning_summary,omitempty"`
 	// ReasoningTokens is the most that the model may think, in place of an effort.
-	ReasoningTokens *int              `json:"reasoning_tokens,omitempty"`
-	Headers         map[string]string `json:"headers,omitempty"`
-	ExtraBody       map[string]any    `json:"extra_body,omitempty"`
+	ReasoningTokens *int `json:"reasoning_tokens,omitempty"`
+	// Verbosity is how much the model writes: low, medium or high.
+	Verbosity string            `json:"verbosity,omitempty"`
+	Headers   map[string]string `json:"headers,omitempty"`
+	ExtraBody map[string]any    `json:"extra_body,omitempty"`
 }
 
 // Reasons says whether the settings ask the model to reason.
 func (p Params) Reasons() bool {
 	return p.ReasoningTokens != nil || p.ReasoningEffort != "" && p.ReasoningEffort != "none"
 }
+
+// WantsSummary says whether the settings ask to see what the model thinks.
+func (p Params) WantsSummary() bool { return p.ReasoningSummary != "" && p.ReasoningSummary != "none" }
 
 // CheckReasoning returns a *ParamError if the settings limit the reasoning in two ways.
 func (p Params) CheckReasoning() error {

@@ -118,6 +118,7 @@ agents:
       seed: -1
       stop: [END, "$$"]
       reasoning: {effort: low, summary: detailed, budget_tokens: 3}
+      text: {verbosity: low}
       headers: {X-A: "1"}
       extra_headers: {X-B: "${KEY}"}
       extra_body: {n: 1, list: ["${KEY}", {deep: "${KEY}"}]}
@@ -197,12 +198,12 @@ func TestParsedValues(t *testing.T) {
 				Type: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", APIKey: "sk-12345678", APIVersion: "2024-10-21", API: "responses", ToolMode: "native",
 				Params: backends.Params{
 					Temperature: new(float64), TopP: new(0.5), MaxTokens: new(10), Seed: new(int64(-1)),
-					Stop: []string{"END", "$"}, ReasoningEffort: "low", ReasoningSummary: "detailed", ReasoningTokens: new(3),
+					Stop: []string{"END", "$"}, ReasoningEffort: "low", Verbosity: "low", ReasoningSummary: "detailed", ReasoningTokens: new(3),
 					Headers:   map[string]string{"X-A": "1", "X-B": "sk-12345678"},
 					ExtraBody: map[string]any{"n": 1, "list": []any{"sk-12345678", map[string]any{"deep": "sk-12345678"}}},
 				},
 			}, Tools: Tools{
-				CWD: "work", ContextPaths: []ContextPath{{Path: "../data", At: "f.yaml:23:23"}}, RunCommands: true, AllowedCommands: []string{"python*", "git", "make"}, BlockedCommands: []string{"rm"},
+				CWD: "work", ContextPaths: []ContextPath{{Path: "../data", At: "f.yaml:24:23"}}, RunCommands: true, AllowedCommands: []string{"python*", "git", "make"}, BlockedCommands: []string{"rm"},
 				Servers: []MCPServer{{
 					Name: "w", Type: "stdio", Command: "npx", Args: []string{"-y", "-v", "sk-12345678"}, CWD: "/srv",
 					Env: map[string]string{"A": "1", "W_KEY": "weathersecret"}, AllowedTools: []string{}, ExcludeTools: []string{"b"},
@@ -221,8 +222,8 @@ func TestParsedValues(t *testing.T) {
 			},
 			AnswerNoveltyRequirement: NoveltyStrict, ToolTimeout: 5 * time.Second, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
 			AgentTemporaryWorkspace: "temp", ContextPaths: []ContextPath{
-				{Path: "../site", Write: true, Protected: []string{"index.html", "assets/"}, At: "f.yaml:57:7"},
-				{Path: "/srv/notes.md", At: "f.yaml:58:7"},
+				{Path: "../site", Write: true, Protected: []string{"index.html", "assets/"}, At: "f.yaml:58:7"},
+				{Path: "/srv/notes.md", At: "f.yaml:59:7"},
 			},
 		},
 		UI:       UI{DisplayType: "silent"},
@@ -231,7 +232,7 @@ func TestParsedValues(t *testing.T) {
 		Topic:    Sidecall{Made: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
 		Memory:   Sidecall{Made: true},
 		Servers:  []MCPServer{{Name: "all", Type: "stdio", Command: "docs"}},
-		Warnings: []Issue{{"f.yaml", 56, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
+		Warnings: []Issue{{"f.yaml", 57, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
 	}
 	want.Memory.Backend = want.Agents[0].Backend
 	want.Memory.Backend.ToolMode = ""

@@ -153,6 +153,7 @@ func paramKeys() []key[Backend] {
 		{"stop", item[Backend]{(*reader).stop, func(b *Backend) string { return strings.TrimPrefix(fmt.Sprintf("%q", b.Params.Stop), "[]") }}},
 		{"reasoning_effort", reasoningEffort()},
 		{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
+		{"text", mapping(textSection, func(b *Backend) *Backend { return b })},
 		{"headers", item[Backend]{(*reader).headers, func(b *Backend) string { return namesOf(b.Params.Headers) }}},
 		{"extra_headers", by((*reader).headers)},
 		{"extra_body", item[Backend]{(*reader).extraBody, func(b *Backend) string { return namesOf(b.Params.ExtraBody) }}},
@@ -340,6 +341,14 @@ func reasoningSection() section[Backend] {
 	}
 }
 
+// textSection is where MassGen has the verbosity of OpenAI's models.
+func textSection() section[Backend] {
+	return section[Backend]{
+		keys:    []key[Backend]{{"verbosity", enum(func(b *Backend) *string { return &b.Params.Verbosity }, "low", "medium", "high")}},
+		ignored: ignored{"": "format"},
+	}
+}
+
 func reasoningEffort() item[Backend] {
 	return enum(func(b *Backend) *string { return &b.Params.ReasoningEffort },
 		"none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -436,8 +445,8 @@ func ignoredBackendKeys() ignored {
 		"use max_tokens":                                "max_completion_tokens max_output_tokens",
 		"use stop":                                      "stop_sequences",
 		"use base_url":                                  "azure_endpoint",
-		"use extra_body: {verbosity: …} for its verbosity, if the service takes it": "text",
-		"use extra_body with this key in it, if the service takes it": `verbosity top_k min_p frequency_penalty
+		"use text: {verbosity: …}":                      "verbosity",
+		"use extra_body with this key in it, if the service takes it": `top_k min_p frequency_penalty
 			presence_penalty repetition_penalty logit_bias logprobs user parallel_tool_calls tool_choice response_format
 			service_tier store metadata chat_template_kwargs search_parameters`,
 	}

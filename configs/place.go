@@ -25,8 +25,10 @@ func (c *Config) placeIn(section, key string) string {
 	switch key {
 	case "reasoning_effort":
 		names = append(names, "reasoning.effort")
-	case "budget_tokens":
-		names = []string{"reasoning.budget_tokens"}
+	case "budget_tokens", "summary":
+		names = []string{"reasoning." + key}
+	case "verbosity":
+		names = []string{"text.verbosity"}
 	case "headers":
 		names = append(names, "extra_headers")
 	}

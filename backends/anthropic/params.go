@@ -87,6 +87,9 @@ func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
 	if p.Seed != nil {
 		return backends.NewParamError("seed", "the Messages API takes none: leave it out")
 	}
+	if p.Verbosity != "" {
+		return backends.NewParamError("verbosity", "the Messages API takes none: leave it out")
+	}
 	if err := checkSampling(out.Model, own, p); err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ func encodeParams(p backends.Params, model string) (map[string]any, error) {
 		}
 		config["temperature"] = *p.Temperature
 	}
+	if p.Verbosity != "" {
+		return nil, backends.NewParamError("verbosity", "Gemini takes none: leave it out")
+	}
 	if p.TopP != nil {
 		if !(*p.TopP >= 0 && *p.TopP <= 1) {
 			return nil, backends.NewParamError("top_p", "Gemini takes 0 to 1, not %v", *p.TopP)

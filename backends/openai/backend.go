@@ -75,14 +75,16 @@ func NewDialect(cfg Config, d Dialect) (*Backend, error) {
 // Close closes the connections that no call uses. The backend still works after it.
 func (b *Backend) Close() error { return b.service.Close() }
 
-// Stream calls the model once, without a retry. Three things alone send it twice, and
-// the trace shows both bodies: a connection that was used before and turns out to be
+// Stream calls the model once, without a retry. A few things alone send it again, and
+// the trace shows each body: a connection that was used before and turns out to be
 // closed, before any byte of an answer, is replaced by net/http; and a service that
-// says that it cannot stream, or cannot tell its usage in a stream, is asked again
+// says that it cannot stream, or does not take what the answer does not depend on
+// (the usage of a stream; over the Responses API, include and store), is asked again
 // without, under the same limits of time. That is remembered: what was refused, the
 // model's calls with tools or those without, is not asked for as a stream again, nor
-// its streams for their usage. A parameter that the dialect does not allow is
-// KindBadRequest, and nothing is sent.
+// for the rest. Over the Responses API, reasoning that the service cannot open is left
+// out likewise. A parameter that the dialect does not allow is KindBadRequest, and
+// nothing is sent.
 //
 // The errors are *backends.Error; one that comes after the model was reached and
 // before it answered whole is KindNetwork or KindTimeout, also when the service only

@@ -21,7 +21,7 @@ type Dialect struct {
 	// empty, Limits.Responses says it for each.
 	API string
 	// OwnResponses says that the Responses API is OpenAI's own, which takes neither stop nor
-	// seed.
+	// seed, and alone has summaries of the reasoning.
 	OwnResponses bool
 	// SeedField is the field of the body for the seed; empty means "seed".
 	SeedField string
@@ -97,8 +97,8 @@ type Limits struct {
 	Efforts string
 	// MaxStop is how many stop sequences there may be, 0 if it is not known.
 	MaxStop int
-	// NoStop, NoSeed and NoImages say that these are not taken.
-	NoStop, NoSeed, NoImages bool
+	// NoStop, NoSeed, NoVerbosity and NoImages say that these are not taken.
+	NoStop, NoSeed, NoVerbosity, NoImages bool
 	// NoToolsInReasoning says that chat completions refuse tools while the model reasons.
 	NoToolsInReasoning bool
 	// Responses says that the model is called over the Responses API, where nothing else is
@@ -133,6 +133,7 @@ func (l Limits) or(all Limits) Limits {
 		MaxStop:             cmp.Or(l.MaxStop, all.MaxStop),
 		NoStop:              l.NoStop || all.NoStop,
 		NoSeed:              l.NoSeed || all.NoSeed,
+		NoVerbosity:         l.NoVerbosity || all.NoVerbosity,
 		NoImages:            l.NoImages || all.NoImages,
 		NoToolsInReasoning:  l.NoToolsInReasoning || all.NoToolsInReasoning,
 		Responses:           l.Responses || all.Responses,
@@ -174,6 +175,9 @@ func (d Dialect) Check(model string, p backends.Params) error {
 	if err := d.checkEffort(l, model, p.ReasoningEffort); err != nil {
 		return err
 	}
+	if err := d.checkSummary(l, model, p); err != nil {
+		return err
+	}
 	if err := d.checkSampling(l, model, p); err != nil {
 		return err
 	}
@@ -187,6 +191,22 @@ func (d Dialect) Check(model string, p backends.Params) error {
 		return backends.NewParamError("stop", "%s takes %d at most, these are %d", model, l.MaxStop, len(p.Stop))
 	case p.Seed != nil && l.NoSeed:
 		return backends.NewParamError("seed", "%s takes none: leave it out", model)
+	case p.Verbosity != "" && l.NoVerbosity:
+		return backends.NewParamError("verbosity", "%s takes none: leave it out", model)
+	}
+	return nil
+}
+
+// checkSummary refuses to ask OpenAI for a summary that it does not give. Other services show
+// what their models think without being asked.
+func (d Dialect) checkSummary(l Limits, model string, p backends.Params) error {
+	switch {
+	case !d.OwnResponses || !p.WantsSummary():
+		return nil
+	case l.Efforts == NoEfforts:
+		return backends.NewParamError("summary", "%s does not reason: leave it out", model)
+	case !d.OverResponses(model):
+		return backends.NewParamError("summary", "chat completions have none: set api: responses, or leave it out")
 	}
 	return nil
 }

@@ -19,12 +19,14 @@ import (
 // dialects are those of the scripts in testdata/requests: OpenAI's, that of nobody
 // known, and one with every oddity.
 func dialects() map[string]openai.Dialect {
-	chat := openai.OpenAI()
-	chat.API = openai.ChatAPI
+	chat, responses := openai.OpenAI(), openai.OpenAI()
+	chat.API, responses.API = openai.ChatAPI, openai.ResponsesAPI
 	return map[string]openai.Dialect{
-		"openai":     openai.OpenAI(),
-		"chat":       chat,
-		"compatible": openai.Compatible(),
+		"openai":           openai.OpenAI(),
+		"chat":             chat,
+		"responses":        {API: openai.ResponsesAPI},
+		"responses-openai": responses,
+		"compatible":       openai.Compatible(),
 		"odd": {
 			All: openai.Limits{NoSeed: true, MaxStop: 1, MaxTemperature: 1},
 			Models: []openai.ModelLimits{
@@ -109,6 +111,7 @@ func TestCheckIsWhatIsRefused(t *testing.T) {
 	half, seed := 0.5, int64(1)
 	refused := 0
 	for _, params := range []backends.Params{
+		{ReasoningSummary: "auto"}, {Verbosity: "low"},
 		{}, {Temperature: &half}, {TopP: &half}, {Seed: &seed}, {Stop: []string{"a", "b"}},
 		{ReasoningEffort: "none"}, {ReasoningEffort: "low", Temperature: &half}, {ReasoningEffort: "max"},
 	} {

@@ -18,7 +18,7 @@ func OpenAI() Dialect {
 			{"gpt-5-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "high"}},
 			{"gpt-5.2-pro gpt-5.4-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "medium high xhigh"}},
 			{responsesOnly, Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true}},
-			{"gpt-3.5 gpt-4 chatgpt-4", Limits{Efforts: NoEfforts}},
+			{"gpt-3.5 gpt-4 chatgpt-4", Limits{Efforts: NoEfforts, NoVerbosity: true}},
 			{"gpt-5-chat gpt-5.1-chat gpt-5.2-chat gpt-5.3-chat chat-latest", Limits{}},
 			{"gpt-6-astra gpt-6.1-sol", Limits{
 				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Responses: true, Efforts: "low medium high xhigh",
@@ -32,9 +32,9 @@ func OpenAI() Dialect {
 			{"gpt-5.2 gpt-5.3", Limits{FixedSampling: true, NoStop: true, Efforts: "none low medium high xhigh"}},
 			{"gpt-5.1", Limits{FixedSampling: true, NoStop: true, Efforts: "none low medium high"}},
 			{"gpt-5", Limits{FixedSampling: true, Reasons: true, NoStop: true, Efforts: "minimal low medium high"}},
-			{"o3-mini", Limits{FixedSampling: true, Reasons: true, NoImages: true, Efforts: "low medium high"}},
-			{"o1", Limits{FixedSampling: true, Reasons: true, Efforts: "low medium high"}},
-			{"o3 o4", Limits{FixedSampling: true, Reasons: true, NoStop: true, Efforts: "low medium high"}},
+			{"o3-mini", Limits{FixedSampling: true, Reasons: true, NoVerbosity: true, NoImages: true, Efforts: "low medium high"}},
+			{"o1", Limits{FixedSampling: true, Reasons: true, NoVerbosity: true, Efforts: "low medium high"}},
+			{"o3 o4", Limits{FixedSampling: true, Reasons: true, NoStop: true, NoVerbosity: true, Efforts: "low medium high"}},
 		},
 	}
 }

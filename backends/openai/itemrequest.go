@@ -70,6 +70,12 @@ func addResponsesParams(fields, text map[string]any, p backends.Params) {
 	if p.ReasoningEffort != "" {
 		reasoning["effort"] = p.ReasoningEffort
 	}
+	if p.WantsSummary() {
+		reasoning["summary"] = p.ReasoningSummary
+	}
+	if p.Verbosity != "" {
+		text["verbosity"] = p.Verbosity
+	}
 	maps.Copy(fields, p.ExtraBody)
 	for name, own := range map[string]map[string]any{"text": text, "reasoning": reasoning} {
 		extra, isObject := p.ExtraBody[name].(map[string]any)

@@ -14,6 +14,7 @@ func (d Dialect) Notes() []string {
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
+	add(d.OwnResponses, "the Responses API takes neither stop nor seed; summaries of the reasoning come over it alone")
 	add(d.SeedField != "", "seed is sent as %s", d.SeedField)
 	add(d.NoThinking != nil, "reasoning_effort: none is sent as %s", asJSON(d.NoThinking))
 	add(d.BudgetField != "", "reasoning_effort is sent as %s and a %s, which budget_tokens states", asJSON(d.Thinking), d.BudgetField)
@@ -47,6 +48,7 @@ func (l Limits) notes(about string) []string {
 	add(l.NoStop, "no stop")
 	add(l.MaxStop > 0, "stop has %d at most", l.MaxStop)
 	add(l.NoSeed, "no seed")
+	add(l.NoVerbosity, "no verbosity")
 	add(l.NoImages, "no images")
 	add(l.Responses, "called over the Responses API")
 	add(l.NoToolsInReasoning, "over chat completions no tools when it reasons: acts by JSON (tool_mode)")

@@ -138,6 +138,9 @@ func (e encoder) addParams(fields map[string]any, p backends.Params) {
 	if p.Seed != nil {
 		fields[cmp.Or(e.dialect.SeedField, "seed")] = *p.Seed
 	}
+	if p.Verbosity != "" {
+		fields["verbosity"] = p.Verbosity
+	}
 	switch {
 	case p.ReasoningEffort == "none" && e.dialect.NoThinking != nil:
 		maps.Copy(fields, e.dialect.NoThinking)

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,5 +102,79 @@ func TestResponsesLoop(t *testing.T) {
 	order := append([]string{"message"}, append(append(append([]string{}, round...), round...), round...)...)
 	if diff := cmp.Diff(order, kinds); diff != "" {
 		t.Errorf("the items are in another order (-want +got):\n%s", diff)
+	}
+}
+
+// TestServiceThatRefusesAField: what a service does not take, and the answer does not depend
+// on, is left out of a second request, and out of all that follow.
+func TestServiceThatRefusesAField(t *testing.T) {
+	for name, c := range map[string]struct {
+		body, message string
+	}{
+		"include":           {`"include":`, "Unsupported parameter: 'include' is not supported yet."},
+		"store":             {`"store":`, "`store`: Extra inputs are not permitted"},
+		"cannot encrypt":    {`"include":`, "Encrypted content is not supported with this model."},
+		"does not stream":   {`"stream":true`, "Streaming is not supported."},
+		"include in a list": {`"include":`, "Unknown value for 'include[0]': unsupported."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := backendtest.NewProtocolServer(t, backendtest.Responses(), func(call backendtest.Call) backendtest.Reply {
+				if strings.Contains(string(call.Body), c.body) {
+					return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Message: c.message}}
+				}
+				return backendtest.Reply{Text: "yes"}
+			})
+			backend := backendtest.Connect(t, newResponses, openai.Config{BaseURL: server.BaseURL})
+			for _, want := range []int{2, 3} {
+				if _, err := backends.Collect(backend.Stream(t.Context(), simple()), nil); err != nil || len(server.Calls()) != want {
+					t.Errorf("%d requests, want %d; %v", len(server.Calls()), want, err)
+				}
+			}
+		})
+	}
+}
+
+// TestServiceThatRefusesForAnotherReason is asked once: the words of the fields are English, too.
+func TestServiceThatRefusesForAnotherReason(t *testing.T) {
+	for _, message := range []string{
+		"The schema must include every key.", "I have no such item in store", "'include' has a wrong value",
+		"Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+	} {
+		server := backendtest.NewProtocolServer(t, backendtest.Responses(), func(backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Message: message}}
+		})
+		backend := backendtest.Connect(t, newResponses, openai.Config{BaseURL: server.BaseURL})
+		if e := backendtest.Fail(t, backend, simple()); e.Kind != backends.KindBadRequest || len(server.Calls()) != 1 {
+			t.Errorf("%d requests end with %v", len(server.Calls()), e)
+		}
+	}
+}
+
+// TestReasoningOfAnotherAccount: a conversation that goes on with another key loses what only
+// the first account can open, and nothing else.
+func TestReasoningOfAnotherAccount(t *testing.T) {
+	t.Parallel()
+	server := backendtest.NewProtocolServer(t, backendtest.Responses(), func(c backendtest.Call) backendtest.Reply {
+		if strings.Contains(string(c.Body), `"type":"reasoning"`) {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Code: "invalid_encrypted_content",
+				Message: "The encrypted content gAAA... could not be verified. Reason: Encrypted content organization_id did not match the target organization."}}
+		}
+		return backendtest.Reply{Text: "yes", Reasoning: "hm", Signature: "sealed"}
+	})
+	backend := backendtest.Connect(t, newResponses, openai.Config{BaseURL: server.BaseURL})
+	req := simple()
+	resp, err := backends.Collect(backend.Stream(t.Context(), req), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Messages = append(req.Messages, resp.Message, backends.User("go on"))
+	if _, err := backends.Collect(backend.Stream(t.Context(), req), nil); err != nil {
+		t.Fatal(err)
+	}
+	calls := server.Calls()
+	want := []backends.Message{backends.User("hi"), backends.Assistant("yes"), backends.User("go on")}
+	if diff := cmp.Diff(want, calls[len(calls)-1].Messages()); diff != "" || len(calls) != 3 {
+		t.Errorf("%d requests; (-want +got)\n%s", len(calls), diff)
 	}
 }

@@ -40,6 +40,36 @@ func TestResponsesTakeToolsInReasoning(t *testing.T) {
 	}
 }
 
+// TestSummariesComeOverResponses: who wants to see what OpenAI's models think is called over
+// the API that shows it, and told where there is none.
+func TestSummariesComeOverResponses(t *testing.T) {
+	const own, other = "https://api.openai.com/v1", "https://example.com/v1"
+	for _, c := range []struct{ kind, baseURL, version, model, summary, api, want, fault string }{
+		{openAIType, own, "", "gpt-5-mini", "auto", "", "responses", ""},
+		{openAIType, own, "", "gpt-5-mini", "none", "", "", ""},
+		{openAIType, own, "", "gpt-5-mini", "", "", "", ""},
+		{openAIType, other, "", "llama", "auto", "", "", ""},
+		{openAIType, own, "", "gpt-5-mini", "auto", "chat", "chat", "type openai: summary: chat completions have none: set api: responses, or leave it out"},
+		{openAIType, own, "", "gpt-4o", "auto", "", "responses", "type openai: summary: gpt-4o does not reason: leave it out"},
+		{azureType, "https://r.openai.azure.com", "", "gpt-5-mini", "detailed", "", "responses", ""},
+		{azureType, "https://r.openai.azure.com", "2024-12-01-preview", "gpt-5-mini", "auto", "", "",
+			"type azure_openai: summary: chat completions have none: set api: responses, or leave it out"},
+		{"deepseek", "https://api.deepseek.com/v1", "", "deepseek-flash", "auto", "", "", ""},
+		{"claude", "https://api.anthropic.com", "", "claude-sonnet-4-5", "auto", "", "", ""},
+	} {
+		p, _ := findProvider(c.kind)
+		at := connection{provider: c.kind, baseURL: c.baseURL, apiVersion: c.version, model: c.model}
+		b := configs.Backend{API: c.api, APIVersion: c.version, Params: backends.Params{ReasoningSummary: c.summary}}
+		fault := ""
+		if err := checkParams(p, at, b); err != nil {
+			fault = err.Error()
+		}
+		if api := p.api(at, b); api != c.want || fault != c.fault {
+			t.Errorf("%s at %s with %s, summary %q: api %q, %q", c.model, c.baseURL, c.version, c.summary, api, fault)
+		}
+	}
+}
+
 // TestAPIOfAModel: the model says over which API it is called, where the configuration does not.
 func TestAPIOfAModel(t *testing.T) {
 	const chatPath, responsesPath = "/v1/chat/completions", "/v1/responses"

@@ -13,6 +13,7 @@ import (
 // checkParams returns an error for what a configuration asks of a model that it
 // cannot take. It wraps a *backends.ParamError if one key is at fault.
 func checkParams(p provider, c connection, b configs.Backend) error {
+	c.api = p.api(c, b)
 	err := p.check(c, b)
 	if err == nil && b.APIVersion != "" && p.name != azureType {
 		err = backends.NewParamError("api_version", "only %s has one: leave it out", azureType)

@@ -54,6 +54,25 @@ func (p chat) at(c connection) openai.Dialect {
 	return d
 }
 
+// api is the API that a configuration chooses, "" where the model says it. Who wants summaries
+// of OpenAI's reasoning is called over the Responses API, which alone has them.
+func (p provider) api(c connection, b configs.Backend) string {
+	if b.API != "" || !b.Params.WantsSummary() {
+		return b.API
+	}
+	switch own := p.protocol.(type) {
+	case chat:
+		if own.at(c).OwnResponses {
+			return openai.ResponsesAPI
+		}
+	case azure:
+		if e, err := own.endpoint(c); err == nil && e.noResponses() == "" {
+			return openai.ResponsesAPI
+		}
+	}
+	return ""
+}
+
 // overResponses says whether a model is called over OpenAI's Responses API.
 func (p provider) overResponses(c connection) bool {
 	own, ok := p.protocol.(chat)

@@ -105,7 +105,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	}
 	own := r.Config.Providers[p.name]
 	c := connection{
-		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, api: b.API, model: b.Model,
+		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model,
 		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
 	}
 	if c.baseURL == "" {
@@ -124,6 +124,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 			return Model{}, err
 		}
 	}
+	c.api = p.api(c, b)
 	if err := checkParams(p, c, b); err != nil {
 		return Model{}, err
 	}
