@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -61,8 +62,9 @@ func (s *textStore) put(data []byte) (ref blob.Ref) {
 // encode stores v as JSON.
 func (s *textStore) encode(v any) blob.Ref { return s.put(s.marshal(v)) }
 
+// marshal escapes nothing for HTML: what only a model can read goes back to it as it came.
 func (s *textStore) marshal(v any) []byte {
-	data, err := json.Marshal(v)
+	data, err := plain.JSON(v)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("encode %T: %w", v, err)
 	}

@@ -62,6 +62,7 @@ func sentLimit(t *testing.T, body []byte) int {
 	var sent struct {
 		MaxTokens           int `json:"max_tokens"`
 		MaxCompletionTokens int `json:"max_completion_tokens"`
+		MaxResponse         int `json:"max_output_tokens"`
 		Gemini              struct {
 			MaxOutputTokens int `json:"maxOutputTokens"`
 		} `json:"generationConfig"`
@@ -69,5 +70,5 @@ func sentLimit(t *testing.T, body []byte) int {
 	if err := json.Unmarshal(body, &sent); err != nil {
 		t.Fatal(err)
 	}
-	return sent.MaxTokens + sent.MaxCompletionTokens + sent.Gemini.MaxOutputTokens
+	return sent.MaxTokens + sent.MaxCompletionTokens + sent.MaxResponse + sent.Gemini.MaxOutputTokens
 }

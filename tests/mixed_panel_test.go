@@ -38,7 +38,7 @@ func newMixedPanel(
 
 // anonymous is how models know the agent of a protocol: by its place among the ids.
 func anonymous(p protocol) string {
-	return map[string]string{"claude": "agent1", "gemini": "agent2", "openai": "agent3"}[p.name]
+	return map[string]string{"claude": "agent1", "gemini": "agent2", "openai": "agent3", "responses": "agent4"}[p.name]
 }
 
 // voting answers when nobody has, and then votes for the agent of a protocol.

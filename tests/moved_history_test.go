@@ -28,7 +28,7 @@ type move struct {
 // moves are all from one protocol to another, and to other models of the same.
 func moves() []move {
 	others := map[string][]string{
-		"openai": {"gpt-4.1"},
+		"openai": {"gpt-4.1"}, "responses": {"gpt-5.4-mini"},
 		"claude": {"claude-opus-4-7", "claude-sonnet-4-5"}, // the latter thinks by a budget
 		"gemini": {"gemini-3-flash", "gemini-2.5-flash"},   // the latter needs no signatures
 	}
@@ -117,7 +117,7 @@ func (p protocol) says(t *testing.T, reply backendtest.Reply) backends.Message {
 	if p.name == "openai" {
 		// Chat completions has nothing opaque; OpenAI's other protocol has this.
 		data := encoded(t, map[string]string{"type": "reasoning", "encrypted_content": signature(p.model)})
-		encrypted := backends.Opaque{Provider: p.name, Model: p.model, Data: json.RawMessage(data)}
+		encrypted := backends.Opaque{Provider: p.kind, Model: p.model, Data: json.RawMessage(data)}
 		message.Parts = append([]backends.Part{encrypted}, message.Parts...)
 	}
 	if !slices.ContainsFunc(message.Parts, func(part backends.Part) bool { _, is := part.(backends.Opaque); return is }) {
@@ -130,7 +130,7 @@ func (p protocol) says(t *testing.T, reply backendtest.Reply) backends.Message {
 func checkMoved(t *testing.T, to protocol, sent backendtest.Call, others ...string) {
 	t.Helper()
 	for _, model := range others {
-		for _, secret := range []string{signature(model), thoughtOf(model), "encrypted_content"} {
+		for _, secret := range []string{signature(model), thoughtOf(model), `"encrypted_content":`} {
 			if strings.Contains(string(sent.Body), secret) {
 				t.Errorf("%s was sent %q:\n%s", to.model, secret, sent.Body)
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 // TestProgramGoesOnWithoutAWrongKey runs the program on a config with a Claude, a
-// Gemini and an OpenAI-compatible agent. It exits with status 0 whichever of their
+// Gemini and two agents of OpenAI's, of which one is called over the Responses API. It exits with status 0 whichever of their
 // keys is wrong, and has asked that service once.
 func TestProgramGoesOnWithoutAWrongKey(t *testing.T) {
 	for _, wrong := range append(protocols(), protocol{name: "none"}) {
@@ -34,14 +34,14 @@ func TestProgramGoesOnWithoutAWrongKey(t *testing.T) {
 					return voting(best, c)
 				})
 				servers[p.name] = server
-				config += fmt.Sprintf("  - {id: %s, backend: {type: %[1]s, model: %s, base_url: %q}}\n", p.name, p.model, server.BaseURL)
+				config += fmt.Sprintf("  - {id: %s, backend: {type: %s, model: %s, base_url: %q}}\n", p.name, p.kind, p.model, server.BaseURL)
 			}
 			status, r := runProgram(t, config)
 			if status != app.ExitCompleted || r.Status != "completed" || r.Winner != best.name || r.Answer != "the answer of "+best.model {
 				t.Errorf("exit status %d, %s, %s won with %q", status, r.Status, r.Winner, r.Answer)
 			}
 			if wrong.name == "none" {
-				if len(r.Failed) != 0 || len(r.Votes) != 3 {
+				if len(r.Failed) != 0 || len(r.Votes) != len(servers) {
 					t.Errorf("failed: %+v, votes: %+v", r.Failed, r.Votes)
 				}
 				return

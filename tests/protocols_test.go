@@ -13,9 +13,9 @@ import (
 
 // protocol is one of the ways in which models are called.
 type protocol struct {
-	// name is what the backend type of a config calls it, and what its errors are
-	// headed with.
-	name string
+	// name tells it from the others; kind is the backend type of a config, with which its
+	// errors are headed.
+	name, kind string
 	// model is a name that the adapter knows something of.
 	model string
 	wire  backendtest.Protocol
@@ -23,22 +23,34 @@ type protocol struct {
 	adapter func(provider, baseURL string, transport http.RoundTripper) (backends.Backend, error)
 }
 
-func protocols() []protocol { return []protocol{openAI(), claude(), google()} }
+func protocols() []protocol { return []protocol{openAI(), responses(), claude(), google()} }
 
 const testKey = "sk-test"
 
 func openAI() protocol {
 	return protocol{
-		name: "openai", model: "gpt-5-mini", wire: backendtest.ChatCompletions(),
+		name: "openai", kind: "openai", model: "gpt-5-mini", wire: backendtest.ChatCompletions(),
 		adapter: func(provider, baseURL string, transport http.RoundTripper) (backends.Backend, error) {
 			return openai.New(openai.Config{Provider: provider, BaseURL: baseURL, APIKey: testKey, Transport: transport})
 		},
 	}
 }
 
+// responses is OpenAI's other protocol, which its model has a program choose.
+func responses() protocol {
+	dialect := openai.Compatible()
+	dialect.API = openai.ResponsesAPI
+	return protocol{
+		name: "responses", kind: "openai", model: "gpt-5.4", wire: backendtest.Responses(),
+		adapter: func(provider, baseURL string, transport http.RoundTripper) (backends.Backend, error) {
+			return openai.NewDialect(openai.Config{Provider: provider, BaseURL: baseURL, APIKey: testKey, Transport: transport}, dialect)
+		},
+	}
+}
+
 func claude() protocol {
 	return protocol{
-		name: "claude", model: "claude-opus-4-6", wire: backendtest.Messages(),
+		name: "claude", kind: "claude", model: "claude-opus-4-6", wire: backendtest.Messages(),
 		adapter: func(provider, baseURL string, transport http.RoundTripper) (backends.Backend, error) {
 			return anthropic.New(anthropic.Config{Provider: provider, BaseURL: baseURL, APIKey: testKey, Transport: transport})
 		},
@@ -47,7 +59,7 @@ func claude() protocol {
 
 func google() protocol {
 	return protocol{
-		name: "gemini", model: "gemini-3-pro", wire: backendtest.GenerateContent(),
+		name: "gemini", kind: "gemini", model: "gemini-3-pro", wire: backendtest.GenerateContent(),
 		adapter: func(provider, baseURL string, transport http.RoundTripper) (backends.Backend, error) {
 			return gemini.New(gemini.Config{Provider: provider, BaseURL: baseURL, APIKey: testKey, Transport: transport})
 		},
@@ -58,7 +70,7 @@ func google() protocol {
 func (p protocol) connect(t testing.TB, baseURL string, transport *http.Transport) backends.Backend {
 	t.Helper()
 	t.Cleanup(transport.CloseIdleConnections)
-	backend, err := p.adapter(p.name, baseURL, transport)
+	backend, err := p.adapter(p.kind, baseURL, transport)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,8 @@ func (f fault) hits(c backendtest.Call) bool {
 // may.
 func isWhole(c backendtest.Call) bool {
 	body := string(c.Body)
-	return strings.Contains(body, `"messages":`) && !strings.Contains(body, `"stream":true`)
+	isOpenAIs := strings.Contains(body, `"messages":`) || strings.Contains(body, `"input":`)
+	return isOpenAIs && !strings.Contains(body, `"stream":true`)
 }
 
 // around puts around an adapter what a program puts there, with the longest waits
@@ -138,7 +139,7 @@ func (f fault) call(t *testing.T, p protocol) (c cost) {
 		backend := f.around(t, p, adapter)
 		before := 0
 		if f.again {
-			if err := ask(t, backend); (err == nil) != (p.name == openAI().name) {
+			if err := ask(t, backend); (err == nil) != (p.kind == openAI().kind) {
 				t.Errorf("the first call: %v", err)
 			}
 			before = len(server.Calls())

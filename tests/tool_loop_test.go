@@ -33,17 +33,24 @@ func (lookup) Call(_ context.Context, arguments string) (string, error) {
 // A Claude's thinking and a Gemini's signatures, as each service sends them in two
 // messages that call the tool. Claude's thoughts have what encoders like to change.
 const (
-	thought    = `{"type":"thinking","thinking":"<First> I look \"sun\" up & wait.\n日本 \u2028","signature":"EqQB+/8="}`
-	redacted   = `{"type":"redacted_thinking","data":"EmwK+/8="}`
-	said       = `{"type":"text","text":"I look it up."}`
-	firstUse   = `{"type":"tool_use","id":"toolu_1","name":"lookup","input":{"word":"sun"}}`
-	unseen     = `{"type":"thinking","thinking":"","signature":"b25seQ=="}`
-	secondUse  = `{"type":"tool_use","id":"toolu_2","name":"lookup","input":{"word":"wind"}}`
-	firstCall  = `{"functionCall":{"id":"fc1","name":"lookup","args":{"word":"sun"}},"thoughtSignature":"Zmlyc3Q+Pz8="}`
+	thought   = `{"type":"thinking","thinking":"<First> I look \"sun\" up & wait.\n日本 \u2028","signature":"EqQB+/8="}`
+	redacted  = `{"type":"redacted_thinking","data":"EmwK+/8="}`
+	said      = `{"type":"text","text":"I look it up."}`
+	firstUse  = `{"type":"tool_use","id":"toolu_1","name":"lookup","input":{"word":"sun"}}`
+	unseen    = `{"type":"thinking","thinking":"","signature":"b25seQ=="}`
+	secondUse = `{"type":"tool_use","id":"toolu_2","name":"lookup","input":{"word":"wind"}}`
+	firstCall = `{"functionCall":{"id":"fc1","name":"lookup","args":{"word":"sun"}},"thoughtSignature":"Zmlyc3Q+Pz8="}`
+
+	firstThought  = `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"<First> \"sun\" & 日本"}],"encrypted_content":"gAAA+/8="}`
+	firstComment  = `{"id":"msg_1","type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"I look it up.","annotations":[]}]}`
+	firstItem     = `{"id":"fc_1","type":"function_call","call_id":"r1","name":"lookup","arguments":"{\"word\":\"sun\"}"}`
+	secondThought = `{"id":"rs_2","type":"reasoning","summary":[],"encrypted_content":"gBBB+/8=","status":null}`
+	secondItem    = `{"id":"fc_2","type":"function_call","call_id":"r2","name":"lookup","arguments":"{\"word\":\"wind\"}"}`
+
 	secondCall = `{"functionCall":{"id":"fc2","name":"lookup","args":{"word":"wind"}}},{"text":"","thoughtSignature":"c2Vjb25kPz4="}`
 )
 
-// TestToolLoopOfTwoCalls: a Claude, a Gemini and an OpenAI-compatible agent reach
+// TestToolLoopOfTwoCalls: a Claude, a Gemini and two agents of OpenAI's protocols reach
 // consensus, after each has used a tool twice. What they thought of it goes back to
 // them unchanged and in its place.
 func TestToolLoopOfTwoCalls(t *testing.T) {
@@ -59,7 +66,7 @@ func TestToolLoopOfTwoCalls(t *testing.T) {
 			}
 			return voting(google(), c)
 		})
-		if r := p.ask(t, "energy?"); r.Status != kernel.Completed || r.Winner != "gemini" || len(r.Votes) != 3 || len(r.Failed) > 0 {
+		if r := p.ask(t, "energy?"); r.Status != kernel.Completed || r.Winner != "gemini" || len(r.Votes) != len(p.servers) || len(r.Failed) > 0 {
 			t.Errorf("status %s, winner %s, votes %+v, failed %+v", r.Status, r.Winner, r.Votes, r.Failed)
 		}
 		for name, server := range p.servers {
@@ -74,6 +81,7 @@ func TestToolLoopOfTwoCalls(t *testing.T) {
 		}
 		checkThinking(t, p.servers["claude"].Bodies())
 		checkSignatures(t, p.servers["gemini"].Bodies())
+		checkItems(t, p.servers["responses"].Bodies())
 	})
 }
 
@@ -87,6 +95,10 @@ func lookUps(t *testing.T) map[string][]backendtest.Reply {
 		"gemini": {
 			{Raw: geminiSays(`{"text":"I look.","thought":true}`, firstCall)},
 			{Raw: geminiSays(secondCall)},
+		},
+		"responses": {
+			{Raw: responseSays(firstThought, firstComment, firstItem)},
+			{Raw: responseSays(secondThought, secondItem)},
 		},
 		"openai": {
 			toolCall("lookup", `{"word":"sun"}`),
@@ -142,6 +154,36 @@ func claudePieces(t *testing.T, block string) (start map[string]any, deltas []ma
 	move("signature", "signature_delta", "signature", "")
 	move("input", "input_json_delta", "partial_json", map[string]any{})
 	return start, deltas
+}
+
+// responseSays writes a stream of whole items, without their pieces.
+func responseSays(items ...string) string {
+	var out strings.Builder
+	for i, item := range items {
+		fmt.Fprintf(&out, "event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"output_index\":%d,\"item\":%s}\n\n", i, item)
+	}
+	return out.String() + "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n"
+}
+
+// checkItems looks at what the third request over the Responses API says of the first two
+// answers: thoughts byte for byte, and all in order.
+func checkItems(t *testing.T, bodies [][]byte) {
+	t.Helper()
+	body := decoded[struct{ Input []json.RawMessage }](t, string(bodies[2]))
+	want := []string{
+		firstThought, `{"type":"message","role":"assistant","content":"I look it up.","phase":"commentary"}`,
+		`{"type":"function_call","call_id":"r1","name":"lookup","arguments":"{\"word\":\"sun\"}"}`,
+		`{"type":"function_call_output","call_id":"r1","output":"found {\"word\":\"sun\"}"}`,
+		secondThought, `{"type":"function_call","call_id":"r2","name":"lookup","arguments":"{\"word\":\"wind\"}"}`,
+		`{"type":"function_call_output","call_id":"r2","output":"found {\"word\":\"wind\"}"}`,
+	}
+	var got []string
+	for _, item := range body.Input[2:] { // after the messages of system and user
+		got = append(got, string(item))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the items of the third request differ (-want +got):\n%s", diff)
+	}
 }
 
 // geminiSays writes a stream of an event for each of the parts.

@@ -129,6 +129,7 @@ type itemCall struct {
 // encodeInput encodes the items of a conversation.
 func (e encoder) encodeInput(messages []backends.Message) (wire.Encoded, error) {
 	out := wire.Encoded{[]byte("[")}
+	e.ids = &itemIDs{used: map[string]bool{}, sent: map[string]string{}}
 	for _, m := range backends.Repair(messages) {
 		encoded, err := e.encodeItemsJSON(m)
 		if err != nil {
@@ -142,6 +143,23 @@ func (e encoder) encodeInput(messages []backends.Message) (wire.Encoded, error) 
 		}
 	}
 	return append(out, []byte("]")), nil
+}
+
+// itemIDs are those of the tool calls in an input. The service finds the call of a result by
+// its id alone, whereas other services count the calls of each message from 0. The same
+// conversation gives the same ids.
+type itemIDs struct {
+	used map[string]bool
+	sent map[string]string // the newest, by the call's own id
+}
+
+func (i *itemIDs) of(call string) string {
+	id := call
+	for n := 2; i.used[id]; n++ {
+		id = fmt.Sprintf("%s_%d", call, n)
+	}
+	i.used[id], i.sent[call] = true, id
+	return id
 }
 
 // encodeItemsJSON encodes the items of one message.
@@ -181,7 +199,7 @@ func (e encoder) encodeItems(m backends.Message) ([]any, error) {
 		var out []any
 		for _, p := range m.Parts {
 			if r, ok := p.(backends.ToolResult); ok {
-				out = append(out, goopenai.ResponseFunctionCallOutput{Type: resultItem, CallID: r.CallID, Output: r.Content})
+				out = append(out, goopenai.ResponseFunctionCallOutput{Type: resultItem, CallID: e.ids.sent[r.CallID], Output: r.Content})
 			}
 		}
 		return out, nil
@@ -219,7 +237,7 @@ func (e encoder) encodeOutput(m backends.Message) []any {
 			}
 			waiting = append(waiting, inputMessage(m.Role, p.Text))
 		case backends.ToolCall:
-			waiting = append(waiting, itemCall{callItem, p.ID, p.Name, p.Arguments})
+			waiting = append(waiting, itemCall{callItem, e.ids.of(p.ID), p.Name, p.Arguments})
 		default:
 			continue
 		}

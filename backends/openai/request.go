@@ -25,6 +25,7 @@ type encoder struct {
 	shared          *wire.Shared
 	// withoutKept says that nothing goes back that only the model can read.
 	withoutKept bool
+	ids         *itemIDs // of the input that is encoded
 }
 
 // encode turns a request into the fields of its body, of which nil ones are not sent.
