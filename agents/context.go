@@ -84,7 +84,7 @@ func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Con
 	picker := policy.NewPicker(c.Policy, room, summary)
 	for exchange, err := range exchanges(ctx, blobs, turn, recordNothing) {
 		if err != nil {
-			return Chosen{}, fmt.Errorf("choose what %s is shown: %w", turn.Agents[agent].ID, err)
+			return Chosen{}, fmt.Errorf("choose the history for %s: %w", turn.Agents[agent].ID, err)
 		}
 		if !picker.Add(contextbuild.Measure(exchange, c.Policy.Cut(), count)) {
 			break
@@ -135,7 +135,7 @@ func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
 	shown := b.shownHistory()
 	if b.err != nil {
-		return nil, fmt.Errorf("read what %s is shown: %w", turn.Agents[agent].ID, b.err)
+		return nil, fmt.Errorf("read the history for %s: %w", turn.Agents[agent].ID, b.err)
 	}
 	return shown, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// notingFallback returns a context whose trace also records in in the model that answered the
+// notingFallback returns a context whose trace also records, into in, the model that answered the
 // call, if that was not the agent's own.
 func notingFallback(ctx context.Context, in *machine.ModelReply) context.Context {
 	trace := *backends.TraceFrom(ctx)

@@ -34,7 +34,7 @@ func NewTool[A, R any](name, description string, run func(ctx context.Context, a
 	case !toolName().MatchString(name):
 		return nil, fmt.Errorf("a tool is named %q: use 1 to 64 letters, digits, - and _", name)
 	case strings.TrimSpace(description) == "":
-		return nil, fmt.Errorf("tool %s has no description, by which models choose", name)
+		return nil, fmt.Errorf("tool %s has no description: add one, models choose by it", name)
 	case run == nil:
 		return nil, fmt.Errorf("tool %s has no function to run", name)
 	}

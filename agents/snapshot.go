@@ -65,10 +65,10 @@ func ReadSnapshot(texts Lookup, work blob.Ref) (s Snapshot, err error) {
 	}
 	data, err := texts(work)
 	if err != nil {
-		return s, fmt.Errorf("read where a workspace was kept: %w", err)
+		return s, fmt.Errorf("read the place of a snapshot: %w", err)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("read where a workspace was kept: %w", err)
+		return s, fmt.Errorf("read the place of a snapshot: %w", err)
 	}
 	return s, nil
 }

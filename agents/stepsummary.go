@@ -14,7 +14,7 @@ import (
 func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Request {
 	by, limits := b.turn.StepSummarizer, b.turn.Agents[b.reader].Step
 	if by == nil || limits == nil {
-		b.err = errors.New("the turn has nobody who summarizes steps")
+		b.err = errors.New("the turn has no summarizer for steps")
 		return backends.Request{}
 	}
 	req := backends.Request{Key: b.keyOf(call), Model: by.Model}

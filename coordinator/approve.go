@@ -140,7 +140,7 @@ func (v *view) word(ctx context.Context, call Approval) (Decision, error) {
 		select {
 		case a = <-said:
 		case <-patience.C:
-			return Decision{}, errors.New("whoever asks did not come back")
+			return Decision{}, errors.New("Options.Approve did not return after its context ended")
 		}
 	}
 	return a.Decision, a.err

@@ -233,11 +233,11 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 		return spent, unknown, nil
 	}
 	if err != nil {
-		return spent, unknown, fmt.Errorf("find out what session %s has spent: %w", id, err)
+		return spent, unknown, fmt.Errorf("read the spending of session %s: %w", id, err)
 	}
 	noted, err := readSpent(session.Metadata[MetaSpent], id)
 	if err != nil {
-		return spent, unknown, fmt.Errorf("find out what session %s has spent: %w", id, err)
+		return spent, unknown, fmt.Errorf("read the spending of session %s: %w", id, err)
 	}
 	if noted.Turn >= number { // the turn was counted when its process was lost
 		return noted.Before, noted.UnknownBefore, nil
@@ -248,7 +248,7 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 		events, err := readJournal(ctx, p.opts.Store, id, n) // which a turn of a branch has not
 		played, playErr := report.Project(events, report.Source{})
 		if err = cmp.Or(err, playErr); err != nil {
-			return spent, unknown, fmt.Errorf("find out what turn %d of session %s has spent: %w", n, id, err)
+			return spent, unknown, fmt.Errorf("read the spending of turn %d of session %s: %w", n, id, err)
 		}
 		m := played.Machine()
 		spent, unknown = spent.Plus(spentOfTurn(m)), unknown.Or(m.Unknown(true))
@@ -281,7 +281,7 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 		return spentBySession{}, err
 	}
 	if noted.Before.IsNegative() || noted.Spent.IsNegative() { // somebody else wrote it
-		return spentBySession{}, errors.New("it is said to be less than nothing: begin another session")
+		return spentBySession{}, errors.New("its recorded spending is negative: begin another session")
 	}
 	return noted, nil
 }
@@ -302,7 +302,7 @@ func (v *view) recordSpent() error {
 		err = v.panel.opts.Store.SetMetadata(v.base, v.turn.session, map[string]string{MetaSpent: string(noted)})
 	}
 	if err != nil {
-		return fmt.Errorf("note what turn %s has spent: %w", v.turn.ID(), err)
+		return fmt.Errorf("record the spending of turn %s: %w", v.turn.ID(), err)
 	}
 	return nil
 }

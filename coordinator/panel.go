@@ -233,7 +233,7 @@ func checkAgents(list []Agent) ([]string, error) {
 	for i, a := range list {
 		same := func(id string) bool { return strings.EqualFold(id, a.ID) }
 		if a.ID == "" || slices.ContainsFunc(ids, same) {
-			return nil, fmt.Errorf("agent %d has the id %q: ids must be there, and differ, also when case is ignored", i+1, a.ID)
+			return nil, fmt.Errorf("agent %d has the id %q: ids must not be empty, and must differ in more than case", i+1, a.ID)
 		}
 		if contextbuild.Clean(a.ID) != a.ID || strings.ContainsAny(a.ID, "\t\r\n") {
 			return nil, fmt.Errorf("agent %d has the id %q: it must not have control characters", i+1, a.ID)

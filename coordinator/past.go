@@ -125,7 +125,7 @@ func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *
 func (p *PastCall) readRecorded(ctx context.Context, f *follower, sent machine.Sent) {
 	recorded, err := f.inputs.Recorded(ctx, sent)
 	if err != nil {
-		p.Lost = fmt.Errorf("this is what would be sent now: what was sent is lost: %w", err)
+		p.Lost = fmt.Errorf("this input is rebuilt, since the recorded one is lost: %w", err)
 		return
 	}
 	recorded.Key = p.Request.Key
@@ -151,7 +151,7 @@ func (p *PastCall) readReply(texts agents.Lookup, reply machine.ModelReply) erro
 	case reply.Partial != (blob.Ref{}):
 		data, err := texts(reply.Partial)
 		if err != nil {
-			return fmt.Errorf("read what had come of %s: %w", p.Request.Key, err)
+			return fmt.Errorf("read the partial reply of %s: %w", p.Request.Key, err)
 		}
 		p.Response.Message = backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{backends.Text{Text: string(data)}}}
 	}

@@ -32,7 +32,7 @@ type Preview struct {
 func (p *Panel) Preview(ctx context.Context, session string, history blob.Ref) ([]Preview, error) {
 	list, err := p.preview(ctx, session, history)
 	if err != nil {
-		return nil, fmt.Errorf("what the next turn of session %s would be shown: %w", session, err)
+		return nil, fmt.Errorf("preview the next turn of session %s: %w", session, err)
 	}
 	return list, nil
 }

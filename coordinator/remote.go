@@ -88,7 +88,7 @@ func stored(ctx context.Context, store agents.Blobs, text string) (masked string
 // attach watches the turn that is running in a session.
 func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 	if !p.opts.Override.None() {
-		return nil, fmt.Errorf("resume session %s: the budget of a turn that is played elsewhere cannot be changed: leave the limits out", session)
+		return nil, fmt.Errorf("resume session %s: the budget of a turn that workers play cannot be changed: leave the limits out", session)
 	}
 	play, err := p.opts.Remote.Attach(ctx, session)
 	if err != nil {

@@ -31,7 +31,7 @@ func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error)
 
 func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error) {
 	if p.opts.Remote != nil {
-		return nil, errors.New("only a panel that plays its turns itself can do that (--engine local)")
+		return nil, errors.New("only a panel that plays its own turns can do that: add --engine local")
 	}
 	store := p.opts.Store
 	events, err := readJournal(ctx, store, from.Session, from.Turn)

@@ -15,7 +15,7 @@ func checkTools(agent string, tools []agents.Tool) error {
 	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
 	for i, tool := range tools {
 		if tool == nil {
-			return fmt.Errorf("agent %s: tool %d is nil: see the error of what made it", agent, i+1)
+			return fmt.Errorf("agent %s: tool %d is nil: check the error of the function that made it", agent, i+1)
 		}
 		name := tool.Definition().Name
 		if names[name] {
@@ -40,7 +40,7 @@ func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
 		return nil, fmt.Errorf("list the agents' tools: %w", err)
 	}
 	if len(given) != len(list) {
-		return nil, fmt.Errorf("list the agents' tools: there are lists for %d agents and not for %d", len(given), len(list))
+		return nil, fmt.Errorf("list the agents' tools: Options.Tools returned %d lists for %d agents", len(given), len(list))
 	}
 	for i, a := range p.opts.Agents {
 		if err := checkTools(a.ID, given[i]); err != nil {

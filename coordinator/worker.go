@@ -41,7 +41,7 @@ func (p *Panel) Config() string { return p.opts.Config }
 // panel's. Of the two budgets the tighter part holds each time.
 func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms TurnOptions) (turn.Accepted, error) {
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
-		return turn.Accepted{}, fmt.Errorf("the turn is asked of the agents %s, and played by %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
+		return turn.Accepted{}, fmt.Errorf("the client's agents are %s, and the worker's %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
 	}
 	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
 	described, err := w.panel.prepare(topic.WithClient(ctx, terms.Client), t, begun)
@@ -127,11 +127,11 @@ func (w *Worker) replayed(ctx context.Context, session string, number int) (*vie
 func (w *Worker) Following(ctx context.Context, session string, number int) ([]machine.Sidecall, error) {
 	v, _, err := w.replayed(ctx, session, number)
 	if err != nil {
-		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
+		return nil, fmt.Errorf("read the calls after turn %d of session %s: %w", number, session, err)
 	}
 	kept, _, err := v.outcome(nil)
 	if err != nil {
-		return nil, fmt.Errorf("look for what follows turn %d of session %s: %w", number, session, err)
+		return nil, fmt.Errorf("read the calls after turn %d of session %s: %w", number, session, err)
 	}
 	return v.following(kept), nil
 }
@@ -160,7 +160,7 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 		}
 	}
 	if !isCommitted {
-		return errors.New("its journal does not say that calls follow it")
+		return errors.New("its journal has no calls after the answer")
 	}
 	v.turn.result, err = v.report.Result(v.unjournaled)
 	if err = errors.Join(err, v.recordSpent()); err != nil {

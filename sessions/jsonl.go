@@ -160,10 +160,10 @@ func (in *dumpReader) line(data []byte) error {
 		return fmt.Errorf("it is not of an exported session: %w", err)
 	}
 	if d.More() || in.ended {
-		return errors.New("there is something after the end")
+		return errors.New("there is data after the end line")
 	}
 	if (l.Type == lineSession) != (in.lines == 0) {
-		return errors.New("an exported session begins with its line of type session, and has one")
+		return errors.New("an exported session begins with a line of type session, and has only one")
 	}
 	if l.Type == lineEnd {
 		return in.end(l)
@@ -191,7 +191,7 @@ func (in *dumpReader) line(data []byte) error {
 
 func (in *dumpReader) end(l dumpLine) error {
 	if sum := hex.EncodeToString(in.hash.Sum(nil)); l.Lines != in.lines || l.SHA256 != sum {
-		return errors.New("the lines before are not those that were exported: they were changed, or some are missing")
+		return errors.New("the lines before differ from the exported ones: some were changed or are missing")
 	}
 	in.ended = true
 	return nil

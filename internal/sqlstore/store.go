@@ -108,7 +108,7 @@ func (s *stamp) Scan(value any) error {
 	case time.Time:
 		s.Time = v.UTC()
 	default:
-		return errors.New("a time has another type")
+		return errors.New("a time is neither a number nor a time")
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (e *exported) write(ctx context.Context, s *Store) ([]byte, error) {
 		return nil, nil
 	}
 	if err == nil && s.redact(text.String()) != text.String() {
-		err = errors.New("the session contains what has become a secret")
+		err = errors.New("the session contains a text that is a secret now")
 	}
 	return text.Bytes(), err
 }

@@ -59,7 +59,7 @@ func (m Marker) key() ([]byte, error) {
 	}
 	key, err := os.ReadFile(m.file)
 	if err != nil {
-		return nil, fmt.Errorf("read the key that marks what is yours: %w", err)
+		return nil, fmt.Errorf("read the key that marks your own sessions: %w", err)
 	}
 	return key, nil
 }
@@ -78,7 +78,7 @@ func (m Marker) newKey() ([]byte, error) {
 		err = errors.Join(err, os.Remove(beside))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the key that marks what is yours: %w", err)
+		return nil, fmt.Errorf("make the key that marks your own sessions: %w", err)
 	}
 	return m.key()
 }

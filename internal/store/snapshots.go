@@ -46,7 +46,7 @@ func (s *Store) KeepSnapshotsIn(dir string) error {
 		err = wholefile.Write(filepath.Join(s.Snapshots, elsewhere), data)
 	}
 	if err != nil {
-		return fmt.Errorf("remember where snapshots are: %w", err)
+		return fmt.Errorf("record the folder of snapshots: %w", err)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (s *Store) otherStorages() (list []string, err error) {
 		err = json.Unmarshal(data, &list)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find the snapshots that are elsewhere: %s: %w", file, err)
+		return nil, fmt.Errorf("find the other folders of snapshots: %s: %w", file, err)
 	}
 	return list, nil
 }

@@ -76,7 +76,7 @@ func (p Place) alone(ctx context.Context, do func() error) (err error) {
 			_, err = lock.TryLockContext(ctx, 2*time.Millisecond)
 		}
 		if err != nil {
-			return fmt.Errorf("look whether %s is trusted: %w", now.Folder, err)
+			return fmt.Errorf("check whether %s is trusted: %w", now.Folder, err)
 		}
 		defer func() { err = errors.Join(err, lock.Unlock()) }()
 	}
@@ -206,7 +206,7 @@ func (p Place) remembered(folder string) (kept trusted, err error) {
 		return kept, nil
 	}
 	if err != nil {
-		return kept, fmt.Errorf("look whether %s is trusted: %w", folder, err)
+		return kept, fmt.Errorf("check whether %s is trusted: %w", folder, err)
 	}
 	if err := json.Unmarshal(data, &kept); err != nil {
 		return kept, fmt.Errorf("%s is damaged: remove it: %w", p.record(folder), err)

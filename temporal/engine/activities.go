@@ -148,7 +148,7 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 	case err != nil:
 		return result{}, unsent(fmt.Errorf("find out whether session %s is held: %w", w.Session, err))
 	case !isHeld:
-		return result{}, refusal(refusedKind, fmt.Errorf("turn %d of session %s is not held any more", w.Turn.Turn, w.Session))
+		return result{}, refusal(refusedKind, fmt.Errorf("turn %d no longer holds session %s", w.Turn.Turn, w.Session))
 	}
 	defer store.AtWork(w.Session)()
 	kept := h.inFlight.begun(name)

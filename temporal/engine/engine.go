@@ -69,7 +69,7 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("there is no Temporal server at %s: start one, as with temporal server start-dev, or name another: %w", o.Address, err)
+		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, err)
 	}
 	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
 }
@@ -245,7 +245,7 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 	for end := time.Now().Add(mayCome); ; {
 		isGone, err := e.callOffOnce(ctx, in)
 		if err != nil {
-			return fmt.Errorf("call the turn off: %w", err)
+			return fmt.Errorf("cancel the start of the turn: %w", err)
 		}
 		if !isGone || time.Now().After(end) {
 			return nil
