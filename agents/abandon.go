@@ -18,9 +18,9 @@ func abandonedText() string {
 type ending int
 
 const (
-	inTime    ending = iota // before the context did
-	late                    // after it, and before AbandonAfter had passed
-	abandoned               // not by then
+	inTime    ending = iota // before the context ended
+	late                    // after the context, within AbandonAfter
+	abandoned               // not within AbandonAfter
 )
 
 // await returns the value that comes on done. After ctx has ended it waits for AbandonAfter,

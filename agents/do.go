@@ -187,7 +187,7 @@ func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCa
 // read back the same.
 func failure(ctx context.Context, err error) *machine.Failure {
 	kind := backends.KindOf(err)
-	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // that came first
+	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // the budget ended the call before the cancel
 		kind = backends.KindCancelled
 	}
 	var e *backends.Error

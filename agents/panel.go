@@ -47,7 +47,7 @@ type userKey struct {
 	answers  int
 	history  *contextbuild.Exchange
 	turns    int
-	notes    int // within a turn there are only ever more
+	notes    int // within a turn their number only grows
 }
 
 func newPanel(turn machine.Turn) *panel {
@@ -134,7 +134,7 @@ func (p *panel) toolsOf(s *textStore, of toolsOffered) []backends.Tool {
 	var own []backends.Tool
 	if s.decode(of.own, &own); s.err == nil {
 		own = slices.DeleteFunc(own, func(t backends.Tool) bool { return t.Forwarded && !of.forwarded })
-		tools = slices.Clip(append(tools, own...)) // many requests have it
+		tools = slices.Clip(append(tools, own...)) // many requests share it
 		p.tools[of] = tools
 	}
 	return tools

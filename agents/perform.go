@@ -26,7 +26,7 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 				return
 			}
 			message := fmt.Sprintf("its call panicked: %v", r)
-			if r == nil { // runtime.Goexit, as by a test's Fatal
+			if r == nil { // runtime.Goexit, for example by a test's Fatal
 				message = "its call ended its goroutine"
 			}
 			if d.Panicked != nil {
@@ -57,7 +57,7 @@ func (d *Doer) broken(ctx context.Context, effect machine.Effect, h *heard, f ma
 		return machine.ModelReply{Failure: &f, Partial: partial}, err
 	}
 	text := "Error: " + f.Message
-	if call.IsSnapshot() { // no model is told
+	if call.IsSnapshot() { // no model gets the result
 		text = f.Message
 	}
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))

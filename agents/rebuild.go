@@ -65,7 +65,7 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
 		return recorded, err
 	}
-	again.Truncated = recorded.Truncated // the message does not say why it ended
+	again.Truncated = recorded.Truncated // the message has no finish reason
 	for i := range min(len(again.Calls), len(recorded.Calls)) {
 		again.Calls[i].Permission, again.Calls[i].Why = recorded.Calls[i].Permission, recorded.Calls[i].Why
 	}

@@ -61,8 +61,8 @@ func (l *lastRecorded[T]) note(b *inputBuilder, of T, v any) blob.Ref {
 // sentHistory is a whole history as models read it.
 type sentHistory struct {
 	newest blob.Ref
-	text   string // of a panel's
-	count  int    // of the messages of an agent alone
+	text   string // in a panel's input
+	count  int    // of messages in the input of a panel of one
 }
 
 // note stores the input of a call, and returns it by reference.
@@ -128,7 +128,7 @@ func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Messag
 // history stores the missing parts of an input's history. It returns the history, and the older
 // parts that it had to store.
 func (n *sentRecords) history(b *inputBuilder) (told sentHistory, older []blob.Ref) {
-	if b.turn.Agents[b.reader].Shown != nil { // it slides with each turn, and a window bounds it
+	if b.turn.Agents[b.reader].Shown != nil { // a selection slides with each turn, and a window bounds it
 		told, _ = sendHistory(b, []sentPart{joined(sentParts(b))})
 		return told, nil
 	}

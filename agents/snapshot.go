@@ -51,7 +51,7 @@ func (d *Doer) takeSnapshot(ctx context.Context, turn machine.Turn, e machine.To
 }
 
 func (m Member) snapshot(ctx context.Context, of CallInfo) (Snapshot, error) {
-	if m.Snapshot == nil { // the turn was begun by a panel in which it had one
+	if m.Snapshot == nil { // the turn began with a panel in which the agent had a workspace
 		return Snapshot{}, errors.New("the agent has none any more")
 	}
 	return m.Snapshot(ctx, of)

@@ -176,7 +176,7 @@ func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.
 	case ctx.Err() == nil:
 		return toolOutcome{abandoned: end == abandoned, err: toolFault(
 			"the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)}
-	case end == abandoned: // Perform may say the same at the same moment
+	case end == abandoned: // Perform may return the same at this moment
 		return toolOutcome{abandoned: true, err: toolFault("%s", abandonedText())}
 	}
 	return toolOutcome{err: ctx.Err()}
@@ -204,7 +204,7 @@ func callGuarded(ctx context.Context, t Tool, name, arguments string) (o toolOut
 	if err != nil {
 		return toolOutcome{err: err}
 	}
-	if strings.ContainsRune(result, 0) { // as git tells binary files; other odd bytes are only cleaned
+	if strings.ContainsRune(result, 0) { // git recognises binary files so; other odd bytes are only cleaned
 		return toolOutcome{err: toolFault("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))}
 	}
 	return toolOutcome{result: result}

@@ -90,13 +90,13 @@ func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decisi
 	call.Arguments = arguments
 	said, err := v.word(ctx, call)
 	select {
-	case <-ctx.Done(): // it was taken back
+	case <-ctx.Done(): // the question was withdrawn
 		return Decision{}, nil
 	default:
 	}
 	switch {
 	case err != nil:
-		return Decision{Reason: contextbuild.Clean("nobody could be asked: " + err.Error())}, nil //nolint:nilerr // it is a no, and does not end the turn
+		return Decision{Reason: contextbuild.Clean("nobody could be asked: " + err.Error())}, nil //nolint:nilerr // the error denies the call, and does not end the turn
 	case said.Allowed:
 		return Decision{Allowed: true}, nil
 	}

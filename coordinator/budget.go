@@ -78,7 +78,7 @@ type callBudget struct {
 type reserving struct {
 	callBudget
 	most, least budget.Amount
-	word        chan<- verdict // takes one without waiting
+	word        chan<- verdict // has room for one verdict
 }
 
 // EndsWork implements driver.Post.
@@ -132,14 +132,14 @@ func (b callBudget) Reserve(ctx context.Context, most, least backends.Cost) (hel
 	case said = <-word:
 	case <-ctx.Done():
 		select {
-		case said = <-word: // who is refused is cancelled, too
+		case said = <-word: // a refused call is cancelled too
 		default:
 		}
 	}
 	switch {
 	case said.refused != "":
 		return nil, 0, backends.Unpaid(backends.KindBudget, said.refused, nil)
-	case ctx.Err() != nil: // also for one that was granted meanwhile
+	case ctx.Err() != nil: // also for an attempt that was granted meanwhile
 		b.Release()
 		return nil, 0, backends.Unpaid(backends.KindOf(ctx.Err()), "it waited for the budget: "+ctx.Err().Error(), ctx.Err())
 	}
@@ -229,7 +229,7 @@ func (e *localTurn) allowance(ctx context.Context, branched bool) (budget.Allowa
 // spent returns the known spending of a session's turns before a turn.
 func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.Amount, unknown budget.Unknown, err error) {
 	session, err := p.opts.Store.Session(ctx, id)
-	if errors.Is(err, sessions.ErrNoSession) { // it begins with the turn's first event
+	if errors.Is(err, sessions.ErrNoSession) { // the session begins with the turn's first event
 		return spent, unknown, nil
 	}
 	if err != nil {
@@ -243,9 +243,9 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 		return noted.Before, noted.UnknownBefore, nil
 	}
 	spent, unknown = noted.Spent, noted.Unknown
-	silent := 0 // calls that told no usage
+	silent := 0 // calls without a usage
 	for n := noted.Turn + 1; n < number; n++ {
-		events, err := readJournal(ctx, p.opts.Store, id, n) // which a turn of a branch has not
+		events, err := readJournal(ctx, p.opts.Store, id, n) // a branch has no journal of earlier turns
 		played, playErr := report.Project(events, report.Source{})
 		if err = cmp.Or(err, playErr); err != nil {
 			return spent, unknown, fmt.Errorf("read the spending of turn %d of session %s: %w", n, id, err)
@@ -257,7 +257,7 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 	if noted.Turn > 0 {
 		return spent, unknown, nil
 	}
-	told := session.Usage // of turns that were imported without their journals, too
+	told := session.Usage // includes turns that were imported without their journals
 	unknown.USD = unknown.USD || told.Unknown().USD
 	unknown.Tokens = unknown.Tokens || told.UnknownCalls > silent
 	return spent.AtLeast(told.Amount()), unknown, nil
@@ -280,7 +280,7 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 	if err = json.Unmarshal([]byte(text), &noted); err != nil || noted.Session != session {
 		return spentBySession{}, err
 	}
-	if noted.Before.IsNegative() || noted.Spent.IsNegative() { // somebody else wrote it
+	if noted.Before.IsNegative() || noted.Spent.IsNegative() { // another program wrote it
 		return spentBySession{}, errors.New("its recorded spending is negative: begin another session")
 	}
 	return noted, nil

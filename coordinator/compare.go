@@ -67,7 +67,7 @@ func (c *comparer) compareInput(ctx context.Context, of comparison) error {
 }
 
 func compareReply(of comparison, again machine.ModelReply) error {
-	if reflect.DeepEqual(of.reply, again) { // which says no for lists that are missing or empty
+	if reflect.DeepEqual(of.reply, again) { // a nil list differs from an empty one
 		return nil
 	}
 	d := &Difference{Event: of.event, Kind: ReplyDiffers, Call: callKey(of.turn, of.call.Key)}

@@ -25,7 +25,7 @@ const UnattendedReason = "nobody is there to allow it"
 // The goroutine that follows the journal owns it.
 type attendant struct {
 	view *view
-	play Decider // nil for a play that asks nobody
+	play Decider // nil if the RemoteTurn decides by itself
 	// asked is the last question that was put. Its answer may not be in the journal yet.
 	asked machine.Key
 	// cancel withdraws the question; it is nil while none is open. Then done gets the error.

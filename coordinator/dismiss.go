@@ -25,7 +25,7 @@ func (d *dismissal) Events(at kernel.Time) ([]turn.Event, error) {
 	agent, err := mayDismiss(d.turn.local.machine, d.agent)
 	if err != nil {
 		d.fault = err
-		return nil, nil //nolint:nilerr // it is the reply to the person, and does not end the turn
+		return nil, nil //nolint:nilerr // the person gets the error, and the turn goes on
 	}
 	return []turn.Event{turn.Dismissed{At: at, Agent: agent}}, nil
 }

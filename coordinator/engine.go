@@ -128,7 +128,7 @@ func (e *localTurn) trace(key machine.Key) *backends.Trace {
 			e.turn.events.add(report.Retrying{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), Wait: info.Wait})
 		},
 		Fallback: func(info backends.FallbackInfo) {
-			if !info.Known { // else it was told then
+			if !info.Known { // a known fallback was published before
 				e.turn.events.add(report.FellBack{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), To: info.To})
 			}
 		},

@@ -24,12 +24,12 @@ type Turn struct {
 	started  time.Time
 
 	tools           [][]agents.Tool              // by agent
-	toolsVersion    uint64                       // of Options, when they were listed
-	contextWarnings []report.AgentContextWarning // those that it begins with
+	toolsVersion    uint64                       // the version of these tools
+	contextWarnings []report.AgentContextWarning // those at the turn's start
 
 	events    eventLog
 	inbox     *inbox
-	local     *localTurn // of the goroutine that plays the turn, nil where it is watched
+	local     *localTurn // belongs to the goroutine that plays the turn; nil in a process that watches it
 	cancelled sync.Once
 	done      chan struct{} // closed when the fields below are final
 

@@ -32,7 +32,7 @@ func (b *inbox) put(p driver.Post) {
 	b.posts = append(b.posts, p)
 	select {
 	case b.arrived <- struct{}{}:
-	default: // the element is there already
+	default: // arrived has its element already
 	}
 }
 

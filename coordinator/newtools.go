@@ -33,7 +33,7 @@ func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
 // listTools lists the tools if they may differ from those of a version. It runs in the effect's
 // goroutine, so that the loop does not wait for servers. The error is for a store that failed.
 func (e *localTurn) listTools(ctx context.Context, known uint64) (*toolListing, error) {
-	cancelled := func() bool { return ctx.Err() != nil } // nobody waits for them any more
+	cancelled := func() bool { return ctx.Err() != nil } // nothing waits for the tools any more
 	if e.panel.opts.ToolsVersion == nil || cancelled() {
 		return nil, nil
 	}
@@ -112,7 +112,7 @@ func (e *localTurn) changeTools(l *toolListing, at kernel.Time) (events []turn.E
 		if l.refs[i] != e.machine.Tools(i) {
 			events = append(events, turn.ToolsChanged{At: at, Agent: i, Tools: l.refs[i]})
 		}
-		e.doer.SetTools(i, tools) // whose definitions are the same may differ in what they do
+		e.doer.SetTools(i, tools) // tools with equal definitions may still behave differently
 	}
 	return events
 }

@@ -47,7 +47,7 @@ func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
 	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
 	if err != nil {
 		n.fault = err
-		return nil, nil //nolint:nilerr // it is the reply to the note, and does not end the turn
+		return nil, nil //nolint:nilerr // the note's sender gets the error, and the turn goes on
 	}
 	return []turn.Event{turn.Noted{At: at, Note: ref}}, nil
 }

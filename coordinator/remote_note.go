@@ -64,7 +64,7 @@ func noteTo(ctx context.Context, play RemoteTurn, store NotedStore, session, tex
 	}()
 	defer func() {
 		stop()
-		for range over { // until who waits has left
+		for range over { // until the waiting loop has ended
 			continue
 		}
 	}()

@@ -71,7 +71,7 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 		return Replayed{}, err
 	}
 	f, asked, err := followAll(ctx, r, events, true)
-	if err != nil { // once more in order, so that what is reported ends where the journal differs
+	if err != nil { // repeat in order, so that the report ends where the journal differs
 		f, asked, err = followAll(ctx, r, events, false)
 	}
 	replayed := f.replayed(events)
@@ -84,7 +84,7 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 		}
 		return replayed, compareCut(f.machine, events, kept)
 	}
-	replayed.Unfinished = []UnfinishedCall{} // those were cancelled
+	replayed.Unfinished = []UnfinishedCall{} // the unfinished calls were cancelled
 	replayed.Status = f.machine.Result().Status
 	shown := report.New(f.machine, report.Source{Texts: agents.LookupIn(ctx, r)})
 	if replayed.Winner, replayed.Answer, err = shown.Answer(); err != nil {

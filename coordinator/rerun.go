@@ -56,7 +56,7 @@ func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error)
 	if err != nil && from.Turn > 1 {
 		return nil, errors.Join(err, unbranch(ctx, store, to))
 	}
-	if err != nil { // there is none, or it is another's
+	if err != nil { // the new session does not exist, or another process holds it
 		return nil, err
 	}
 	accepted.Turn.Session = to
@@ -83,7 +83,7 @@ func (p *Panel) goOnIn(ctx context.Context, session string, number int, events [
 // unbranch removes a session whose turn could not begin.
 func unbranch(ctx context.Context, store Store, id string) error {
 	err := store.Delete(context.WithoutCancel(ctx), id)
-	if errors.Is(err, sessions.ErrNoSession) { // nothing of it was written
+	if errors.Is(err, sessions.ErrNoSession) { // no event was written
 		return nil
 	}
 	return err

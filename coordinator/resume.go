@@ -121,7 +121,7 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 		return accepted, fmt.Errorf("it was begun by the agents %s, and the panel is %s: use the config that it was begun with",
 			strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", "))
 	}
-	if limit := accepted.Turn.Limits.Beyond(p.opts.Limits); limit != "" { // as in a session from elsewhere
+	if limit := accepted.Turn.Limits.Beyond(p.opts.Limits); limit != "" { // for example in an imported session
 		return accepted, fmt.Errorf("it was begun with a wider %s than the panel has: use the config that it was begun with, or start the turn over", limit)
 	}
 	return accepted, nil

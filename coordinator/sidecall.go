@@ -154,7 +154,7 @@ func (v *view) keeper(purpose machine.Purpose) func(context.Context, string, []b
 	case purpose == machine.FactExtraction && opts.Facts != nil:
 		return opts.Facts.Keep
 	}
-	return func(context.Context, string, []byte) error { return nil } // who asked is not there any more
+	return func(context.Context, string, []byte) error { return nil } // the client is gone
 }
 
 // following returns the sidecalls that follow a winner. An interrupted turn has none: a person
@@ -183,7 +183,7 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 // follow makes the calls that follow the committed winner, and releases the session. The result
 // is out already, so failures become events.
 func (e *localTurn) follow(list []machine.Sidecall) {
-	e.Begin(machine.NoAgent) // those before round 1 had their own
+	e.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
 	e.doer.Sidecalls[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
 	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Sidecalls: list} })
 	if err == nil {
@@ -191,7 +191,7 @@ func (e *localTurn) follow(list []machine.Sidecall) {
 	}
 	err = errors.Join(err, e.recordSpent(), e.finish())
 	if err == nil {
-		_, err = e.sessionUpdate() // the result is out, and stays as it was
+		_, err = e.sessionUpdate() // the result is out and does not change
 	}
 	if err != nil {
 		e.turn.events.add(report.SidecallFailed{Why: err.Error()})

@@ -203,6 +203,6 @@ func (s *summaryReader) heed(ev turn.Event, r *report.Report) {
 	select {
 	case warnings := <-s.warned:
 		r.SetWarnings(warnings)
-	default: // it was made before the turn was resumed
+	default: // the call was made before the turn was resumed
 	}
 }

@@ -48,7 +48,7 @@ func (p *toolProgress) tell(progress agents.Progress) {
 	p.told = now
 	ev := p.event
 	ev.Text = report.Beginning(contextbuild.Clean(progress.Text))
-	if f := progress.Fraction; f > 0 { // which NaN is not
+	if f := progress.Fraction; f > 0 { // NaN is not
 		ev.Fraction = min(f, 1)
 	}
 	p.events.add(ev)

@@ -59,7 +59,7 @@ func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
 			Backend: a.Backend, Tools: tools[i], Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
 			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
 		}
-		if len(members) > 1 { // an agent alone gives its final answer at once
+		if len(members) > 1 { // a panel of one gives its final answer at once
 			members[i].Plan = a.Plan
 		}
 	}

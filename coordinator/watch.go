@@ -95,7 +95,7 @@ func (w *watcher) deliver(err error) {
 	t := w.turn
 	w.over(time.Now())
 	var resultErr, sessionErr error
-	if t.result, resultErr = w.report.Result(w.unjournaled); w.machine.Begun() { // else its journal could not be read
+	if t.result, resultErr = w.report.Result(w.unjournaled); w.machine.Begun() { // else the journal was unreadable
 		t.result.Session, sessionErr = w.sessionUpdate()
 	}
 	if err = errors.Join(err, resultErr, sessionErr); err == nil {
@@ -151,7 +151,7 @@ func (w *watcher) catchUp() error {
 
 // take applies an event, and replies to those who wait for it.
 func (w *watcher) take(ev turn.Event) error {
-	if _, ok := ev.(turn.Committed); ok { // its answer is out, and calls follow
+	if _, ok := ev.(turn.Committed); ok { // the answer is out, and calls follow
 		w.deliver(nil)
 	}
 	if err := w.apply(ev); err != nil {

@@ -155,7 +155,7 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 		if _, ok := ev.(turn.Committed); ok {
 			isCommitted = true
 		}
-		if isCommitted { // what came before is kept, and may have been changed since
+		if isCommitted { // the earlier outcome is stored, and may have changed since
 			v.keep(ev)
 		}
 	}

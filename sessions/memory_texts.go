@@ -15,13 +15,13 @@ type memoryTexts struct {
 	texts map[blob.Ref]*memoryText
 	// unnamed are the texts that no turn names now.
 	unnamed map[blob.Ref]bool
-	clock   int64 // counts what Begin and Put have done
+	clock   int64 // counts the calls of Hold and Put
 }
 
 type memoryText struct {
 	data  []byte
-	named int   // by so many turns
-	put   int64 // when it was last put
+	named int   // the number of turns that name it
+	put   int64 // the moment of the last Put
 }
 
 // RefOf returns the reference of a text.

@@ -103,7 +103,7 @@ func (w *Tx) load(d *sessions.Dump) {
 // Copy implements sessions.Backing.
 func (s *Store) Copy(ctx context.Context, what, from string, turn int, to string, next func(sessions.Session, kernel.Status) (sessions.Session, error)) error {
 	return s.quiet.Alone(ctx, what, to, false, func(w *Tx) {
-		parent := w.session(from) // which nobody deletes before the transaction's end
+		parent := w.session(from) // it stays until the transaction's end
 		w.mustBeNew(to)
 		var status kernel.Status
 		w.Row("SELECT status FROM turns WHERE session = $1 AND number = $2", []any{parent, turn}, &status)

@@ -46,7 +46,7 @@ func (s *Store) AddFact(ctx context.Context, user, text string) (f sessions.Fact
 		if !isKnown() {
 			id := w.ID(`
 				INSERT INTO facts (owner, text, created{fact_hash}) VALUES ($1, $2, {now}{hash_of_2})
-				ON CONFLICT DO NOTHING RETURNING id`, user, text) // another process may have added it just now
+				ON CONFLICT DO NOTHING RETURNING id`, user, text) // another process may have added the fact just now
 			if id != 0 {
 				w.index("facts", Indexed{id, []string{text}})
 			}

@@ -45,7 +45,7 @@ func (d *DB) transact(ctx context.Context, what, lock string, do func(*Tx)) erro
 		if err != nil {
 			return err
 		}
-		defer func() { _ = tx.Rollback() }() // after Commit it does nothing, and else what stopped the transaction says more
+		defer func() { _ = tx.Rollback() }() // does nothing after Commit; else the error that stopped the transaction matters more
 		w := &Tx{At: time.Now(), ctx: ctx, db: d, tx: tx, prepared: map[string]*sql.Stmt{}}
 		if d.translate(lock) != "" {
 			w.Exec(lock)

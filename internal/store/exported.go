@@ -55,7 +55,7 @@ func (e *exported) takes(id string) error {
 type exported struct {
 	file string
 	lock *filelock.Lock
-	text []byte // what the file had when the store was opened; nil for no file
+	text []byte // the file's content when the store was opened; nil for no file
 }
 
 // openExported opens the place of an exported session. The error names the file.
@@ -179,7 +179,7 @@ func (e *exported) save(s *Store) error {
 	case text == nil:
 		return os.Remove(e.file)
 	}
-	return wholefile.WriteSync(e.file, text) // for nobody else to read
+	return wholefile.WriteSync(e.file, text) // readable only by the user
 }
 
 // removeDatabase removes a closed database of SQLite.

@@ -98,7 +98,7 @@ func isOwnFolder(dir string) bool {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) == 0 {
-		return true // one that cannot be read is told of by who opens it
+		return true // opening an unreadable folder reports the error
 	}
 	others := []string{workspace.ResultsFolder, "massgen_logs", "sessions", "workspaces", "config.yaml", ".env"}
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !slices.Contains(others, e.Name()) })

@@ -18,7 +18,7 @@ type Store struct {
 	// is in memory.
 	path    string
 	lasting io.Closer
-	export  *exported // nil for a store that is no exported file's
+	export  *exported // nil for a store without an exported file
 	redact  func(string) string
 	// Limiter returns the keeper of an account's limits. It is nil for a store that keeps no
 	// limits of use.

@@ -31,7 +31,7 @@ func lookFor(config *configs.Config, agent int) permission.Look {
 	return look{cwd, sync.OnceValue(func() []workspace.Mount {
 		all, err := mountsOfAll(config)
 		if err != nil {
-			return nil // who opens them meets the fault, and no tool is called
+			return nil // opening the folders fails too, and no tool is called
 		}
 		return slices.Concat(all[agent].reads, all[agent].writes)
 	})}

@@ -127,7 +127,7 @@ func agentsFolder(a configs.Agent, dir string) (string, bool) {
 	}
 	cwd, err := filepath.Abs(a.Tools.CWD)
 	if err != nil {
-		return "", false // who opens it meets the fault
+		return "", false // opening it reports the fault
 	}
 	if real, err := filepath.EvalSymlinks(cwd); err == nil {
 		cwd = real

@@ -25,7 +25,7 @@ import (
 // Toolbox has the open tools and folders of a config's agents.
 type Toolbox struct {
 	Settings
-	own  [][]agents.Tool // by agent, those of its workspace
+	own  [][]agents.Tool // by agent, the tools of its workspace
 	keep []func(tool, result string) (string, error)
 	// snapshots copy the workspaces of agents that have one.
 	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
@@ -34,8 +34,8 @@ type Toolbox struct {
 	// Notices are warnings about the config's rules and lists of tools.
 	Notices []string
 
-	listing sync.Mutex      // held by who lists the tools
-	clashes map[string]bool // notices of names that two of an agent's tools have
+	listing sync.Mutex      // held while the tools are listed
+	clashes map[string]bool // notices about names that two of an agent's tools share
 }
 
 // Settings are the parameters of Open.
@@ -175,7 +175,7 @@ func (b *Toolbox) openWorkspaces() error {
 func (b *Toolbox) clearOfOwn(dir string) error {
 	for _, own := range b.Own {
 		real, err := filepath.EvalSymlinks(own)
-		if err != nil { // it is not there
+		if err != nil { // the folder does not exist
 			real = filepath.Clean(own)
 		}
 		_, within := rootfs.Inside(dir, real)
@@ -213,7 +213,7 @@ func openWorkspace(config *configs.Config, agent int, shown mounts, storage snap
 	if t.RunCommands {
 		o.Command = &workspace.CommandOptions{
 			Allow: t.AllowedCommands, Deny: t.BlockedCommands, Timeout: commandLimit(config.Orchestrator.ToolTimeout),
-			Unfenced: true, // one that cannot be fenced in comes here only after a person's word (Permit)
+			Unfenced: true, // without a fence, Permit has asked a person before
 		}
 	}
 	return workspace.Open(o)
@@ -259,7 +259,7 @@ func Check(config *configs.Config) error {
 		}
 		info, err := os.Stat(a.Tools.CWD)
 		switch {
-		case errors.Is(err, os.ErrNotExist): // it is made
+		case errors.Is(err, os.ErrNotExist): // it will be made
 		case err != nil:
 			errs = append(errs, toolFault(config, i, "cwd", err))
 		case !info.IsDir():

@@ -39,10 +39,10 @@ type toolList struct {
 	tools    []agents.Tool
 	names    map[string]bool // of the tools
 	sources  []string        // of the tools: the name of an MCP server, "" for the agent's own
-	known    map[string]bool // what they are called, before any is left out
+	known    map[string]bool // the tools' names, before any is excluded
 	clashes  []string        // names that another tool had already
-	all      []backends.Tool // before any is left out
-	unlisted []string        // prefixes of the tools of MCP servers that were not started
+	all      []backends.Tool // before any is excluded
+	unlisted []string        // prefixes of the tools of MCP servers that are not running
 }
 
 // add adds tools, except those that the agent's settings exclude. Models know them by their

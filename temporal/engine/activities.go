@@ -239,7 +239,7 @@ func (h *activities) finish(ctx context.Context, t held) error {
 	defer stop()
 	store := h.as(t.Owner)
 	b, isHeld, err := store.Held(ctx, t.Session)
-	if err != nil || !isHeld || b.Turn != t.Number { // an earlier try has done it, and nobody heard of it
+	if err != nil || !isHeld || b.Turn != t.Number { // an earlier try succeeded, and its reply was lost
 		return err
 	}
 	return h.panel.Worker(store).Finish(ctx, t.Session, t.Number)

@@ -51,7 +51,7 @@ func (e *Engine) foreignWorkers(workers []*taskqueue.PollerInfo) (err error) {
 		switch {
 		case !ok:
 			err = fmt.Errorf("the workers of the queue %s of Temporal at %s are of an older version, which does not say what database they have: start them again with the version of this program", e.queue, e.address)
-		case !strings.Contains(theirs, e.database.id): // the server remembers those who ended a moment ago
+		case !strings.Contains(theirs, e.database.id): // the server still lists workers that ended a moment ago
 			return fmt.Errorf("the workers of the queue %s of Temporal at %s have the database %s, and this program has %s: give them and this program the same (--database), or use a queue for each (--temporal-queue)", e.queue, e.address, theirs, e.database)
 		}
 	}

@@ -155,7 +155,7 @@ func (r *remote) attend(ctx context.Context, about attendance) {
 	ticker := time.NewTicker(r.engine.settings.withDefaults().AskPatience / attendancesPerPatience)
 	defer ticker.Stop()
 	for {
-		_ = r.signal(ctx, attendSignal, about) // the next one may come through
+		_ = r.signal(ctx, attendSignal, about) // the next one may arrive
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -175,7 +175,7 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 		if !isAway(err) && ctx.Err() == nil {
 			return fmt.Errorf("send the answer: %w", err)
 		}
-		_ = sleep(ctx, pause) // that ctx is done ends the loop
+		_ = sleep(ctx, pause) // the loop ends when ctx is done
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 	if errors.Is(err, sessions.ErrBusy) || errors.As(err, new(foreignTurn)) {
 		return nil, err
 	}
-	if err != nil { // it may have been started all the same
+	if err != nil { // the turn may have started all the same
 		err = fmt.Errorf("start the workflow: %w", cmp.Or(ctx.Err(), err))
 		if off := e.callOff(context.WithoutCancel(ctx), in, startPatience); off != nil {
 			err = fmt.Errorf("%w; it may run all the same: %w", err, off)
@@ -122,7 +122,7 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 		return nil, err
 	}
 	play, err := e.begun(ctx, run)
-	if ctx.Err() != nil { // nobody waits for it any more
+	if ctx.Err() != nil { // nothing waits for the turn any more
 		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), in, 0))
 	}
 	return play, err
@@ -250,7 +250,7 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 		if !isGone || time.Now().After(end) {
 			return nil
 		}
-		_ = sleep(ctx, pause) // when ctx is done, the next try says so
+		_ = sleep(ctx, pause) // when ctx is done, the next try returns its error
 	}
 }
 

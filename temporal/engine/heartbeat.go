@@ -81,7 +81,7 @@ func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result,
 			return under.result, under.err
 		case <-ticker.C:
 			isDue = true
-		case <-ctx.Done(): // the effect's time is over, or the server has cancelled it in another way
+		case <-ctx.Done(): // the effect's time is over, or the server has cancelled the activity otherwise
 			under.cancel(context.Cause(ctx))
 			<-under.done
 			return under.result, under.err

@@ -16,7 +16,7 @@ type inFlight struct {
 	// storing is repeated until it succeeds.
 	unkept map[string]bool
 	group  sync.WaitGroup
-	ended  bool // nothing is begun any more
+	ended  bool // no effect may begin
 	// late ends some time after ends: then nothing waits for the store any more.
 	late       context.Context
 	cancelLate context.CancelFunc

@@ -105,7 +105,7 @@ func (p *player) reserve(ctx workflow.Context, r reservation) (said answer, err 
 	}
 	r.Asks = r.Asks && workflow.GetVersion(ctx, answersAtOnce, workflow.DefaultVersion, 1) == 1
 	if r.Asks {
-		delete(p.permits, r.Key) // of its attempt before
+		delete(p.permits, r.Key) // of the call's earlier attempt
 	}
 	isEntered := false
 	p.happened(happening{

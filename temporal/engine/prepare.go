@@ -42,7 +42,7 @@ func (h *activities) accept(ctx context.Context, store Store, in request, b sess
 	if err := store.AppendAt(ctx, in.Session, b.Turn, 0, data); err != nil {
 		return nil, err
 	}
-	journal, err := store.Journal(ctx, in.Session, b.Turn, 0) // another worker may have been sooner
+	journal, err := store.Journal(ctx, in.Session, b.Turn, 0) // another worker may have been faster
 	if err != nil {
 		return nil, err
 	}

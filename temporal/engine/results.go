@@ -111,7 +111,7 @@ func interrupted(ctx context.Context, store Store, w work) (result, error) {
 			text += ", and what this call has done is not known"
 		}
 	}
-	if !w.Effect.Tool.IsSnapshot() { // else no model is told
+	if !w.Effect.Tool.IsSnapshot() { // no model gets a snapshot's result
 		text = "Error: " + text + advice
 	}
 	ref, err := store.Put(ctx, []byte(text))

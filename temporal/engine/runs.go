@@ -24,7 +24,7 @@ func (p *player) next() (next request, ok bool) {
 		return next, false
 	}
 	state, err := json.Marshal(p.driver.Machine())
-	if err != nil { // this run can go on for long yet
+	if err != nil { // this run may go on for long
 		return next, false
 	}
 	next = p.in

@@ -78,7 +78,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	shown := worker.New(e.client, e.queue, options)
 	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	list := []worker.Worker{home, w, shown}
-	if e.database.id != "" { // turns of older clients, and those that older workers have begun, name none
+	if e.database.id != "" { // turns of older clients, or begun by older workers, name no database
 		unnamed := worker.New(e.client, e.commonQueueOf(panel.Config()), common)
 		h.register(unnamed)
 		list = []worker.Worker{home, w, unnamed, shown}
@@ -89,7 +89,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 		if err := starts.Start(); err != nil {
 			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
 		}
-		defer stopping.Go(starts.Stop) // all at once
+		defer stopping.Go(starts.Stop) // all in parallel
 	}
 	<-ctx.Done()
 	return nil

@@ -31,7 +31,7 @@ type player struct {
 	timer     timer
 	questions questions
 	home      home
-	cut       bool // an interrupt was taken
+	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
 }
 
@@ -89,7 +89,7 @@ func play(ctx workflow.Context, in request) error {
 	if err == nil || workflow.IsContinueAsNewError(err) {
 		return err
 	}
-	if p.number > 0 { // the turn stays unfinished in the store, for whoever resumes it
+	if p.number > 0 { // the turn stays unfinished in the store, and can be resumed
 		leave := workflow.WithActivityOptions(root, p.bookkeeping())
 		err = errors.Join(err, workflow.ExecuteActivity(leave, leaveName, p.held()).Get(root, nil))
 	}
@@ -133,7 +133,7 @@ func (p *player) drive() error {
 		if _, ok := p.next(); !ok {
 			continue
 		}
-		yield(p.root) // what was signalled meanwhile is heard first, and would be lost
+		yield(p.root) // handle the signals that arrived meanwhile, which would be lost
 		if next, ok := p.next(); ok {
 			return workflow.NewContinueAsNewError(p.root, workflowName, next)
 		}
