@@ -7,9 +7,9 @@ import (
 	"github.com/massgen/massgen/internal/workspace/confine"
 )
 
-// Launcher is what main, and TestMain, call before anything else, where agents have commands
-// or MCP servers: these are started by way of the program itself. It does not return in a
-// process that was started as one.
+// Launcher must be the first call in main, and in TestMain, if agents have commands or MCP
+// servers: massgen starts these by running the program again. In such a process Launcher does
+// not return.
 func Launcher() {
 	confine.Launcher()
 	if status, handled := mcp.RunGuard(os.Args[1:]); handled {

@@ -1,12 +1,12 @@
-// Package massgen puts several language models on one question. Each sees the current
-// answers of all, and either gives a better one or votes for the best, until they agree;
-// the winning answer joins the session, and the next question goes on from there.
+// Package massgen puts a question to several language models. Each sees the current answers,
+// and either gives a better one or votes for the best, until they agree. The winning answer
+// joins the session, and the next question continues from there.
 //
-// [Load] makes a [Panel] of a YAML config, with all that the program massgen does with it;
-// [New] makes one of agents in Go. [Panel.Ask] begins a [Turn]: Turn.Events yields what
-// happens in it, Turn.Wait returns its [Result], Turn.Note adds to the question,
-// Turn.Pause and Turn.Resume stop it for a while, Turn.Dismiss goes on without an agent,
-// and Turn.Cancel ends it with the best answer so far.
+// [Load] makes a [Panel] from a YAML config, with everything that the program massgen adds;
+// [New] makes one from agents in Go. [Panel.Ask] begins a [Turn]: Turn.Events yields its
+// events, Turn.Wait returns its [Result], Turn.Note adds to the question, Turn.Pause and
+// Turn.Resume stop it for a while, Turn.Dismiss goes on without an agent, and Turn.Cancel ends
+// it with the best answer so far.
 package massgen
 
 import (
@@ -31,43 +31,42 @@ import (
 	"github.com/massgen/massgen/internal/store"
 )
 
-// What a panel's turns are made of.
+// The types of a panel's turns.
 type (
 	// Turn is one question and its answer. Its methods Events, Wait, Note, Pause, Resume, Dismiss and
 	// Cancel may be called by several goroutines.
 	Turn = coordinator.Turn
-	// Event is something that happens in a turn: one of the types of coordinator/report.
+	// Event is an event of a turn: one of the types of coordinator/report.
 	Event = report.Event
 	// Result is how a turn ended, in the form of massgen --json. Its Status is completed,
-	// no_consensus, timeout, budget, max_turns, interrupted or failed, its Answer that of the
-	// winner.
+	// no_consensus, timeout, budget, max_turns, interrupted or failed, and its Answer is the
+	// winner's.
 	Result = report.Result
 )
 
-// Agent is one member of a panel. An ID and a Model are enough, where the model's name says
-// whose it is and the environment, or the file .env, has the provider's key.
+// Agent is one member of a panel. ID and Model are enough if the model's name identifies its
+// provider and the environment, or the file .env, has the provider's key.
 type Agent struct {
 	// ID names the agent in results.
 	ID string
-	// Provider is the type of the model's service, as massgen --list-backends shows them;
-	// "" goes by BaseURL or by the model's name, and "demo" has canned answers.
+	// Provider is the type of the model's service, as massgen --list-backends shows it. ""
+	// derives it from BaseURL or the model's name, and "demo" gives canned answers.
 	Provider string
 	// Model is "" for the provider's default.
 	Model string
-	// BaseURL is the service's address, such as that of a local server; "" is the
-	// provider's own.
+	// BaseURL is the service's address, such as that of a local server; "" means the provider's
+	// own.
 	BaseURL string
-	// APIKey is "" for the key in the provider's variable.
+	// APIKey is the provider's key; "" means the key in the provider's variable.
 	APIKey string
-	// Backend is a model that the program brings along, in place of a service, and has none
-	// of the three above beside it. Calls go to it as to any other: they are repeated, limited,
-	// recorded and journaled.
+	// Backend is the program's own model, in place of a service. Provider, BaseURL and APIKey
+	// are empty then. Its calls are retried, limited, recorded and journaled like any others.
 	Backend       backends.Backend
 	SystemMessage string
-	// Tools are what the agent can do beside answering and voting; agents.NewTool makes one
-	// of a function.
+	// Tools are the agent's tools beside answering and voting; agents.NewTool makes one from a
+	// function.
 	Tools []agents.Tool
-	// Params go with each of its model calls.
+	// Params are the parameters of its model calls.
 	Params backends.Params
 }
 
@@ -86,7 +85,7 @@ func AgentsOf(models ...string) []Agent {
 // turns of different sessions run side by side.
 type Panel struct {
 	opened *panels.Panel
-	// own is the store that the panel has opened itself, nil if it was given one.
+	// own is the store that the panel has opened itself, nil if the caller gave one.
 	own *store.Store
 
 	// asking is held for reading while a turn begins, and for good by Close.
@@ -98,12 +97,12 @@ type Panel struct {
 	turns    []*Turn // that may be running
 }
 
-// ErrClosed is returned by a panel that was closed.
+// ErrClosed is returned by a closed panel.
 var ErrClosed = errors.New("the panel is closed")
 
-// Load makes a panel of a config: a path, or @examples/NAME. Sessions are kept where the
-// program massgen keeps them, unless an option names another place. A program whose config
-// has commands or MCP servers calls Launcher first.
+// Load makes a panel from a config: a path, or @examples/NAME. It keeps sessions where the
+// program massgen keeps them, unless an option names another place. A program whose config has
+// commands or MCP servers calls Launcher first.
 func Load(ctx context.Context, file string, opts ...Option) (*Panel, error) {
 	return open(ctx, opts, func(s *panels.Settings) error {
 		if s.Config != nil {
@@ -128,7 +127,7 @@ func Load(ctx context.Context, file string, opts ...Option) (*Panel, error) {
 	})
 }
 
-// New makes a panel of agents. Sessions are kept in memory, unless an option names another
+// New makes a panel of agents. It keeps sessions in memory, unless an option names another
 // place.
 func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 	return open(ctx, opts, func(s *panels.Settings) error {
@@ -158,7 +157,7 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 	})
 }
 
-// open makes a panel of what options and configure say.
+// open makes a panel from the options and configure.
 func open(ctx context.Context, opts []Option, configure func(*panels.Settings) error) (*Panel, error) {
 	Launcher() // in a process that should have called it first
 	p := &Panel{}
@@ -200,7 +199,7 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 	return p, nil
 }
 
-// hide makes secrets of what an agent's calls are sent with.
+// hide adds an agent's key, headers and extra body to the known secrets.
 func hide(known *configs.Secrets, a Agent) {
 	known.Add(a.APIKey)
 	for name, value := range a.Params.Headers {
@@ -209,7 +208,7 @@ func hide(known *configs.Secrets, a Agent) {
 	hideIn(known, a.Params.ExtraBody, false)
 }
 
-// hideIn makes secrets of the texts that stand below the name of a secret.
+// hideIn adds the texts below a secret's name to the known secrets.
 func hideIn(known *configs.Secrets, v any, isSecret bool) {
 	switch v := v.(type) {
 	case string:
@@ -227,7 +226,7 @@ func hideIn(known *configs.Secrets, v any, isSecret bool) {
 	}
 }
 
-// check says what is wrong with what options have given.
+// check returns an error for invalid options.
 func check(s panels.Settings) error {
 	if s.Record != nil && s.Record.Dir != "" {
 		if err := os.MkdirAll(s.Record.Dir, 0o700); err != nil {
@@ -253,7 +252,7 @@ func check(s panels.Settings) error {
 	return nil
 }
 
-// give gives agents tools beside those that they have.
+// give adds tools to those that agents have.
 func give(s *panels.Settings, tools func(agent int) []agents.Tool) {
 	before := s.Given
 	s.Given = func(agent int) []agents.Tool {
@@ -264,14 +263,14 @@ func give(s *panels.Settings, tools func(agent int) []agents.Tool) {
 	}
 }
 
-// Ask begins a turn of a session, which begins to exist when it is first named; "" is one of the
-// panel's own, the same each time. It returns when the turn is accepted. Cancelling ctx ends the turn as
+// Ask begins a turn of a session, and returns when the turn is accepted. A new session id
+// begins a session; "" means one fixed session of the panel. Cancelling ctx ends the turn as
 // Turn.Cancel does.
 func (p *Panel) Ask(ctx context.Context, session, question string) (*Turn, error) {
 	return p.begin(func() (*Turn, error) { return p.opened.Start(ctx, session, question) })
 }
 
-// Continue goes on with the turn that a lost process has left in a session.
+// Continue resumes the turn that a lost process left in a session.
 func (p *Panel) Continue(ctx context.Context, session string) (*Turn, error) {
 	return p.begin(func() (*Turn, error) { return p.opened.Resume(ctx, session) })
 }
@@ -293,24 +292,23 @@ func (p *Panel) begin(do func() (*Turn, error)) (*Turn, error) {
 	return t, nil
 }
 
-// Warnings are what a user should know of the panel, such as keys of the config that have
-// no effect.
+// Warnings returns warnings about the panel, such as keys of the config that have no effect.
 func (p *Panel) Warnings() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.warnings)
 }
 
-// Recorder has the panel's model calls, nil without WithRecorder.
+// Recorder returns the recorder of the panel's model calls, nil without WithRecorder.
 func (p *Panel) Recorder() *Recorder { return p.opened.Record }
 
-// Opened is what the panel is made of, for the programs of this module: they show and change
-// more of it than a Go program needs.
+// Opened returns the panel's parts, for the programs of this module: they show and change more
+// than a Go program needs.
 func (p *Panel) Opened() *panels.Panel { return p.opened }
 
-// Close ends the turns that run as Turn.Cancel does, waits for them, ends the agents' tools and
-// connections, and closes the sessions, unless WithStore gave them. Its error has that of the
-// Recorder. Closing a panel again does nothing.
+// Close ends the running turns as Turn.Cancel does, waits for them, closes the agents' tools
+// and connections, and closes the sessions, unless WithStore gave them. Its error includes that
+// of the Recorder. Closing a panel again does nothing.
 func (p *Panel) Close() error {
 	p.asking.Lock()
 	defer p.asking.Unlock()

@@ -13,28 +13,28 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Option changes how a panel is made.
+// Option changes how Load and New make a panel.
 type Option func(*panels.Settings)
 
-// What options take.
+// The types of options' arguments.
 type (
-	// Approval is a tool call that a person is asked about.
+	// Approval is a tool call that needs a person's permission.
 	Approval = coordinator.Approval
-	// Decision is the person's answer. A reason for a no goes to the model.
+	// Decision is the person's answer. The model gets the reason of a denial.
 	Decision = coordinator.Decision
 	// Recorder keeps model calls exactly as they were sent.
 	Recorder = debugbackend.Recorder
 	// RecorderOptions name the folder that a Recorder writes to, and how many calls it keeps
 	// in memory.
 	RecorderOptions = debugbackend.Options
-	// Rules are those of coordination.
+	// Rules are the rules of coordination.
 	Rules = kernel.Config
 	// Store keeps sessions; sessions.NewMemory makes one, and sqlite.Open opens one.
 	Store = sessions.Keeper
 )
 
-// WithApproval asks f whether a tool call may run that the config's permissions leave to a
-// person. It is called for one call at a time in a turn.
+// WithApproval sets the function that decides about tool calls that the config's permissions
+// leave to a person. It is called for one call at a time in a turn.
 func WithApproval(f func(ctx context.Context, call Approval) (Decision, error)) Option {
 	return func(s *panels.Settings) { s.Approve = f }
 }
@@ -48,11 +48,11 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithRecorder has Panel.Recorder keep every model call, without the keys that the panel
+// WithRecorder makes Panel.Recorder keep every model call, without the keys that the panel
 // knows.
 func WithRecorder(o RecorderOptions) Option { return func(s *panels.Settings) { s.Record = &o } }
 
-// WithRules has f change the rules of the config, or the default ones.
+// WithRules lets f change the rules of the config, or the default ones.
 func WithRules(f func(*Rules)) Option {
 	return func(s *panels.Settings) {
 		if f != nil {
@@ -61,10 +61,10 @@ func WithRules(f func(*Rules)) Option {
 	}
 }
 
-// WithStateDir keeps sessions in a folder, which is made if it is not there.
+// WithStateDir keeps sessions in a folder, which is created if needed.
 func WithStateDir(dir string) Option { return func(s *panels.Settings) { s.Place = store.In(dir) } }
 
-// WithStore keeps sessions in a store, which stays the caller's to close.
+// WithStore keeps sessions in a store that the caller closes.
 func WithStore(kept Store) Option {
 	return func(s *panels.Settings) {
 		if kept != nil {

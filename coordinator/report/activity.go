@@ -9,33 +9,33 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// Activity is what happened in a turn beside its answers and votes.
+// Activity is the part of a turn beside its answers and votes.
 type Activity struct {
-	// ToolCalls are those of the agents' own tools, in the order in which they began or
+	// ToolCalls are the calls of the agents' own tools, in the order in which they began or
 	// were refused.
 	ToolCalls []ResultToolCall `json:"tool_calls"`
-	// Partials are what had come of messages whose calls were cancelled, cut or timed
-	// out, in the order in which the calls ended. None of them is an answer.
+	// Partials are the received parts of messages whose calls were cancelled, cut or timed out,
+	// in the order in which the calls ended. None of them is an answer.
 	Partials []PartialText `json:"partials"`
-	// Notes are what a person has added to the question, in the order in which they came.
+	// Notes are a person's additions to the question, in the order of their arrival.
 	Notes []ResultNote `json:"notes"`
 }
 
-// ToolCall is a call of an agent's own tool, as people are told of it: of long
-// arguments and results only the beginning. The inputs have all of it.
+// ToolCall is a call of an agent's own tool, for people: it has only the beginning of long
+// arguments and results. The inputs have all of them.
 type ToolCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
-	// State is what became of it, ToolRunning while that is open.
+	// State is the outcome of the call, ToolRunning while it is open.
 	State machine.ToolState `json:"state"`
-	// Result is empty for a call that has none yet. Error says that it is about what
-	// went wrong, or why the call was not run.
+	// Result is empty for a call that has none yet. Error says that it is an error, or the
+	// reason why the call did not run.
 	Result string `json:"result"`
 	Error  bool   `json:"error"`
 }
 
-// ToolRunning is the state of a call that has no result; at the end of a turn only if its
-// store failed, or the process was killed.
+// ToolRunning is the state of a call without a result; at the end of a turn only if its store
+// failed, or the process was killed.
 const ToolRunning machine.ToolState = "running"
 
 // ResultToolCall is a tool call of a turn. Its duration is 0 if it did not run, or did not
@@ -47,10 +47,10 @@ type ResultToolCall struct {
 	DurationMS int64 `json:"duration_ms"`
 }
 
-// mostTold is how many characters of arguments and results are told.
+// mostTold is the most characters of arguments and results that are shown.
 const mostTold = 1000
 
-// Beginning cuts a text to the length that arguments, results and progress are shown in.
+// Beginning cuts a text to the length in which arguments, results and progress are shown.
 func Beginning(text string) string {
 	count := 0
 	for i := range text {
@@ -62,8 +62,8 @@ func Beginning(text string) string {
 	return text
 }
 
-// PartialText is what had come of an agent's message when its call was cancelled, cut or
-// timed out, or failed in another way. It is never an answer, and no model is shown it.
+// PartialText is the received part of an agent's message whose call was cancelled, cut or timed
+// out, or failed otherwise. It is never an answer, and no model sees it.
 type PartialText struct {
 	Agent   string          `json:"agent"`
 	Round   int             `json:"round"`
@@ -73,8 +73,8 @@ type PartialText struct {
 	Content string `json:"content"`
 }
 
-// ResultNote is what a person has added to the question while the turn ran. SeenBy counts
-// the agents one of whose calls was sent it and came back with a message.
+// ResultNote is a person's addition to the question while the turn ran. SeenBy counts the
+// agents one of whose calls had the note and came back with a message.
 type ResultNote struct {
 	Text   string `json:"text"`
 	SeenBy int    `json:"seen_by"`
@@ -106,7 +106,7 @@ func (r *Report) activity() (Activity, error) {
 	return a, nil
 }
 
-// describeCall reads a tool call for people, without its texts if there is an error.
+// describeCall returns a tool call for people, without its texts if there is an error.
 func (r *Report) describeCall(c turn.ToolCall) (ToolCall, error) {
 	told := ToolCall{Name: c.Call.Name, State: cmp.Or(c.State, ToolRunning), Error: c.Error}
 	arguments, err := agents.Arguments(r.texts, c.Call)
@@ -121,7 +121,7 @@ func (r *Report) describeCall(c turn.ToolCall) (ToolCall, error) {
 	return told, nil
 }
 
-// unseen warns of notes that came too late for everybody.
+// unseen returns warnings about notes that came too late for all agents.
 func unseen(notes []turn.Note) []string {
 	count := 0
 	for _, n := range notes {

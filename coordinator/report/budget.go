@@ -6,38 +6,36 @@ import (
 	"github.com/massgen/massgen/internal/budget"
 )
 
-// BudgetReport is what a turn has spent of its budget, for people.
+// BudgetReport is the spending of a turn's budget, for people.
 type BudgetReport struct {
-	// BudgetLimits are the turn's own.
+	// BudgetLimits are the turn's own limits.
 	BudgetLimits
-	// SpentUSD, SpentTokens and SpentCalls are all that counts against them. The Unknown
-	// parts of these are what was held for attempts of which nothing was told.
+	// SpentUSD, SpentTokens and SpentCalls are the whole spending. The Unknown fields are the
+	// part of it that was reserved for attempts without a reported usage.
 	SpentUSD      float64 `json:"spent_usd"`
 	SpentTokens   int     `json:"spent_tokens"`
 	SpentCalls    int     `json:"spent_calls"`
 	UnknownUSD    float64 `json:"unknown_usd"`
 	UnknownTokens int     `json:"unknown_tokens"`
 	UnknownCalls  int     `json:"unknown_calls"`
-	// OverUSD and OverTokens are by how much calls have cost more than could be reckoned
-	// before they were sent.
+	// OverUSD and OverTokens are the cost of calls beyond their reservations.
 	OverUSD    float64 `json:"over_usd"`
 	OverTokens int     `json:"over_tokens"`
 	// Needs are the lowest limits of the turn under which it would have gone on, nil for each
 	// limit that did not end it.
 	Needs BudgetLimits `json:"needs"`
-	// Session is nil where the session has no limits.
+	// Session is nil if the session has no limits.
 	Session *SessionBudgetReport `json:"session"`
 }
 
-// BudgetLimits are the limits of a turn or of a session; nil is none.
+// BudgetLimits are the limits of a turn or of a session; nil means no limit.
 type BudgetLimits struct {
 	MaxUSD    *float64 `json:"max_usd"`
 	MaxTokens *int     `json:"max_tokens"`
 	MaxCalls  *int     `json:"max_calls"`
 }
 
-// SessionBudgetReport is what all turns of a session have spent of its limits, up to the
-// end of one turn.
+// SessionBudgetReport is the spending of all turns of a session, up to the end of one turn.
 type SessionBudgetReport struct {
 	BudgetLimits
 	SpentUSD    float64 `json:"spent_usd"`
@@ -47,7 +45,7 @@ type SessionBudgetReport struct {
 	Needs BudgetLimits `json:"needs"`
 }
 
-// budgetReport is nil without a budget.
+// budgetReport returns nil without a budget.
 func budgetReport(l budget.Ledger) *BudgetReport {
 	if l.Limits.None() {
 		return nil
@@ -68,8 +66,8 @@ func budgetReport(l budget.Ledger) *BudgetReport {
 	return &r
 }
 
-// needs returns the limits that are below what an attempt needed, as they must be at least. before
-// is what counts against them beside the turn.
+// needs returns the least values for limits that are below an attempt's need. before is the
+// spending that counts against them beside the turn.
 func needs(l budget.Limits, turn, before budget.Amount) (n BudgetLimits) {
 	if turn == (budget.Amount{}) {
 		return n
@@ -95,8 +93,7 @@ func budgetLimits(l budget.Limits) BudgetLimits {
 	return b
 }
 
-// overshoot says by how much calls have cost more than was held for them, "" if they have
-// not.
+// overshoot states the cost of calls beyond their reservations, "" if there is none.
 func (r *BudgetReport) overshoot() string {
 	if r == nil || r.OverUSD == 0 && r.OverTokens == 0 {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// SessionUpdate is what a session has come to with a turn (seed 000).
+// SessionUpdate has the sums of a session after a turn (seed 000).
 type SessionUpdate struct {
 	SessionID string `json:"session_id"`
 	// MessageCount counts all messages of the conversation, UsageTotal the calls of all
@@ -22,23 +22,22 @@ type SessionUpdate struct {
 	UsageTotal   budget.Usage `json:"usage_total"`
 }
 
-// ContextWarning says that a conversation nears the end of what a model can read,
-// or is there (seed 000).
+// ContextWarning says that a conversation comes near the end of its model's context, or has
+// reached it (seed 000).
 type ContextWarning struct {
 	SessionID    string `json:"session_id"`
 	MessageCount int    `json:"message_count"`
-	// EstimatedTokens is what the agent's next input has, the history and all that goes
-	// with it.
+	// EstimatedTokens counts the agent's next input, with the history.
 	EstimatedTokens int            `json:"estimated_tokens"`
 	Warning         policy.Warning `json:"warning"`
-	// Estimated says that no tokenizer of the model counted them, and Window is how many
-	// the model can read, 0 if that is not known.
+	// Estimated says that the tokens were estimated without the model's tokenizer. Window is
+	// the number of tokens that the model can read, 0 if unknown.
 	Estimated bool `json:"estimated,omitempty"`
 	Window    int  `json:"context_window,omitempty"`
-	// Round is that of a step that has come so far: then MessageCount counts the messages
-	// of the step, and EstimatedTokens is what is sent next. It is 0 for a turn that begins.
+	// Round is the round of a step that has come so far. MessageCount then counts the messages
+	// of the step, and EstimatedTokens its next input. It is 0 for a turn that begins.
 	Round int `json:"round,omitempty"`
-	// LeftOut says that earlier messages of the step are left out of that.
+	// LeftOut says that this input omits earlier messages of the step.
 	LeftOut bool `json:"left_out,omitempty"`
 }
 
@@ -48,7 +47,7 @@ type AgentContextWarning struct {
 	ContextWarning
 }
 
-// summarizes says that a turn begins with a call for a summary.
+// summarizes reports whether a turn begins with a call for a summary.
 func summarizes(t machine.Turn) bool {
 	return slices.ContainsFunc(t.Sidecalls, func(a machine.Sidecall) bool { return a.Purpose == machine.Summarizing })
 }
@@ -99,7 +98,7 @@ func severity(w AgentContextWarning) int {
 	return 0
 }
 
-// stepWarning says how near a call is to what its model can read.
+// stepWarning returns the warning about a call's size for its model.
 func (r *Report) stepWarning(call machine.ModelCall, limits policy.StepLimits, left machine.LeftOut) AgentContextWarning {
 	sent := limits.FirstTokens + left.Bytes/tokens.BytesPerToken
 	id := r.id(call.Key.Agent)
@@ -116,7 +115,7 @@ type stepSummaries struct {
 	why          string // of the last that failed
 }
 
-// stepSummarized records what a call for the summary of a step came to.
+// stepSummarized records the outcome of a call for the summary of a step.
 func (r *Report) stepSummarized(ev turn.ModelDone) Event {
 	actor, usage := r.actorOf(ev.Key), turn.UsageOf(ev.Reply)
 	s := r.summaries[ev.Key.Agent]
@@ -129,8 +128,8 @@ func (r *Report) stepSummarized(ev turn.ModelDone) Event {
 	return SidecallEnded{Actor: actor, Purpose: machine.StepSummarizing, Usage: usage}
 }
 
-// leftOutOfSteps says of which agents' steps not everything was sent, and which summaries of
-// the rest came to nothing.
+// leftOutOfSteps names the agents whose steps were not sent in full, and the summaries of the
+// rest that failed.
 func (r *Report) leftOutOfSteps() []string {
 	var lines []string
 	for i, a := range r.machine.Turn().Agents {
@@ -154,7 +153,7 @@ func (r *Report) leftOutOfSteps() []string {
 	return lines
 }
 
-// leftOutOfHistory says which agents were not shown all of the history, in a line for each
+// leftOutOfHistory names the agents that did not get the whole history, in a line for each
 // selection.
 func (r *Report) leftOutOfHistory() []string {
 	var shown []string

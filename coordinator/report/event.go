@@ -9,11 +9,10 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Event is something that happened in a turn, for screens and logs. The set is closed. A
-// Report returns the events that follow from a journal. Whoever runs the effects adds
-// TextDelta, Thinking, ToolCalled, ToolProgress, ToolsKept, Retrying, FellBack and Panicked,
-// and whoever ends the turn adds SessionUpdated and Ended. In JSON the fields are named as in
-// the program's log.
+// Event is an event of a turn, for screens and logs. The set is closed. A Report returns the
+// events that follow from a journal. The runner of effects adds TextDelta, Thinking,
+// ToolCalled, ToolProgress, ToolsKept, Retrying, FellBack and Panicked; the code that ends the
+// turn adds SessionUpdated and Ended. In JSON the fields are named as in the program's log.
 type Event interface {
 	// Head returns the event's header.
 	Head() Header
@@ -28,8 +27,8 @@ type Header struct {
 	// Replayed says that the event happened before the turn was resumed. At is then the time
 	// at which the journal was read.
 	Replayed bool `json:"replayed,omitempty"`
-	// Place counts the events that follow from the turn's journal alone, from 1: whoever reads
-	// the journal later finds the same events in the same places. It is 0 for all others.
+	// Place counts the events that follow from the turn's journal alone, from 1: a later reader
+	// of the journal finds the same events in the same places. It is 0 for all others.
 	Place int `json:"-"`
 }
 
@@ -46,11 +45,11 @@ func Stamp(ev Event, at time.Time, replayed bool) Event {
 	return ev.stamped(Header{At: at, Replayed: replayed, Place: ev.Head().Place})
 }
 
-// Actor is the header of an event about one agent, or about a call that belongs to none.
+// Actor is the header of an event about one agent, or about a sidecall.
 type Actor struct {
 	Header
-	// Agent is the id in the config, or the purpose of a call that belongs to no agent.
-	// Round counts from 1; at the eager pace it counts the agent's starts.
+	// Agent is the id in the config, or the purpose of a sidecall. Round counts from 1; at the
+	// eager pace it counts the agent's starts.
 	Agent string `json:"agent,omitempty"`
 	Round int    `json:"round,omitempty"`
 	// State is what the agent's step waits for after the event, or how it ended. Events of an
@@ -84,7 +83,7 @@ type StepStarted struct {
 	Purpose machine.Purpose `json:"text"`
 }
 
-// TextDelta is a piece of the text that a model writes.
+// TextDelta is a piece of a model's streamed text.
 type TextDelta struct {
 	Actor
 	Text string `json:"text,omitempty"`
@@ -113,8 +112,8 @@ type CallStarted struct {
 // CallEnded ends a model call of an agent, with what the call used.
 type CallEnded struct {
 	Actor
-	// Number is as in CallStarted. Model is the model that was asked, as in ResultAgent, or
-	// the one that stood in for it.
+	// Number is as in CallStarted. Model is the model that replied, as in ResultAgent: the
+	// agent's own, or a fallback.
 	Number int          `json:"number"`
 	Model  string       `json:"model"`
 	Usage  budget.Usage `json:"usage,omitzero"`
@@ -128,12 +127,12 @@ type ToolStarted struct {
 	Tool ToolCall `json:"tool"`
 }
 
-// ToolProgress says how far a tool is. Each call has at most one such event a second.
+// ToolProgress is the progress of a tool. Each call has at most one such event a second.
 type ToolProgress struct {
 	Actor
 	Tool string `json:"tool"`
 	Text string `json:"text,omitempty"`
-	// Fraction is between 0 and 1, and 0 if it is not known.
+	// Fraction is between 0 and 1, and 0 if unknown.
 	Fraction float64 `json:"fraction,omitempty"`
 }
 
@@ -152,7 +151,7 @@ type Answered struct {
 	Void  string `json:"void,omitempty"`
 	// Content is the answer.
 	Content string `json:"content,omitempty"`
-	// Snapshot is the agent's kept workspace, zero if it has none.
+	// Snapshot is the copy of the agent's workspace, zero if there is none.
 	Snapshot agents.Snapshot `json:"snapshot,omitzero"`
 }
 
@@ -166,12 +165,12 @@ type Voted struct {
 	Void   string `json:"void,omitempty"`
 }
 
-// Abstained ends a step with neither an answer nor a vote. An agent alone does so only when
-// it asked for tools to the last of its calls.
+// Abstained ends a step with neither an answer nor a vote. A panel of one abstains only if it
+// requested tools to its last call.
 type Abstained struct {
 	StepEnd
 	Reason string `json:"text,omitempty"`
-	// Partial is the text of the step's last message as far as it came, if its call failed.
+	// Partial is the received part of the step's last message, if its call failed.
 	Partial string `json:"partial,omitempty"`
 }
 
@@ -195,8 +194,7 @@ type Presented struct {
 	Snapshot agents.Snapshot `json:"snapshot,omitzero"`
 }
 
-// WentToJSON says that an agent's model does not use tools and is asked for JSON objects from
-// now on.
+// WentToJSON says that an agent's model does not use tools and writes JSON objects from now on.
 type WentToJSON struct {
 	Actor
 }
@@ -251,8 +249,8 @@ type ContextWarned struct {
 	Context ContextWarning `json:"context"`
 }
 
-// SidecallStarted begins a call that belongs to no agent, or that asks for a summary of what is
-// left out of an agent's step: only that one names an agent. Such calls may follow Ended.
+// SidecallStarted begins a sidecall, or the call for a summary of the omitted part of an
+// agent's step: only the latter names an agent. Such calls may follow Ended.
 type SidecallStarted struct {
 	Actor
 	Purpose machine.Purpose `json:"label"`
@@ -265,8 +263,8 @@ type SidecallEnded struct {
 	Usage   budget.Usage    `json:"usage,omitzero"`
 }
 
-// SidecallFailed says that such a call failed, or that its outcome could not
-// be kept. Without a purpose, the store failed after the answer.
+// SidecallFailed says that such a call failed, or that its outcome could not be stored. Without
+// a purpose, the store failed after the answer.
 type SidecallFailed struct {
 	Actor
 	Purpose machine.Purpose `json:"label,omitempty"`
@@ -274,7 +272,7 @@ type SidecallFailed struct {
 	Usage   budget.Usage    `json:"usage,omitzero"`
 }
 
-// Noted is what a person added to the question.
+// Noted is a person's addition to the question.
 type Noted struct {
 	Header
 	Text string `json:"text,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// Source is what a report needs beside the events of its turn.
+// Source is the input of a report beside the events of its turn.
 type Source struct {
 	// Session is the id of the turn's session, Turn its number there, from 1.
 	Session string
@@ -28,8 +28,7 @@ type Source struct {
 	Providers map[string]string
 }
 
-// Report projects one turn, as far as its events were applied, to what people see. One
-// goroutine owns it.
+// Report projects one turn, up to its last applied event, for people. One goroutine owns it.
 type Report struct {
 	machine *turn.Machine
 	source  Source
@@ -37,23 +36,22 @@ type Report struct {
 	warnings []AgentContextWarning
 	// leftOut has for each agent the call that omitted most of its step.
 	leftOut map[int]machine.LeftOut
-	// summaries has what became of the calls for summaries of that.
+	// summaries counts the calls for summaries of omitted messages.
 	summaries map[int]stepSummaries
 	// said is the transcript of a panel of one.
 	said []machine.Entry
 	// offered caches lists of agents' own tools.
 	offered map[blob.Ref][]backends.Tool
-	// place is that of the last event which follows from the journal alone.
+	// place is the place of the last event that follows from the journal alone.
 	place int
 }
 
-// New returns the report of a turn that the machine plays. Apply must follow each event that
-// the machine applies.
+// New returns the report of a turn. Apply must follow each event that the machine m applies.
 func New(m *turn.Machine, s Source) *Report {
 	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, summaries: map[int]stepSummaries{}, offered: map[blob.Ref][]backends.Tool{}}
 }
 
-// Project returns the report of a journal. Where an event breaks the machine, as in a damaged
+// Project returns the report of a journal. If an event breaks the machine, as in a damaged
 // import, the report ends there, and the error says so.
 func Project(journal []turn.Event, s Source) (r *Report, err error) {
 	r = New(new(turn.Machine), s)
@@ -77,15 +75,15 @@ func Project(journal []turn.Event, s Source) (r *Report, err error) {
 // Machine returns the turn's machine, for reading.
 func (r *Report) Machine() *turn.Machine { return r.machine }
 
-// Transcript returns what was said in the step of a panel of one.
+// Transcript returns the messages in the step of a panel of one.
 func (r *Report) Transcript() []machine.Entry { return r.said }
 
-// SetWarnings sets the context warnings that the turn begins with. The journal does not have
-// them: call it before the first event, and again before the event that ends a summary call.
+// SetWarnings sets the context warnings at the turn's start. The journal does not have them:
+// call it before the first event, and again before the event that ends a summary call.
 func (r *Report) SetWarnings(warnings []AgentContextWarning) { r.warnings = warnings }
 
-// Apply takes an event that the machine has applied and the commands that it returned, and
-// returns what happened, for people, with its places.
+// Apply receives an event that the machine has applied, with its commands, and returns the
+// events for people, with their places.
 func (r *Report) Apply(ev turn.Event, commands []turn.Command) []Event {
 	told := r.apply(ev, commands)
 	for i, t := range told {
@@ -118,8 +116,8 @@ func (r *Report) apply(ev turn.Event, commands []turn.Command) (told []Event) {
 	return told
 }
 
-// eventsOf returns the events of a command. They lack the texts that cannot be read: whoever
-// plays the turn meets the store's error itself.
+// eventsOf returns the events of a command. They lack unreadable texts: the process that plays
+// the turn gets the store's error itself.
 func (r *Report) eventsOf(c turn.Command) []Event {
 	switch c := c.(type) {
 	case turn.Run:
@@ -207,7 +205,7 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 	return Failed{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
 }
 
-// sidecallEnded returns the events of a call that ended and belongs to no agent.
+// sidecallEnded returns the events of a sidecall that ended.
 func (r *Report) sidecallEnded(c turn.SidecallEnded) (told []Event) {
 	if why := c.Outcome.Failure; why != "" {
 		told = append(told, SidecallFailed{Purpose: c.Outcome.Purpose, Why: why, Usage: c.Usage})

@@ -23,14 +23,14 @@ type Result struct {
 	Format    int    `json:"format"`
 	SessionID string `json:"session_id"`
 	Turn      int    `json:"turn"`
-	// Question is what was asked, without notes.
+	// Question is the question as it was asked, without notes.
 	Question string        `json:"question"`
 	Status   kernel.Status `json:"status"`
 	// Winner is the agent whose answer won, "" when there is none.
 	Winner string `json:"winner"`
 	Answer string `json:"answer"`
-	// Snapshot is the folder in which the winner's workspace is kept as it was when the
-	// answer was given, "" if there is none.
+	// Snapshot is the folder with the winner's workspace at the time of the answer, "" if there
+	// is none.
 	Snapshot  string         `json:"snapshot"`
 	Answers   []ResultAnswer `json:"answers"`
 	Votes     []ResultVote   `json:"votes"`
@@ -39,17 +39,16 @@ type Result struct {
 	Failed    []FailedAgent  `json:"failed"`
 	Activity
 	Warnings []string `json:"warnings"`
-	// ContextWarnings are those that the turn began with, in the order of the agents,
-	// none that were told before the turn was resumed; then those of its steps, in the
-	// order in which they came.
+	// ContextWarnings are the warnings at the turn's start, in the order of the agents, without
+	// those before a resume; then those of its steps, in their order.
 	ContextWarnings []AgentContextWarning `json:"context_warnings"`
-	// Session is what the session has come to, nil if the store failed.
+	// Session has the sums of the session, nil if the store failed.
 	Session *SessionUpdate `json:"session"`
 	Rounds  int            `json:"rounds"`
-	// RepeatedCalls are those of Usage that were under way when a process was lost: they were
-	// made again, and nobody knows what they cost.
+	// RepeatedCalls counts the calls of Usage that were under way when a process was lost. They
+	// were made again, and the cost of the first try is unknown.
 	RepeatedCalls int `json:"repeated_calls"`
-	// Budget is what was spent of it, nil without one.
+	// Budget is the spending of the budget, nil without one.
 	Budget     *BudgetReport `json:"budget"`
 	Usage      budget.Usage  `json:"usage"`
 	DurationMS int64         `json:"duration_ms"`
@@ -64,8 +63,8 @@ type ResultAnswer struct {
 	Snapshot string `json:"snapshot"`
 }
 
-// ResultVote is one vote: Label names the answer that it was for. Void is there
-// when the vote does not count, and says why.
+// ResultVote is one vote: Label names its answer. Void is the reason why the vote does not
+// count, empty if it does.
 type ResultVote struct {
 	Voter  string `json:"voter"`
 	For    string `json:"for"`
@@ -75,22 +74,20 @@ type ResultVote struct {
 	Void   string `json:"void,omitempty"`
 }
 
-// ResultAgent is what an agent came to: voted, answered, abstained, late, cancelled,
-// max_turns or failed. Error is the reason for the state late,
-// cancelled, max_turns or failed, and empty for the others.
+// ResultAgent is the outcome of an agent. Error is the reason for the state late, cancelled,
+// max_turns or failed, and empty for the others.
 type ResultAgent struct {
 	ID string `json:"id"`
-	// Model is the provider's type, if it is known, and what the provider calls the model, as
-	// in "openai gpt-5".
+	// Model is the provider's type, if known, and the provider's name of the model, as in
+	// "openai gpt-5".
 	Model string       `json:"model"`
 	State kernel.Act   `json:"state"`
 	Error string       `json:"error"`
 	Usage budget.Usage `json:"usage"`
 }
 
-// FailedAgent is an agent that gave no answer and no vote because its calls did
-// not: it is out, or its call had not come back at the end, or it asked for tools to the
-// last of its calls.
+// FailedAgent is an agent that gave no answer and no vote because its calls failed: it is out,
+// or its call had not returned at the end, or it requested tools to its last call.
 type FailedAgent struct {
 	Agent string `json:"agent"`
 	Error string `json:"error"`
@@ -99,13 +96,12 @@ type FailedAgent struct {
 // Unjournaled is the part of a result that is not in the journal.
 type Unjournaled struct {
 	Duration time.Duration
-	// Repairs are those of agents.Doer. Unkept are calls of no agent whose outcome could not
-	// be kept.
+	// Repairs are those of agents.Doer. Unkept are sidecalls whose outcome could not be stored.
 	Repairs []string
 	Unkept  []turn.SidecallOutcome
 }
 
-// Usage returns the usage of all calls but those that followed the answer.
+// Usage returns the usage of all calls except those after the answer.
 func (r *Report) Usage() budget.Usage {
 	sum := r.machine.SidecallsUsage()
 	for _, u := range r.machine.Usage() {
@@ -127,8 +123,7 @@ func Rounded(u budget.Usage) budget.Usage {
 	return u
 }
 
-// Result returns the turn's result without its Session. With an error it has what could be
-// read.
+// Result returns the turn's result without its Session. With an error it has the readable part.
 func (r *Report) Result(u Unjournaled) (Result, error) {
 	if !r.machine.Begun() {
 		return Result{Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: kernel.AllFailed}, nil
@@ -163,8 +158,8 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 	return result, nil
 }
 
-// resultAgent says what became of an agent. One whose call was cancelled, and did not even
-// come back for that, is lost, which is more than cancelled.
+// resultAgent returns the outcome of an agent. An agent whose call did not even return after
+// its cancellation is lost, which is more than cancelled.
 func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultAgent {
 	agent := ResultAgent{ID: r.id(i), Model: r.model(i), State: a.State, Usage: Rounded(u)}
 	switch a.State {
@@ -180,7 +175,7 @@ func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultA
 	return agent
 }
 
-// model names an agent's model: by the journal, with the provider that serves it.
+// model names an agent's model by the journal, with its provider.
 func (r *Report) model(agent int) string {
 	a := r.machine.Turn().Agents[agent]
 	if provider := r.source.Providers[a.ID]; provider != "" && provider != a.Model {
@@ -189,7 +184,7 @@ func (r *Report) model(agent int) string {
 	return a.Model
 }
 
-// warningsOf are those of the coordination and what is to be known of single calls.
+// warningsOf returns the warnings of the coordination and of single calls.
 func (r *Report) warningsOf(k kernel.Result, u Unjournaled) []string {
 	list := append([]string{}, k.Warnings...)
 	for _, agent := range r.machine.Abandoned() {
@@ -255,7 +250,7 @@ func (r *Report) votes(votes []kernel.Vote) []ResultVote {
 	return list
 }
 
-// answers are those that stand, as far as they can be read.
+// answers returns the readable answers that stand.
 func (r *Report) answers(k kernel.Result) (list []ResultAnswer, err error) {
 	for _, a := range k.Answers {
 		content, err := r.texts(a.Text)
@@ -286,7 +281,7 @@ func (r *Report) readAnswers(k kernel.Result, result *Result) error {
 	return err
 }
 
-// Answer returns the winner's id and answer, both empty if nobody won.
+// Answer returns the winner's id and answer, both empty if there is no winner.
 func (r *Report) Answer() (winner, answer string, err error) {
 	k := r.machine.Result()
 	if k.Winner == nil {

@@ -8,20 +8,21 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Record is what a journal shows of a turn.
+// Record is the content of a turn's journal, for people.
 type Record struct {
-	// Answers are those that stand, in the config's order; Votes and VoidVotes are as in Result.
+	// Answers are the answers that stand, in the config's order; Votes and VoidVotes are as in
+	// Result.
 	Answers   []ResultAnswer `json:"answers"`
 	Votes     []ResultVote   `json:"votes"`
 	VoidVotes []ResultVote   `json:"void_votes"`
 	Activity
-	// StepStates has for each agent's id what its step waits for, or how its last one ended.
+	// StepStates maps an agent's id to the state in which its step waits, or ended.
 	StepStates map[string]machine.StepState `json:"step_states"`
-	// Final is the workspace that was kept with the turn's answer, zero if none was.
+	// Final is the snapshot of the turn's answer, zero if there is none.
 	Final agents.Snapshot `json:"-"`
 }
 
-// Record returns the turn's record. With an error it has what could be read.
+// Record returns the turn's record. With an error it has the readable part.
 func (r *Report) Record() (record Record, err error) {
 	record.Activity, err = r.activity()
 	record.Answers, record.Votes, record.VoidVotes = []ResultAnswer{}, []ResultVote{}, []ResultVote{}
@@ -45,7 +46,7 @@ func (r *Report) Record() (record Record, err error) {
 	return record, err
 }
 
-// unkeptWork says whose answers were given without their work.
+// unkeptWork names the agents whose answers have no snapshot.
 func (r *Report) unkeptWork() (list []string) {
 	for _, u := range r.machine.Unkept() {
 		warning := fmt.Sprintf("the workspace of %s could not be kept with its answer: %s", r.id(u.Agent), r.textOf(u.Reason))

@@ -54,7 +54,7 @@ func (r *Report) readTools(ref blob.Ref) (list []backends.Tool) {
 	return list
 }
 
-// toolsOf names the tools that a call is sent.
+// toolsOf names the tools that a call offers.
 func (r *Report) toolsOf(c machine.ModelCall) []string {
 	names := []string{}
 	if c.Key.Purpose == machine.Coordination && !c.JSON {

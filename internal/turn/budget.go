@@ -9,35 +9,35 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Reserving is an attempt of a model call that wants to be sent and may cost Most. It
-// wants one Granted or Refused, at once or after a HeldUp. Only turns with a budget have
-// it. A call has one attempt at a time.
+// Reserving is an attempt of a model call that may cost Most and requests budget. It gets one
+// Granted or Refused, at once or after a HeldUp. Only turns with a budget have it. A call has
+// one attempt at a time.
 type Reserving struct {
 	At   kernel.Time   `json:"at"`
 	Key  machine.Key   `json:"key"`
 	Most budget.Amount `json:"most"`
-	// Least is what the attempt costs with the shortest output that is worth asking for. If
-	// it is Most, or zero as in journals of older versions, the output cannot be shortened.
+	// Least is the cost of the attempt with the shortest useful output. If it is Most, or zero
+	// as in journals of older versions, the output cannot be shortened.
 	Least budget.Amount `json:"least,omitzero"`
 }
 
-// Settled is the end of an attempt that was granted, or that waited and was given up.
+// Settled is the end of an attempt that was granted, or that was given up while it waited.
 type Settled struct {
 	At  kernel.Time `json:"at"`
 	Key machine.Key `json:"key"`
-	// Spent is what it cost, nil if nobody knows: what was held for it is spent then.
+	// Spent is the attempt's cost, nil if unknown: then the whole reservation is spent.
 	Spent *budget.Amount `json:"spent,omitempty"`
 }
 
-// Resumed is a process that goes on with a turn which another began. What that had under
-// way is made again, and may be paid for twice.
+// Resumed is a process that resumes a turn of another process. Calls under way are made again,
+// and may be paid for twice.
 type Resumed struct {
 	At kernel.Time `json:"at"`
-	// Branched says that the journal is a copy, of a turn that went another way: nothing was
-	// lost, and what was under way there is paid for there.
+	// Branched says that the journal is a copy of a turn that went on otherwise: nothing was
+	// lost, and the other turn pays for its calls under way.
 	Branched bool `json:"branched,omitempty"`
-	// Budget is the most that the turn may spend from now on, with what it has spent; none
-	// leaves it as it was.
+	// Budget is the most that the turn may spend from now on, with its spending so far; none
+	// leaves the budget as it was.
 	Budget budget.Allowance `json:"budget,omitzero"`
 }
 
@@ -58,13 +58,13 @@ func (Settled) kind() string   { return "settled" }
 func (Resumed) kind() string   { return "resumed" }
 func (Lost) kind() string      { return "lost" }
 
-// Granted lets a call's attempt be sent, with Less tokens of output less than it asked for.
+// Granted lets a call's attempt be sent, with its output shortened by Less tokens.
 type Granted struct {
 	Key  machine.Key
 	Less int
 }
 
-// HeldUp tells that a call's attempt waits for what others hold, and which limit is why.
+// HeldUp says that a call's attempt waits for the reservations of others, and for which limit.
 type HeldUp struct {
 	Key machine.Key
 	Why string
@@ -80,7 +80,7 @@ func (Granted) command() {}
 func (HeldUp) command()  {}
 func (Refused) command() {}
 
-// account is the turn's ledger, with whose attempts are in it.
+// account is the turn's ledger, with the keys of its attempts.
 type account struct {
 	Ledger   budget.Ledger `json:"ledger,omitzero"`
 	Attempts []attempt     `json:"attempts,omitempty"`
@@ -88,23 +88,24 @@ type account struct {
 	Repeated int `json:"repeated,omitempty"`
 }
 
-// attempt says whose an attempt of the ledger is.
+// attempt maps an attempt of the ledger to its call.
 type attempt struct {
 	Number int         `json:"number"`
 	Key    machine.Key `json:"key"`
 }
 
-// Ledger is the account of what the turn has spent.
+// Ledger returns the account of the turn's spending.
 func (m *Machine) Ledger() budget.Ledger { return m.s.Account.Ledger }
 
-// Repeated counts the model calls that were under way when a process was lost, and that
-// another has made again.
+// Repeated counts the model calls that were under way when a process was lost, and that another
+// process has made again.
 func (m *Machine) Repeated() int { return m.s.Account.Repeated }
 
 func (m *Machine) reserving(ev Reserving) error {
 	a := &m.s.Account
 	if !m.isOut(ev.Key) || m.attempt(ev.Key) >= 0 {
-		// A call that was abandoned, or has an attempt already, is nobody's to pay for.
+		// Nobody pays for an attempt of a call that was abandoned, or that has an attempt
+		// already.
 		m.out = append(m.out, Refused{ev.Key, "the call is not waited for any more"})
 		return nil
 	}
@@ -133,7 +134,7 @@ func (m *Machine) settled(ev Settled) error {
 	return nil
 }
 
-// resumed books what was under way, and takes up the limits that hold now.
+// resumed books the calls under way, and sets the limits that hold now.
 func (m *Machine) resumed(ev Resumed) error {
 	defer m.goOn()
 	a := &m.s.Account
@@ -159,28 +160,29 @@ func (m *Machine) resumed(ev Resumed) error {
 	return nil
 }
 
-// unsent are the attempts that wait for the budget.
+// unsent returns the attempts that wait for the budget.
 func (m *Machine) unsent() []attempt {
 	return slices.DeleteFunc(slices.Clone(m.s.Account.Attempts), func(a attempt) bool { return !m.isUnsent(a) })
 }
 
-// sent are the model calls that are out, but for those that were not sent: a pause holds
-// them back, or they wait for the budget.
+// sent returns the model calls under way, without those that a pause holds or that wait for the
+// budget.
 func (m *Machine) sent(unsent []attempt) []machine.Key {
 	return slices.DeleteFunc(m.calls(), func(key machine.Key) bool {
 		return m.isHeld(key) || slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key })
 	})
 }
 
-// CutUsage is that of a turn with which nobody goes on: AllUsage, and the calls under way
-// as made and of unknown cost, but for those that wait for the budget.
+// CutUsage is the usage of a turn that nothing continues: AllUsage, with the calls under way as
+// made and of unknown cost, except those that wait for the budget.
 func (m *Machine) CutUsage() budget.Usage {
 	lost := len(m.sent(m.unsent()))
 	return m.AllUsage().Plus(budget.Usage{Calls: lost, UnknownCalls: lost})
 }
 
-// Unknown is what the ledger does not have all of. Lost says that what is under way counts
-// as made: a ledger with limits holds its tokens, and its money where a price is known.
+// Unknown names the parts of the ledger that are not known in full. If lost is true, calls
+// under way count as made: a ledger with limits has their tokens, and their cost where a price
+// is known.
 func (m *Machine) Unknown(lost bool) budget.Unknown {
 	ledger := &m.s.Account.Ledger
 	switch {
@@ -195,7 +197,7 @@ func (m *Machine) Unknown(lost bool) budget.Unknown {
 	return ledger.Unknown.Or(budget.Unknown{USD: unpriced || m.AllUsage().Unknown().USD})
 }
 
-// AllUsage adds up the calls of all agents, and those of none.
+// AllUsage adds up the calls of all agents, and the sidecalls.
 func (m *Machine) AllUsage() budget.Usage {
 	all := m.s.Sidecalls.Usage.Plus(m.s.Sidecalls.Following)
 	for _, u := range m.s.Usage {
@@ -204,8 +206,7 @@ func (m *Machine) AllUsage() budget.Usage {
 	return all
 }
 
-// lost books a call that was under way as made and of unknown cost, unless it waited for
-// the budget.
+// lost books a call under way as made and of unknown cost, unless it waited for the budget.
 func (m *Machine) lost(ev Lost) error {
 	if !m.isOut(ev.Key) {
 		return fmt.Errorf("no effect %s is out", ev.Key)
@@ -217,7 +218,7 @@ func (m *Machine) lost(ev Lost) error {
 	return m.settled(Settled{At: ev.At, Key: ev.Key})
 }
 
-// calls are the model calls that are out.
+// calls returns the model calls under way.
 func (m *Machine) calls() (list []machine.Key) {
 	for _, a := range m.s.Sidecalls.Waiting {
 		list = append(list, a.Key())
@@ -233,10 +234,10 @@ func (m *Machine) calls() (list []machine.Key) {
 	return list
 }
 
-// checkBudget decides when nothing goes on any more but attempts that do not fit into the
-// budget: as long as something does, it may give back what it holds, and what it comes to
-// is used. The first attempt for which a shorter output leaves room is sent with that, and
-// the others wait for what it gives back. If there is none, the turn ends.
+// checkBudget decides when attempts that do not fit the budget are all that is left. Before
+// that, other work may still release budget, and its results are used. The first attempt that
+// fits with a shorter output is sent so, and the others wait for its release. If there is none,
+// the turn ends.
 func (m *Machine) checkBudget(at kernel.Time) error {
 	waiting := m.waiting()
 	if len(waiting) == 0 || len(waiting) < m.underWay() {
@@ -265,8 +266,8 @@ func (m *Machine) checkBudget(at kernel.Time) error {
 	return m.decide(kernel.BudgetSpent{At: at})
 }
 
-// grantShortened lets an attempt be sent. One that was entered by the same event has not
-// waited, so that nobody is told that it does.
+// grantShortened lets an attempt be sent. If the same event entered the attempt, it has not
+// waited, and no HeldUp is published.
 func (m *Machine) grantShortened(g Granted) {
 	m.out = slices.DeleteFunc(m.out, func(c Command) bool {
 		held, ok := c.(HeldUp)
@@ -275,8 +276,8 @@ func (m *Machine) grantShortened(g Granted) {
 	m.out = append(m.out, g)
 }
 
-// waiting are the attempts that do not fit, of calls that somebody waits for and that were
-// not cancelled: those come back by themselves.
+// waiting returns the attempts that do not fit, of calls that are neither abandoned nor
+// cancelled: cancelled calls return by themselves.
 func (m *Machine) waiting() (list []attempt) {
 	for _, a := range m.s.Account.Attempts {
 		if m.isUnsent(a) && m.isOut(a.Key) && !m.isCancelled(a.Key.Agent) {
@@ -286,10 +287,10 @@ func (m *Machine) waiting() (list []attempt) {
 	return list
 }
 
-// isUnsent says that an attempt has not been granted.
+// isUnsent reports whether an attempt has not been granted.
 func (m *Machine) isUnsent(a attempt) bool { return m.s.Account.Ledger.Lacks(a.Number) != "" }
 
-// isCancelled says that the calls of an agent that is at work were cancelled.
+// isCancelled reports whether a working agent's calls were cancelled.
 func (m *Machine) isCancelled(agent int) bool {
 	if agent == machine.NoAgent {
 		return m.s.Sidecalls.Interrupted
@@ -297,7 +298,7 @@ func (m *Machine) isCancelled(agent int) bool {
 	return m.s.Steps[agent].Step.Cancelled()
 }
 
-// underWay counts the effects that are out, and the questions that wait for a person.
+// underWay counts the effects under way, and the questions that wait for a person.
 func (m *Machine) underWay() int {
 	n := len(m.s.Sidecalls.Waiting)
 	for _, s := range m.s.Steps {
@@ -308,7 +309,7 @@ func (m *Machine) underWay() int {
 	return n
 }
 
-// isOut says that the result of a call is waited for.
+// isOut reports whether the machine waits for the result of a call.
 func (m *Machine) isOut(key machine.Key) bool {
 	if key.Agent == machine.NoAgent {
 		return !m.isHeld(key) && slices.ContainsFunc(m.s.Sidecalls.Waiting, func(a machine.Sidecall) bool { return a.Key() == key })
@@ -316,7 +317,7 @@ func (m *Machine) isOut(key machine.Key) bool {
 	return m.checkOut(key) == nil
 }
 
-// attempt is the place of a call's attempt, -1 if it has none.
+// attempt returns the place of a call's attempt, -1 if it has none.
 func (m *Machine) attempt(key machine.Key) int {
 	return slices.IndexFunc(m.s.Account.Attempts, func(a attempt) bool { return a.Key == key })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Dismissed is a person who goes on without an agent: its calls are cancelled, and it is
-// asked no more in this turn.
+// Dismissed is a person's decision to go on without an agent: its calls are cancelled, and it
+// makes no further call in this turn.
 type Dismissed struct {
 	At    kernel.Time `json:"at"`
 	Agent int         `json:"agent"`
@@ -20,7 +20,7 @@ func (e Dismissed) at() kernel.Time { return e.At }
 
 func (Dismissed) kind() string { return "dismissed" }
 
-// AgentDismissed tells that the turn goes on without an agent.
+// AgentDismissed says that the turn goes on without an agent.
 type AgentDismissed struct{ Agent int }
 
 func (AgentDismissed) command() {}

@@ -17,8 +17,7 @@ type Event interface {
 	kind() string
 }
 
-// Accepted is a turn's first event: the question was taken, and this is all that
-// the turn is played by.
+// Accepted is a turn's first event, with the whole description by which the turn is played.
 type Accepted struct {
 	At    kernel.Time   `json:"at"`
 	Rules kernel.Config `json:"rules"`
@@ -41,12 +40,12 @@ type ToolDone struct {
 	Reply machine.ToolReply `json:"reply"`
 }
 
-// Woke is the clock, asked for by Wake.
+// Woke is a ring of the clock, requested by Wake.
 type Woke struct {
 	At kernel.Time `json:"at"`
 }
 
-// Interrupted is a person ending the turn.
+// Interrupted is a person's interrupt, which ends the turn.
 type Interrupted struct {
 	At kernel.Time `json:"at"`
 }
@@ -66,8 +65,8 @@ func (Interrupted) kind() string { return "interrupted" }
 // When returns the time of an event.
 func When(ev Event) kernel.Time { return ev.at() }
 
-// KeyOf returns the key of the effect that an event is the result of, or of the tool
-// call that it decides about; ok is false for an event that is neither.
+// KeyOf returns the key of the effect with that result, or of the tool call that the event
+// decides about; ok is false for any other event.
 func KeyOf(ev Event) (key machine.Key, ok bool) {
 	switch ev := ev.(type) {
 	case Decided:
@@ -135,14 +134,14 @@ func Decode(data []byte) (Event, error) {
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }
 
-// head is an event that is read as far as its type.
+// head is an event of which only the type was read.
 type head struct {
 	Type  string          `json:"type"`
 	Event json.RawMessage `json:"event"`
 }
 
-// readHead cuts what Encode wrote, since a long journal is read for each replay, and
-// parses any other spelling.
+// readHead cuts the text that Encode wrote, because a replay reads a long journal, and parses
+// any other spelling.
 func readHead(data []byte) (h head, err error) {
 	rest, isObject := bytes.CutPrefix(data, []byte(`{"type":"`))
 	kind, event, hasEvent := bytes.Cut(rest, []byte(`","event":`))
@@ -162,31 +161,30 @@ func decode[E Event](data []byte) (Event, error) {
 	return ev, nil
 }
 
-// Command is what the machine wants done. The set is closed: Run, RequestPermission, Cancel, Wake,
-// Clock, Granted, Refused and Finish touch the world, the others only tell of it.
+// Command is a command of the machine. The set is closed: Run, RequestPermission, Cancel, Wake,
+// Clock, Granted, Refused and Finish touch the world, the others only inform.
 type Command interface{ command() }
 
-// Run asks for one effect. Its result is one ModelDone or ToolDone.
+// Run runs one effect. Its result is one ModelDone or ToolDone.
 type Run struct{ Effect machine.Effect }
 
-// Cancel asks that the effects of an agent that are out come back soon, each
-// still with its one result; for machine.NoAgent those that belong to none.
+// Cancel cancels the effects of an agent, each of which still has its one result; for
+// machine.NoAgent it cancels the sidecalls.
 type Cancel struct{ Agent int }
 
-// Wake asks for a Woke event at a moment; it replaces the one before it.
+// Wake requests a Woke event at a moment; it replaces the Wake before it.
 type Wake struct{ At kernel.Time }
 
 // Finish ends the turn. The results of cancelled effects may come after it.
 type Finish struct{}
 
-// StepStarted tells of an agent at work.
+// StepStarted says that an agent begins a step.
 type StepStarted struct {
 	Agent, Round int
 	Purpose      machine.Purpose
 }
 
-// WentToJSON tells that an agent's model uses no tools and is asked for JSON
-// objects from now on.
+// WentToJSON says that an agent's model uses no tools and writes JSON objects from now on.
 type WentToJSON struct{ Agent, Round int }
 
 // ToolCall is a call of an agent's own tool. Ended and State are zero while it has no
@@ -197,31 +195,29 @@ type ToolCall struct {
 	Ended   kernel.Time      `json:"ended,omitempty"`
 	Result  blob.Ref         `json:"result,omitzero"`
 	Error   bool             `json:"error,omitempty"`
-	// State is what became of it, and Why is there for one that was refused.
+	// State is the outcome of the call, and Why the reason if it was refused.
 	State machine.ToolState `json:"state,omitempty"`
 	Why   string            `json:"why,omitempty"`
 }
 
-// ToolEnded tells what a tool call came to, also one that was refused and never ran.
+// ToolEnded has the outcome of a tool call, also of one that was refused and never ran.
 type ToolEnded struct{ Call ToolCall }
 
-// StepEnded tells what an agent's step came to.
+// StepEnded has the outcome of an agent's step.
 type StepEnded struct {
 	Agent, Round int
 	Purpose      machine.Purpose
 	Outcome      machine.Outcome
-	// Label names the answer that was given or voted for; Void says why a vote does
-	// not count, or that an answer was not used.
+	// Label names the answer, or the answer voted for. Void is the reason why a vote does not
+	// count, or says that an answer was not used.
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       budget.Usage
-	// ToolCalls is how many calls of the agent's own tools there were, those that were
-	// refused too.
+	// ToolCalls counts the calls of the agent's own tools, refused ones too.
 	ToolCalls int
-	// Transcript is what was said in the step, with its last message.
+	// Transcript has the messages of the step, with its last one.
 	Transcript []machine.Entry
-	// Partial is the text that had come of a message whose call failed and with which the
-	// step ended.
+	// Partial is the received part of the message whose call failed and ended the step.
 	Partial blob.Ref
 }
 
@@ -234,7 +230,7 @@ func (StepEnded) command()   {}
 func (ToolEnded) command()   {}
 func (WentToJSON) command()  {}
 
-// UsageOf is what one model call cost: nothing, if it was not sent.
+// UsageOf returns the cost of one model call: nothing, if it was not sent.
 func UsageOf(r machine.ModelReply) budget.Usage {
 	if r.Failure != nil && r.Failure.Unsent {
 		return budget.Usage{}

@@ -17,7 +17,7 @@ import (
 type Machine struct {
 	s   state
 	out []Command
-	// withdrawn are questions that are still to be answered within one Apply.
+	// withdrawn are questions that must still be answered within one Apply.
 	withdrawn []machine.PermissionRequest
 }
 
@@ -26,16 +26,15 @@ type state struct {
 	Turn   machine.Turn    `json:"turn"`
 	// Steps has the step under way of each agent, or nil.
 	Steps []*step `json:"steps"`
-	// Usage is that of each agent, and Abandoned the agents whose calls ignored
-	// their cancellation.
+	// Usage is the usage of each agent, and Abandoned the agents whose calls ignored their
+	// cancellation.
 	Usage     []budget.Usage `json:"usage"`
 	Abandoned []int          `json:"abandoned,omitempty"`
-	// JSON has the agents whose models were found to use no tools (ToolsAuto).
+	// JSON has the agents whose models turned out to use no tools (ToolsAuto).
 	JSON []int `json:"json,omitempty"`
-	// Tools refers to the own tools of each agent whose tools have changed, nil for the
-	// others.
+	// Tools has the changed list of own tools of each agent, nil for agents without a change.
 	Tools []*blob.Ref `json:"tools,omitempty"`
-	// Truncated has the agents of which a message was cut at its most tokens.
+	// Truncated has the agents with a message that was cut at its output limit.
 	Truncated []int      `json:"truncated,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
 	Sidecalls sidecalls  `json:"asides,omitzero"`
@@ -45,31 +44,30 @@ type state struct {
 	Partials  []Partial  `json:"partials,omitempty"`
 	Notes     notes      `json:"notes,omitzero"`
 	Pause     pause      `json:"pause,omitzero"`
-	// Permissions are the questions that wait for a person; IsPermissionOpen says that the first of
-	// them was asked.
+	// Permissions are the questions that wait for a person; IsPermissionOpen says that the
+	// first of them was put.
 	Permissions      []machine.PermissionRequest `json:"asks,omitempty"`
 	IsPermissionOpen bool                        `json:"is_asking,omitempty"`
-	// TakenBack are the questions that were asked and taken back, whose word may still
-	// come.
+	// TakenBack are the questions that were put and withdrawn. Their answers may still come.
 	TakenBack []machine.Key `json:"taken_back,omitempty"`
 }
 
-// Fallback tells of an agent's calls that went to another model than its own.
+// Fallback describes an agent's calls that went to another model than its own.
 type Fallback struct {
 	Agent int `json:"agent"`
-	// Fallback is that of the first of them.
+	// Fallback is the one of the first such call.
 	machine.Fallback
 	Calls int `json:"calls"`
 }
 
-// step is a step under way, with what is told of it when it ends.
+// step is a step under way, with the data for its end.
 type step struct {
 	Step    *machine.Step   `json:"step"`
 	Round   int             `json:"round"`
 	Purpose machine.Purpose `json:"purpose"`
 	Started kernel.Time     `json:"started"`
 	Usage   budget.Usage    `json:"usage"`
-	// Partial is what had come of the last message, if its call failed.
+	// Partial is the received part of the last message, if its call failed.
 	Partial blob.Ref `json:"partial,omitzero"`
 }
 
@@ -96,31 +94,30 @@ func (m *Machine) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Begun says that a turn was accepted.
+// Begun reports whether a turn was accepted.
 func (m *Machine) Begun() bool { return m.s.Kernel != nil }
 
-// Over says that the turn has its result. Results of cancelled effects may still
-// come; they change only the usage.
+// Over reports whether the turn has its result. Results of cancelled effects may still come;
+// they change only the usage.
 func (m *Machine) Over() bool { return m.s.Kernel != nil && m.s.Kernel.Over() }
 
-// Turn returns what the turn's inputs are built from.
+// Turn returns the description that the turn's inputs are built from.
 func (m *Machine) Turn() machine.Turn { return m.s.Turn }
 
-// Usage returns what each agent has cost so far, in the config's order.
+// Usage returns each agent's cost so far, in the config's order.
 func (m *Machine) Usage() []budget.Usage { return append([]budget.Usage(nil), m.s.Usage...) }
 
 // Abandoned returns the agents whose calls ignored their cancellation.
 func (m *Machine) Abandoned() []int { return append([]int(nil), m.s.Abandoned...) }
 
-// WithoutTools returns the agents whose models were found to use no tools and were
-// asked for JSON objects since.
+// WithoutTools returns the agents whose models turned out to use no tools and write JSON
+// objects since.
 func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) }
 
-// Truncated returns the agents of which a message was cut at its most tokens.
+// Truncated returns the agents with a message that was cut at its output limit.
 func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
 
-// Fallbacks returns which calls went to other models, in the order in which that
-// began.
+// Fallbacks returns the calls that went to other models, in the order of the first of each.
 func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
 
 // Result returns the kernel's result; it is final once Over.
@@ -129,10 +126,10 @@ func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
 // Label names an answer: the agent's id and the count of its answers.
 func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
 
-// TurnAt is when the turn's time is over, 0 for never.
+// TurnAt returns the end of the turn's time, 0 for never.
 func (m *Machine) TurnAt() kernel.Time { return m.s.Kernel.TurnAt() }
 
-// StepState returns what an agent's step waits for, or how its last one ended.
+// StepState returns the state in which an agent's step waits, or its last one ended.
 func (m *Machine) StepState(agent int) machine.StepState {
 	if s := m.s.Steps[agent]; s != nil {
 		return s.Step.State()
@@ -149,9 +146,9 @@ func (m *Machine) StepState(agent int) machine.StepState {
 // Describe returns the coordination's state as text.
 func (m *Machine) Describe() string { return m.s.Kernel.Describe() }
 
-// Apply takes one event and returns what is to be done now. An event that cannot
-// be in this state is an error: it means that the journal, or the engine, is
-// damaged, and the machine is not to be used any more.
+// Apply applies one event and returns the commands that follow. An event that is impossible in
+// this state is an error: the journal, or the engine, is damaged, and the machine must not be
+// used any more.
 func (m *Machine) Apply(ev Event) ([]Command, error) {
 	m.out = nil
 	if err := m.apply(ev); err != nil {
@@ -256,7 +253,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	return m.stepEvent(ev.At, agent, ev.Reply)
 }
 
-// book adds what a call of an agent that is at work has cost, or of machine.NoAgent.
+// book adds the cost of a call by a working agent, or by machine.NoAgent.
 func (m *Machine) book(agent int, u budget.Usage) {
 	switch {
 	case agent != machine.NoAgent:
@@ -293,15 +290,14 @@ func (m *Machine) toolDone(ev ToolDone) error {
 	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
 }
 
-// once adds an agent to a list that has it not yet.
+// once adds an agent to a list, unless the list has it.
 func once(list *[]int, agent int) {
 	if !slices.Contains(*list, agent) {
 		*list = append(*list, agent)
 	}
 }
 
-// checkOut refuses a result that nothing waits for, such as one that the journal
-// holds twice.
+// checkOut refuses a result that nothing waits for, such as one that the journal has twice.
 func (m *Machine) checkOut(key machine.Key) error {
 	if key.Agent < 0 || key.Agent >= len(m.s.Steps) {
 		return fmt.Errorf("there is no agent %d", key.Agent)

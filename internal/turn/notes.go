@@ -9,13 +9,13 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Noted is what a person has added to the question while the turn runs (rule 11). Note is
-// a text of the store.
+// Noted is a person's addition to the question while the turn runs (rule 11). Note is a text of
+// the store.
 type Noted struct {
 	At   kernel.Time `json:"at"`
 	Note blob.Ref    `json:"note"`
-	// ID names a note that came from another process, whose sender waits for it. The text may
-	// not be the one that was sent: secrets in it are masked where it is stored.
+	// ID names a note from another process, whose sender waits for it. The stored text may
+	// differ from the sent one: secrets are masked.
 	ID string `json:"id,omitempty"`
 }
 
@@ -23,26 +23,26 @@ func (e Noted) at() kernel.Time { return e.At }
 
 func (Noted) kind() string { return "noted" }
 
-// NoteTaken tells that a note was taken.
+// NoteTaken says that a note was accepted.
 type NoteTaken struct{ Text blob.Ref }
 
 func (NoteTaken) command() {}
 
-// notes are those of the turn. An agent that has seen one has seen those before it.
+// notes are the turn's notes. An agent that has seen one has seen those before it.
 type notes struct {
 	Texts []blob.Ref `json:"texts,omitempty"`
-	// Seen is how many each agent has seen, in the config's order.
+	// Seen counts the notes that each agent has seen, in the config's order.
 	Seen []int `json:"seen,omitempty"`
 }
 
-// Note is what a person has added to the question. SeenBy counts the agents one of whose
-// calls was sent it and came back with a message.
+// Note is a person's addition to the question. SeenBy counts the agents one of whose calls had
+// it and came back with a message.
 type Note struct {
 	Text   blob.Ref
 	SeenBy int
 }
 
-// Notes returns the notes of the turn, in the order in which they came.
+// Notes returns the notes of the turn, in the order of their arrival.
 func (m *Machine) Notes() (list []Note) {
 	for i, text := range m.s.Notes.Texts {
 		note := Note{Text: text}
@@ -56,8 +56,8 @@ func (m *Machine) Notes() (list []Note) {
 	return list
 }
 
-// noted is rule 11. The kernel does not know of it: what has been answered and voted
-// stands, and nobody acts again for it.
+// noted is rule 11. The kernel does not know of it: answers and votes stand, and no agent acts
+// again for it.
 func (m *Machine) noted(ev Noted) error {
 	if m.Over() {
 		return errors.New("the turn is over")
@@ -78,10 +78,10 @@ func (m *Machine) noted(ev Noted) error {
 	return nil
 }
 
-// notesSoFar are those that a step begins with.
+// notesSoFar returns the notes that a step begins with.
 func (m *Machine) notesSoFar() []blob.Ref { return slices.Clone(m.s.Notes.Texts) }
 
-// noteSeen books which notes were in the input of an agent's call that came back.
+// noteSeen records the notes in the input of an agent's call that returned.
 func (m *Machine) noteSeen(ev ModelDone) {
 	if ev.Reply.Failure == nil && m.s.Notes.Seen != nil {
 		m.s.Notes.Seen[ev.Key.Agent] = max(m.s.Notes.Seen[ev.Key.Agent], m.s.Steps[ev.Key.Agent].Step.NotesTold())

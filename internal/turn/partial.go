@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Partial is what had come of a message whose call was cancelled, cut or timed out, or
-// failed in another way. It is for people, and is never an answer.
+// Partial is the received part of a message whose call was cancelled, cut or timed out, or
+// failed otherwise. It is for people, and is never an answer.
 type Partial struct {
 	Key machine.Key `json:"key"`
 	// Reason is the kind of the failure.
@@ -16,8 +16,8 @@ type Partial struct {
 	Text   blob.Ref `json:"text"`
 }
 
-// recordPartial books what had come of an agent's message, and forgets with which its step
-// would have ended before.
+// recordPartial records the received part of an agent's message. It replaces the one with which
+// its step would have ended before.
 func (m *Machine) recordPartial(ev ModelDone) {
 	m.s.Steps[ev.Key.Agent].Partial = ev.Reply.Partial
 	if f := ev.Reply.Failure; f != nil && ev.Reply.Partial != (blob.Ref{}) {
@@ -25,6 +25,6 @@ func (m *Machine) recordPartial(ev ModelDone) {
 	}
 }
 
-// Partials returns what had come of agents' messages whose calls failed, in the order in
+// Partials returns the received parts of agents' messages whose calls failed, in the order in
 // which these ended.
 func (m *Machine) Partials() []Partial { return slices.Clone(m.s.Partials) }

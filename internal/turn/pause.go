@@ -8,13 +8,13 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Paused is a person pausing the turn: what is under way goes on, and nothing new starts
-// until Unpaused, Interrupted, or a process that resumes the turn.
+// Paused is a person's pause: calls under way go on, and nothing new starts until Unpaused,
+// Interrupted, or a process that resumes the turn.
 type Paused struct {
 	At kernel.Time `json:"at"`
 }
 
-// Unpaused is a person letting a paused turn go on.
+// Unpaused ends a person's pause.
 type Unpaused struct {
 	At kernel.Time `json:"at"`
 }
@@ -25,8 +25,8 @@ func (e Unpaused) at() kernel.Time { return e.At }
 func (Paused) kind() string   { return "paused" }
 func (Unpaused) kind() string { return "unpaused" }
 
-// Clock stops the turn's clock, or starts it again: no time of the turn passes while it is
-// paused.
+// Clock stops the turn's clock, or starts it again: the turn's time stands still while the turn
+// is paused.
 type Clock struct{ Runs bool }
 
 func (Clock) command() {}
@@ -50,7 +50,7 @@ type pause struct {
 	Held     []Held `json:"held,omitempty"`
 }
 
-// IsPaused says that a person has paused the turn.
+// IsPaused reports whether a person has paused the turn.
 func (m *Machine) IsPaused() bool { return m.s.Pause.IsPaused }
 
 func (m *Machine) paused() error {
@@ -70,7 +70,7 @@ func (m *Machine) unpaused() error {
 	return nil
 }
 
-// goOn starts what was held, if the turn was paused.
+// goOn starts the held effects, if the turn was paused.
 func (m *Machine) goOn() {
 	if !m.IsPaused() {
 		return
@@ -82,8 +82,8 @@ func (m *Machine) goOn() {
 	m.s.Pause = pause{}
 }
 
-// hold keeps back the effects of a paused turn. Those of an agent that is cancelled start
-// all the same, since each has to have its one result.
+// hold holds the effects of a paused turn. Those of a cancelled agent start all the same, since
+// each must have its one result.
 func (m *Machine) hold() {
 	if !m.IsPaused() {
 		return
@@ -113,8 +113,8 @@ func (m *Machine) release(out []Command, agent int) []Command {
 	return out
 }
 
-// recalled is a held effect as it starts now: a model call of an agent with the notes, the
-// answers and the tools that have come meanwhile.
+// recalled returns a held effect as it starts now: a model call has the notes, the answers and
+// the tools that have come meanwhile.
 func (m *Machine) recalled(h Held) machine.Effect {
 	if h.Model == nil || h.Model.Key.Agent == machine.NoAgent {
 		return h.effect()
@@ -136,7 +136,7 @@ func heldOf(e machine.Effect) Held {
 	panic("an effect is a model call or a tool call")
 }
 
-// isHeld says that an effect was not started, since the turn is paused.
+// isHeld reports whether the pause holds an effect.
 func (m *Machine) isHeld(key machine.Key) bool {
 	return slices.ContainsFunc(m.s.Pause.Held, func(h Held) bool { return h.effect().EffectKey() == key })
 }

@@ -13,7 +13,8 @@ import (
 type Decided struct {
 	At  kernel.Time `json:"at"`
 	Key machine.Key `json:"key"`
-	// Allow lets the call run. Reason is why not, for the model; it may be empty.
+	// Allow lets the call run. Reason is the reason of a denial, for the model; it may be
+	// empty.
 	Allow  bool   `json:"allow"`
 	Reason string `json:"reason,omitempty"`
 }
@@ -22,20 +23,20 @@ func (e Decided) at() kernel.Time { return e.At }
 
 func (Decided) kind() string { return "decided" }
 
-// RequestPermission asks a person whether a tool call may run. It wants one Decided; there is one
-// question at a time. A Cancel of its agent takes it back, and what is still said to it
-// is taken and changes nothing.
+// RequestPermission asks a person whether a tool call may run. It gets one Decided; there is
+// one question at a time. A Cancel of its agent withdraws the question, and a later answer
+// changes nothing.
 type RequestPermission struct{ Request machine.PermissionRequest }
 
 func (RequestPermission) command() {}
 
-// requestPermissions adds questions to those that wait for a person, and asks the first.
+// requestPermissions adds questions to those that wait for a person, and puts the first.
 func (m *Machine) requestPermissions(list []machine.PermissionRequest) {
 	m.s.Permissions = append(m.s.Permissions, list...)
 	m.requestNext()
 }
 
-// requestNext asks the first question that waits, if none is asked.
+// requestNext puts the first waiting question, if none is open.
 func (m *Machine) requestNext() {
 	if len(m.s.Permissions) > 0 && !m.s.IsPermissionOpen {
 		m.s.IsPermissionOpen = true
@@ -43,14 +44,12 @@ func (m *Machine) requestNext() {
 	}
 }
 
-// IsPermissionOpen says that a question was asked and waits for its answer: it has neither come nor
-// was the question taken back.
+// IsPermissionOpen reports whether a question was put, and was neither answered nor withdrawn.
 func (m *Machine) IsPermissionOpen(key machine.Key) bool {
 	return m.s.IsPermissionOpen && m.s.Permissions[0].Key == key
 }
 
-// OpenPermission returns the question that was asked and waits for its answer; ok is false if none
-// does.
+// OpenPermission returns the open question; ok is false if there is none.
 func (m *Machine) OpenPermission() (ask machine.PermissionRequest, ok bool) {
 	if !m.s.IsPermissionOpen {
 		return machine.PermissionRequest{}, false
@@ -74,8 +73,8 @@ func (m *Machine) decided(ev Decided) error {
 	return m.stepEvent(ev.At, ev.Key.Agent, machine.Approval{Index: ev.Key.Index, Allow: ev.Allow, Reason: ev.Reason})
 }
 
-// withdraw takes back the questions of an agent that is cancelled. They are answered
-// with no when the kernel's commands are carried out.
+// withdraw withdraws the questions of a cancelled agent. They are denied when the kernel's
+// commands are carried out.
 func (m *Machine) withdraw(agent int) {
 	if m.s.IsPermissionOpen && m.s.Permissions[0].Key.Agent == agent {
 		m.s.IsPermissionOpen = false
@@ -89,7 +88,7 @@ func (m *Machine) withdraw(agent int) {
 	})
 }
 
-// refuse answers what was withdrawn, and asks what waits behind it.
+// refuse denies the withdrawn questions, and puts the next one.
 func (m *Machine) refuse(at kernel.Time) error {
 	for len(m.withdrawn) > 0 {
 		ask := m.withdrawn[0]

@@ -10,34 +10,33 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// sidecalls are the calls that belong to no agent (DESIGN §1): some before round 1,
-// some after the winner is committed. The kernel knows of neither.
+// sidecalls are the calls that belong to no agent (DESIGN §1): some before round 1, some after
+// the winner is committed. The kernel does not know of them.
 type sidecalls struct {
-	// Waiting are those that are out.
+	// Waiting are the sidecalls under way.
 	Waiting []machine.Sidecall `json:"waiting,omitempty"`
-	// Interrupted says that the turn is to end as soon as those before round 1 are back,
-	// Committed that those after its end were asked for.
+	// Interrupted says that the turn ends as soon as the sidecalls before round 1 have
+	// returned, Committed that those after its end were requested.
 	Interrupted bool `json:"interrupted,omitempty"`
 	Committed   bool `json:"committed,omitempty"`
-	// Usage is that of the calls before round 1, Following that of those after the end.
+	// Usage is the usage of the calls before round 1, Following that of those after the end.
 	Usage     budget.Usage      `json:"usage,omitzero"`
 	Following budget.Usage      `json:"following,omitzero"`
 	Ended     []SidecallOutcome `json:"ended,omitempty"`
 }
 
-// SidecallOutcome is what a call that belongs to no agent came to.
+// SidecallOutcome is the outcome of a sidecall.
 type SidecallOutcome struct {
 	Purpose machine.Purpose `json:"purpose"`
-	// Failure is why nothing came of it, empty if something did.
+	// Failure is the reason why it failed, empty if it did not.
 	Failure string `json:"failure,omitempty"`
 	// Fallback is set if another model than that of the sidecall was called.
 	Fallback *machine.Fallback `json:"fallback,omitempty"`
-	// Truncated says that the reply was cut at its most tokens.
+	// Truncated says that the reply was cut at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Committed is the winner in the history, after which calls may follow that no
-// answer depends on.
+// Committed says that the winner is in the history. Calls may follow that no answer depends on.
 type Committed struct {
 	At        kernel.Time        `json:"at"`
 	Sidecalls []machine.Sidecall `json:"asides"`
@@ -47,10 +46,10 @@ func (e Committed) at() kernel.Time { return e.At }
 
 func (Committed) kind() string { return "committed" }
 
-// SidecallStarted tells of a call that belongs to no agent.
+// SidecallStarted says that a sidecall begins.
 type SidecallStarted struct{ Sidecall machine.Sidecall }
 
-// SidecallEnded tells what it came to.
+// SidecallEnded has its outcome.
 type SidecallEnded struct {
 	Outcome SidecallOutcome
 	Usage   budget.Usage
@@ -59,18 +58,17 @@ type SidecallEnded struct {
 func (SidecallStarted) command() {}
 func (SidecallEnded) command()   {}
 
-// SidecallOutcomes returns what the calls that belong to no agent came to, those first
-// that ended first.
+// SidecallOutcomes returns the outcomes of the sidecalls, in the order of their ends.
 func (m *Machine) SidecallOutcomes() []SidecallOutcome { return slices.Clone(m.s.Sidecalls.Ended) }
 
-// SidecallsUsage returns what the calls before round 1 that belong to no agent have cost,
-// UsageAfter what those after the winner was committed have.
+// SidecallsUsage returns the cost of the sidecalls before round 1, UsageAfter that of those
+// after the winner was committed.
 func (m *Machine) SidecallsUsage() budget.Usage { return m.s.Sidecalls.Usage }
 
 // UsageAfter is described at SidecallsUsage.
 func (m *Machine) UsageAfter() budget.Usage { return m.s.Sidecalls.Following }
 
-// ask sends out sidecalls.
+// ask commands sidecalls.
 func (m *Machine) ask(list []machine.Sidecall) {
 	m.s.Sidecalls.Waiting = slices.Clone(list)
 	for _, a := range list {
@@ -90,8 +88,7 @@ func (m *Machine) committed(ev Committed) error {
 	return nil
 }
 
-// sidecallDone books the reply to a sidecall, and begins round 1 after the last of those
-// that come before it.
+// sidecallDone books the reply to a sidecall, and begins round 1 after the last one before it.
 func (m *Machine) sidecallDone(ev ModelDone) error {
 	i := slices.IndexFunc(m.s.Sidecalls.Waiting, func(a machine.Sidecall) bool { return a.Key() == ev.Key })
 	if i < 0 || m.isHeld(ev.Key) {
@@ -112,8 +109,7 @@ func (m *Machine) sidecallDone(ev ModelDone) error {
 	return m.beginRounds(ev.At)
 }
 
-// beginRounds tells the kernel that the turn begins, and, if it has been so
-// meanwhile, that it was interrupted.
+// beginRounds gives the kernel the start of the turn and, if one came meanwhile, the interrupt.
 func (m *Machine) beginRounds(at kernel.Time) error {
 	if err := m.decide(kernel.Accepted{At: at}); err != nil || !m.s.Sidecalls.Interrupted {
 		return err
@@ -124,7 +120,7 @@ func (m *Machine) beginRounds(at kernel.Time) error {
 	return m.callOff(at)
 }
 
-// callOff takes back the calls that were asked for and not made yet.
+// callOff withdraws the calls that were commanded and not made yet.
 func (m *Machine) callOff(at kernel.Time) error {
 	var calledOff []int
 	m.out = slices.DeleteFunc(m.out, func(c Command) bool {
@@ -143,9 +139,9 @@ func (m *Machine) callOff(at kernel.Time) error {
 	return nil
 }
 
-// interrupted passes an interrupt on to the kernel. One that comes while sidecalls are
-// out cancels those: before round 1 the kernel hears of it when they are back, after
-// the end there is nothing else to cut.
+// interrupted passes an interrupt on to the kernel. While sidecalls are out, it cancels them
+// instead: before round 1 the kernel gets the interrupt when they have returned, and after the
+// end there is nothing else to cut.
 func (m *Machine) interrupted(ev Interrupted) error {
 	m.goOn()
 	if len(m.s.Sidecalls.Waiting) == 0 {

@@ -35,8 +35,8 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 	return nil
 }
 
-// recordJSON remembers that a step has gone over to JSON, for the agent's later
-// steps, and tells of it once.
+// recordJSON records that a step has gone over to JSON, for the agent's later steps, and
+// reports it once.
 func (m *Machine) recordJSON(agent int, s *step) {
 	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == machine.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
 		m.s.JSON = append(m.s.JSON, agent)
@@ -105,14 +105,14 @@ func (m *Machine) begin(at kernel.Time, task machine.Task) {
 	m.run(at, effects)
 }
 
-// tell passes a word of the kernel to a step whose effects are out, which answers
-// it with no effect of its own.
+// tell passes an event of the kernel to a step whose effects are out, which does not answer
+// with an effect.
 func (m *Machine) tell(agent int, ev machine.Event) error {
 	_, err := m.s.Steps[agent].Step.Apply(ev)
 	return err
 }
 
-// kernelEvent is what a step's end means to the kernel.
+// kernelEvent returns the meaning of a step's end to the kernel.
 func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
 	if purpose.IsFinalAnswer() {
 		return kernel.Presented{At: at, Answer: o.Answer, Work: o.Work, Reason: o.Reason}
@@ -133,7 +133,7 @@ func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.O
 	}
 }
 
-// ended tells of a step's end as the kernel has booked it.
+// ended reports a step's end as the kernel has booked it.
 func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
 	told := StepEnded{
 		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,

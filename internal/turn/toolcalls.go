@@ -27,8 +27,8 @@ func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
 	}
 }
 
-// recordTool books the result of a tool call, and tells of it. A snapshot's is told with
-// the end of its step.
+// recordTool books the result of a tool call, and reports it. A snapshot is reported with the
+// end of its step.
 func (m *Machine) recordTool(ev ToolDone) {
 	i := len(m.s.ToolCalls) - 1 // the newest are out
 	for i >= 0 && m.s.ToolCalls[i].Call.Key != ev.Key {
@@ -43,7 +43,7 @@ func (m *Machine) recordTool(ev ToolDone) {
 	m.out = append(m.out, ToolEnded{*c})
 }
 
-// recordRefusals books calls that are not run, and tells of them.
+// recordRefusals books refused calls, and reports them.
 func (m *Machine) recordRefusals(at kernel.Time, refusals []machine.Refusal) {
 	for _, r := range refusals {
 		c := ToolCall{Call: r.Call, Started: at, Ended: at, Error: true, State: r.State, Why: r.Why}
@@ -52,16 +52,15 @@ func (m *Machine) recordRefusals(at kernel.Time, refusals []machine.Refusal) {
 	}
 }
 
-// Unkept is an answer that was given without a snapshot of its author's workspace. Reason
-// refers to why. Final says that it is the turn's final answer.
+// Unkept is an answer without a snapshot of its author's workspace. Reason refers to the
+// reason. Final says that it is the turn's final answer.
 type Unkept struct {
 	Agent  int      `json:"agent"`
 	Final  bool     `json:"final,omitempty"`
 	Reason blob.Ref `json:"reason"`
 }
 
-// Unkept returns the answers whose authors' workspaces could not be kept, each agent and
-// reason once.
+// Unkept returns the answers without a snapshot, each agent and reason once.
 func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
 
 func (m *Machine) recordUnkept(agent int, purpose machine.Purpose, o machine.Outcome) {

@@ -8,8 +8,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// ToolsChanged is an agent that has other tools of its own from now on. The model calls
-// that are out keep theirs, and the coordination tools stay.
+// ToolsChanged says that an agent has other tools of its own from now on. Model calls under way
+// keep theirs, and the coordination tools stay.
 type ToolsChanged struct {
 	At    kernel.Time `json:"at"`
 	Agent int         `json:"agent"`
@@ -21,7 +21,7 @@ func (e ToolsChanged) at() kernel.Time { return e.At }
 
 func (ToolsChanged) kind() string { return "tools_changed" }
 
-// NewTools tells of other tools. Before and After are as in ToolsChanged.
+// NewTools reports other tools. Before and After are as in ToolsChanged.
 type NewTools struct {
 	Agent         int
 	Before, After blob.Ref
@@ -29,7 +29,7 @@ type NewTools struct {
 
 func (NewTools) command() {}
 
-// Tools refers to the own tools that the next model call of an agent may be offered.
+// Tools returns the reference of the own tools that an agent's next model call may offer.
 func (m *Machine) Tools(agent int) blob.Ref {
 	if m.s.Tools != nil && m.s.Tools[agent] != nil {
 		return *m.s.Tools[agent]
@@ -49,7 +49,7 @@ func (m *Machine) toolsChanged(ev ToolsChanged) error {
 	return nil
 }
 
-// withTools has a call name the tools of its agent, if they have changed.
+// withTools returns the call with the tools of its agent, if they have changed.
 func (m *Machine) withTools(call machine.ModelCall) machine.ModelCall {
 	if m.s.Tools != nil {
 		call.Tools = m.s.Tools[call.Key.Agent]
