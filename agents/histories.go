@@ -48,20 +48,20 @@ func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, la
 	}
 	var previous blob.Ref
 	var before wholeHistory
-	for link, err := range sessions.Chain(ctx, blobs, turn.History) {
+	for past, err := range sessions.History(ctx, blobs, turn.History) {
 		if err != nil {
 			return readTurns{}, err
 		}
-		exchange, err := readExchange(ctx, blobs, turn, link, note)
+		exchange, err := exchangeOf(ctx, blobs, turn, past, note)
 		if err != nil {
 			return readTurns{}, err
 		}
 		if len(read.turns) == 0 {
-			previous = link.Previous
+			previous = past.Previous
 		}
 		read.turns = append(read.turns, exchange)
 		var ok bool
-		if before, ok = h.get(link.Previous); ok {
+		if before, ok = h.get(past.Previous); ok {
 			break
 		}
 	}

@@ -52,10 +52,10 @@ func recordNothing(string) {}
 // answer too, a larger panel only these two. An error ends it.
 func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
 	return func(yield func(contextbuild.Exchange, error) bool) {
-		for link, err := range sessions.Chain(ctx, blobs, turn.History) {
+		for past, err := range sessions.History(ctx, blobs, turn.History) {
 			var exchange contextbuild.Exchange
 			if err == nil {
-				exchange, err = readExchange(ctx, blobs, turn, link, note)
+				exchange, err = exchangeOf(ctx, blobs, turn, past, note)
 			}
 			if !yield(exchange, err) || err != nil {
 				return
@@ -64,20 +64,11 @@ func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(st
 	}
 }
 
-// readExchange reads one turn of the history of a turn.
-func readExchange(ctx context.Context, blobs Blobs, turn machine.Turn, link sessions.Link, note func(string)) (contextbuild.Exchange, error) {
-	exchange := contextbuild.Exchange{Turn: link.Turn}
-	question, err := blobs.Get(ctx, link.Question)
-	if err != nil {
-		return exchange, fmt.Errorf("history: the question of turn %d: %w", link.Turn, err)
-	}
-	answer, err := blobs.Get(ctx, link.Answer)
-	if err != nil {
-		return exchange, fmt.Errorf("history: the answer of turn %d: %w", link.Turn, err)
-	}
-	exchange.Question, exchange.Answer = string(question), string(answer)
-	if len(turn.Agents) == 1 && link.Messages != (blob.Ref{}) {
-		err = addMessages(ctx, blobs, link, &exchange, note)
+// exchangeOf returns one turn of the history of a turn.
+func exchangeOf(ctx context.Context, blobs Blobs, turn machine.Turn, past sessions.Past, note func(string)) (exchange contextbuild.Exchange, err error) {
+	exchange = contextbuild.Exchange{Turn: past.Turn, Question: string(past.Question), Answer: string(past.Answer)}
+	if len(turn.Agents) == 1 && past.Messages != (blob.Ref{}) {
+		err = addMessages(ctx, blobs, past.Messages, &exchange, note)
 	}
 	return exchange, err
 }

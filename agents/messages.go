@@ -11,7 +11,6 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/sessions"
 )
 
 // PutMessages stores the messages and tool results of a panel of one in the step that ended
@@ -51,8 +50,8 @@ func (b *inputBuilder) settle(e *machine.Entry) {
 // addMessages adds to an exchange the messages of its turn, in a form that every provider
 // accepts, and records the repairs in a line. It omits an unreadable list, so that the session
 // stays usable: only a store that failed is an error.
-func addMessages(ctx context.Context, blobs Blobs, link sessions.Link, e *contextbuild.Exchange, note func(string)) error {
-	said, err := readMessages(ctx, blobs, link.Messages)
+func addMessages(ctx context.Context, blobs Blobs, list blob.Ref, e *contextbuild.Exchange, note func(string)) error {
+	said, err := readMessages(ctx, blobs, list)
 	var fault storeFault
 	switch {
 	case errors.As(err, &fault):

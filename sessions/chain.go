@@ -20,6 +20,8 @@ type Link struct {
 	Answer   blob.Ref `json:"answer"`
 	// Messages is as in Turn.
 	Messages blob.Ref `json:"messages,omitzero"`
+	// Page is a text with the turns before this one, in every hundredth link; see page.go.
+	Page blob.Ref `json:"page,omitzero"`
 }
 
 // Encode returns the link as it is stored. Equal links give equal bytes.
@@ -42,16 +44,22 @@ type Texts interface {
 func Chain(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
 		for after := 0; head != (blob.Ref{}); {
-			link, err := readLink(ctx, texts, head)
-			if err == nil && after > 0 && link.Turn >= after {
-				err = fmt.Errorf("history: turn %d comes before turn %d", link.Turn, after)
-			}
+			link, err := linkAfter(ctx, texts, head, after)
 			if !yield(link, err) || err != nil {
 				return
 			}
 			head, after = link.Previous, link.Turn
 		}
 	}
+}
+
+// linkAfter reads a link of a history, in which a turn comes after it, 0 for none.
+func linkAfter(ctx context.Context, texts Texts, ref blob.Ref, after int) (Link, error) {
+	link, err := readLink(ctx, texts, ref)
+	if err == nil && after > 0 && link.Turn >= after {
+		err = fmt.Errorf("history: turn %d comes before turn %d", link.Turn, after)
+	}
+	return link, err
 }
 
 func readLink(ctx context.Context, texts Texts, ref blob.Ref) (Link, error) {
@@ -135,8 +143,8 @@ func refsOfEvents(id string, turn int, events [][]byte) ([]blob.Ref, error) {
 }
 
 // CheckHistory follows a session's history from head to its first turn, and reads the
-// questions and answers on the way. It must have so many turns as the store says have an
-// answer.
+// questions, answers and pages on the way. It must have so many turns as the store says have an
+// answer. A page may be missing, but say nothing else than the links.
 func CheckHistory(ctx context.Context, texts Texts, session string, head blob.Ref, answered int) error {
 	links := 0
 	for link, err := range Chain(ctx, texts, head) {
@@ -148,6 +156,16 @@ func CheckHistory(ctx context.Context, texts Texts, session string, head blob.Re
 			if _, err := texts.Get(ctx, ref); err != nil {
 				return fmt.Errorf("check: turn %d of session %s: %w", link.Turn, session, err)
 			}
+		}
+		if link.Page == (blob.Ref{}) {
+			continue
+		}
+		page, err := pageOf(ctx, texts, link.Previous)
+		if err != nil {
+			return fmt.Errorf("check: the turns before turn %d of session %s: %w", link.Turn, session, err)
+		}
+		if RefOf(page) != link.Page {
+			return fmt.Errorf("check: the page of turn %d of session %s is not what the turns before it say", link.Turn, session)
 		}
 	}
 	if links != answered {

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -22,6 +23,9 @@ type Dump struct {
 // Names returns the texts that turn i, from 0, and its journal name.
 func (d *Dump) Names(i int) []blob.Ref {
 	names := d.Turns[i].told()
+	if page := PageOf(d.Texts[d.Turns[i].Link]); d.Texts[page] != nil {
+		names = append(names, page)
+	}
 	if messages := d.Turns[i].Messages; messages != (blob.Ref{}) {
 		names = append(names, messages)
 		for _, ref := range Refs(d.Texts[messages]) {
@@ -60,9 +64,9 @@ func (d *Dump) check() error {
 	case s.ParentTurn < 0 || s.ParentTurn > len(d.Turns):
 		return fmt.Errorf("its turns up to %d are said to be its parent's, and it has %d", s.ParentTurn, len(d.Turns))
 	}
-	given := make(map[blob.Ref]bool, len(d.Texts))
+	unnamed := make(map[blob.Ref]bool, len(d.Texts))
 	for ref := range d.Texts {
-		given[ref] = true
+		unnamed[ref] = true
 	}
 	s.Created, s.Updated = kept(s.Created), kept(s.Updated)
 	s.Turns, s.Messages, s.Usage = len(d.Turns), 0, Usage{}
@@ -77,7 +81,7 @@ func (d *Dump) check() error {
 			s.Usage = s.Usage.Plus(t.Usage)
 		}
 	}
-	return d.checkNames(given)
+	return d.checkNames(unnamed)
 }
 
 // checkTurn checks one turn on its own, and returns the newest link after it.
@@ -112,28 +116,59 @@ func (d *Dump) checkTurn(i int, head blob.Ref) (blob.Ref, error) {
 	case t.Winner == "" && t.Link == blob.Ref{}:
 		return head, nil
 	}
-	link, err := t.link(head)
+	link, err := d.linkOf(t, head)
 	if err != nil {
 		return head, err
-	}
-	if RefOf(link) != t.Link {
-		return head, errors.New("its link is not that of its question and answer")
 	}
 	d.Texts[RefOf([]byte(t.Answer))], d.Texts[t.Link] = []byte(t.Answer), link
 	return t.Link, nil
 }
 
+// linkOf returns the link of a turn as its question and answer make it. The page that it may name,
+// which an export leaves out, is made again of the turns before.
+func (d *Dump) linkOf(t *Turn, head blob.Ref) ([]byte, error) {
+	link, err := t.link(head, nil)
+	if err != nil || RefOf(link) == t.Link {
+		return link, err
+	}
+	if isPaged(t.Number) {
+		page, err := pageOf(context.Background(), given(d.Texts), head)
+		if err != nil {
+			return nil, err
+		}
+		if link, err = t.link(head, page); err != nil {
+			return nil, err
+		}
+		if RefOf(link) == t.Link {
+			d.Texts[RefOf(page)] = page
+			return link, nil
+		}
+	}
+	return nil, errors.New("its link is not that of its question and answer")
+}
+
+// given are texts in memory.
+type given map[blob.Ref][]byte
+
+// Get implements Texts.
+func (g given) Get(_ context.Context, ref blob.Ref) ([]byte, error) {
+	if data := g[ref]; data != nil {
+		return data, nil
+	}
+	return nil, NoText(ref)
+}
+
 // checkNames checks that every named text is there, and that every given text is named.
-func (d *Dump) checkNames(given map[blob.Ref]bool) error {
+func (d *Dump) checkNames(unnamed map[blob.Ref]bool) error {
 	for i := range d.Turns {
 		for _, ref := range d.Names(i) {
 			if _, there := d.Texts[ref]; !there {
 				return fmt.Errorf("turn %d: the text %.12s that it names is missing", i+1, ref.SHA256)
 			}
-			delete(given, ref)
+			delete(unnamed, ref)
 		}
 	}
-	for ref := range given {
+	for ref := range unnamed {
 		return fmt.Errorf("the text %.12s is named by no turn", ref.SHA256)
 	}
 	return nil

@@ -198,6 +198,11 @@ func (m *memory) Copy(ctx context.Context, _, from string, turn int, to string, 
 			if t.Messages != (blob.Ref{}) {
 				m.texts.name(t, t.Messages)
 			}
+			if link := m.texts.texts[t.Link]; link != nil {
+				if page := PageOf(link.data); m.texts.texts[page] != nil {
+					m.texts.name(t, page)
+				}
+			}
 			m.nameMessages(t)
 			s.turns = append(s.turns, t)
 			s.add(t.Turn)

@@ -141,11 +141,12 @@ func (s *Store) Journal(ctx context.Context, id string, turn, from int) ([][]byt
 // process ends before End, the turn does not count as interrupted. If Commit fails, it releases
 // the session.
 func (s *Store) Commit(ctx context.Context, id string, turn int, e Ended) error {
+	page := s.pageFor(ctx, id, turn)
 	return s.end(ctx, id, turn, false, func(h *Held) (*Change, error) {
 		if h.Committed {
 			return nil, NotRunning(id, turn)
 		}
-		return h.outcome(s.maskedEnd(e))
+		return h.outcome(s.maskedEnd(e), page)
 	})
 }
 
@@ -154,6 +155,7 @@ func (s *Store) Commit(ctx context.Context, id string, turn int, e Ended) error 
 // history in one transaction, whole or not at all. After Commit, End stores only the additional
 // usage. It releases the session even if it fails.
 func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
+	page := s.pageFor(ctx, id, turn)
 	return s.end(ctx, id, turn, true, func(h *Held) (*Change, error) {
 		switch {
 		case h.Committed:
@@ -161,7 +163,7 @@ func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
 		case !h.Stored && e.Winner == "":
 			return nil, nil
 		}
-		return h.outcome(s.maskedEnd(e))
+		return h.outcome(s.maskedEnd(e), page)
 	})
 }
 
@@ -181,8 +183,32 @@ func (s *Store) end(ctx context.Context, id string, turn int, ends bool, do func
 	return errors.Join(err, alsoErr)
 }
 
-// outcome returns the change that ends a turn. An answer adds a link to the history.
-func (h *Held) outcome(e Ended) (*Change, error) {
+// pageFor returns the page that the link of a turn names, nil for none. It reads outside of the
+// transaction that ends the turn. A history that cannot be read costs the page and not the turn.
+func (s *Store) pageFor(ctx context.Context, id string, turn int) []byte {
+	if !isPaged(turn) {
+		return nil
+	}
+	var head blob.Ref
+	err := s.backing.Append(ctx, "look at a turn of session "+id, id, turn, false, func(h *Held) (*Change, error) {
+		if !h.Committed {
+			head = h.History
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return nil // what ends the turn fails too, and says why
+	}
+	page, err := pageOf(ctx, s.backing, head)
+	if err != nil {
+		return nil // the history is read without it
+	}
+	return page
+}
+
+// outcome returns the change that ends a turn. An answer adds a link to the history, with a page
+// that is not nil.
+func (h *Held) outcome(e Ended, page []byte) (*Change, error) {
 	e, err := e.checked()
 	if err != nil {
 		return nil, err
@@ -196,22 +222,30 @@ func (h *Held) outcome(e Ended) (*Change, error) {
 		c.Texts = append(c.Texts, []byte(e.Question))
 	}
 	if t.Winner != "" {
-		link, err := t.link(h.History)
+		link, err := t.link(h.History, page)
 		if err != nil {
 			return nil, err
 		}
 		t.Link, c.Title = RefOf(link), TitleOf(t.Question)
 		c.Texts = append(c.Texts, link, []byte(t.Answer))
+		if page != nil {
+			c.Texts = append(c.Texts, page)
+		}
 	}
 	h.Committed = true
 	return c, nil
 }
 
-// link returns the link that adds a turn to the history with the newest link head.
-func (t *Turn) link(head blob.Ref) ([]byte, error) {
-	return Link{
+// link returns the link that adds a turn to the history with the newest link head, with the page
+// that it names, nil for none.
+func (t *Turn) link(head blob.Ref, page []byte) ([]byte, error) {
+	l := Link{
 		Previous: head, Turn: t.Number, Messages: t.Messages, Question: RefOf([]byte(t.Question)), Answer: RefOf([]byte(t.Answer)),
-	}.Encode()
+	}
+	if page != nil {
+		l.Page = RefOf(page)
+	}
+	return l.Encode()
 }
 
 // Leave releases a session whose turn is not over. The turn then counts as interrupted, as if

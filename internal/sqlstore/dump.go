@@ -134,11 +134,31 @@ func (w *Tx) copyTurns(parent int64, turn int, branch int64) {
 		UNION SELECT id, list FROM turns WHERE session = $1 AND list IS NOT NULL
 		UNION SELECT id, link FROM turns WHERE session = $1 AND link IS NOT NULL`, branch)
 	w.nameLists(branch)
+	w.namePages(branch)
 	w.Exec(`
 		UPDATE sessions SET turns = $2,
 			head = (SELECT link FROM turns WHERE session = $1 AND link IS NOT NULL ORDER BY number DESC LIMIT 1),
 			messages = (SELECT sum(messages) FROM turns WHERE session = $1)
 		WHERE id = $1`, branch, turn)
+}
+
+// namePages keeps, for each turn of a session, the page that its link names.
+func (w *Tx) namePages(session int64) {
+	type paged struct {
+		turn int64
+		page blob.Ref
+	}
+	links := List(w, func(rows *sql.Rows) (p paged, err error) {
+		var data []byte
+		err = rows.Scan(&p.turn, &data)
+		p.page = sessions.PageOf(data)
+		return p, err
+	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = link WHERE session = $1", session)
+	for _, p := range links {
+		if p.page != (blob.Ref{}) {
+			w.nameKnown(p.turn, []blob.Ref{p.page})
+		}
+	}
 }
 
 // nameLists keeps, for each turn of a session, the stored texts that its list of messages

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -28,7 +27,7 @@ func (s *suite) runContinued(ctx context.Context, r *results) error {
 		return fmt.Errorf("make a folder for the long session: %w", err)
 	}
 	dump, config := filepath.Join(dir, "long.jsonl"), filepath.Join(dir, "panel.yaml")
-	if err := writeLongSession(dump, longTurns); err != nil {
+	if err := writeLongSession(ctx, dump, longTurns); err != nil {
 		return err
 	}
 	text := panelConfig(3, s.mock.base(latency{Median: time.Millisecond})) + "context: {policy: full}\n"
@@ -61,33 +60,29 @@ func (s *suite) runContinued(ctx context.Context, r *results) error {
 	return nil
 }
 
-// writeLongSession writes the export of a session with so many short turns: the program
-// imports it in one transaction, where asking would take as many as there are turns.
-func writeLongSession(path string, turns int) error {
-	d := sessions.Dump{Session: sessions.Session{ID: "long", Title: "long"}, Texts: map[blob.Ref][]byte{}}
-	var head blob.Ref
+// writeLongSession writes the export of a session with so many short turns, of a store in memory:
+// the program imports it in one transaction, where asking would take as many as there are turns.
+func writeLongSession(ctx context.Context, path string, turns int) error {
+	store, id := sessions.NewMemory(), "long"
 	for i := range turns {
-		turn := sessions.Turn{
-			Number: i + 1, Question: fmt.Sprintf("Question %d: what then?", i), Answer: fmt.Sprintf("Answer %d: this and that.", i),
-			Winner: "agent1", Status: kernel.Completed, MessageCount: 2,
+		begun, err := store.Begin(ctx, id, fmt.Sprintf("Question %d: what then?", i))
+		if err == nil {
+			err = store.Append(ctx, id, begun.Turn, []byte(`{"type":"test"}`))
 		}
-		link, err := sessions.Link{
-			Previous: head, Turn: turn.Number,
-			Question: sessions.RefOf([]byte(turn.Question)), Answer: sessions.RefOf([]byte(turn.Answer)),
-		}.Encode()
+		if err == nil {
+			err = store.End(ctx, id, begun.Turn, sessions.Ended{
+				Status: kernel.Completed, Winner: "agent1", Answer: fmt.Sprintf("Answer %d: this and that.", i), MessageCount: 2,
+			})
+		}
 		if err != nil {
-			return fmt.Errorf("make the long session: %w", err)
+			return fmt.Errorf("make turn %d of the long session: %w", i+1, err)
 		}
-		head = sessions.RefOf(link)
-		turn.Link = head
-		d.Turns = append(d.Turns, turn)
-		d.Journals = append(d.Journals, [][]byte{[]byte(`{"type":"test"}`)})
 	}
 	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write the long session: %w", err)
 	}
-	if err := errors.Join(d.Write(file), file.Close()); err != nil {
+	if err := errors.Join(store.Export(ctx, id, file), file.Close()); err != nil {
 		return fmt.Errorf("write the long session: %w", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 func TestLongSessionCanBeImported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.jsonl")
-	if err := writeLongSession(path, 100); err != nil {
+	if err := writeLongSession(t.Context(), path, 100); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Open(path)
