@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -187,7 +188,7 @@ func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []b
 	var text strings.Builder
 	for i, p := range parts {
 		p.Previous = told.newest
-		encoded[i] = b.marshal(p)
+		encoded[i] = b.encodePart(p)
 		refs[i] = sessions.RefOf(encoded[i])
 		told.newest = refs[i]
 		text.WriteString(p.Text)
@@ -203,6 +204,44 @@ func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []b
 		older = append(older, b.put(data))
 	}
 	return told, older
+}
+
+// encodePart encodes a part as encoding/json does. There are as many as turns.
+func (b *inputBuilder) encodePart(p sentPart) []byte {
+	if p.Text == "" || len(p.Messages) > 0 || !isVerbatim(p.Text) {
+		return b.marshal(p)
+	}
+	data := make([]byte, 0, len(p.Text)+128)
+	data = append(data, '{')
+	if p.Previous != (blob.Ref{}) {
+		data = append(data, `"previous":{"sha256":"`...)
+		data = append(data, p.Previous.SHA256...)
+		data = append(data, `","bytes":`...)
+		data = strconv.AppendInt(data, int64(p.Previous.Bytes), 10)
+		data = append(data, `},`...)
+	}
+	data = append(data, `"text":"`...)
+	for text := p.Text; text != ""; {
+		line, rest, more := strings.Cut(text, "\n")
+		data = append(data, line...)
+		if more {
+			data = append(data, `\n`...)
+		}
+		text = rest
+	}
+	return append(data, `"}`...)
+}
+
+// isVerbatim says that JSON has a text as it is, but for ends of lines.
+func isVerbatim(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\n':
+		case c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&':
+			return false
+		}
+	}
+	return true
 }
 
 // Recorded returns the input of a call from the journal and the texts that it names. It has no

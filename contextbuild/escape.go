@@ -12,12 +12,25 @@ import (
 // cleaned where they enter the program, so that what is stored, shown and built
 // is what is sent. Cleaning twice changes nothing.
 func Clean(text string) string {
+	if isPlain(text) {
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) {
 			return utf8.RuneError
 		}
 		return r
 	}, text)
+}
+
+// isPlain says that a text is clean, and has nothing but ASCII. Most texts do.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= utf8.RuneSelf || c == 0x7f || c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return false
+		}
+	}
+	return true
 }
 
 // escape returns the cleaned text with no delimiter of the builder in it. The
@@ -29,6 +42,9 @@ func escape(text string) string { return escapeNamed(Clean(text), isDelimiterNam
 // escapeNamed is escape for the delimiters of which isName knows the name, of a text that
 // is clean, or to stay as it is.
 func escapeNamed(text string, isName func(string) bool) string {
+	if !strings.ContainsAny(text, "<&") {
+		return text
+	}
 	var out strings.Builder
 	for {
 		i := strings.IndexAny(text, "<&")
@@ -115,18 +131,40 @@ func escapeHistory(text string) string { return indentSpeakers(escape(text)) }
 // those which say who speaks.
 func indentSpeakers(text string) string { return indentLines(text, namesSpeaker) }
 
-// indentLines gives one more leading space to each line that is one of the kind.
+// indentLines gives one more leading space to each line that is one of the kind. Bytes that are not
+// UTF-8 become U+FFFD.
 func indentLines(text string, kind func(line string) bool) string {
-	var out strings.Builder
-	lineBegins := true
-	for i, r := range text {
-		if lineBegins && kind(text[i:]) {
-			out.WriteByte(' ')
-		}
-		out.WriteRune(r)
-		lineBegins = strings.ContainsRune("\n\r\u2028\u2029", r)
+	if !utf8.ValidString(text) {
+		text = strings.Map(func(r rune) rune { return r }, text)
 	}
+	var out strings.Builder
+	written := 0
+	for at := 0; at < len(text); at += firstLine(text[at:]) {
+		if kind(text[at:]) {
+			out.WriteString(text[written:at])
+			out.WriteByte(' ')
+			written = at
+		}
+	}
+	if out.Len() == 0 {
+		return text
+	}
+	out.WriteString(text[written:])
 	return out.String()
+}
+
+// firstLine returns the length of a text's first line, with what ends it.
+func firstLine(text string) int {
+	const separators = "\u2028\u2029" // of lines and paragraphs, three bytes each
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\n' || c == '\r':
+			return i + 1
+		case c == separators[0] && (strings.HasPrefix(text[i:], separators[:3]) || strings.HasPrefix(text[i:], separators[3:])):
+			return i + 3
+		}
+	}
+	return len(text)
 }
 
 // indentSummary gives one more leading space to an answer that begins, after any
