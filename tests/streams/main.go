@@ -1,5 +1,6 @@
 // Command streams measures massgen serve under many streams at once: it starts a model server and
-// massgen in processes of their own, has clients ask at the same time, and prints what they saw.
+// massgen in processes of their own, has clients ask at the same time, and prints what they saw. It
+// also asks a panel by the command line and by the server, and compares how long both take.
 //
 //	go run ./tests/streams                 # 500 streams of 20 seconds, as docs/server.md has them
 //	go run ./tests/streams -streams 50 -seconds 5
@@ -21,6 +22,8 @@ import (
 type options struct {
 	streams, slow int
 	length, every time.Duration
+	// panel is how many times a panel is asked.
+	panel int
 }
 
 // chunks is how many chunks a stream has.
@@ -35,6 +38,7 @@ func main() {
 	flag.IntVar(&o.streams, "streams", 500, "how many `CLIENTS` read at once")
 	flag.IntVar(&o.slow, "slow", 5, "how many more `CLIENTS` read nothing")
 	seconds := flag.Int("seconds", 20, "how many `SECONDS` a stream takes")
+	flag.IntVar(&o.panel, "panel", 100, "how many `TIMES` a panel is asked by the command line and by the server")
 	rate := flag.Int("rate", 10, "how many `CHUNKS` a model sends in a second")
 	flag.Parse()
 	o.length, o.every = time.Duration(*seconds)*time.Second, time.Second/time.Duration(*rate)
@@ -63,6 +67,7 @@ type result struct {
 	// before and most are what the server's process held in memory, in bytes: before the streams,
 	// and the most since it began.
 	before, most int64
+	asked        asked
 }
 
 // measure builds massgen and measures it. Self is this program, which is the model server too.
@@ -87,11 +92,18 @@ func measure(ctx context.Context, self string, o options) (r result, err error) 
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return r, err
 	}
-	server, err := start(ctx, dir, "listening on ", program, "serve", "--listen", "127.0.0.1:0", "--config", config, "--state-dir", filepath.Join(dir, "state"), "--max-runs", "0")
+	panel, err := panelConfig(dir, model.url)
+	if err != nil {
+		return r, err
+	}
+	server, err := start(ctx, dir, "listening on ", program, "serve", "--listen", "127.0.0.1:0", "--config", config, "--config", panel, "--state-dir", filepath.Join(dir, "state"), "--max-runs", "0")
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, server.end()) }()
+	if r.asked, err = askPanel(ctx, program, dir, panel, server.url, o.panel); err != nil {
+		return r, err
+	}
 	if r.bare, err = ask(ctx, model.url, o); err != nil {
 		return r, err
 	}

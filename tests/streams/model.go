@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -14,7 +15,8 @@ import (
 const modelRole = "model"
 
 // serveModel serves a model, which says the same to each: so many chunks, one at a time. A chunk
-// has the question, the chunk's number and when it was sent.
+// has the question, the chunk's number and when it was sent. A member of a panel acts at once: it
+// answers if there are no answers yet, and else votes for the first one.
 func serveModel(out io.Writer, chunks, every string) error {
 	count, err := strconv.Atoi(chunks)
 	if err != nil {
@@ -33,13 +35,25 @@ func serveModel(out io.Writer, chunks, every string) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		var q struct{ Messages []struct{ Content string } }
+		var q struct {
+			Messages []struct{ Content string }
+			Tools    []struct{ Function struct{ Name string } }
+		}
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Messages) == 0 {
 			http.Error(w, "no question", http.StatusBadRequest)
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		question := q.Messages[len(q.Messages)-1].Content
+		if len(q.Tools) > 0 {
+			name, arguments := "vote", `{"agent_id":"agent1","reason":"It is right."}`
+			if strings.Contains(question, "(no answers available yet)") {
+				name, arguments = "new_answer", `{"content":"This is an answer."}`
+			}
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":%q,\"arguments\":%q}}]}}]}\n\n"+
+				"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n", name, arguments) // who asked may be gone
+			return
+		}
 		ticks := time.NewTicker(pause)
 		defer ticks.Stop()
 		flush := http.NewResponseController(w).Flush

@@ -8,10 +8,12 @@ import (
 )
 
 // The limits: what a stream may take of the server's memory, and how much later than without the
-// server all but one of a hundred chunks may come.
+// server all but one of a hundred chunks may come, and how much longer than the command line the
+// server may take for a panel's answer.
 const (
-	mostEach = 1 << 20
-	mostLate = 50 * time.Millisecond
+	mostEach     = 1 << 20
+	mostLate     = 50 * time.Millisecond
+	mostOverhead = 5 * time.Millisecond
 )
 
 // each is what one stream has added to the server's memory.
@@ -22,7 +24,7 @@ func (r result) added(part float64) time.Duration { return r.served.at(part) - r
 
 // kept says whether all limits were.
 func (r result) kept(o options) bool {
-	return r.served.whole == o.streams && r.each(o) < mostEach && r.added(0.99) < mostLate
+	return r.served.whole == o.streams && r.each(o) < mostEach && r.added(0.99) < mostLate && r.asked.overhead() < mostOverhead
 }
 
 func (r result) print(w io.Writer, o options) {
@@ -34,6 +36,10 @@ func (r result) print(w io.Writer, o options) {
 		fmt.Sprintf("delay of a chunk with it:            p50 %s, p99 %s, at most %s", ms(r.served.at(0.5)), ms(r.served.at(0.99)), ms(r.served.at(1))),
 		fmt.Sprintf("added: p50 %s, p99 %s (limit %s)", ms(r.added(0.5)), ms(r.added(0.99)), ms(mostLate)),
 		fmt.Sprintf("memory of the server: %d KiB before, %d KiB at most: %d KiB a stream (limit %d KiB)", r.before>>10, r.most>>10, r.each(o)>>10, mostEach>>10),
+	}
+	if o.panel > 0 {
+		lines = append(lines, fmt.Sprintf("a panel of three, asked %d times: p50 %s by the command line (%s with its start), %s by the server: %s more (limit %s)",
+			o.panel, ms(middle(r.asked.turn)), ms(middle(r.asked.program)), ms(middle(r.asked.served)), ms(r.asked.overhead()), ms(mostOverhead)))
 	}
 	for _, fault := range append(r.bare.faults, r.served.faults...) {
 		lines = append(lines, "fault: "+fault)
