@@ -93,13 +93,21 @@ func (q chatRequest) tools() (list []toolDefinition, err error) {
 		return nil, err
 	}
 	for i, t := range q.Tools {
-		if t.Type != "function" {
-			place := fmt.Sprintf("tools[%d].type", i)
-			return nil, badRequest(place, fmt.Sprintf("%s is %q: this server takes functions only", place, shortened(t.Type)))
+		if err := checkToolType(i, t.Type); err != nil {
+			return nil, err
 		}
 		list = append(list, toolDefinition{t.Function.Name, t.Function.Description, t.Function.Parameters})
 	}
 	return list, nil
+}
+
+// checkToolType refuses a tool that is not the client's to run.
+func checkToolType(index int, kind string) error {
+	if kind == "function" {
+		return nil
+	}
+	place := fmt.Sprintf("tools[%d].type", index)
+	return badRequest(place, fmt.Sprintf("%s is %q: this server takes functions only", place, shortened(kind)))
 }
 
 // toolChoice reports whether tools are offered at all.
@@ -214,19 +222,12 @@ func (c chatWriter) response(object string, choices ...chatChoice) chatResponse 
 
 // whole answers when the turn is over.
 func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) {
-	var all piece
-	for p := range c.server.pieces(ctx, c.run, c.view) {
-		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls}
-	}
-	e := c.run.end(ctx, c.view, all.calls)
+	e, all := c.server.whole(ctx, c.run, c.view)
 	if e.err != nil {
 		c.server.refuse(w, e.err)
 		return
 	}
 	message := chatWhole{Role: roleAssistant, Reasoning: all.reasoning, ToolCalls: all.calls}
-	if e.Answer != "" { // without what an agent said between its calls of tools
-		all.content = e.Answer
-	}
 	if all.content != "" {
 		message.Content = &all.content
 	}

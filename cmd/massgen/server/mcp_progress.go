@@ -47,20 +47,13 @@ func (p *progress) close() {
 }
 
 func (p *progress) keepAlive() {
-	ticks := time.NewTicker(keepAlive)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ticks.C:
-			p.mu.Lock()
-			if time.Since(p.last) >= keepAlive {
-				p.send("the panel has been at work for " + time.Since(p.began).Round(time.Second).String())
-			}
-			p.mu.Unlock()
-		case <-p.done:
-			return
+	everyKeepAlive(p.done, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if time.Since(p.last) >= keepAlive {
+			p.send("the panel has been at work for " + time.Since(p.began).Round(time.Second).String())
 		}
-	}
+	})
 }
 
 // tell tells of what the agents say to each other, a paragraph at a time.

@@ -41,9 +41,8 @@ func (q responseRequest) tools() (list []toolDefinition, err error) {
 		return nil, err
 	}
 	for i, t := range q.Tools {
-		if t.Type != "function" {
-			place := fmt.Sprintf("tools[%d].type", i)
-			return nil, badRequest(place, fmt.Sprintf("%s is %q: this server takes functions only", place, shortened(t.Type)))
+		if err := checkToolType(i, t.Type); err != nil {
+			return nil, err
 		}
 		list = append(list, toolDefinition{t.Name, t.Description, t.Parameters})
 	}

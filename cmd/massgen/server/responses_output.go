@@ -159,14 +159,7 @@ func (r *response) callOf(c toolCall, index int, state, arguments string) object
 
 // finish waits for the end of the response, and returns it with the output.
 func (r *response) finish(ctx context.Context) (end, []object) {
-	var all piece
-	for p := range r.server.pieces(ctx, r.run, r.view) {
-		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls}
-	}
-	e := r.run.end(ctx, r.view, all.calls)
-	if e.Answer != "" { // without what an agent said between its calls of tools
-		all.content = r.server.Redact(e.Answer)
-	}
+	e, all := r.server.whole(ctx, r.run, r.view)
 	list := []object{}
 	for _, part := range []struct{ kind, text string }{{reasoningItem, all.reasoning}, {messageItem, all.content}} {
 		if part.text != "" {

@@ -199,6 +199,19 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 	return end{o, "stop", tokensOf(o.Usage).minus(v.told)}
 }
 
+// whole waits for the end of a response, and returns it with all that it shows.
+func (s *Server) whole(ctx context.Context, r *run, v *view) (end, piece) {
+	var all piece
+	for p := range s.pieces(ctx, r, v) {
+		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls}
+	}
+	e := r.end(ctx, v, all.calls)
+	if e.Answer != "" { // without what an agent said between its calls of tools
+		all.content = s.Redact(e.Answer)
+	}
+	return e, all
+}
+
 // failure is the refusal of a turn that has no answer.
 func failure(r massgen.Result) error {
 	of := refusalOfTurn(r)

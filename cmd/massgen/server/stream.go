@@ -125,13 +125,18 @@ func (o *stream) close() {
 }
 
 func (o *stream) keepAlive() {
+	everyKeepAlive(o.done, func() { o.put(": keep-alive\n\n", true) })
+}
+
+// everyKeepAlive calls a function now and then, until a channel is closed.
+func everyKeepAlive(done <-chan struct{}, do func()) {
 	ticks := time.NewTicker(keepAlive)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ticks.C:
-			o.put(": keep-alive\n\n", true)
-		case <-o.done:
+			do()
+		case <-done:
 			return
 		}
 	}
