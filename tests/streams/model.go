@@ -50,8 +50,8 @@ func serveModel(out io.Writer, chunks, every string) error {
 			if strings.Contains(question, "(no answers available yet)") {
 				name, arguments = "new_answer", `{"content":"This is an answer."}`
 			}
-			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":%q,\"arguments\":%q}}]}}]}\n\n"+
-				"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n", name, arguments) // who asked may be gone
+			call := fmt.Sprintf(`{"index":0,"id":"1","type":"function","function":{"name":%q,"arguments":%q}}`, name, arguments)
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[%s]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n", call) // who asked may be gone
 			return
 		}
 		ticks := time.NewTicker(pause)

@@ -222,7 +222,7 @@ func (c chatWriter) response(object string, choices ...chatChoice) chatResponse 
 
 // whole answers when the turn is over.
 func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) {
-	e, all := c.server.whole(ctx, c.run, c.view)
+	e, all := c.run.whole(ctx, c.server, c.view)
 	if e.err != nil {
 		c.server.refuse(w, e.err)
 		return

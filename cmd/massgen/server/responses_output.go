@@ -159,7 +159,7 @@ func (r *response) callOf(c toolCall, index int, state, arguments string) object
 
 // finish waits for the end of the response, and returns it with the output.
 func (r *response) finish(ctx context.Context) (end, []object) {
-	e, all := r.server.whole(ctx, r.run, r.view)
+	e, all := r.run.whole(ctx, r.server, r.view)
 	list := []object{}
 	for _, part := range []struct{ kind, text string }{{reasoningItem, all.reasoning}, {messageItem, all.content}} {
 		if part.text != "" {

@@ -200,7 +200,7 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 }
 
 // whole waits for the end of a response, and returns it with all that it shows.
-func (s *Server) whole(ctx context.Context, r *run, v *view) (end, piece) {
+func (r *run) whole(ctx context.Context, s *Server, v *view) (end, piece) {
 	var all piece
 	for p := range s.pieces(ctx, r, v) {
 		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls}
