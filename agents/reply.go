@@ -31,6 +31,8 @@ type replyReader struct {
 	// permit is the member's Permit.
 	permit func(tool, arguments string) (machine.Permission, string)
 	names  *panel
+	// citations are the sources of the answer that the reply may have.
+	citations []backends.Citation
 }
 
 func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) *replyReader {
@@ -45,10 +47,17 @@ func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Tur
 func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
 	reply.Truncated = resp.Truncated()
 	reply.Message = r.encode(resp.Message)
-	reply.Text, reply.Hash = r.text(resp.Message.Text())
+	said := resp.Message.Text()
 	calls := resp.Message.ToolCalls()
 	if r.call.JSON {
-		calls = actInText(resp.Message.Text())
+		calls = actInText(said)
+	}
+	r.readHosted(resp.Message, reply)
+	r.readCitations(resp.Message, calls, reply)
+	if r.call.JSON || len(calls) > 0 {
+		reply.Text, reply.Hash = r.text(said)
+	} else {
+		reply.Text, reply.Hash = r.answer(said)
 	}
 	for _, tc := range calls {
 		reply.Calls = append(reply.Calls, r.decodeCall(tc))
@@ -81,6 +90,15 @@ func (r *replyReader) text(text string) (blob.Ref, string) {
 		return blob.Ref{}, ""
 	}
 	return r.put([]byte(text)), normalisedHash(text)
+}
+
+// answer stores an answer with its sources, and returns its normalised hash without them.
+func (r *replyReader) answer(text string) (blob.Ref, string) {
+	text = contextbuild.Clean(text)
+	if strings.TrimSpace(text) == "" {
+		return blob.Ref{}, ""
+	}
+	return r.put([]byte(contextbuild.Clean(withSources(text, r.citations)))), normalisedHash(text)
 }
 
 // normalisedHash is the same for texts that differ only in white space.
@@ -126,7 +144,7 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.
 	if call.Problem = problem; problem != "" {
 		return call
 	}
-	call.Answer, call.Hash = r.text(content)
+	call.Answer, call.Hash = r.answer(content)
 	if call.Answer != (blob.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
 		call.Overlaps = r.overlaps(content)
 	}

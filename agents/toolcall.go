@@ -124,6 +124,10 @@ func told(o toolOutcome, state machine.ToolState) string {
 
 // Arguments returns a tool call's arguments, as the model wrote them.
 func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
+	if e.Key.Purpose == machine.HostedTool {
+		call, err := hostedCall(texts, e)
+		return call.Arguments, err
+	}
 	calls, err := callsBeside(texts, e)
 	if err != nil {
 		return "", err
@@ -233,9 +237,13 @@ func (m Member) shownResult(name, result string, limit int) string {
 
 // ReadResult returns the result of a tool call as the model got it, empty while there is none.
 // The result of a call that did not run was never stored. For a call of a tool that was not
-// offered, or one too many, it is only the reason.
-func ReadResult(texts Lookup, result blob.Ref, state machine.ToolState, why string) (string, error) {
+// offered, or one too many, it is only the reason. That of a hosted tool is what its provider told
+// of it.
+func ReadResult(texts Lookup, e machine.ToolCall, result blob.Ref, state machine.ToolState, why string) (string, error) {
 	switch {
+	case e.Key.Purpose == machine.HostedTool:
+		call, err := hostedCall(texts, e)
+		return call.Result, err
 	case state == machine.ToolDenied:
 		return notPermittedText(why), nil
 	case result != (blob.Ref{}):

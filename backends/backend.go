@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -92,6 +93,8 @@ type Params struct {
 	Verbosity string            `json:"verbosity,omitempty"`
 	Headers   map[string]string `json:"headers,omitempty"`
 	ExtraBody map[string]any    `json:"extra_body,omitempty"`
+	// Hosted are the tools that the provider runs. They do not go with a schema.
+	Hosted HostedTools `json:"hosted,omitzero"`
 }
 
 // Reasons says whether the settings ask the model to reason.
@@ -111,7 +114,8 @@ func (p Params) CheckReasoning() error {
 }
 
 // Event is one thing that a stream yields. The set is closed: TextDelta,
-// ReasoningDelta, ToolCall (whole, never in fragments), Opaque, Usage, Finish.
+// ReasoningDelta, ToolCall (whole, never in fragments), HostedCall, Citation, Opaque, Usage,
+// Finish.
 type Event interface{ event() }
 
 // TextDelta is the next piece of the model's text.
@@ -130,6 +134,10 @@ type Usage struct {
 	// CacheWriteTokens are those input tokens that were written to a cache, where a
 	// provider has a price of its own for that.
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+	// WebSearches and CodeRuns are the uses of hosted tools that the provider bills: searches, and
+	// containers for code.
+	WebSearches int `json:"web_searches,omitempty"`
+	CodeRuns    int `json:"code_runs,omitempty"`
 	// CostUSD is what that comes to in US dollars, nil where it is unknown. Adapters
 	// leave it nil; package prices fills it in.
 	CostUSD *float64 `json:"cost_usd,omitempty"`
@@ -180,6 +188,7 @@ func Collect(stream iter.Seq2[Event, error], observe func(Event)) (Response, err
 
 type responseBuilder struct {
 	parts  []Part
+	hosted hostedParts
 	text   strings.Builder
 	isText bool // what text holds: Text, else Reasoning
 	usage  *Usage
@@ -198,6 +207,10 @@ func (b *responseBuilder) add(ev Event) {
 	case Opaque:
 		b.flush()
 		b.parts = append(b.parts, ev)
+	case HostedCall:
+		b.hosted.addCall(ev)
+	case Citation:
+		b.hosted.addCitation(ev)
 	case Usage:
 		b.usage = &ev
 	case Finish:
@@ -227,5 +240,5 @@ func (b *responseBuilder) flush() {
 
 func (b *responseBuilder) response() Response {
 	b.flush()
-	return Response{Message: Message{RoleAssistant, b.parts}, Usage: b.usage, Finish: b.finish}
+	return Response{Message: Message{RoleAssistant, append(slices.Clip(b.parts), b.hosted.parts()...)}, Usage: b.usage, Finish: b.finish}
 }

@@ -30,7 +30,7 @@ type Message struct {
 }
 
 // Part is one piece of a message. The set is closed: Text, Reasoning, Image,
-// ToolCall, ToolResult and Opaque.
+// ToolCall, ToolResult, HostedCall, Citation and Opaque.
 type Part interface{ part() string }
 
 // Text is what a person or a model wrote.
@@ -185,6 +185,10 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 		return decode[ToolCall](raw)
 	case "tool_result":
 		return decode[ToolResult](raw)
+	case HostedCall{}.part():
+		return decode[HostedCall](raw)
+	case Citation{}.part():
+		return decode[Citation](raw)
 	case "opaque":
 		return decode[Opaque](raw)
 	}

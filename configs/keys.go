@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/policy"
@@ -154,6 +155,11 @@ func paramKeys() []key[Backend] {
 		{"reasoning_effort", reasoningEffort()},
 		{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
 		{"text", mapping(textSection, func(b *Backend) *Backend { return b })},
+		{"enable_web_search", hosted(func(h *backends.HostedTools) *bool { return &h.WebSearch })},
+		{"web_fetch", hosted(func(h *backends.HostedTools) *bool { return &h.WebFetch })},
+		{"enable_code_interpreter", hosted(func(h *backends.HostedTools) *bool { return &h.CodeInterpreter })},
+		{"enable_code_execution", hosted(func(h *backends.HostedTools) *bool { return &h.CodeExecution })},
+		{"hosted_tool_max_uses", value(integer[int](1, 100), func(b *Backend) *int { return &b.Params.Hosted.MaxUses }).zero("")},
 		{"headers", item[Backend]{(*reader).headers, func(b *Backend) string { return namesOf(b.Params.Headers) }}},
 		{"extra_headers", by((*reader).headers)},
 		{"extra_body", item[Backend]{(*reader).extraBody, func(b *Backend) string { return namesOf(b.Params.ExtraBody) }}},
@@ -162,6 +168,11 @@ func paramKeys() []key[Backend] {
 
 func namesOf[V any](values map[string]V) string {
 	return strings.Join(slices.Sorted(maps.Keys(values)), " ")
+}
+
+// hosted is a tool that the provider runs.
+func hosted(field func(*backends.HostedTools) *bool) item[Backend] {
+	return value(boolean(), func(b *Backend) *bool { return field(&b.Params.Hosted) }).zero("")
 }
 
 // toolKeys are those of an agent's tools.
@@ -250,6 +261,8 @@ func priceSection() section[prices.Override] {
 		{"cached_input", dollars(func(o *prices.Override) **float64 { return &o.CachedInput })},
 		{"cache_write", dollars(func(o *prices.Override) **float64 { return &o.CacheWrite })},
 		{"output", dollars(func(o *prices.Override) **float64 { return &o.Output })},
+		{"web_search", dollars(func(o *prices.Override) **float64 { return &o.WebSearch })},
+		{"code_execution", dollars(func(o *prices.Override) **float64 { return &o.CodeExecution })},
 		{"context_window", tokens(func(o *prices.Override) **int { return &o.ContextWindow })},
 		{"max_output", tokens(func(o *prices.Override) **int { return &o.MaxOutput })},
 	}}
@@ -278,11 +291,12 @@ func sidecallSection(made string, ignored ignored) section[Sidecall] {
 	}
 }
 
-// callBackendSection has no tool_mode: calls that belong to no agent have no
-// coordination tools.
+// callBackendSection has no tool_mode and no hosted tools: calls that belong to no agent have
+// no tools.
 func callBackendSection() section[Backend] {
 	sec := backendSection()
-	sec.keys = slices.DeleteFunc(sec.keys, func(k key[Backend]) bool { return k.name == "tool_mode" })
+	others := []string{"tool_mode", "enable_web_search", "web_fetch", "enable_code_interpreter", "enable_code_execution", "hosted_tool_max_uses"}
+	sec.keys = slices.DeleteFunc(sec.keys, func(k key[Backend]) bool { return slices.Contains(others, k.name) })
 	return sec
 }
 
@@ -429,9 +443,8 @@ func ignoredBackendKeys() ignored {
 			copilot_system_message_mode copilot_permission_policy output_schema websocket_mode enable_nlip nlip nlip_config
 			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools vote_only
 			truncation`,
-		noCounterpart:                                               "voting_sensitivity voting_threshold",
-		"use an MCP server that searches":                           "enable_web_search enable_x_search",
-		"use cwd with enable_mcp_command_line: true":                "enable_code_execution enable_code_interpreter",
+		noCounterpart:           "voting_sensitivity voting_threshold",
+		"use enable_web_search": "enable_x_search",
 		"use an MCP server, or add tools in Go through the library": "custom_tools custom_tools_path",
 		"use permissions: at the top level":                         "permission_mode permissions",
 		"commands run behind the kernel's fence, without the network": `command_line_execution_mode command_line_docker_image

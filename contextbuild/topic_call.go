@@ -24,22 +24,22 @@ type TopicQuestion struct {
 	Question string
 }
 
-// TopicAct is what a question does to the topic of its conversation.
-type TopicAct string
+// topicAct is what a question does to the topic of its conversation.
+type topicAct string
 
 // The acts. A topic that is proposed waits, with its question, until a later
 // question confirms or declines it.
 const (
-	TopicKept      TopicAct = ""
-	TopicSet       TopicAct = "set"
-	TopicProposed  TopicAct = "proposed"
-	TopicConfirmed TopicAct = "confirmed"
-	TopicDeclined  TopicAct = "declined"
+	TopicKept      topicAct = ""
+	TopicSet       topicAct = "set"
+	TopicProposed  topicAct = "proposed"
+	TopicConfirmed topicAct = "confirmed"
+	TopicDeclined  topicAct = "declined"
 )
 
 // TopicChange is what a model has found out about a question.
 type TopicChange struct {
-	Act TopicAct
+	Act topicAct
 	// Name is the topic that is set or proposed, in one line.
 	Name string
 	// Details are its "location" and "era" as far as they were told; nil is neither.
@@ -123,7 +123,7 @@ func readTopicAct(in TopicQuestion, call backends.ToolCall) (TopicChange, error)
 	return TopicChange{}, errors.New("there is no such tool")
 }
 
-func readTopic(act TopicAct, call backends.ToolCall) (TopicChange, error) {
+func readTopic(act topicAct, call backends.ToolCall) (TopicChange, error) {
 	change := TopicChange{Act: act}
 	args, err := argumentsOf(call, "name", "location", "era")
 	if err != nil {

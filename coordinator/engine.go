@@ -110,6 +110,10 @@ func (e *localTurn) observe(key machine.Key, ev backends.Event) {
 		e.turn.events.add(report.TextDelta{Actor: actor, Text: ev.Text})
 	case backends.ReasoningDelta:
 		e.turn.events.add(report.Thinking{Actor: actor, Text: ev.Text})
+	case backends.HostedCall:
+		if ev.Open {
+			e.turn.events.add(report.ToolCalled{Actor: actor, Tool: ev.Name})
+		}
 	case backends.ToolCall:
 		e.turn.events.add(report.ToolCalled{Actor: actor, Tool: ev.Name})
 	}

@@ -117,6 +117,9 @@ type Options struct {
 	// If Tools returns an error, the panel reports it (report.ToolsKept) and keeps the tools.
 	// If ToolsVersion is nil, or a Remote plays the turn, the tools do not change within a turn.
 	ToolsVersion func() uint64
+	// InTurn returns the parameters and the tool mode of an agent, by its place, in the turn that
+	// ctx begins. The journal has them. Nil means Agent.Params and Agent.ToolMode.
+	InTurn func(ctx context.Context, agent int) (backends.Params, machine.ToolMode)
 	// Rules are the rules of coordination. Start from kernel.Defaults() and change single
 	// rules, or leave Rules zero for the defaults. New sets Rules.Agents from Agents.
 	Rules kernel.Config
@@ -383,6 +386,9 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (machin
 		return d, err
 	}
 	for i, a := range p.opts.Agents {
+		if p.opts.InTurn != nil {
+			a.Params, a.ToolMode = p.opts.InTurn(ctx, i)
+		}
 		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, t.tools[i])
 		if err != nil {
 			return d, err

@@ -27,7 +27,7 @@ type Call struct {
 	EarlierBodies []exactBytes `json:"earlier_bodies,omitempty"`
 	// Raw is the body of the response as received.
 	Raw    exactBytes  `json:"raw_response"`
-	Events []SeenEvent `json:"events"`
+	Events []seenEvent `json:"events"`
 	// Response is the events put together.
 	Response backends.Response `json:"response"`
 	// Error is nil, or what the call ended with, without what it wraps.
@@ -61,8 +61,8 @@ func (c Call) Name() string {
 // isKept says that the call was read from a journal.
 func (c Call) isKept() bool { return c.Start.IsZero() }
 
-// SeenEvent is an event of a stream and when it came.
-type SeenEvent struct {
+// seenEvent is an event of a stream and when it came.
+type seenEvent struct {
 	At    time.Time `json:"at"`
 	Event eventJSON `json:"event"`
 }
@@ -74,8 +74,8 @@ type Outcome string
 const (
 	OutcomeEnded    Outcome = "ended"    // the stream came to its end
 	OutcomeFailed   Outcome = "failed"   // it ended with an error
-	OutcomeLeft     Outcome = "left"     // the reader stopped reading
-	OutcomePanicked Outcome = "panicked" // a panic in the backend or the reader
+	outcomeLeft     Outcome = "left"     // the reader stopped reading
+	outcomePanicked Outcome = "panicked" // a panic in the backend or the reader
 )
 
 // Chars counts the characters (Unicode code points) of an input: in its system
@@ -137,7 +137,7 @@ func masked(req backends.Request) backends.Request {
 	return req
 }
 
-func assemble(events []SeenEvent) backends.Response {
+func assemble(events []seenEvent) backends.Response {
 	var replay iter.Seq2[backends.Event, error] = func(yield func(backends.Event, error) bool) {
 		for _, e := range events {
 			if !yield(e.Event.Event, nil) {

@@ -78,7 +78,7 @@ func (c Call) MarshalJSON() ([]byte, error) { return plain.JSON(c.file()) }
 func (c Call) file() callFile {
 	f := callFile{Format: callFormat, plainCall: plainCall(c)}
 	if f.Events == nil {
-		f.Events = []SeenEvent{}
+		f.Events = []seenEvent{}
 	}
 	if e := c.Error; e != nil {
 		f.Error = &errorFile{Kind: e.Kind, Provider: e.Provider, Message: e.Message, Status: e.Status, Begun: e.Begun, Cut: e.Cut}
@@ -112,7 +112,7 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	if f.Number < 1 || f.Start.IsZero() {
 		return errors.New("it is incomplete: it has no number or no time")
 	}
-	if slices.ContainsFunc(f.Events, func(e SeenEvent) bool { return e.Event.Event == nil }) {
+	if slices.ContainsFunc(f.Events, func(e seenEvent) bool { return e.Event.Event == nil }) {
 		return errors.New("it has an event without a type")
 	}
 	*c = Call(f.plainCall)

@@ -343,7 +343,7 @@ func TestEventsOfOtherTypesAreRefused(t *testing.T) {
 }
 
 func FuzzLoadFile(f *testing.F) {
-	call, err := plain.JSON(Call{Number: 1, Start: time.Unix(1, 0).UTC(), Events: []SeenEvent{{time.Unix(1, 0).UTC(), eventJSON{backends.TextDelta{Text: "x"}}}}, Body: []byte{0xff}})
+	call, err := plain.JSON(Call{Number: 1, Start: time.Unix(1, 0).UTC(), Events: []seenEvent{{time.Unix(1, 0).UTC(), eventJSON{backends.TextDelta{Text: "x"}}}}, Body: []byte{0xff}})
 	if err != nil {
 		f.Fatal(err)
 	}

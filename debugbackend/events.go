@@ -13,12 +13,14 @@ type eventJSON struct{ backends.Event }
 
 // eventFields has the fields of all events, of which each uses its own.
 type eventFields struct {
-	Type     string             `json:"type"`
-	Text     string             `json:"text,omitempty"`
-	Reason   string             `json:"reason,omitempty"`
-	ToolCall *backends.ToolCall `json:"tool_call,omitempty"`
-	Opaque   *backends.Opaque   `json:"opaque,omitempty"`
-	Usage    *backends.Usage    `json:"usage,omitempty"`
+	Type     string               `json:"type"`
+	Text     string               `json:"text,omitempty"`
+	Reason   string               `json:"reason,omitempty"`
+	ToolCall *backends.ToolCall   `json:"tool_call,omitempty"`
+	Opaque   *backends.Opaque     `json:"opaque,omitempty"`
+	Hosted   *backends.HostedCall `json:"hosted_call,omitempty"`
+	Citation *backends.Citation   `json:"citation,omitempty"`
+	Usage    *backends.Usage      `json:"usage,omitempty"`
 }
 
 func (e eventJSON) MarshalJSON() ([]byte, error) {
@@ -29,6 +31,10 @@ func (e eventJSON) MarshalJSON() ([]byte, error) {
 		return plain.JSON(eventFields{Type: "reasoning", Text: ev.Text})
 	case backends.ToolCall:
 		return plain.JSON(eventFields{Type: "tool_call", ToolCall: &ev})
+	case backends.HostedCall:
+		return plain.JSON(eventFields{Type: "hosted_call", Hosted: &ev})
+	case backends.Citation:
+		return plain.JSON(eventFields{Type: "citation", Citation: &ev})
 	case backends.Opaque:
 		return plain.JSON(eventFields{Type: "opaque", Opaque: &ev})
 	case backends.Usage:
@@ -51,6 +57,10 @@ func (e *eventJSON) UnmarshalJSON(data []byte) error {
 		e.Event = backends.ReasoningDelta{Text: in.Text}
 	case in.Type == "tool_call" && in.ToolCall != nil:
 		e.Event = *in.ToolCall
+	case in.Type == "hosted_call" && in.Hosted != nil:
+		e.Event = *in.Hosted
+	case in.Type == "citation" && in.Citation != nil:
+		e.Event = *in.Citation
 	case in.Type == "opaque" && in.Opaque != nil:
 		e.Event = *in.Opaque
 	case in.Type == "usage" && in.Usage != nil:

@@ -135,8 +135,8 @@ func TestPrintRareForms(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	calls := []Call{
 		{Number: 1, Attempt: 2, Start: start, Body: []byte("\x00\xff"), EarlierBodies: []exactBytes{[]byte("before")}},
-		{Number: 2, Attempt: 1, Start: start, End: start.Add(time.Second), Outcome: OutcomeLeft, Request: backends.Request{History: "full: shown the last message; what is older is left out", Tools: []backends.Tool{{Name: "x", Schema: []byte("{broken")}}, Schema: []byte("{broken\x1b")}},
-		{Number: 3, Attempt: 1, Start: start, End: start.Add(time.Second), Outcome: OutcomePanicked},
+		{Number: 2, Attempt: 1, Start: start, End: start.Add(time.Second), Outcome: outcomeLeft, Request: backends.Request{History: "full: shown the last message; what is older is left out", Tools: []backends.Tool{{Name: "x", Schema: []byte("{broken")}}, Schema: []byte("{broken\x1b")}},
+		{Number: 3, Attempt: 1, Start: start, End: start.Add(time.Second), Outcome: outcomePanicked},
 	}
 	checkGolden(t, "print_rare", func(w io.Writer) error { return Print(w, calls) })
 }

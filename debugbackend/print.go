@@ -162,6 +162,10 @@ func messageLines(m backends.Message) string {
 				kind = "tool error"
 			}
 			fmt.Fprintf(&b, "[%s %s, %s] %s", kind, p.CallID, p.Name, p.Content)
+		case backends.HostedCall:
+			fmt.Fprintf(&b, "[the provider ran %s] %s\n%s", p.Name, p.Arguments, p.Result)
+		case backends.Citation:
+			fmt.Fprintf(&b, "[source %s] %s", p.URL, p.Title)
 		case backends.Opaque:
 			fmt.Fprintf(&b, "[opaque, %s %s, %s]", p.Provider, p.Model, counted(len(p.Data), "byte"))
 		}
@@ -292,9 +296,9 @@ func (c Call) responseLines() string {
 		fmt.Fprintf(&b, "error: %v\n", c.Error)
 	}
 	switch c.Outcome {
-	case OutcomeLeft:
+	case outcomeLeft:
 		b.WriteString("the reader stopped before the end\n")
-	case OutcomePanicked:
+	case outcomePanicked:
 		b.WriteString("a panic ended the call\n")
 	}
 	return b.String()

@@ -92,12 +92,12 @@ type recordedBackend struct {
 func (b recordedBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		rec := b.recorder.begin(req)
-		outcome := OutcomePanicked
+		outcome := outcomePanicked
 		defer func() { b.recorder.finish(rec, outcome) }()
 		for ev, err := range b.inner.Stream(rec.traced(ctx), req) {
 			rec.event(ev, err)
 			if !yield(ev, err) {
-				outcome = OutcomeLeft
+				outcome = outcomeLeft
 				return
 			}
 		}
@@ -236,7 +236,7 @@ func (r *recording) event(ev backends.Event, err error) {
 		return
 	}
 	r.firstByte()
-	r.call.Events = append(r.call.Events, SeenEvent{r.now(), eventJSON{ev}})
+	r.call.Events = append(r.call.Events, seenEvent{r.now(), eventJSON{ev}})
 }
 
 // plainError is err as far as it can be written down.

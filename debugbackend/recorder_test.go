@@ -80,7 +80,7 @@ func TestRecorderKeepsEverything(t *testing.T) {
 		want := []Call{{
 			Number: 1, Attempt: 1, Request: wantReq, Chars: Chars{System: 3, User: 6, Other: 7, Total: 16},
 			Body: []byte("sent\xff"), Raw: []byte("raw response"),
-			Events: []SeenEvent{{end, eventJSON{events[0]}}, {end, eventJSON{events[1]}}, {end, eventJSON{events[2]}}, {end, eventJSON{events[3]}}, {end, eventJSON{events[4]}}, {end, eventJSON{events[5]}}},
+			Events: []seenEvent{{end, eventJSON{events[0]}}, {end, eventJSON{events[1]}}, {end, eventJSON{events[2]}}, {end, eventJSON{events[3]}}, {end, eventJSON{events[4]}}, {end, eventJSON{events[5]}}},
 			Response: backends.Response{
 				Message: backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{backends.Text{Text: "answer"}, events[2].(backends.ToolCall), events[3].(backends.Opaque)}},
 				Usage:   &backends.Usage{InputTokens: 3}, Finish: "stop",
@@ -109,13 +109,13 @@ func TestRecorderKeepsHowACallEnds(t *testing.T) {
 		{"another error", func(_ context.Context, yield func(backends.Event, error) bool) { yield(nil, context.Canceled) }, OutcomeFailed,
 			&backends.Error{Kind: backends.KindCancelled, Message: "context canceled"}},
 		{"no event", func(context.Context, func(backends.Event, error) bool) {}, OutcomeEnded, nil},
-		{"a panic", func(context.Context, func(backends.Event, error) bool) { panic("lost") }, OutcomePanicked, nil},
+		{"a panic", func(context.Context, func(backends.Event, error) bool) { panic("lost") }, outcomePanicked, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rec := NewRecorder(Options{})
 			func() {
 				defer func() {
-					if (recover() != nil) != (tc.outcome == OutcomePanicked) {
+					if (recover() != nil) != (tc.outcome == outcomePanicked) {
 						t.Error("the panic was not passed on")
 					}
 				}()
@@ -147,7 +147,7 @@ func TestRecorderOfAReaderThatStops(t *testing.T) {
 		break
 	}
 	call := rec.Calls()[0]
-	if call.Outcome != OutcomeLeft || call.Response.Message.Text() != "a" {
+	if call.Outcome != outcomeLeft || call.Response.Message.Text() != "a" {
 		t.Errorf("outcome %q, text %q", call.Outcome, call.Response.Message.Text())
 	}
 }

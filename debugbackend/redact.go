@@ -47,7 +47,7 @@ func (o Options) redacted(c Call) Call {
 func redactDeltas[D interface {
 	backends.Event
 	backends.TextDelta | backends.ReasoningDelta
-}](o Options, events []SeenEvent) {
+}](o Options, events []seenEvent) {
 	var whole strings.Builder
 	var pieces []int
 	for i, e := range events {

@@ -91,10 +91,10 @@ func TestKeysInPiecesAreMaskedInEachSpelling(t *testing.T) {
 			strings.ReplaceAll(fmt.Sprintf(" % X", key), " ", "="), strings.NewReplacer("_", "&lowbar;", "/", "&sol;").Replace(key),
 		} {
 			text := "is [" + spelled + "]"
-			var events []SeenEvent
+			var events []seenEvent
 			var raw strings.Builder
 			for _, piece := range drawPieces(rt, text) {
-				events = append(events, SeenEvent{Event: eventJSON{backends.TextDelta{Text: piece}}})
+				events = append(events, seenEvent{Event: eventJSON{backends.TextDelta{Text: piece}}})
 				data, err := json.Marshal(map[string]string{"text": piece})
 				if err != nil {
 					rt.Fatal(err)

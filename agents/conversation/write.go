@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -71,6 +72,7 @@ func writeMessage(m backends.Message) (messageJSON, error) {
 	if m.Role == backends.RoleTool { // results are the user's in seed 001
 		out.Role = backends.RoleUser
 	}
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), isForPeople)
 	blocks := make([]block, len(m.Parts))
 	for i, p := range m.Parts {
 		block, err := writeBlock(p)
@@ -100,6 +102,15 @@ func plainText(m backends.Message) (string, bool) {
 	}
 	text, ok := m.Parts[0].(backends.Text)
 	return text.Text, ok && len(m.Parts) == 1 && text.Text != ""
+}
+
+// isForPeople reports whether a part is no part of the conversation: who goes on with it sends none.
+func isForPeople(p backends.Part) bool {
+	switch p.(type) {
+	case backends.HostedCall, backends.Citation:
+		return true
+	}
+	return false
 }
 
 func writeBlock(p backends.Part) (block, error) {

@@ -26,10 +26,12 @@ type answer struct {
 	// begunCalls counts the tool calls that began, also those that are open.
 	begunCalls int
 	usage      usage
-	reason     sdk.StopReason
-	details    sdk.RefusalStopDetails
-	begun      bool // whether any part of a message came, readable or not
-	stopped    bool // whether message_stop came
+	// pages has the addresses of fetched pages by their titles, under which they are cited.
+	pages   map[string]string
+	reason  sdk.StopReason
+	details sdk.RefusalStopDetails
+	begun   bool // whether any part of a message came, readable or not
+	stopped bool // whether message_stop came
 }
 
 // Progress says how far the answer has come.
@@ -134,6 +136,8 @@ func (a *answer) delta(index int64, d sdk.MessageStreamEventUnionDelta) []backen
 	case "thinking_delta":
 		opened.thinking.WriteString(d.Thinking)
 		return wire.TextEvents(d.Thinking, "")
+	case "citations_delta":
+		return a.citation(d.Citation)
 	case "signature_delta":
 		opened.signature.WriteString(d.Signature)
 	case "input_json_delta":
@@ -154,6 +158,10 @@ func (a *answer) stop(index int64) []backends.Event {
 		return nil
 	case closed.start.Type == "tool_use":
 		return []backends.Event{a.call(closed)}
+	}
+	if call, ok := closed.hostedCall(); ok {
+		a.noteHosted(call, closed)
+		return append(a.opaque(closed), call)
 	}
 	return a.opaque(closed)
 }

@@ -75,7 +75,7 @@ func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 // counts of it is in the opaque part beside it.
 func (e *encoder) blocks(m backends.Message) ([]sdk.ContentBlockParamUnion, error) {
 	var out []sdk.ContentBlockParamUnion
-	for _, p := range m.Parts {
+	for _, p := range withoutOpenCalls(m.Parts) {
 		switch p := p.(type) {
 		case backends.Text:
 			if !isBlank(p.Text) {

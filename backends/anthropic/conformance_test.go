@@ -19,3 +19,8 @@ func newBackend(t testing.TB, cfg anthropic.Config) *anthropic.Backend {
 	t.Helper()
 	return backendtest.Connect(t, anthropic.New, cfg)
 }
+
+func TestHostedTools(t *testing.T) {
+	t.Parallel()
+	backendtest.RunHosted(t, backendtest.Messages(), "claude-opus-4-6", anthropic.New)
+}

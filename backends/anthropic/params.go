@@ -93,6 +93,9 @@ func encodeParams(out *sdk.MessageNewParams, p backends.Params) error {
 	if err := checkSampling(out.Model, own, p); err != nil {
 		return err
 	}
+	if err := checkHosted(out.Model, own, p.Hosted); err != nil {
+		return err
+	}
 	if p.Temperature != nil {
 		out.Temperature = sdk.Float(*p.Temperature)
 	}

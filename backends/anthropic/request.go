@@ -23,6 +23,9 @@ func encode(req backends.Request, provider string) (sdk.MessageNewParams, error)
 		}
 	}
 	out.System, out.Messages = e.system, e.messages
+	if len(req.Schema) == 0 { // the service takes no citations beside a schema
+		out.Tools = encodeHosted(req.Params.Hosted)
+	}
 	for _, t := range req.Tools {
 		tool, err := encodeTool(t)
 		if err != nil {
@@ -83,7 +86,7 @@ const markedMessages = 2
 func markCached(p *sdk.MessageNewParams) {
 	mark := sdk.NewCacheControlEphemeralParam()
 	if n := len(p.Tools); n > 0 {
-		p.Tools[n-1].OfTool.CacheControl = mark
+		*p.Tools[n-1].GetCacheControl() = mark
 	}
 	if n := len(p.System); n > 0 {
 		p.System[n-1].CacheControl = mark

@@ -13,16 +13,23 @@ type counts struct {
 	CacheWrites wire.Count `json:"cache_creation_input_tokens"`
 	CacheReads  wire.Count `json:"cache_read_input_tokens"`
 	Output      wire.Count `json:"output_tokens"`
+	Hosted      struct {
+		WebSearches wire.Count `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 }
 
-func (c counts) readable() bool { return min(c.Input, c.CacheWrites, c.CacheReads, c.Output) >= 0 }
+func (c counts) readable() bool {
+	return min(c.Input, c.CacheWrites, c.CacheReads, c.Output, c.Hosted.WebSearches) >= 0
+}
 
 // usage is what the stream told until now. message_start has the input, and each
 // message_delta has totals, of which it may leave away what has not changed.
 type usage struct {
 	counts
 
-	unknown bool
+	// codeRuns is 1 if the answer had code run: all of it runs in one container.
+	codeRuns int
+	unknown  bool
 }
 
 // add takes a usage object as it came, or nothing. One that cannot be read makes all
@@ -40,6 +47,7 @@ func (u *usage) add(raw string) {
 	u.CacheWrites = max(u.CacheWrites, c.CacheWrites)
 	u.CacheReads = max(u.CacheReads, c.CacheReads)
 	u.Output = max(u.Output, c.Output)
+	u.Hosted.WebSearches = max(u.Hosted.WebSearches, c.Hosted.WebSearches)
 }
 
 // events returns the usage, if any was told: an input has at least a token. The
@@ -55,5 +63,7 @@ func (u *usage) events() []backends.Event {
 		OutputTokens:      int(u.Output),
 		CachedInputTokens: int(u.CacheReads),
 		CacheWriteTokens:  int(u.CacheWrites),
+		WebSearches:       int(u.Hosted.WebSearches),
+		CodeRuns:          u.codeRuns,
 	}}
 }

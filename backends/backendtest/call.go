@@ -81,6 +81,9 @@ type Reply struct {
 	// unchanged: that of Claude's thinking block, and Gemini's on the first call or in
 	// an empty last part. OpenAI's protocol has none.
 	Signature string
+	// Hosted is what tools of the service did before the text; nil for nothing. OpenAI's chat
+	// completions have no word for it.
+	Hosted *Hosted
 	// ToolCalls follow the text, in order. A call without an id is sent without one.
 	ToolCalls []backends.ToolCall
 	// Usage is sent if it is not nil.

@@ -19,7 +19,7 @@ func Messages() Protocol {
 		Decode:     func(_ *http.Request, body []byte) backends.Request { return decodeMessages(body) },
 		Stream:     messagesStream,
 		Error:      messagesError,
-		CheckOrder: CheckMessagesOrder,
+		CheckOrder: func(body []byte) error { return cmp.Or(CheckMessagesOrder(body), checkServerTools(body)) },
 		samples:    messagesSamples(),
 	}
 }
@@ -103,8 +103,10 @@ func messagesStream(c Call, r Reply) string {
 	if r.Reasoning != "" || r.Signature != "" {
 		w.thinking(r)
 	}
+	w.hosted(r.Hosted)
 	if r.Text != "" {
 		w.text(halves(r.Text)...)
+		w.cite(r.Hosted)
 		w.stop()
 	}
 	for _, c := range r.ToolCalls {
@@ -136,7 +138,11 @@ func (w *claudeWriter) finish(r Reply) {
 	}
 	delta := object{"delta": object{"stop_reason": reason, "stop_sequence": nil}}
 	if r.Usage != nil {
-		delta["usage"] = object{"output_tokens": r.Usage.OutputTokens}
+		usage := object{"output_tokens": r.Usage.OutputTokens}
+		if r.Hosted != nil && r.Hosted.Query != "" {
+			usage["server_tool_use"] = object{"web_search_requests": 1}
+		}
+		delta["usage"] = usage
 	}
 	w.event("message_delta", delta)
 	w.event("message_stop", object{})
@@ -163,8 +169,18 @@ type claudeBlock struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
-	Content   []claudeBlock   `json:"content"`
+	Content   claudeBlocks    `json:"content"`
 	IsError   bool            `json:"is_error"`
+}
+
+// claudeBlocks are the blocks of a result. That of a server tool may have an object of its own.
+type claudeBlocks []claudeBlock
+
+func (b *claudeBlocks) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		return nil
+	}
+	return json.Unmarshal(data, (*[]claudeBlock)(b))
 }
 
 type claudeRequest struct {
@@ -175,9 +191,11 @@ type claudeRequest struct {
 		Content []claudeBlock `json:"content"`
 	} `json:"messages"`
 	Tools []struct {
+		Type        string          `json:"type"`
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"input_schema"`
+		MaxUses     int             `json:"max_uses"`
 	} `json:"tools"`
 	Stop         []string `json:"stop_sequences"`
 	OutputConfig struct {
@@ -204,6 +222,18 @@ func decodeMessages(body []byte) backends.Request {
 		req.Messages = append(req.Messages, messagesOf(m.Role, m.Content)...)
 	}
 	for _, t := range in.Tools {
+		hosted := &req.Params.Hosted
+		switch t.Type {
+		case "web_search_20250305":
+			hosted.WebSearch, hosted.MaxUses = true, t.MaxUses
+			continue
+		case "web_fetch_20250910":
+			hosted.WebFetch, hosted.MaxUses = true, t.MaxUses
+			continue
+		case "code_execution_20250825":
+			hosted.CodeExecution = true
+			continue
+		}
 		req.Tools = append(req.Tools, backends.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
 	}
 	return req
@@ -234,6 +264,8 @@ func messagesOf(role backends.Role, blocks []claudeBlock) []backends.Message {
 				content += c.Text
 			}
 			results = append(results, backends.ToolResult{CallID: b.ToolUseID, Content: content, IsError: b.IsError})
+		case "server_tool_use", "web_search_tool_result", "bash_code_execution_tool_result":
+			rest = append(rest, backends.HostedCall{ID: b.ID + b.ToolUseID, Name: b.Name})
 		default:
 			rest = append(rest, backends.Text{Text: "a block of type " + b.Type})
 		}

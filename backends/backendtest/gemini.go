@@ -13,22 +13,25 @@ import (
 // content".
 func GenerateContent() Protocol {
 	return Protocol{
-		Pattern:    "POST /v1beta/models/{call}",
-		Decode:     decodeGenerate,
-		Stream:     func(_ Call, r Reply) string { return generateStream(r) },
+		Pattern: "POST /v1beta/models/{call}",
+		Decode:  decodeGenerate,
+		Stream: func(c Call, r Reply) string {
+			return generateStream(r, r.Hosted != nil && len(c.Request().Tools) > 0)
+		},
 		Error:      generateError,
-		CheckOrder: CheckContentsOrder,
+		CheckOrder: func(body []byte) error { return cmp.Or(CheckContentsOrder(body), checkGoogleTools(body)) },
 		samples:    generateSamples(),
 	}
 }
 
 // generateStream writes a reply, or what comes before its fault. A call comes whole or not
 // at all, so that a stream which breaks off in a call breaks off in its event.
-func generateStream(r Reply) string {
+func generateStream(r Reply, withFunctions bool) string {
 	var out strings.Builder
 	if r.Reasoning != "" {
 		out.WriteString(partEvent(object{"text": r.Reasoning, "thought": true}))
 	}
+	out.WriteString(generateHosted(r.Hosted, withFunctions))
 	text := halves(r.Text)
 	if r.Text != "" {
 		out.WriteString(partEvent(object{"text": text[0]}))
@@ -52,6 +55,9 @@ func generateStream(r Reply) string {
 	last := object{"candidates": []object{{
 		"content": object{"role": "model"}, "finishReason": cmp.Or(r.Finish, "STOP"), "index": 0,
 	}}}
+	if r.Hosted != nil && r.Hosted.Query != "" {
+		last["candidates"].([]object)[0]["groundingMetadata"] = r.Hosted.grounding()
+	}
 	if r.Usage != nil {
 		last["usageMetadata"] = object{
 			"promptTokenCount":        r.Usage.InputTokens,
@@ -109,6 +115,7 @@ type geminiRequest struct {
 			Name, Description    string
 			ParametersJSONSchema json.RawMessage
 		}
+		GoogleSearch, CodeExecution, URLContext *struct{}
 	}
 	GenerationConfig struct {
 		Temperature     *float64
@@ -133,7 +140,10 @@ type geminiPart struct {
 		MimeType string
 		Data     []byte
 	}
-	FileData     *struct{ MimeType, FileURI string }
+	FileData *struct{ MimeType, FileURI string }
+	// ToolCall and the others are of hosted tools.
+	ToolCall, ToolResponse, ExecutableCode, CodeExecutionResult *struct{ ID string }
+
 	FunctionCall *struct {
 		ID, Name string
 		Args     json.RawMessage
@@ -169,6 +179,10 @@ func decodeGenerate(r *http.Request, body []byte) backends.Request {
 		out.Messages = append(out.Messages, c.message(role))
 	}
 	for _, t := range in.Tools {
+		hosted := &out.Params.Hosted
+		hosted.WebSearch = hosted.WebSearch || t.GoogleSearch != nil
+		hosted.CodeExecution = hosted.CodeExecution || t.CodeExecution != nil
+		hosted.WebFetch = hosted.WebFetch || t.URLContext != nil
 		for _, d := range t.FunctionDeclarations {
 			out.Tools = append(out.Tools, backends.Tool{Name: d.Name, Description: d.Description, Schema: d.ParametersJSONSchema})
 		}
@@ -191,6 +205,8 @@ func (c geminiContent) message(role backends.Role) backends.Message {
 			m.Parts = append(m.Parts, backends.Image{MediaType: p.InlineData.MimeType, Data: p.InlineData.Data})
 		case p.FileData != nil:
 			m.Parts = append(m.Parts, backends.Image{MediaType: p.FileData.MimeType, URL: p.FileData.FileURI})
+		case p.ToolCall != nil, p.ToolResponse != nil, p.ExecutableCode != nil, p.CodeExecutionResult != nil:
+			m.Parts = append(m.Parts, backends.HostedCall{})
 		case p.Text != nil:
 			m.Parts = append(m.Parts, backends.Text{Text: *p.Text})
 		default:

@@ -61,8 +61,9 @@ func (w *itemWriter) items(r Reply) {
 	if r.Reasoning != "" || r.Signature != "" {
 		w.reasoning(r)
 	}
+	w.hosted(r.Hosted)
 	if r.Text != "" {
-		w.message(r.Text)
+		w.message(r.Text, r.Hosted)
 	}
 	for _, c := range r.ToolCalls {
 		id := w.call(c, halves(c.Arguments)...)
@@ -92,11 +93,15 @@ func (w *itemWriter) reasoning(r Reply) {
 	w.done(item)
 }
 
-func (w *itemWriter) message(text string) {
+func (w *itemWriter) message(text string, h *Hosted) {
 	id := w.openMessage()
-	part := object{"type": "output_text", "text": text, "annotations": []object{}, "logprobs": []object{}}
+	notes := h.annotations(text)
+	part := object{"type": "output_text", "text": text, "annotations": notes, "logprobs": []object{}}
 	for _, piece := range halves(text) {
 		w.text(id, piece)
+	}
+	for i, a := range notes {
+		w.piece("response.output_text.annotation.added", id, object{"content_index": 0, "annotation_index": i, "annotation": a})
 	}
 	w.piece("response.output_text.done", id, object{"content_index": 0, "text": text, "logprobs": []object{}})
 	w.piece("response.content_part.done", id, object{"content_index": 0, "part": part})
@@ -216,11 +221,13 @@ func decodeResponses(body []byte) backends.Request {
 		Input  []decodedItem `json:"input"`
 		Output *int          `json:"max_output_tokens"`
 		Tools  []struct {
+			Type        string          `json:"type"`
 			Name        string          `json:"name"`
 			Description string          `json:"description"`
 			Parameters  json.RawMessage `json:"parameters"`
 		} `json:"tools"`
-		Text struct {
+		MaxToolCalls int `json:"max_tool_calls"`
+		Text         struct {
 			Format struct {
 				Schema json.RawMessage `json:"schema"`
 			} `json:"format"`
@@ -241,6 +248,14 @@ func decodeResponses(body []byte) backends.Request {
 		last = it.Type
 	}
 	for _, t := range in.Tools {
+		switch t.Type {
+		case "web_search":
+			req.Params.Hosted.WebSearch, req.Params.Hosted.MaxUses = true, in.MaxToolCalls
+			continue
+		case "code_interpreter":
+			req.Params.Hosted.CodeInterpreter = true
+			continue
+		}
 		req.Tools = append(req.Tools, backends.Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters})
 	}
 	return req

@@ -23,6 +23,7 @@ type answer struct {
 	reason   string
 	// hasContent says that a part came that is not empty.
 	hasContent bool
+	hosted     builtIn
 	begun      bool // whether any part of it came, readable or not
 }
 
@@ -63,6 +64,7 @@ func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
 		}
 		events = append(events, more...)
 	}
+	a.hosted.addMetadata(c)
 	if c.FinishReason == "" || c.FinishReason == string(genai.FinishReasonUnspecified) {
 		return events, nil
 	}
@@ -90,7 +92,7 @@ func (a *answer) addPart(raw json.RawMessage) ([]backends.Event, error) {
 	case isEmpty(raw):
 		return nil, nil
 	}
-	return a.keep(nil, raw), nil
+	return a.keep(a.hosted.addPart(raw), raw), nil
 }
 
 // isEmpty says whether a part holds nothing: such a one would be refused.
@@ -152,5 +154,7 @@ func (a *answer) keep(events []backends.Event, raw json.RawMessage) []backends.E
 
 // End returns the last events of a stream that ended well.
 func (a *answer) End() ([]backends.Event, error) {
-	return append(a.usage.Events(), backends.Finish{Reason: a.reason}), nil
+	events := a.hosted.end()
+	events = append(events, a.hosted.counted(a.usage.Events())...)
+	return append(events, backends.Finish{Reason: a.reason}), nil
 }

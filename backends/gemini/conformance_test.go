@@ -21,3 +21,8 @@ func newBackend(t testing.TB, cfg gemini.Config) *gemini.Backend {
 	t.Helper()
 	return backendtest.Connect(t, gemini.New, cfg)
 }
+
+func TestHostedTools(t *testing.T) {
+	t.Parallel()
+	backendtest.RunHosted(t, backendtest.GenerateContent(), "gemini-3-pro", gemini.New)
+}

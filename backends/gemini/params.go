@@ -24,6 +24,9 @@ func CheckParams(model string, p backends.Params) error {
 // encodeParams makes the generationConfig. What the service is known to refuse is
 // an error that names the parameter.
 func encodeParams(p backends.Params, model string) (map[string]any, error) {
+	if err := checkHosted(model, p.Hosted); err != nil {
+		return nil, err
+	}
 	config := map[string]any{}
 	if p.Temperature != nil {
 		if !(*p.Temperature >= 0 && *p.Temperature <= maxTemperature) {

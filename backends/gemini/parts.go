@@ -92,6 +92,9 @@ type candidate struct {
 	} `json:"content"`
 	FinishReason  string `json:"finishReason"`
 	FinishMessage string `json:"finishMessage"`
+
+	GroundingMetadata  json.RawMessage `json:"groundingMetadata"`
+	URLContextMetadata json.RawMessage `json:"urlContextMetadata"`
 }
 
 type feedback struct {

@@ -29,18 +29,16 @@ func encode(req backends.Request, provider, model string) ([]byte, error) {
 	if len(system.Parts) > 0 {
 		fields["systemInstruction"] = system
 	}
-	if len(req.Tools) > 0 {
-		declared, err := encodeTools(req.Tools)
-		if err != nil {
-			return nil, err
-		}
-		fields["tools"] = []tools{declared}
+	if err := addTools(fields, req, model); err != nil {
+		return nil, err
 	}
 	if len(req.Schema) > 0 {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {
 			return nil, err
 		}
-		config["responseMimeType"], config["responseJsonSchema"] = "application/json", req.Schema
+		if !SplitsTools(model, req.Params) { // else the prompt alone tells the form
+			config["responseMimeType"], config["responseJsonSchema"] = "application/json", req.Schema
+		}
 	}
 	if len(config) > 0 {
 		fields["generationConfig"] = config

@@ -98,7 +98,7 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 // for a whole answer.
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	req.Model = cmp.Or(req.Model, b.service.Model)
-	if b.dialect.OverResponses(req.Model) {
+	if b.dialect.callsOverResponses(req.Model, req.Params.Hosted) {
 		return b.runResponses(ctx, req, emit)
 	}
 	fields, err := b.encoder(req.Model).encode(req)

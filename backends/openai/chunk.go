@@ -37,6 +37,7 @@ type delta struct {
 	ReasoningDetails detailPieces   `json:"reasoning_details"`
 	Refusal          string         `json:"refusal"`
 	ToolCalls        []callFragment `json:"tool_calls"`
+	Annotations      annotations    `json:"annotations"`
 }
 
 // content is a text, or a list of parts as Mistral sends it, of which those that are
@@ -137,6 +138,7 @@ type answer struct {
 	from    origin
 	refusal strings.Builder
 	usage   wire.UsageKeeper
+	sources chatSources
 	reason  string
 	hasText bool
 	begun   bool // whether any part of a message came, yielded or not, readable or not
@@ -184,6 +186,7 @@ func (a *answer) addDelta(d delta) ([]backends.Event, error) {
 	a.begun = a.begun || reasoning != "" || content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
 	a.hasText = a.hasText || content != ""
 	a.refusal.WriteString(d.Refusal)
+	a.sources = append(a.sources, d.Annotations.events()...)
 	for _, f := range d.ToolCalls {
 		if err := a.calls.add(f); err != nil {
 			return nil, err
@@ -214,13 +217,14 @@ func (a *answer) End() ([]backends.Event, error) {
 	for _, c := range calls {
 		events = append(events, c)
 	}
-	events = append(events, a.usage.Events()...)
+	events = append(events, a.sources.end()...)
+	events = append(events, a.sources.counted(a.usage.Events())...)
 	return append(events, backends.Finish{Reason: a.reason}), nil
 }
 
 // abandon returns the usage, if the service sent it, and the partly received calls.
 func (a *answer) abandon() ([]backends.Event, []backends.ToolCall) {
-	return a.usage.Events(), a.calls.merged()
+	return a.sources.counted(a.usage.Events()), a.calls.merged()
 }
 
 // rest returns the text that was held back.

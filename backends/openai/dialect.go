@@ -23,6 +23,13 @@ type Dialect struct {
 	// OwnResponses says that the Responses API is OpenAI's own, which takes neither stop nor
 	// seed, and alone has summaries of the reasoning.
 	OwnResponses bool
+	// Hosted are the names of the hosted tools that the service has over the Responses API, parted
+	// by spaces. HostedGoThere says that calls with such tools go there where no API is chosen, and
+	// LimitsHosted that the service takes a most of their uses.
+	Hosted                      string
+	HostedGoThere, LimitsHosted bool
+	// WebPlugin says that the service searches the web for any model in chat completions.
+	WebPlugin bool
 	// SeedField is the field of the body for the seed; empty means "seed".
 	SeedField string
 	// NoStreamUsage says that the service refuses stream_options. Some tell their
@@ -165,6 +172,9 @@ func (l Limits) reasons(p backends.Params) bool {
 // Check returns a *backends.ParamError for the first parameter that the model
 // cannot take.
 func (d Dialect) Check(model string, p backends.Params) error {
+	if err := d.checkHosted(model, p); err != nil {
+		return err
+	}
 	l := d.limits(model)
 	if err := p.CheckReasoning(); err != nil {
 		return err
@@ -181,7 +191,7 @@ func (d Dialect) Check(model string, p backends.Params) error {
 	if err := d.checkSampling(l, model, p); err != nil {
 		return err
 	}
-	if d.OwnResponses && d.OverResponses(model) {
+	if d.OwnResponses && d.callsOverResponses(model, p.Hosted) {
 		l.NoStop, l.NoSeed = true, true
 	}
 	switch {
@@ -205,7 +215,7 @@ func (d Dialect) checkSummary(l Limits, model string, p backends.Params) error {
 		return nil
 	case l.Efforts == NoEfforts:
 		return backends.NewParamError("summary", "%s does not reason: leave it out", model)
-	case !d.OverResponses(model):
+	case !d.callsOverResponses(model, p.Hosted):
 		return backends.NewParamError("summary", "chat completions have none: set api: responses, or leave it out")
 	}
 	return nil
@@ -215,7 +225,7 @@ func (d Dialect) checkSummary(l Limits, model string, p backends.Params) error {
 // parameters.
 func (d Dialect) CheckTools(model string, p backends.Params) error {
 	l := d.limits(model)
-	if d.OverResponses(model) || !l.NoToolsInReasoning || !l.reasons(p) {
+	if d.callsOverResponses(model, p.Hosted) || !l.NoToolsInReasoning || !l.reasons(p) {
 		return nil
 	}
 	cures := []string{"api: responses", "tool_mode: json"}

@@ -12,8 +12,8 @@ package openai
 // else (their pages; LiteLLM's model_prices, mode "responses"). As of November 2026.
 func OpenAI() Dialect {
 	return Dialect{
-		OwnResponses: true,
-		All:          Limits{MaxCompletionTokens: true, MaxStop: 4},
+		OwnResponses: true, Hosted: builtInTools, HostedGoThere: true, LimitsHosted: true,
+		All: Limits{MaxCompletionTokens: true, MaxStop: 4},
 		Models: []ModelLimits{
 			{"gpt-5-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "high"}},
 			{"gpt-5.2-pro gpt-5.4-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "medium high xhigh"}},
@@ -52,6 +52,6 @@ func Compatible() Dialect {
 			{"gpt-5.4 gpt-5.5 gpt-5.6 gpt-6 gpt-5-pro gpt-5.2-pro " + responsesOnly, Limits{MaxCompletionTokens: true, Responses: true}},
 			{"o1 o3 o4 gpt-5", Limits{MaxCompletionTokens: true}},
 		},
-		ThinkTags: true,
+		ThinkTags: true, Hosted: builtInTools,
 	}
 }

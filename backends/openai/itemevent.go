@@ -26,6 +26,7 @@ type itemEvent struct {
 	Delta        pieceText                        `json:"delta"`
 	Arguments    arguments                        `json:"arguments"`
 	Item         json.RawMessage                  `json:"item"`
+	Annotation   json.RawMessage                  `json:"annotation"`
 	Response     response                         `json:"response"`
 	response
 	failure
@@ -71,8 +72,9 @@ type item struct {
 	Arguments arguments `json:"arguments"`
 	Encrypted string    `json:"encrypted_content"`
 	Content   []struct {
-		Text    rawText `json:"text"`
-		Refusal rawText `json:"refusal"`
+		Text        rawText     `json:"text"`
+		Refusal     rawText     `json:"refusal"`
+		Annotations annotations `json:"annotations"`
 	} `json:"content"`
 	Summary []struct {
 		Text rawText `json:"text"`

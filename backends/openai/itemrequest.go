@@ -34,6 +34,9 @@ func (e encoder) encodeResponses(req backends.Request) (map[string]any, error) {
 		}
 		fields["tools"] = wire.Encoded{tools}
 	}
+	if err := e.addHosted(fields, req); err != nil {
+		return nil, err
+	}
 	text := map[string]any{}
 	if len(req.Schema) > 0 {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {

@@ -26,6 +26,7 @@ type itemsAnswer struct {
 	reason        string
 	speaker       *openItem // whose text came last
 	begun         bool
+	builtIn       builtIn
 }
 
 func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
@@ -51,7 +52,9 @@ func (a *itemsAnswer) Add(ev itemEvent) ([]backends.Event, error) {
 		said := readItem(ev.Item)
 		a.begun = a.begun || said.Type != ""
 		_, err := a.open(ev.OutputIndex, said)
-		return nil, err
+		return a.builtIn.begin(ev.OutputIndex, ev.Item), err
+	case goopenai.ResponseStreamEventOutputTextAnnotationAdded:
+		return annotations{ev.Annotation}.events(), nil
 	case goopenai.ResponseStreamEventOutputItemDone:
 		return a.finishItem(ev.OutputIndex, ev.Item)
 	case goopenai.ResponseStreamEventFunctionArgumentsDone:
@@ -155,7 +158,7 @@ func (a *itemsAnswer) finishItem(index int, raw json.RawMessage) ([]backends.Eve
 	a.told[at.name(index)] = true
 	switch {
 	case at.Type == messageItem:
-		return append(a.rest(at), a.phase(at)...), nil
+		return append(append(a.rest(at), a.phase(at)...), at.sources()...), nil
 	case at.Type == callItem && at.Status == "incomplete":
 		return a.held(), nil
 	case at.Type == callItem:
@@ -166,7 +169,7 @@ func (a *itemsAnswer) finishItem(index int, raw json.RawMessage) ([]backends.Eve
 	case at.Type == reasoningItem:
 		return a.reasoning(at, raw), nil
 	}
-	return a.builtInTool(raw), nil
+	return append(a.builtInTool(raw), a.builtIn.done(index, raw)...), nil
 }
 
 // reasoning returns the thoughts of an item that were not streamed, and the item itself, which
@@ -263,7 +266,7 @@ func (a *itemsAnswer) End() ([]backends.Event, error) {
 			events = append(events, a.call(at))
 		}
 	}
-	events = append(events, a.usage.Events()...)
+	events = append(events, a.builtIn.counted(a.usage.Events())...)
 	switch {
 	case a.reason == "content_filter":
 		return events, &wire.Refusal{Message: "the provider's content filter stopped the answer"}
@@ -283,5 +286,5 @@ func (a *itemsAnswer) abandon() ([]backends.Event, []backends.ToolCall) {
 			calls = append(calls, a.call(at))
 		}
 	}
-	return a.usage.Events(), calls
+	return a.builtIn.counted(a.usage.Events()), calls
 }

@@ -21,6 +21,8 @@ func (d Dialect) Notes() []string {
 	add(d.NoStreamUsage, "is not asked for its usage in streams")
 	add(d.JSONObject, "tool_mode: json asks for any JSON object; no schema is sent")
 	add(d.WholeJSON, "tool_mode: json is not streamed")
+	add(d.Hosted != "", "searches the web and runs code over its Responses API, where calls with these tools go")
+	add(d.WebPlugin, "searches the web for any model")
 	add(d.ThinkTags, "reasoning between <think> and </think> is told apart from the text")
 	add(d.Reasoning != ReasoningStays, "reasoning goes back with its message, as %s", d.Reasoning)
 	add(d.NineLetterIDs, "ids of tool calls from elsewhere are replaced by nine letters and digits")

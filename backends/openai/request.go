@@ -60,6 +60,7 @@ func (e encoder) encode(req backends.Request) (map[string]any, error) {
 		}
 		e.addResponseFormat(fields, req.Schema)
 	}
+	e.addChatSearch(fields, req.Params.Hosted)
 	e.addParams(fields, req.Params)
 	if fields["tools"] == nil { // nothing can be said of tools that are not there
 		fields["tool_choice"], fields["parallel_tool_calls"] = nil, nil

@@ -22,6 +22,13 @@ func TestResponsesConformance(t *testing.T) {
 	backendtest.RunAdapter(t, backendtest.Responses(), newResponses)
 }
 
+func TestHostedTools(t *testing.T) {
+	t.Parallel()
+	backendtest.RunHosted(t, backendtest.Responses(), "gpt-5", func(cfg openai.Config) (*openai.Backend, error) {
+		return openai.NewDialect(cfg, openai.OpenAI()) // which the hosted tools lead to the Responses API
+	})
+}
+
 func overResponses(t testing.TB, transport http.RoundTripper) backends.Backend {
 	return newDialect(t, openai.Dialect{API: openai.ResponsesAPI, ThinkTags: true}, openai.Config{Provider: "test", Transport: transport})
 }

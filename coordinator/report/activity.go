@@ -12,7 +12,7 @@ import (
 // Activity is the part of a turn beside its answers and votes.
 type Activity struct {
 	// ToolCalls are the calls of the agents' own tools, in the order in which they began or
-	// were refused.
+	// were refused, and those that providers ran, in the order in which they became known.
 	ToolCalls []ResultToolCall `json:"tool_calls"`
 	// Partials are the received parts of messages whose calls were cancelled, cut or timed out,
 	// in the order in which the calls ended. None of them is an answer.
@@ -113,7 +113,7 @@ func (r *Report) describeCall(c turn.ToolCall) (ToolCall, error) {
 	if err != nil {
 		return told, err
 	}
-	result, err := agents.ReadResult(r.texts, c.Result, c.State, c.Why)
+	result, err := agents.ReadResult(r.texts, c.Call, c.Result, c.State, c.Why)
 	if err != nil {
 		return told, err
 	}

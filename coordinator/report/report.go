@@ -42,13 +42,15 @@ type Report struct {
 	said []machine.Entry
 	// offered caches lists of agents' own tools.
 	offered map[blob.Ref][]backends.Tool
+	// cited has the sources of answers, by their texts.
+	cited map[blob.Ref]blob.Ref
 	// place is the place of the last event that follows from the journal alone.
 	place int
 }
 
 // New returns the report of a turn. Apply must follow each event that the machine m applies.
 func New(m *turn.Machine, s Source) *Report {
-	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, summaries: map[int]stepSummaries{}, offered: map[blob.Ref][]backends.Tool{}}
+	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, summaries: map[int]stepSummaries{}, offered: map[blob.Ref][]backends.Tool{}, cited: map[blob.Ref]blob.Ref{}}
 }
 
 // Project returns the report of a journal. If an event breaks the machine, as in a damaged
@@ -107,6 +109,7 @@ func (r *Report) apply(ev turn.Event, commands []turn.Command) (told []Event) {
 		case ev.Key.Purpose.IsStepSummary():
 			told = []Event{r.stepSummarized(ev)}
 		case ev.Key.Agent != machine.NoAgent:
+			r.noteCitations(ev.Reply)
 			told = []Event{r.callEnded(ev)}
 		}
 	}

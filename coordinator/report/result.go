@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -31,12 +32,14 @@ type Result struct {
 	Answer string `json:"answer"`
 	// Snapshot is the folder with the winner's workspace at the time of the answer, "" if there
 	// is none.
-	Snapshot  string         `json:"snapshot"`
-	Answers   []ResultAnswer `json:"answers"`
-	Votes     []ResultVote   `json:"votes"`
-	VoidVotes []ResultVote   `json:"void_votes"`
-	Agents    []ResultAgent  `json:"agents"`
-	Failed    []FailedAgent  `json:"failed"`
+	Snapshot string `json:"snapshot"`
+	// Citations are the sources of Answer that its author named, none for most answers.
+	Citations []backends.Citation `json:"citations,omitempty"`
+	Answers   []ResultAnswer      `json:"answers"`
+	Votes     []ResultVote        `json:"votes"`
+	VoidVotes []ResultVote        `json:"void_votes"`
+	Agents    []ResultAgent       `json:"agents"`
+	Failed    []FailedAgent       `json:"failed"`
 	Activity
 	Warnings []string `json:"warnings"`
 	// ContextWarnings are the warnings at the turn's start, in the order of the agents, without
@@ -61,6 +64,8 @@ type ResultAnswer struct {
 	Content string `json:"content"`
 	// Snapshot is as in Result.
 	Snapshot string `json:"snapshot"`
+	// Citations is as in Result.
+	Citations []backends.Citation `json:"citations,omitempty"`
 }
 
 // ResultVote is one vote: Label names its answer. Void is the reason why the vote does not
@@ -261,7 +266,11 @@ func (r *Report) answers(k kernel.Result) (list []ResultAnswer, err error) {
 		if err != nil {
 			return list, err
 		}
-		list = append(list, ResultAnswer{Agent: r.id(a.Agent), Label: r.machine.Label(a), Content: string(content), Snapshot: work.Dir})
+		sources, err := r.citations(a.Text)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, ResultAnswer{Agent: r.id(a.Agent), Label: r.machine.Label(a), Content: string(content), Snapshot: work.Dir, Citations: sources})
 	}
 	return list, nil
 }
@@ -277,6 +286,9 @@ func (r *Report) readAnswers(k kernel.Result, result *Result) error {
 		return err
 	}
 	result.Snapshot = work.Dir
+	if result.Citations, err = r.citations(k.Text); err != nil {
+		return err
+	}
 	result.Winner, result.Answer, err = r.Answer()
 	return err
 }

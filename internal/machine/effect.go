@@ -144,6 +144,8 @@ const (
 	Synthesis    Purpose = "synthesis"
 	Tool         Purpose = "tool"
 	FinalTool    Purpose = "final_tool"
+	// HostedTool is no effect: it stands in the key of a call that the provider has run.
+	HostedTool Purpose = "hosted_tool"
 
 	Snapshot      Purpose = "snapshot"
 	FinalSnapshot Purpose = "final_snapshot"

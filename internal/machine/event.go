@@ -19,7 +19,12 @@ type ModelReply struct {
 	Hash string   `json:"hash,omitempty"`
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
-	Usage *Usage `json:"usage,omitempty"`
+	// Hosted are the calls of hosted tools in the message, in order: the provider has run them.
+	Hosted []Hosted `json:"hosted,omitempty"`
+	// Citations is the JSON of a list of backends.Citation: the sources of the answer that the
+	// message has, zero for none.
+	Citations blob.Ref `json:"citations,omitzero"`
+	Usage     *Usage   `json:"usage,omitempty"`
 	// Fallback is set if another model than the agent's own was called.
 	Fallback *Fallback `json:"fallback,omitempty"`
 	// Truncated says that the message ended at the most tokens it might have.
@@ -33,6 +38,12 @@ type ModelReply struct {
 	Partial blob.Ref `json:"partial,omitzero"`
 	// Sent is what the call was sent, nil where nobody noted it.
 	Sent *Sent `json:"sent,omitempty"`
+}
+
+// Hosted is a call that the provider has run. Its arguments and its result stand in the message.
+type Hosted struct {
+	Name  string `json:"name"`
+	Error bool   `json:"error,omitempty"`
 }
 
 // Usage is what a call cost; nil where a Usage is missing means unknown.

@@ -7,11 +7,16 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/providers"
 )
 
 // toolMode is auto unless the configuration says otherwise: a model that cannot
-// call tools is found out, and asked in another way.
-func toolMode(b configs.Backend) machine.ToolMode {
+// call tools is found out, and asked in another way. One that takes no tools beside
+// hosted ones is asked so from the start.
+func toolMode(m providers.Model, b configs.Backend) machine.ToolMode {
+	if m.SplitsTools(b.Params) {
+		return machine.ToolsJSON
+	}
 	return cmp.Or(machine.ToolMode(b.ToolMode), machine.ToolsAuto)
 }
 

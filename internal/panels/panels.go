@@ -87,6 +87,8 @@ type Panel struct {
 	Record *debugbackend.Recorder
 	// Notices are what every result is to be read with.
 	Notices []string
+	// CanSearch says that an agent can search the web in turns that ask for it (WithWebSearch).
+	CanSearch bool
 
 	resolver *providers.Resolver
 	tools    *toolbox.Toolbox // nil if none are opened
@@ -175,9 +177,15 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 // connect connects the agents and the calls that belong to none to their models.
 func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Options) (providers.Sidecalls, error) {
 	var failed []report.FailedAgent
+	var search []*searching
 	config := s.Config
 	for i, a := range config.Agents {
 		m, faults := p.model(ctx, s, i)
+		if len(faults) == 0 && hasTools(s, i) {
+			if err := m.CheckOwnTools(a.Backend.Params); err != nil {
+				faults = append(faults, err)
+			}
+		}
 		for _, err := range faults {
 			failed = append(failed, report.FailedAgent{
 				Agent: a.ID, Error: providers.Placed(func(key string) string { return config.BackendPlace(i, key) }, err),
@@ -187,11 +195,14 @@ func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Optio
 			continue
 		}
 		p.Models = append(p.Models, m)
+		search = append(search, p.searching(s, i, m))
+		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
-			ToolMode: toolMode(a.Backend), Bounded: m.Local, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
+			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
 		})
 	}
+	addSearching(opts, search)
 	models, faults := p.resolver.Sidecalls(ctx, config)
 	for _, f := range faults {
 		failed = append(failed, report.FailedAgent{Agent: f.Of, Error: f.Text})

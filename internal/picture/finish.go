@@ -115,7 +115,7 @@ func (p *projection) tool(c turn.ToolCall) (t Tool, err error) {
 	if t.Arguments, err = agents.Arguments(p.lookup, c.Call); err != nil {
 		return t, err
 	}
-	t.Result, err = agents.ReadResult(p.lookup, c.Result, c.State, c.Why)
+	t.Result, err = agents.ReadResult(p.lookup, c.Call, c.Result, c.State, c.Why)
 	return t, err
 }
 

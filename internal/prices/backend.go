@@ -25,7 +25,7 @@ func (b pricedBackend) Stream(ctx context.Context, req backends.Request) iter.Se
 		model, _ := b.table.Lookup(b.provider, req.Model)
 		for ev, err := range b.inner.Stream(ctx, req) {
 			if u, ok := ev.(backends.Usage); ok {
-				u.CostUSD = model.Cost(&u)
+				u.CostUSD = Sum(model.Cost(&u), b.table.hostedCost(b.provider, req.Model, u))
 				ev = u
 			}
 			if !yield(ev, err) {

@@ -17,6 +17,8 @@ type Model struct {
 	// and MaxOutput how many of them it may write; 0 where that is not known.
 	ContextWindow int
 	MaxOutput     int
+	// Hosted is what a config says that hosted tools cost, by their names in package backends.
+	Hosted map[string]Fee
 }
 
 // Rate is what tokens cost, in US dollars per million.

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/massgen/massgen/internal/hosted"
 )
 
 // Override is what a config says of a model; nil is what it does not say, and stays
@@ -15,10 +17,14 @@ import (
 // calls of any length: those of input and output stand together, and without one of
 // their own, cached input and cache writes have that of input.
 type Override struct {
-	Input         *float64 `yaml:"input"`
-	CachedInput   *float64 `yaml:"cached_input"`
-	CacheWrite    *float64 `yaml:"cache_write"`
-	Output        *float64 `yaml:"output"`
+	Input       *float64 `yaml:"input"`
+	CachedInput *float64 `yaml:"cached_input"`
+	CacheWrite  *float64 `yaml:"cache_write"`
+	Output      *float64 `yaml:"output"`
+	// WebSearch is the price of a search by the provider, and CodeExecution that of a model call
+	// whose code the provider runs, in US dollars.
+	WebSearch     *float64 `yaml:"web_search"`
+	CodeExecution *float64 `yaml:"code_execution"`
 	ContextWindow *int     `yaml:"context_window"`
 	MaxOutput     *int     `yaml:"max_output"`
 }
@@ -48,6 +54,7 @@ func (o Override) change(m *Model) error {
 	if err := setSize(&m.MaxOutput, "max_output", o.MaxOutput); err != nil {
 		return err
 	}
+	o.changeHosted(m)
 	if cmp.Or(o.Input, o.CachedInput, o.CacheWrite, o.Output) == nil {
 		return nil
 	}
@@ -62,6 +69,19 @@ func (o Override) change(m *Model) error {
 	}
 	m.Rates = []Rate{r}
 	return nil
+}
+
+// changeHosted makes what hosted tools cost with m what o says.
+func (o Override) changeHosted(m *Model) {
+	for tool, fee := range map[string]*float64{hosted.WebSearch: o.WebSearch, hosted.CodeExecution: o.CodeExecution} {
+		if fee == nil {
+			continue
+		}
+		if m.Hosted == nil {
+			m.Hosted = map[string]Fee{}
+		}
+		m.Hosted[tool] = Fee{USD: *fee, PerCall: tool == hosted.CodeExecution}
+	}
 }
 
 func setSize(size *int, name string, stated *int) error {

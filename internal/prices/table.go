@@ -15,6 +15,7 @@ const Date = "2026-11-21"
 type Table struct {
 	models  map[string]Model  // by key
 	aliases map[string]string // from the key of another name to the model's
+	hosted  []hostedFee
 }
 
 // New returns the table of this package, changed by overrides, whose keys are
@@ -23,6 +24,9 @@ type Table struct {
 func New(overrides map[string]Override) (*Table, error) {
 	t, err := parse(builtin)
 	if err != nil {
+		return nil, err
+	}
+	if t.hosted, err = parseHosted(builtinHosted); err != nil {
 		return nil, err
 	}
 	if err := t.override(overrides); err != nil {

@@ -86,6 +86,9 @@ func (e azureEndpoint) dialect(c connection) openai.Dialect {
 	if d.API == "" && e.noResponses() != "" {
 		d.API = openai.ChatAPI
 	}
+	if d.HostedGoThere = false; !d.OverResponses(c.model) {
+		d.Hosted = "" // the address is that of chat completions
+	}
 	if isDated(e.version) && e.version < versionOfUsage {
 		d.All.MaxCompletionTokens, d.NoStreamUsage = false, true
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/prices"
 )
 
 // budgetedOutput is the most output of a call that does not say how much it may have,
@@ -88,6 +89,6 @@ func (r *Resolver) most(provider string) func(backends.Request) backends.Cost {
 			output = *req.Params.MaxTokens
 		}
 		model, _ := r.prices.Lookup(provider, req.Model)
-		return backends.Cost{Tokens: input + output, USD: model.Most(input, output)}
+		return backends.Cost{Tokens: input + output, USD: prices.Sum(model.Most(input, output), r.prices.HostedMost(provider, req.Model, req.Params.Hosted))}
 	}
 }

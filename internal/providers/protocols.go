@@ -115,6 +115,9 @@ func (claude) check(c connection, b configs.Backend) error {
 		if err := anthropic.CheckSchema(c.model); err != nil {
 			return err
 		}
+		if b.Params.Hosted.Any() {
+			return backends.NewParamError("tool_mode", "%s has no tools of its own beside a schema for its reply: use native or auto", c.model)
+		}
 	}
 	return anthropic.CheckParams(c.model, b.Params)
 }
@@ -127,6 +130,7 @@ func (claude) notes() []string {
 		"budget_tokens from 3.7 to 4.6; from 4.0 on it thinks between tool calls, too",
 		"without max_tokens, 8192 and what the reasoning may take are asked for",
 		"tool_mode: json from 4.5 on",
+		"searches the web, fetches pages and runs code from 3.5 on, not with tool_mode: json",
 	}
 }
 
@@ -138,13 +142,14 @@ func (google) connect(c connection) (backends.Backend, error) {
 }
 
 func (google) check(c connection, b configs.Backend) error {
-	return gemini.CheckParams(c.model, b.Params)
+	return cmp.Or(gemini.CheckParams(c.model, b.Params), checkHosted(c.model, b))
 }
 
 func (google) notes() []string {
 	return []string{
 		"stop has 5 at most; seed has 32 bits",
 		"reasoning_effort is minimal, low, medium or high; Gemini 2.5 Flash takes none too",
+		"searches the web, fetches pages and runs code from 2.0 on; before 3 not beside other tools, so that agents act by JSON",
 		"budget_tokens with Gemini 2.5 only",
 	}
 }

@@ -86,6 +86,10 @@ type Model struct {
 	// Local says that the model, and all that stand in for it, run on servers that the table
 	// knows as such.
 	Local bool
+	// CanSearch says that the model, and those that stand in for it, can search the web.
+	CanSearch bool
+
+	splits bool // see SplitsTools
 }
 
 // String is what people see; the model's part of it may come from a server.
@@ -128,12 +132,15 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	if err := checkParams(p, c, b); err != nil {
 		return Model{}, err
 	}
-	if err := cmp.Or(r.checkPrice(p.name, c.model), r.checkExtra(b.Params.ExtraBody)); err != nil {
+	if err := cmp.Or(r.checkPrice(p.name, c.model), checkHostedPrice(r, p.name, c.model, b.Params.Hosted), r.checkExtra(b.Params.ExtraBody)); err != nil {
 		return Model{}, err
 	}
 	backend, err := r.connect(p, c, keyVar)
 	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
-	return Model{backend, p.name, c.model, c.baseURL, known.ContextWindow, known.MaxOutput, p.local}, err
+	return Model{
+		Backend: backend, Provider: p.name, Name: c.model, BaseURL: c.baseURL, Window: known.ContextWindow, MaxOutput: known.MaxOutput,
+		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model),
+	}, err
 }
 
 // Resolve makes an agent's backend: its model, with those that stand in for it. Agents of
@@ -164,6 +171,7 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 			Provider: other.Provider, Backend: other.Backend, Model: other.Name,
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
+		m.CanSearch, m.splits = m.CanSearch && other.CanSearch, m.splits || other.splits
 		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
 		m.Local = m.Local && other.Local
 	}

@@ -34,8 +34,9 @@ func largeProviders() []provider {
 		{
 			name: "grok", title: "xAI", baseURL: "https://api.x.ai/v1",
 			keyVars: []string{"XAI_API_KEY"}, prefixes: []string{"grok-"}, model: "grok-4.3",
-			// https://docs.x.ai/docs/guides/reasoning; stop: LiteLLM, llms/xai
-			protocol: chat{openai.Dialect{Models: []openai.ModelLimits{
+			// https://docs.x.ai/docs/guides/reasoning, https://docs.x.ai/developers/tools/overview;
+			// stop: LiteLLM, llms/xai
+			protocol: chat{openai.Dialect{Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
 				{Names: "grok-3-mini", Limits: openai.Limits{NoStop: true, Efforts: "low high"}},
 				{Names: "grok-4.20-multi-agent", Limits: openai.Limits{NoStop: true, Efforts: "low medium high xhigh"}},
 				{Names: "grok-4.20 grok-code grok-build", Limits: openai.Limits{NoStop: true, Efforts: openai.NoEfforts}},
@@ -98,7 +99,7 @@ func hosts() []provider {
 			// https://openrouter.ai/docs/use-cases/reasoning-tokens
 			protocol: chat{openai.Dialect{
 				All:       openai.Limits{Efforts: "none minimal low medium high xhigh"},
-				Reasoning: openai.ReasoningDetails,
+				Reasoning: openai.ReasoningDetails, WebPlugin: true,
 			}},
 		},
 		{

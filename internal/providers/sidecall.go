@@ -63,6 +63,7 @@ func (r *Resolver) sidecall(ctx context.Context, b configs.Backend, tools bool) 
 	if tools {
 		b.ToolMode = string(machine.ToolsNative)
 	}
+	b.Params.Hosted = backends.HostedTools{}
 	m, faults := r.resolve(ctx, b, false)
 	if len(faults) > 0 {
 		for i, err := range faults {

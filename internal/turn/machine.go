@@ -243,6 +243,7 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	if !ev.Key.Purpose.IsStepSummary() { // that is none of the agent's messages
 		m.recordPartial(ev)
 		m.noteSeen(ev)
+		m.noteHosted(ev)
 		if ev.Reply.Truncated {
 			once(&m.s.Truncated, agent)
 		}

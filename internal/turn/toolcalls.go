@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// ToolCalls returns the calls of the agents' own tools, in the order in which they began
-// or were refused.
+// ToolCalls returns the calls of the agents' own tools and of hosted tools, in the order in which
+// they began, were refused, or became known.
 func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
 
 func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
@@ -47,6 +47,20 @@ func (m *Machine) recordTool(ev ToolDone) {
 func (m *Machine) recordRefusals(at kernel.Time, refusals []machine.Refusal) {
 	for _, r := range refusals {
 		c := ToolCall{Call: r.Call, Started: at, Ended: at, Error: true, State: r.State, Why: r.Why}
+		m.s.ToolCalls = append(m.s.ToolCalls, c)
+		m.out = append(m.out, ToolEnded{c})
+	}
+}
+
+// noteHosted books the calls that the provider ran within a model call, and tells of them.
+func (m *Machine) noteHosted(ev ModelDone) {
+	key := ev.Key
+	key.Purpose = machine.HostedTool
+	for i, h := range ev.Reply.Hosted {
+		c := ToolCall{
+			Call:    machine.ToolCall{Key: key, Message: ev.Reply.Message, Call: i, Name: h.Name},
+			Started: ev.At, Ended: ev.At, Error: h.Error, State: machine.ToolRan,
+		}
 		m.s.ToolCalls = append(m.s.ToolCalls, c)
 		m.out = append(m.out, ToolEnded{c})
 	}

@@ -32,7 +32,7 @@ var layers = [][]string{
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown"},
-	{"internal/blob", "internal/secrets", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/silent", "tests/described"},
+	{"internal/blob", "internal/hosted", "internal/secrets", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/silent", "tests/described"},
 	{"internal/plain", "tests/linear"},
 }
 

@@ -1,0 +1,206 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/hosted"
+)
+
+// Claude calls the tools that it runs itself server tools ("Web search tool", "Web fetch tool" and
+// "Code execution tool" in the docs of the API). Each call is a block server_tool_use, followed by
+// a block with its result. Both are kept as opaque parts, since the service wants them back.
+
+// checkHosted returns a *backends.ParamError for a hosted tool that the model does not have.
+func checkHosted(model string, own version, h backends.HostedTools) error {
+	has := []string{hosted.WebSearch, hosted.WebFetch, hosted.CodeExecution}
+	if own.before(version35) {
+		has = nil
+	}
+	return h.Check(model, has, "leave it out, or take a model from 3.5 on")
+}
+
+// encodeHosted returns the hosted tools. They stand before the other tools, of which the last has
+// the cache mark.
+func encodeHosted(h backends.HostedTools) (tools []sdk.ToolUnionParam) {
+	most := sdk.Int(int64(h.Uses()))
+	if h.WebSearch {
+		tools = append(tools, sdk.ToolUnionParam{OfWebSearchTool20250305: &sdk.WebSearchTool20250305Param{MaxUses: most}})
+	}
+	if h.WebFetch {
+		tools = append(tools, sdk.ToolUnionParam{OfWebFetchTool20250910: &sdk.WebFetchTool20250910Param{
+			MaxUses: most, Citations: sdk.CitationsConfigParam{Enabled: sdk.Bool(true)},
+		}})
+	}
+	if h.Code() {
+		tools = append(tools, sdk.ToolUnionParam{OfCodeExecutionTool20250825: &sdk.CodeExecutionTool20250825Param{}})
+	}
+	return tools
+}
+
+// hostedName is the name of a hosted tool by that of a block. Code runs under three names.
+func hostedName(name string) string {
+	if strings.Contains(name, hosted.CodeExecution) {
+		return hosted.CodeExecution
+	}
+	return name
+}
+
+const (
+	hostedUse    = "server_tool_use"
+	hostedResult = "_tool_result"
+)
+
+// hostedCall returns what people are told of a block that belongs to a hosted tool, or ok false for
+// any other block.
+func (b *block) hostedCall() (call backends.HostedCall, ok bool) {
+	switch kind := b.start.Type; {
+	case kind == hostedUse:
+		return backends.HostedCall{ID: b.start.ID, Name: hostedName(b.start.Name), Arguments: b.arguments(), Open: true}, true
+	case strings.HasSuffix(kind, hostedResult):
+		call = backends.HostedCall{ID: b.start.ToolUseID, Name: hostedName(strings.TrimSuffix(kind, hostedResult))}
+		call.Result, call.Error = hostedText([]byte(b.start.JSON.Content.Raw()))
+		return call, true
+	}
+	return call, false
+}
+
+// hostedContent is what counts of the content of a result, of each kind its own.
+type hostedContent struct {
+	ErrorCode string `json:"error_code"`
+	URL       string `json:"url"`
+	Title     string `json:"title"`
+	PageAge   string `json:"page_age"`
+	// of code
+	Stdout     *string `json:"stdout"`
+	Stderr     string  `json:"stderr"`
+	ReturnCode int     `json:"return_code"`
+	// of a page: a document with a source; of a file: its text
+	Content json.RawMessage `json:"content"`
+}
+
+// hostedText returns a result for people.
+func hostedText(content []byte) (text string, isError bool) {
+	var found []hostedContent
+	if json.Unmarshal(content, &found) == nil {
+		lines := make([]string, len(found))
+		for i, f := range found {
+			lines[i] = strings.TrimSpace(f.Title + " " + f.URL)
+			if f.PageAge != "" {
+				lines[i] += " (" + f.PageAge + ")"
+			}
+		}
+		return strings.Join(lines, "\n"), false
+	}
+	var c hostedContent
+	switch err := json.Unmarshal(content, &c); {
+	case err != nil:
+		return string(content), false
+	case c.ErrorCode != "":
+		return c.ErrorCode, true
+	case c.Stdout != nil:
+		text = strings.TrimSuffix(*c.Stdout, "\n")
+		if c.Stderr != "" {
+			text = strings.TrimPrefix(text+"\n"+c.Stderr, "\n")
+		}
+		if c.ReturnCode != 0 {
+			text = strings.TrimPrefix(fmt.Sprintf("%s\nexit status %d", text, c.ReturnCode), "\n")
+		}
+		return text, c.ReturnCode != 0
+	}
+	return strings.TrimSpace(c.URL + "\n" + pageText(c.Content)), false
+}
+
+// pageText is the title and the text of a page that was fetched, or the text of a file.
+func pageText(content json.RawMessage) string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var page struct {
+		Title  string `json:"title"`
+		Source struct {
+			Type string `json:"type"`
+			Data string `json:"data"`
+		} `json:"source"`
+	}
+	if json.Unmarshal(content, &page) != nil {
+		return ""
+	}
+	if page.Source.Type != "text" { // a PDF
+		page.Source.Data = ""
+	}
+	return strings.TrimSpace(page.Title + "\n" + page.Source.Data)
+}
+
+// noteHosted notes of a call what the rest of the answer refers to.
+func (a *answer) noteHosted(call backends.HostedCall, b *block) {
+	switch call.Name {
+	case hosted.CodeExecution:
+		a.usage.codeRuns = 1
+	case hosted.WebFetch:
+		var page struct {
+			URL     string `json:"url"`
+			Content struct {
+				Title string `json:"title"`
+			} `json:"content"`
+		}
+		if json.Unmarshal([]byte(b.start.JSON.Content.Raw()), &page) != nil || page.URL == "" {
+			return
+		}
+		if a.pages == nil {
+			a.pages = map[string]string{}
+		}
+		a.pages[page.Content.Title] = page.URL
+	}
+}
+
+// citation returns the source of a piece of text, or nothing for one without an address.
+func (a *answer) citation(c sdk.CitationsDeltaCitationUnion) []backends.Event {
+	source := backends.Citation{URL: c.URL, Title: c.Title, Text: c.CitedText}
+	if source.URL == "" { // a page that was fetched is cited as a document
+		source.URL, source.Title = a.pages[c.DocumentTitle], c.DocumentTitle
+	}
+	if source.URL == "" {
+		return nil
+	}
+	return []backends.Event{source}
+}
+
+// withoutOpenCalls leaves out the calls of hosted tools that have no result, as in an answer that
+// was cut. The service refuses these.
+func withoutOpenCalls(parts []backends.Part) []backends.Part {
+	var uses, results []string
+	head := func(p backends.Part) (h struct{ Type, ID, ToolUseID string }) {
+		opaque, ok := p.(backends.Opaque)
+		var fields struct {
+			Type      string `json:"type"`
+			ID        string `json:"id"`
+			ToolUseID string `json:"tool_use_id"`
+		}
+		if ok && json.Unmarshal(opaque.Data, &fields) == nil {
+			h.Type, h.ID, h.ToolUseID = fields.Type, fields.ID, fields.ToolUseID
+		}
+		return h
+	}
+	for _, p := range parts {
+		switch h := head(p); {
+		case h.Type == hostedUse:
+			uses = append(uses, h.ID)
+		case h.ToolUseID != "":
+			results = append(results, h.ToolUseID)
+		}
+	}
+	if len(uses) == 0 {
+		return parts
+	}
+	return slices.DeleteFunc(slices.Clone(parts), func(p backends.Part) bool {
+		h := head(p)
+		return h.Type == hostedUse && !slices.Contains(results, h.ID)
+	})
+}

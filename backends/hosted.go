@@ -1,0 +1,175 @@
+package backends
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/internal/hosted"
+)
+
+// defaultMaxUses is how often a call may use each hosted tool when the configuration does not say.
+const defaultMaxUses = 5
+
+// HostedTools are the tools that the provider runs within a call of its model, so that their
+// results come with the answer. The zero value is none.
+type HostedTools struct {
+	WebSearch bool `json:"web_search,omitempty"`
+	WebFetch  bool `json:"web_fetch,omitempty"`
+	// CodeInterpreter and CodeExecution are one tool: OpenAI's name for it and that of others. They
+	// stand apart so that an error names the key that the configuration has.
+	CodeInterpreter bool `json:"code_interpreter,omitempty"`
+	CodeExecution   bool `json:"code_execution,omitempty"`
+	// MaxUses is how often one call may use each of them, where the provider lets one limit that; 0
+	// means defaultMaxUses.
+	MaxUses int `json:"max_uses,omitempty"`
+}
+
+// Code reports whether the model may run code.
+func (h HostedTools) Code() bool { return h.CodeInterpreter || h.CodeExecution }
+
+// Any reports whether there is a hosted tool.
+func (h HostedTools) Any() bool { return h.WebSearch || h.WebFetch || h.Code() }
+
+// Uses returns how often one call may use each of them.
+func (h HostedTools) Uses() int {
+	if h.MaxUses > 0 {
+		return h.MaxUses
+	}
+	return defaultMaxUses
+}
+
+// Names returns the names of the tools.
+func (h HostedTools) Names() (names []string) {
+	for _, t := range []struct {
+		name string
+		is   bool
+	}{{hosted.WebSearch, h.WebSearch}, {hosted.WebFetch, h.WebFetch}, {hosted.CodeExecution, h.Code()}} {
+		if t.is {
+			names = append(names, t.name)
+		}
+	}
+	return names
+}
+
+// Key returns the key of a configuration that asks for the tool of a name.
+func (h HostedTools) Key(name string) string {
+	switch {
+	case name == hosted.WebSearch:
+		return "enable_web_search"
+	case name == hosted.CodeExecution && h.CodeInterpreter:
+		return "enable_code_interpreter"
+	case name == hosted.CodeExecution:
+		return "enable_code_execution"
+	}
+	return name
+}
+
+// Check returns a *ParamError for the first tool that is not among those that a model has. Of names
+// the cure.
+// Check returns a *ParamError for the first tool that is not in has, the names of those that the
+// model has. The cure ends its message.
+func (h HostedTools) Check(model string, has []string, cure string) error {
+	for _, name := range h.Names() {
+		if !slices.Contains(has, name) {
+			return NewParamError(h.Key(name), "%s has no %s of its own: %s", model, strings.ReplaceAll(name, "_", " "), cure)
+		}
+	}
+	return nil
+}
+
+// HostedCall is a call of a hosted tool. As an event it comes twice: when the call begins, with Open
+// set, and when its result is there. As a part of a message it has the result. It is for people, and
+// is never sent back: the provider gets the Opaque parts beside it.
+type HostedCall struct {
+	// ID is unique within the message. Name is one of package internal/hosted.
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments,omitempty"`
+	// Result is what people are shown of the result. Error says that it tells what went wrong.
+	Result string `json:"result,omitempty"`
+	Error  bool   `json:"error,omitempty"`
+	Open   bool   `json:"open,omitempty"`
+}
+
+// Citation is a source that a model names for what it says. As HostedCall it is for people, and is
+// not sent back.
+type Citation struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	// Text is the passage of the source, empty where the provider does not tell it.
+	Text string `json:"text,omitempty"`
+}
+
+func (HostedCall) event()       {}
+func (HostedCall) part() string { return "hosted_call" }
+func (Citation) event()         {}
+func (Citation) part() string   { return "citation" }
+
+// HostedCalls returns the calls of hosted tools in the message, in order.
+func (m Message) HostedCalls() []HostedCall { return partsOf[HostedCall](m) }
+
+// Citations returns the sources that the message names, each once.
+func (m Message) Citations() []Citation { return partsOf[Citation](m) }
+
+func partsOf[P Part](m Message) (list []P) {
+	for _, p := range m.Parts {
+		if of, ok := p.(P); ok {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// The most of a message's hosted calls and citations that are kept, and the most characters of
+// their texts: a service that says more than that is not believed.
+const (
+	mostHosted     = 100
+	mostHostedText = 20_000
+)
+
+// hostedParts are the parts of a response that are only for people. They stand behind the others.
+type hostedParts struct {
+	calls     []HostedCall
+	citations []Citation
+}
+
+func (h *hostedParts) addCall(c HostedCall) {
+	c.Arguments, c.Result = cutText(c.Arguments), cutText(c.Result)
+	i := slices.IndexFunc(h.calls, func(o HostedCall) bool { return o.ID == c.ID })
+	switch {
+	case i >= 0:
+		if c.Arguments == "" {
+			c.Arguments = h.calls[i].Arguments
+		}
+		h.calls[i] = c
+	case len(h.calls) < mostHosted:
+		h.calls = append(h.calls, c)
+	}
+}
+
+// addCitation adds a source, unless one with its address is there.
+func (h *hostedParts) addCitation(c Citation) {
+	known := slices.ContainsFunc(h.citations, func(o Citation) bool { return o.URL == c.URL })
+	if c.URL == "" || known || len(h.citations) == mostHosted {
+		return
+	}
+	c.Title, c.Text = cutText(c.Title), cutText(c.Text)
+	h.citations = append(h.citations, c)
+}
+
+func (h *hostedParts) parts() (parts []Part) {
+	for _, c := range h.calls {
+		parts = append(parts, c)
+	}
+	for _, c := range h.citations {
+		parts = append(parts, c)
+	}
+	return parts
+}
+
+func cutText(text string) string {
+	if len(text) <= mostHostedText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostHostedText], "") + "…"
+}

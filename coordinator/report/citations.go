@@ -1,0 +1,39 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/machine"
+)
+
+// noteCitations notes the sources of the answers that a reply has.
+func (r *Report) noteCitations(reply machine.ModelReply) {
+	if reply.Citations == (blob.Ref{}) {
+		return
+	}
+	r.cited[reply.Text] = reply.Citations
+	for _, c := range reply.Calls {
+		if c.Answer != (blob.Ref{}) {
+			r.cited[c.Answer] = reply.Citations
+		}
+	}
+}
+
+// citations returns the sources of an answer, in the order in which the model named them.
+func (r *Report) citations(answer blob.Ref) (list []backends.Citation, err error) {
+	ref := r.cited[answer]
+	if ref == (blob.Ref{}) {
+		return nil, nil
+	}
+	data, err := r.texts(ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("read the sources of an answer: %w", err)
+	}
+	return list, nil
+}
