@@ -23,8 +23,8 @@ func Anonymous(participants []string) map[string]string {
 	return names
 }
 
-// Participants are the ids of a panel's agents by the names of Anonymous. An agent alone has no
-// other name: nil.
+// Participants maps the names of Anonymous to the ids of a panel's agents. It is nil for a
+// panel of one, whose agent has no other name.
 func Participants(ids []string) map[string]string {
 	if len(ids) < 2 {
 		return nil
@@ -36,7 +36,7 @@ func Participants(ids []string) map[string]string {
 	return byName
 }
 
-// panel knows the participants of a turn by the names that models see.
+// panel has the participants of a turn by their names to models.
 type panel struct{ names map[string]string }
 
 func newPanel(participants []string) panel { return panel{Anonymous(participants)} }

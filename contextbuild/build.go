@@ -1,10 +1,9 @@
-// Package contextbuild builds what a model is sent: the system and the user
-// message of a coordination step, from scratch each time, and the fixed texts
-// that are added within a step. All of it is pure, and safe for concurrent use.
+// Package contextbuild builds the inputs of models: the system and the user message of a
+// coordination step, from scratch each time, and the fixed texts that a step adds. All of it is
+// pure, and safe for concurrent use.
 //
-// The form of the messages is that of seed 003, to the character (DESIGN §5).
-// What people and models wrote cannot forge that form, and can be taken out of
-// a built message again exactly.
+// The form of the messages is that of seed 003, to the character (DESIGN §5). Texts of people
+// and models cannot forge that form, and can be recovered exactly from a built message.
 package contextbuild
 
 import (
@@ -20,16 +19,15 @@ import (
 // LastTurn is above 0 it is a summary instead: Answer covers the turns FirstTurn
 // to LastTurn, and Question is empty.
 type Exchange struct {
-	// Turn is the turn's number in its session, 0 where that does not matter.
+	// Turn is the turn's number in its session, 0 where it does not matter.
 	Turn     int    `json:"turn,omitempty"`
 	Question string `json:"question,omitempty"`
 	Answer   string `json:"answer"`
-	// QuestionLeftOut says that of the turn only what follows the question is shown.
+	// QuestionLeftOut says that only the part of the turn after the question is shown.
 	QuestionLeftOut bool `json:"question_left_out,omitempty"`
-	// Messages are what a panel of one said and got in the turn, from the question to
-	// the answer with the tools' calls and results between them; empty if the question
-	// and the answer are all. Solo alone shows them, as they stand. The history of a
-	// larger panel has none.
+	// Messages are the messages of a panel of one in the turn, from the question to the answer
+	// with the tools' calls and results between them; empty if the question and the answer are
+	// all. Only Solo shows them, unchanged. The history of a larger panel has none.
 	Messages  []backends.Message `json:"messages,omitempty"`
 	FirstTurn int                `json:"first_turn,omitempty"`
 	LastTurn  int                `json:"last_turn,omitempty"`
@@ -37,7 +35,7 @@ type Exchange struct {
 
 func (e Exchange) isSummary() bool { return e.LastTurn > 0 }
 
-// isListed says whether there is more than the question and the answer.
+// isListed reports whether there is more than the question and the answer.
 func (e Exchange) isListed() bool { return len(e.Messages) > 0 }
 
 // Answer is the current answer of the agent with the config id Agent.
@@ -46,26 +44,25 @@ type Answer struct {
 	Content string `json:"content"`
 }
 
-// Input is all that a step's messages are built from. Texts need not be cleaned
-// before.
+// Input has everything that a step's messages are built from. Texts need not be cleaned before.
 type Input struct {
-	// SystemMessage is the agent's own, from the config. It alone is not escaped.
+	// SystemMessage is the agent's own, from the config. Only this text is not escaped.
 	SystemMessage string
 	// History holds the turns before this one, oldest first.
 	History []Exchange
-	// Conversation is what Solo goes on with in place of a history: messages that
-	// are sent as they are.
+	// Conversation is the conversation that Solo continues instead of a history: its messages
+	// are sent unchanged.
 	Conversation []backends.Message
 	Question     string
-	// Notes are what the user has added to the question, oldest first.
+	// Notes are the user's additions to the question, oldest first.
 	Notes []string
 	// Participants holds the config ids of the whole panel, in any order.
 	Participants []string
-	// Answers holds the current answers in the order to show, which is that of the
-	// config. Their agents are among the participants.
+	// Answers has the current answers in the order to show, which is the config's. Their agents
+	// are among the participants.
 	Answers []Answer
-	// Sections are further parts of the system message (topic, memory), which
-	// follow the coordination text. An empty one is left out.
+	// Sections are further parts of the system message (topic, memory), after the coordination
+	// text. An empty one is omitted.
 	Sections []string
 }
 
@@ -75,21 +72,21 @@ type Messages struct{ System, User string }
 // System returns the system message of a coordination step (DESIGN §5).
 func (in Input) System() string { return systemMessage(in, coordinationPrompt) }
 
-// User returns the user message of a coordination step. It is the same for all who are shown
-// the same history, question, notes and answers. An answer of an agent that is no participant
-// is a fault of the caller, and panics.
+// User returns the user message of a coordination step. It is the same for all agents with the
+// same history, question, notes and answers. It panics if the agent of an answer is no
+// participant.
 func (in Input) User() string { return joinSections(questionSections(in)...) }
 
-// Build returns both. Equal inputs give equal bytes.
+// Build returns both messages. Equal inputs give equal bytes.
 func Build(in Input) Messages { return Messages{System: in.System(), User: in.User()} }
 
-// Solo returns the messages of a panel of one, an ordinary conversation without
-// any coordination text (DESIGN §4 rule 1): the agent's own system message with
-// the sections, if there are any, the history or conversation, and the question,
-// which may be empty after a conversation. A summary stands as the answer to a
-// request for it, and a history that would begin with an answer begins with a word
-// about that, since some providers want the roles to alternate; so notes stand at the end
-// of the last message. Participants and Answers are not used.
+// Solo returns the messages of a panel of one, an ordinary conversation without any
+// coordination text (DESIGN §4 rule 1): the agent's own system message with the sections, if
+// there are any, the history or conversation, and the question, which may be empty after a
+// conversation. Some providers want the roles to alternate. So a summary stands as the answer
+// to a request for it, a history that would begin with an answer begins with a line that says
+// what is left out, and notes stand at the end of the last message. Solo ignores Participants
+// and Answers.
 func Solo(in Input) []backends.Message {
 	var messages []backends.Message
 	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
@@ -111,9 +108,9 @@ func soloHistory(history []Exchange) []backends.Message {
 	return MarkLeftOut(messages)
 }
 
-// MarkLeftOut returns messages of which earlier ones are left out with a word about
-// that, where they would begin with an answer, system messages aside: some providers
-// want the roles to alternate.
+// MarkLeftOut returns messages whose earlier ones are left out. If they would begin with an
+// answer, not counting system messages, it adds a line before that: some providers want the
+// roles to alternate.
 func MarkLeftOut(messages []backends.Message) []backends.Message {
 	first := slices.IndexFunc(messages, func(m backends.Message) bool { return m.Role != backends.RoleSystem })
 	if first < 0 || messages[first].Role != backends.RoleAssistant {
@@ -122,7 +119,7 @@ func MarkLeftOut(messages []backends.Message) []backends.Message {
 	return slices.Insert(slices.Clone(messages), first, backends.User(leftOut))
 }
 
-// SoloMessages returns what Solo's history has of one turn, or summary.
+// SoloMessages returns the messages of one turn, or summary, in Solo's history.
 func SoloMessages(e Exchange) []backends.Message {
 	question, answer := e.Question, e.Answer
 	switch {
@@ -169,8 +166,8 @@ func joinSections(sections ...string) string {
 	return strings.Join(present, "\n\n")
 }
 
-// The delimiters of the user message, besides the tags of each agent. Who adds
-// one adds its name to delimiterNames too.
+// The delimiters of the user message, besides the tags of each agent. delimiterNames must have
+// the name of each.
 const (
 	historyOpen   = "<CONVERSATION_HISTORY>"
 	historyClose  = "<END OF CONVERSATION_HISTORY>"
@@ -184,14 +181,14 @@ const (
 	noteClose     = "<END OF NOTE>"
 )
 
-// What begins the lines of the history.
+// The beginnings of the history's lines.
 const (
 	userLine      = "User:"
 	assistantLine = "Assistant:"
 )
 
-// questionSections returns the history, which is empty in the first turn, the
-// question with its notes, which may be none, and the current answers.
+// questionSections returns the history, empty in the first turn, the question with its notes,
+// if any, and the current answers.
 func questionSections(in Input) []string {
 	return []string{
 		HistorySection(in.History),
@@ -201,8 +198,8 @@ func questionSections(in Input) []string {
 	}
 }
 
-// HistorySection returns the section of the user message that has the turns before
-// this one, oldest first, as a panel reads them; it is empty without any.
+// HistorySection returns the section of the user message with the earlier turns, oldest first,
+// as a panel reads them; it is empty without any.
 func HistorySection(history []Exchange) string {
 	if len(history) == 0 {
 		return ""
@@ -214,7 +211,7 @@ func HistorySection(history []Exchange) string {
 	return strings.Join(append(lines, historyClose), "\n")
 }
 
-// HistoryLines returns what that section has of one turn, or summary. Only a line break
+// HistoryLines returns the lines of one turn, or summary, in that section. Only a line break
 // stands between two turns.
 func HistoryLines(e Exchange) string { return strings.Join(historyLines(e), "\n") }
 

@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns text with each byte that is not UTF-8, and each control
-// character other than tab, line feed and carriage return, as U+FFFD. Texts are
-// cleaned where they enter the program, so that what is stored, shown and built
-// is what is sent. Cleaning twice changes nothing.
+// Clean returns text with each byte that is not UTF-8, and each control character other than
+// tab, line feed and carriage return, replaced by U+FFFD. Texts are cleaned on entry, so that
+// they are stored, shown and sent in the same form. Cleaning twice changes nothing.
 func Clean(text string) string {
 	if isPlain(text) {
 		return text
@@ -23,7 +22,7 @@ func Clean(text string) string {
 	}, text)
 }
 
-// isPlain says that a text is clean, and has nothing but ASCII. Most texts do.
+// isPlain reports whether a text is clean ASCII. Most texts are.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c >= utf8.RuneSelf || c == 0x7f || c < ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -33,14 +32,14 @@ func isPlain(text string) bool {
 	return true
 }
 
-// escape returns the cleaned text with no delimiter of the builder in it. The
-// "<" of a delimiter becomes "&lt;"; the "&" of what looks like such an escape
-// becomes "&amp;", so that one level can be taken off again exactly. Any other
-// "<" or "&" stays. It takes time linear in the length of text.
+// escape returns the cleaned text without any delimiter of the builder. The "<" of a delimiter
+// becomes "&lt;"; the "&" of text that looks like such an escape becomes "&amp;", so that one
+// level can be removed exactly. Any other "<" or "&" stays. It takes time linear in the length
+// of text.
 func escape(text string) string { return escapeNamed(Clean(text), isDelimiterName) }
 
-// escapeNamed is escape for the delimiters of which isName knows the name, of a text that
-// is clean, or to stay as it is.
+// escapeNamed is escape for the delimiters whose names isName knows. The text is clean, or must
+// stay as it is.
 func escapeNamed(text string, isName func(string) bool) string {
 	if !strings.ContainsAny(text, "<&") {
 		return text
@@ -58,7 +57,7 @@ func escapeNamed(text string, isName func(string) bool) string {
 	}
 }
 
-// escapeFirst returns what stands for the first byte of text, a "<" or "&".
+// escapeFirst returns the replacement of the first byte of text, a "<" or "&".
 func escapeFirst(text string, isName func(string) bool) string {
 	if !beginsDelimiter(text, isName) {
 		return text[:1]
@@ -69,8 +68,8 @@ func escapeFirst(text string, isName func(string) bool) string {
 	return "&amp;"
 }
 
-// beginsDelimiter says whether text begins with a delimiter, or with one whose
-// "<" was escaped any number of times.
+// beginsDelimiter reports whether text begins with a delimiter, or with one whose "<" was
+// escaped any number of times.
 func beginsDelimiter(text string, isName func(string) bool) bool {
 	if escaped, ok := strings.CutPrefix(text, "&"); ok {
 		for strings.HasPrefix(escaped, "amp;") {
@@ -88,8 +87,8 @@ func beginsDelimiter(text string, isName func(string) bool) bool {
 	return end >= 0 && text[end] == '>' && isName(text[:end])
 }
 
-// delimiterNames holds what stands between the "<" and ">" of each delimiter,
-// without its spaces. In agent tags the number is left out.
+// delimiterNames has the text between the "<" and ">" of each delimiter, without its spaces.
+// Agent tags omit the number.
 var delimiterNames = [...]string{
 	"CONVERSATION_HISTORY", "ENDOFCONVERSATION_HISTORY",
 	"ORIGINALMESSAGE", "ENDOFORIGINALMESSAGE",
@@ -98,14 +97,14 @@ var delimiterNames = [...]string{
 	noteNames[0], noteNames[1],
 }
 
-// noteNames are those of the delimiters of a note.
+// noteNames are the names of a note's delimiters.
 var noteNames = [...]string{"NOTEfromtheuser", "ENDOFNOTE"}
 
 var agentTagNames = [...]string{"agent", "endofagent"}
 
-// isDelimiterName says whether name is what stands between the "<" and ">" of a
-// delimiter. A model reads over case and spacing, so any case counts, any white
-// space in any place, and any agent number.
+// isDelimiterName reports whether name is the text between the "<" and ">" of a delimiter.
+// Models read over case and spacing, so any case counts, any white space in any place, and any
+// agent number.
 func isDelimiterName(name string) bool {
 	name = withoutSpace(name)
 	names := delimiterNames[:]
@@ -124,15 +123,15 @@ func withoutSpace(text string) string {
 	}, text)
 }
 
-// escapeHistory escapes a text of the history. There, lines say who speaks.
+// escapeHistory escapes a text of the history, in which lines name the speaker.
 func escapeHistory(text string) string { return indentSpeakers(escape(text)) }
 
-// indentSpeakers gives one more leading space to each line that begins like one of
-// those which say who speaks.
+// indentSpeakers adds one leading space to each line that begins like one that names the
+// speaker.
 func indentSpeakers(text string) string { return indentLines(text, namesSpeaker) }
 
-// indentLines gives one more leading space to each line that is one of the kind. Bytes that are not
-// UTF-8 become U+FFFD.
+// indentLines adds one leading space to each line of the kind. Bytes that are not UTF-8 become
+// U+FFFD.
 func indentLines(text string, kind func(line string) bool) string {
 	if !utf8.ValidString(text) {
 		text = strings.Map(func(r rune) rune { return r }, text)
@@ -153,7 +152,7 @@ func indentLines(text string, kind func(line string) bool) string {
 	return out.String()
 }
 
-// firstLine returns the length of a text's first line, with what ends it.
+// firstLine returns the length of a text's first line, with its line break.
 func firstLine(text string) int {
 	const separators = "\u2028\u2029" // of lines and paragraphs, three bytes each
 	for i := range len(text) {
@@ -167,8 +166,8 @@ func firstLine(text string) int {
 	return len(text)
 }
 
-// indentSummary gives one more leading space to an answer that begins, after any
-// spaces, like a summary. One that stands without its question would look like it.
+// indentSummary adds one leading space to an answer that begins, after any spaces, like a
+// summary. Without its question it would look like one.
 func indentSummary(answer string) string {
 	head, _, _ := strings.Cut(summaryAnswer, "{")
 	if strings.HasPrefix(strings.TrimLeft(answer, " "), head) {
@@ -177,8 +176,7 @@ func indentSummary(answer string) string {
 	return answer
 }
 
-// namesSpeaker says whether line begins, after any spaces, like the builder's own
-// lines do.
+// namesSpeaker reports whether line begins, after any spaces, like the builder's own lines.
 func namesSpeaker(line string) bool {
 	line = afterSpaces(line)
 	return strings.HasPrefix(line, userLine) || strings.HasPrefix(line, assistantLine)
@@ -188,9 +186,8 @@ func afterSpaces(line string) string {
 	return strings.TrimLeftFunc(line, func(r rune) bool { return r == '\t' || unicode.Is(unicode.Zs, r) })
 }
 
-// escapeSection escapes a further section of the system message. There, an
-// empty line begins the next section, so a line of nothing but spaces gets one
-// more.
+// escapeSection escapes a further section of the system message. An empty line begins the next
+// section there, so a line of nothing but spaces gets one more.
 func escapeSection(text string) string {
 	lines := strings.Split(escape(text), "\n")
 	for i, line := range lines {

@@ -14,7 +14,7 @@ import (
 //go:embed prompts/facts_call.txt
 var factsCallPrompt string
 
-// mostFacts is how many facts are taken from a turn.
+// mostFacts is the most facts of one turn.
 const mostFacts = 10
 
 const rememberTool = "remember"
@@ -22,10 +22,10 @@ const rememberTool = "remember"
 const rememberSchema = `{"type":"object","properties":{"facts":{"type":"array","items":{"type":"string"},` +
 	`"description":"Facts about the user, each a short sentence."}},"required":["facts"],"additionalProperties":false}`
 
-// FactsCall returns the messages and the tool of the call in which a model finds what
-// a turn tells of its user that is worth keeping over conversations and not known yet
-// (seed 002, memory integration). The model is shown the first 8,000 characters of
-// each text. Texts need not be cleaned before.
+// FactsCall returns the messages and the tool of the call in which a model finds new facts
+// about the user in a turn that are worth keeping over conversations (seed 002, memory
+// integration). The model gets the first 8,000 characters of each text. Texts need not be
+// cleaned before.
 func FactsCall(known []string, question, answer string) (messages []backends.Message, tools []backends.Tool) {
 	prompt := strings.NewReplacer("{facts}", strconv.Itoa(mostFacts), "{characters}", strconv.Itoa(lineLength)).Replace(factsCallPrompt)
 	list := "Nothing."
@@ -38,11 +38,10 @@ func FactsCall(known []string, question, answer string) (messages []backends.Mes
 	}}
 }
 
-// ReadFactsCall reads the reply to a FactsCall with the same known facts. It returns
-// the new ones, each one line of at most 200 characters and at most ten: without those
-// that are known, or that stand there twice, however their letters are cased and
-// their words are spaced. A message without a tool call has none. One that breaks
-// these rules is an error that says how, and nothing should be kept of it.
+// ReadFactsCall reads the reply to a FactsCall with the same known facts. It returns the new
+// facts, at most ten, each one line of at most 200 characters. It omits known facts and
+// repetitions, ignoring case and spacing. A message without a tool call has none. An error says
+// which rule the message breaks; then nothing should be stored.
 func ReadFactsCall(known []string, message backends.Message) ([]string, error) {
 	facts, err := readCall("find facts", message, readFacts)
 	return newFacts(known, facts), err
@@ -78,7 +77,7 @@ func readFacts(call backends.ToolCall) ([]string, error) {
 	return facts, nil
 }
 
-// newFacts leaves out facts that are known or were there before.
+// newFacts omits facts that are known or repeated.
 func newFacts(known, facts []string) []string {
 	seen := map[string]bool{}
 	for _, fact := range known {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The prompts are wire format: they end without a newline, and the first two
-// are those of seed 003 to the character. In braces stands what is filled in.
+// The prompts are wire format: they end without a newline, and the first two are those of seed
+// 003 to the character. Braces enclose names of values.
 var (
 	//go:embed prompts/coordination.txt
 	coordinationPrompt string
@@ -62,10 +62,9 @@ var (
 // prompt file, because editors strip white space at the end of lines.
 const noteIndent = "            "
 
-// Reminder returns the text that follows a message without a tool call (DESIGN
-// §4 rule 7). It names the tools that the agent may use with success; at least
-// one of the two is true, since nobody else is started. A model that was asked for a JSON
-// object is told the same whatever it may do.
+// Reminder returns the text that follows a message without a tool call (DESIGN §4 rule 7). It
+// names the tools that the agent may use with success; at least one of mayAnswer and mayVote is
+// true, since no other agent starts a step. In JSON mode the text is always the same.
 func Reminder(mayAnswer, mayVote, json bool) string {
 	switch {
 	case json:
@@ -78,10 +77,9 @@ func Reminder(mayAnswer, mayVote, json bool) string {
 	return reminderBoth
 }
 
-// JSONMode returns the section of the system message that asks for a JSON object
-// in place of a tool call. It shows the forms that are taken now; at least one of
-// the two is true. Small models repeat what they are shown, so the forms have
-// nothing in them that could be taken for an answer or a vote.
+// JSONMode returns the section of the system message that requests a JSON object instead of a
+// tool call. It shows the forms that are accepted now; at least one of mayAnswer and mayVote is
+// true. Small models repeat the forms, so nothing in them could pass for an answer or a vote.
 func JSONMode(mayAnswer, mayVote bool) string {
 	forms := []string{jsonMode}
 	if mayAnswer {
@@ -93,8 +91,8 @@ func JSONMode(mayAnswer, mayVote bool) string {
 	return strings.Join(forms, "\n")
 }
 
-// FinalTurn returns the text that tells an agent that its own tools are taken away, so that
-// only the coordination tools are left to it, or, if it does not coordinate, none.
+// FinalTurn returns the text that says to an agent that its own tools are gone, and that only
+// the coordination tools are left, or none if it does not coordinate.
 func FinalTurn(coordinates bool) string {
 	if coordinates {
 		return finalTurn
@@ -106,14 +104,15 @@ func FinalTurn(coordinates bool) string {
 // message (seed 004).
 func ToolPrompt() string { return toolPrompt }
 
-// Update returns the text that tells a busy agent of the answers that stand now
-// (DESIGN §4 rule 8). It goes at the end of the last tool result of a message.
-// The answers are shown as Build shows them.
+// Update returns the text with which a busy agent gets the current answers (DESIGN §4 rule 8).
+// It goes at the end of the last tool result of a message. The answers are shown as Build shows
+// them.
 func Update(participants []string, answers []Answer) string {
 	return joinSections(updatePrompt, answersSection(newPanel(participants), answers))
 }
 
-// Vote is a valid vote: who voted, for whose answer, both as config ids, and why.
+// Vote is a valid vote: the voter, the author of its answer, both as config ids, and the
+// reason.
 type Vote struct {
 	Voter  string `json:"voter"`
 	For    string `json:"for"`

@@ -11,9 +11,9 @@ import (
 // tokens does.
 type Counter func(backends.Message) int
 
-// Measure returns the sizes of a turn, or a summary, in the form in which it takes
-// the more tokens, each text cut at cut characters; 0: not. The results in its
-// messages follow their calls, as backends.Repair puts them.
+// Measure returns the sizes of a turn, or a summary, in the form with more tokens, each text
+// cut at cut characters; 0 cuts none. The results in its messages follow their calls, as
+// backends.Repair puts them.
 func Measure(e Exchange, cut int, count Counter) policy.Turn {
 	t := policy.Turn{Number: e.Turn}
 	for _, m := range measured(cutExchange(e, cut)) {
@@ -28,8 +28,7 @@ func Measure(e Exchange, cut int, count Counter) policy.Turn {
 	return t
 }
 
-// measured returns the messages of an exchange with all that the history puts
-// around them.
+// measured returns the messages of an exchange with the text that the history puts around them.
 func measured(e Exchange) []backends.Message {
 	switch {
 	case e.isSummary():
@@ -52,9 +51,9 @@ func measured(e Exchange) []backends.Message {
 	return messages
 }
 
-// Select returns what a selection shows of a history, oldest first: the history
-// itself where that is everything. Of the history at least the last s.Turns turns
-// are needed. The summary is the one that s names, and not used if it names none.
+// Select returns the part of a history that a selection shows, oldest turn first: the history
+// itself if that is everything. history needs at least its last s.Turns turns. summary is the
+// one that s names, and unused if it names none.
 func Select(history []Exchange, summary Exchange, s policy.Selection) []Exchange {
 	if s.Everything() {
 		return history
@@ -88,17 +87,16 @@ func messageCount(e Exchange) int {
 	return 2
 }
 
-// withoutFirst leaves out the first n messages of a turn, but not all of them.
+// withoutFirst omits the first n messages of a turn, but never all of them.
 func withoutFirst(e Exchange, n int) Exchange {
 	e.Question, e.QuestionLeftOut = "", true
 	e.Messages = e.Messages[min(n, len(e.Messages)):]
 	return e
 }
 
-// SelectMessages applies a policy to a conversation that a client gave as a list of
-// messages, in the form of backends.Repair, and returns what is shown of it, in
-// which each call still has its results. Room is as for policy.NewPicker. Nothing is
-// summarized.
+// SelectMessages applies a policy to a client's conversation, a list of messages in the form of
+// backends.Repair, and returns the selected part, in which each call still has its results.
+// room is as for policy.NewPicker. It makes no summary.
 func SelectMessages(messages []backends.Message, s policy.Settings, room int, count Counter) ([]backends.Message, policy.Selection) {
 	var system []backends.Message
 	if s.KeepSystem {
@@ -143,11 +141,11 @@ func turnsOf(messages []backends.Message, withoutSystem bool) []Exchange {
 	return turns
 }
 
-// cutMark stands where the rest of a text was cut off (seed 002).
+// cutMark replaces the rest of a cut text (seed 002).
 const cutMark = "..."
 
-// cutExchange cuts the texts of an exchange: what was said, and what tools
-// returned. What a tool was called with stays whole, since half of it is no JSON.
+// cutExchange cuts the texts of an exchange: messages and tool results. Arguments of tools stay
+// whole, since half of them is no JSON.
 func cutExchange(e Exchange, most int) Exchange {
 	if most == 0 {
 		return e

@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/internal/policy"
 )
 
-// StepLeftOut is the line that stands in the place of messages and results of tools
-// that are left out of a step, with the summary of them if there is one.
+// StepLeftOut returns the line that replaces the omitted messages and tool results of a step,
+// with their summary if there is one.
 func StepLeftOut(messages, results int, summary string) string {
 	line := strings.ReplaceAll(stepLeftOut, "{what}", CountLeftOut(messages, results))
 	if summary == "" {
@@ -19,8 +19,7 @@ func StepLeftOut(messages, results int, summary string) string {
 	return joinSections(line, strings.ReplaceAll(stepSummary, "{summary}", EscapeNotes(Clean(summary))))
 }
 
-// CountLeftOut says how many messages and results of tools were, for people and
-// models.
+// CountLeftOut states the number of omitted messages and tool results, for people and models.
 func CountLeftOut(messages, results int) string {
 	text := plain.Count(messages, "earlier message")
 	if results > 0 {
@@ -32,10 +31,9 @@ func CountLeftOut(messages, results int) string {
 	return text + " were"
 }
 
-// SelectStep returns what limits leave of the messages of a step, in the form of
-// backends.Repair, with a line in the place of the others, and how many messages and
-// results of tools these are. The messages before the first of the assistant are always
-// sent.
+// SelectStep applies limits to the messages of a step, in the form of backends.Repair. It
+// returns the rest with a line in place of the omitted ones, and the number of omitted messages
+// and tool results. The messages before the first of the assistant are always sent.
 func SelectStep(messages []backends.Message, limits policy.StepLimits) (kept []backends.Message, leftOut, results int) {
 	var units []policy.StepUnit
 	var starts []int
@@ -63,7 +61,7 @@ func SelectStep(messages []backends.Message, limits policy.StepLimits) (kept []b
 	return append(first, messages[starts[cut]:]...), leftOut, results
 }
 
-// textBytes is about how many bytes of a message are sent.
+// textBytes is about the size of a message in bytes.
 func textBytes(m backends.Message) int {
 	sum := 0
 	for _, p := range m.Parts {
@@ -81,10 +79,9 @@ func textBytes(m backends.Message) int {
 	return sum
 }
 
-// AddWord returns messages with a word at the end of the last, or in a message of the
-// user's after one that a model wrote: so the roles alternate as they did, which some
-// providers want, and a call is followed by its results. The messages given stay as they
-// are.
+// AddWord returns messages with a text added to the end of the last, or as a new user message
+// after one that a model wrote. So the roles alternate, which some providers want, and a call
+// is followed by its results. It does not change the given messages.
 func AddWord(messages []backends.Message, word string) []backends.Message {
 	last := len(messages) - 1
 	if last < 0 || messages[last].Role != backends.RoleUser && messages[last].Role != backends.RoleTool {

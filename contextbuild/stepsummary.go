@@ -8,16 +8,15 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// StepPart is the oldest part of an agent's step: what was asked, the summary of what came
-// before Messages, "" if nothing did, and Messages.
+// StepPart is the oldest part of an agent's step: the question, the summary of the part before
+// Messages, "" if there is none, and Messages.
 type StepPart struct {
 	Task, Earlier string
 	Messages      []backends.Message
 }
 
-// StepSummaryCall returns the messages of the call that asks for a summary of a part of a
-// step in so many words. Of texts that do not fit in room bytes, 0 for no limit, the call is
-// shown the beginnings.
+// StepSummaryCall returns the messages of the call that requests a summary of a part of a step
+// in at most words words. It cuts texts that do not fit in room bytes, 0 for no limit.
 func StepSummaryCall(part StepPart, words, room int) []backends.Message {
 	prompt := strings.ReplaceAll(stepSummaryPrompt, "{words}", strconv.Itoa(words))
 	question := part.question(wholeTexts)
@@ -28,10 +27,10 @@ func StepSummaryCall(part StepPart, words, room int) []backends.Message {
 	return []backends.Message{backends.System(prompt), backends.User(question)}
 }
 
-// wholeTexts cuts none.
+// wholeTexts cuts no text.
 const wholeTexts = 0
 
-// question shows a part of a step as text, each of its texts with so many bytes at most.
+// question returns a part of a step as text, with each of its texts cut at most bytes.
 func (p StepPart) question(most int) string {
 	sections := []string{}
 	add := func(what, text string) {
@@ -56,7 +55,7 @@ func (p StepPart) question(most int) string {
 	return joinSections(append(sections, stepSummaryQuestion)...)
 }
 
-// speaker is what a summarizer is told of who speaks.
+// speaker names a role for a summarizer.
 func speaker(r backends.Role) string {
 	if r == backends.RoleAssistant {
 		return "The agent says"

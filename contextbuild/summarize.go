@@ -7,12 +7,11 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// SummaryCall returns the messages of the call that asks for a summary of turns,
-// oldest first, and how many of them it is to stand for: those that fit in room
-// tokens, but at least one, whose texts are cut if they have to be. There must be a
-// turn; of each the call is shown the question and the answer. Earlier is the summary
-// of what came before them, zero if there is none; the new one stands for that too,
-// from turn 1 on. The reply's text is the Answer of an Exchange with that range.
+// SummaryCall returns the messages of the call that requests a summary of turns, oldest first,
+// and how many of them it covers: those that fit in room tokens, but at least one, whose texts
+// are cut if necessary. There must be a turn; the call has each turn's question and answer.
+// earlier is the summary of the turns before, zero if there is none; the new one covers these
+// too, from turn 1 on. The reply's text is the Answer of an Exchange with that range.
 func SummaryCall(earlier Exchange, turns []Exchange, words, room int, count Counter) (messages []backends.Message, covered int) {
 	prompt := strings.ReplaceAll(summarizePrompt, "{words}", strconv.Itoa(words))
 	var history []Exchange

@@ -12,23 +12,23 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// The calls that belong to no agent are told of the conversation in a message of
-// sections, and reply with one tool call or none.
+// Sidecalls get the conversation in a message of sections, and reply with one tool call or
+// none.
 
-// callText is how many characters of each text such a call is shown. It is made in
-// every turn, and what matters to it stands near the beginning.
+// callText is the most characters of each text in such a call. It is made in every turn, and
+// the facts that matter stand near the beginning.
 const callText = 8000
 
-// callSection is a section of such a call's message. No text in it begins a section,
-// or a line like one that does.
+// callSection returns a section of such a call's message. No text in it can begin a section, or
+// a line like one that does.
 func callSection(title, text string) string {
 	return headed(title, escapeSection(cut(text, callText)))
 }
 
 func isHeading(line string) bool { return strings.HasPrefix(afterSpaces(line), "#") }
 
-// readCall reads the only tool call of a message; one without any gives a zero T. Its
-// errors begin with what is being done.
+// readCall reads the only tool call of a message; a message without one gives a zero T. Its
+// errors begin with doing.
 func readCall[T any](doing string, message backends.Message, read func(backends.ToolCall) (T, error)) (T, error) {
 	var none T
 	calls := message.ToolCalls()
@@ -49,11 +49,11 @@ func readCall[T any](doing string, message backends.Message, read func(backends.
 	return none, fmt.Errorf("%s: the model called %d tools (%s), and may call one", doing, len(calls), strings.Join(names, ", "))
 }
 
-// arguments are those of a tool call, by their exact names.
+// arguments are the arguments of a tool call, by their exact names.
 type arguments map[string]json.RawMessage
 
-// argumentsOf reads the arguments of a call, of which there are no others than known.
-// Where none is given, some services send no object.
+// argumentsOf reads the arguments of a call, and refuses unknown ones. Some services send no
+// object for no arguments.
 func argumentsOf(call backends.ToolCall, known ...string) (arguments, error) {
 	if strings.TrimSpace(call.Arguments) == "" {
 		return nil, nil
@@ -70,7 +70,7 @@ func argumentsOf(call backends.ToolCall, known ...string) (arguments, error) {
 	return args, nil
 }
 
-// line returns an argument that is a text, as one line; it is empty if it is not there.
+// line returns a text argument as one line; it is empty if it is missing.
 func (a arguments) line(name string) (string, error) {
 	raw, ok := a[name]
 	if !ok || string(raw) == "null" {
@@ -87,11 +87,11 @@ func (a arguments) line(name string) (string, error) {
 	return line, nil
 }
 
-// lineLength is how many characters a topic, a detail of it, or a fact has at most.
-// They stand in each system message.
+// lineLength is the most characters of a topic, a detail of it, or a fact. They stand in each
+// system message.
 const lineLength = 200
 
-// shortLine returns a text as one line, or an error that says what is wrong with it.
+// shortLine returns a text as one line, or an error that describes its fault.
 func shortLine(text string) (string, error) {
 	line := oneLine(text)
 	if n := utf8.RuneCountInString(line); n > lineLength {

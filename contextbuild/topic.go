@@ -22,15 +22,15 @@ var (
 	noFacts string
 )
 
-// Of a conversation the last messages stand beside its topic, each cut (seed 002).
+// The number and the length of the last messages beside a topic (seed 002).
 const (
 	recentMessages = 3
 	recentLength   = 200
 )
 
-// Topic is what TopicSections builds from.
+// Topic is the input of TopicSections.
 type Topic struct {
-	// Text is what is discussed; empty is nothing.
+	// Text is the topic of the conversation; empty is none.
 	Text string
 	// History holds the turns before this one, oldest first; the last two are used.
 	History []Exchange
@@ -38,9 +38,9 @@ type Topic struct {
 	Greeted bool
 }
 
-// TopicSections returns the sections of the system message that hold a
-// conversation to its topic (seed 002, injection via system message): what is
-// discussed, if anything is, the last messages, and the rules.
+// TopicSections returns the sections of the system message that hold a conversation to its
+// topic (seed 002, injection via system message): the topic, if there is one, the last
+// messages, and the rules.
 func TopicSections(t Topic) []string {
 	rules := topicRules
 	if t.Greeted {
@@ -53,8 +53,8 @@ func TopicSections(t Topic) []string {
 	return sections
 }
 
-// ClientSection returns the section of the system message that has what the client of a turn says
-// to the agents, such as a page that offers the panel: seed 002, context via instructions.
+// ClientSection returns the section of the system message with the instructions of the turn's
+// client, such as a page that offers the panel: seed 002, context via instructions.
 func ClientSection(text string) string { return headed("INSTRUCTIONS", text) }
 
 // headed returns a section with its heading. No line of the text looks like another.
@@ -78,10 +78,9 @@ func RecentConversation(history []Exchange) string {
 
 func recentText(text string) string { return indentSpeakers(cut(Clean(text), recentLength)) }
 
-// FactsSection returns the section that tells of what is known of the user (seed
-// 002, memory integration), a line for each fact. Of facts, oldest first, that have more
-// than 8,000 characters it tells the newest, and how many it leaves out: each agent is
-// sent them in each round.
+// FactsSection returns the section with the facts about the user (seed 002, memory
+// integration), a line for each fact, oldest first. Of more than 8,000 characters it has the
+// newest facts, and the number of the others: each agent reads them in each round.
 func FactsSection(facts []string) string {
 	if len(facts) == 0 {
 		return noFacts
@@ -89,7 +88,7 @@ func FactsSection(facts []string) string {
 	return factsPrompt + "\n" + factLines(facts)
 }
 
-// mostFactText is how many characters of facts models are told.
+// mostFactText is the most characters of facts in a section.
 const mostFactText = 8000
 
 func factLines(facts []string) string {

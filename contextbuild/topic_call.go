@@ -12,9 +12,9 @@ import (
 //go:embed prompts/topic_call.txt
 var topicCallPrompt string
 
-// TopicQuestion is what TopicCall builds from. Texts need not be cleaned before.
+// TopicQuestion is the input of TopicCall. Texts need not be cleaned before.
 type TopicQuestion struct {
-	// Current is what is discussed, with its details; empty is nothing.
+	// Current is the present topic, with its details; empty is none.
 	Current string
 	// Pending is the topic that waits for the user's confirmation, with its details;
 	// empty is none. PendingQuestion is the question that brought it up.
@@ -24,11 +24,11 @@ type TopicQuestion struct {
 	Question string
 }
 
-// topicAct is what a question does to the topic of its conversation.
+// topicAct is the effect of a question on the topic of its conversation.
 type topicAct string
 
-// The acts. A topic that is proposed waits, with its question, until a later
-// question confirms or declines it.
+// The acts. A proposed topic waits, with its question, until a later question confirms or
+// declines it.
 const (
 	TopicKept      topicAct = ""
 	TopicSet       topicAct = "set"
@@ -37,12 +37,12 @@ const (
 	TopicDeclined  topicAct = "declined"
 )
 
-// TopicChange is what a model has found out about a question.
+// TopicChange is a model's finding about a question.
 type TopicChange struct {
 	Act topicAct
 	// Name is the topic that is set or proposed, in one line.
 	Name string
-	// Details are its "location" and "era" as far as they were told; nil is neither.
+	// Details are its "location" and "era", as far as known; nil is neither.
 	Details map[string]string
 }
 
@@ -54,10 +54,9 @@ const (
 	declineTopic = "decline_topic"
 )
 
-// TopicCall returns the messages and the tools of the call in which a model finds out
-// what a question does to the topic (seed 002, current and pending topic). The model
-// is shown the first 8,000 characters of each text. A tool without sense, as things
-// stand, is not among the tools.
+// TopicCall returns the messages and the tools of the call in which a model finds the effect of
+// a question on the topic (seed 002, current and pending topic). The model gets the first 8,000
+// characters of each text. The tools omit acts that are impossible now.
 func TopicCall(in TopicQuestion) (messages []backends.Message, tools []backends.Tool) {
 	sections := []string{callSection("CURRENT TOPIC", cmp.Or(in.Current, "None."))}
 	if in.Pending != "" {
@@ -92,9 +91,9 @@ const (
 	emptySchema = `{"type":"object","properties":{},"additionalProperties":false}`
 )
 
-// ReadTopicCall reads the reply to a TopicCall of the same question. A message without
-// a tool call is TopicKept, whatever its text. One that makes no sense, as things
-// stand, is an error that says why, and nothing should change.
+// ReadTopicCall reads the reply to a TopicCall of the same question. A message without a tool
+// call is TopicKept, whatever its text. An impossible act is an error with the reason, and
+// nothing should change.
 func ReadTopicCall(in TopicQuestion, message backends.Message) (TopicChange, error) {
 	return readCall("find out the topic", message, func(call backends.ToolCall) (TopicChange, error) {
 		return readTopicAct(in, call)

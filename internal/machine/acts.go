@@ -7,9 +7,8 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 )
 
-// judgeActs looks at the coordination tools that a message calls. It returns the
-// act that the step ends with, or else a notice for each of them, by the call's
-// position, that says what to do.
+// judgeActs judges the coordination tools that a message calls. It returns the act that ends
+// the step, or else a notice for each of them, by the call's position, that says what to do.
 func (s *Step) judgeActs(calls []Call) (*Outcome, map[int]*Notice) {
 	if s.isConversation() {
 		return nil, nil
@@ -72,7 +71,7 @@ func (s *Step) copyNotice(code Code, of int) *Notice {
 	return &Notice{Code: code, Agent: of, Votable: slices.Contains(s.s.Offer.MayVote, of)}
 }
 
-// judgeVote is DESIGN §5: a vote that cannot be gets a tool error.
+// judgeVote is DESIGN §5: an impossible vote gets a tool error.
 func (s *Step) judgeVote(c Call) (*Outcome, *Notice) {
 	if len(s.s.Offer.Shown) == 0 {
 		return nil, &Notice{Code: NoAnswersYet}

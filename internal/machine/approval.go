@@ -21,12 +21,12 @@ const (
 // PermissionRequest is a question for a person: whether a tool call may run. It is no effect, since
 // nothing is in flight while it waits.
 type PermissionRequest struct {
-	// Key is that of the ToolCall that follows if it may.
+	// Key is the key of the ToolCall that follows if the person allows it.
 	Key     Key      `json:"key"`
 	Message blob.Ref `json:"message"`
 	Call    int      `json:"call"`
 	Name    string   `json:"name"`
-	// Why is the rule by which it is asked.
+	// Why is the rule that leaves the call to a person.
 	Why string `json:"why,omitempty"`
 }
 
@@ -38,20 +38,20 @@ func (a PermissionRequest) toolCall(shown []kernel.Answer) ToolCall {
 type Approval struct {
 	Index int  `json:"index"`
 	Allow bool `json:"allow"`
-	// Reason is why not, for the model; it may be empty.
+	// Reason is the reason of a denial, for the model; it may be empty.
 	Reason string `json:"reason,omitempty"`
 }
 
 func (Approval) event() {}
 
-// NewPermissionRequests returns the questions that have come up since it was called last.
+// NewPermissionRequests returns the questions that have come up since its last call.
 func (s *Step) NewPermissionRequests() []PermissionRequest {
 	asks := s.s.NewPermissionRequests
 	s.s.NewPermissionRequests = nil
 	return asks
 }
 
-// requestPermission puts a call before a person. Its entry waits as that of a tool that runs does.
+// requestPermission puts a call to a person. Its entry waits as that of a running tool does.
 func (s *Step) requestPermission(call ToolCall, why string, entry int) {
 	ask := PermissionRequest{Key: call.Key, Message: call.Message, Call: call.Call, Name: call.Name, Why: why}
 	s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: entry, Permission: &ask})
@@ -59,7 +59,7 @@ func (s *Step) requestPermission(call ToolCall, why string, entry int) {
 }
 
 // takeApproval lets a call run, or gives it its result. An answer that nothing waits for
-// any more changes nothing: its step was cancelled while the person thought.
+// changes nothing: its step was cancelled while the person thought.
 func (s *Step) takeApproval(ev Approval) []Effect {
 	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == ev.Index && p.Permission != nil })
 	if i < 0 {

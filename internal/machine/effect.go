@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/internal/policy"
 )
 
-// Turn is what every input of a turn is built from, by reference. It is
-// journaled with the accepted turn, so that an input can be rebuilt to the byte.
+// Turn is the description that every input of a turn is built from, by reference. The accepted
+// turn is journaled with it, so that an input can be rebuilt to the byte.
 type Turn struct {
 	Session string `json:"session"`
 	Turn    int    `json:"turn"`
@@ -18,54 +18,52 @@ type Turn struct {
 	// this one, zero if there are none.
 	Question blob.Ref `json:"question"`
 	History  blob.Ref `json:"history"`
-	// Conversation is the JSON of a list of backends.Message, which calls of the
-	// purpose Conversation go on with. Then there is no history, and a question only
-	// if one follows.
+	// Conversation is the JSON of a list of backends.Message that calls with the purpose
+	// Conversation continue. Then there is no history, and a question only if one follows.
 	Conversation blob.Ref `json:"conversation,omitzero"`
-	// Sections is the JSON of a list of texts, which stand in every agent's system
-	// message as sections of their own; zero if there are none.
+	// Sections is the JSON of a list of texts, which stand in every agent's system message as
+	// its further sections; zero if there are none.
 	Sections blob.Ref `json:"sections,omitzero"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`
-	// Summary is what stands for the older turns, for the agents whose Shown has one;
-	// nil if there is none.
+	// Summary replaces the older turns, for the agents whose Shown has one; nil if there is
+	// none.
 	Summary *Summary `json:"summary,omitempty"`
 	// Sidecalls are the calls that come before round 1.
 	Sidecalls []Sidecall `json:"asides,omitempty"`
-	// StepSummarizer writes the summaries of what is left out of steps, for the agents whose
-	// Step has SummaryWords; nil if it is for none.
+	// StepSummarizer writes the summaries of steps' omitted messages, for the agents whose Step
+	// has SummaryWords; nil if no agent needs it.
 	StepSummarizer *StepSummarizer `json:"step_summarizer,omitempty"`
 }
 
-// Agent is what an agent's calls have in common.
+// Agent is the description that an agent's calls share.
 type Agent struct {
 	ID     string   `json:"id"`
 	System blob.Ref `json:"system"`
 	Model  string   `json:"model"`
-	// Params is the JSON of backends.Params, Tools that of the agent's own tools,
-	// a list of backends.Tool.
+	// Params is the JSON of backends.Params, Tools that of a list of backends.Tool, the agent's
+	// own tools.
 	Params   blob.Ref `json:"params"`
 	Tools    blob.Ref `json:"tools"`
 	ToolMode ToolMode `json:"tool_mode,omitempty"`
-	// Shown is what of the history the agent is shown; nil is all of it.
+	// Shown is the selection of the history for the agent; nil is all of it.
 	Shown *policy.Selection `json:"shown,omitempty"`
-	// Step limits what is sent of what a step adds to its first input; nil is all of it.
+	// Step limits what the agent's inputs have of a step's additions; nil is all of it.
 	Step *policy.StepLimits `json:"step,omitempty"`
-	// Workspace says that the agent's answers are kept with a snapshot of its files.
+	// Workspace says that each answer of the agent gets a snapshot of its files.
 	Workspace bool `json:"workspace,omitempty"`
-	// Bounded says that the model is a small one of a server that enforces the schema of a
-	// reply: in JSON mode its replies have a limit, and so have the texts in the schema.
+	// Bounded says that the model is a small one on a server that enforces the schema of a
+	// reply: in JSON mode its replies, and the texts in the schema, have a limit.
 	Bounded bool `json:"bounded,omitempty"`
 }
 
-// ToolMode says how a model is offered the coordination tools.
+// ToolMode says how a model gets the coordination tools.
 type ToolMode string
 
-// The modes. ToolsNative, which is also the zero value's meaning, offers tools;
-// ToolsJSON asks for one JSON object, for models that cannot call tools; ToolsAuto
-// begins with tools and goes over to JSON when the service refuses them or the
-// model has ignored them twice.
+// The modes. ToolsNative, which the zero value means too, offers tools. ToolsJSON requests one
+// JSON object, for models that cannot call tools. ToolsAuto begins with tools and goes over to
+// JSON when the service refuses them or the model has ignored them twice.
 const (
 	ToolsNative ToolMode = "native"
 	ToolsJSON   ToolMode = "json"
@@ -74,24 +72,24 @@ const (
 
 // Limits bound a step.
 type Limits struct {
-	// MaxTurns is how many model calls a step may have; in the last of them only the
-	// coordination tools are offered (seed 001).
+	// MaxTurns is the most model calls of a step; the last of them offers only the coordination
+	// tools (seed 001).
 	MaxTurns int `json:"max_turns"`
-	// MaxAttempts is how many messages may come to nothing (rule 7).
+	// MaxAttempts is the most attempts of a step (rule 7).
 	MaxAttempts int `json:"max_attempts"`
-	// MaxToolCalls is how many calls of the agent's own tools a step may have, denied ones
-	// too; after them only the coordination tools are offered (seed 004). 0: no limit.
+	// MaxToolCalls is the most calls of the agent's own tools in a step, denied ones too; after
+	// them only the coordination tools are offered (seed 004). 0: no limit.
 	MaxToolCalls int `json:"max_tool_calls,omitempty"`
-	// EndAtLimits ends a step that still asks for tools when MaxTurns or MaxToolCalls is
-	// used up (OutOfTurns). New turns have it. Without it, as in older journals, each such
-	// message is an attempt, and a step may have MaxTurns + MaxAttempts model calls.
+	// EndAtLimits ends a step that still requests tools when MaxTurns or MaxToolCalls is used
+	// up (OutOfTurns). New turns have it. Without it, as in older journals, each such message
+	// is an attempt, and a step may have MaxTurns + MaxAttempts model calls.
 	EndAtLimits bool `json:"end_at_limits,omitempty"`
-	// ToolLimit is how many milliseconds a tool call may take, ResultLimit how many
-	// bytes of its result are sent to the model; 0: no limit.
+	// ToolLimit is the longest time of a tool call in milliseconds, ResultLimit the most bytes
+	// of its result that the model gets; 0: no limit.
 	ToolLimit   int `json:"tool_limit,omitempty"`
 	ResultLimit int `json:"result_limit,omitempty"`
-	// MaxOverlap refuses an answer that shares more than so many thousandths of
-	// its words with one that its author was shown; 0: no limit.
+	// MaxOverlap refuses an answer that shares more than this many thousandths of its words
+	// with one that its author was shown; 0: no limit.
 	MaxOverlap int `json:"max_overlap"`
 }
 
@@ -130,13 +128,13 @@ func (k Key) String() string {
 	return fmt.Sprintf("agent=%d round=%d %s.%d", k.Agent, k.Round, k.Purpose, k.Index)
 }
 
-// Purpose says what an effect is for.
+// Purpose is the purpose of an effect.
 type Purpose string
 
-// The purposes. Conversation is the call of a panel of one, which knows no
-// coordination. A tool's effect is Tool, and Snapshot has an answer's author's workspace
-// kept; for the final answer they are FinalTool and FinalSnapshot, since the same agent may
-// have run tools, and answered, in the same round before.
+// The purposes. Conversation is the call of a panel of one, without coordination. The effect of
+// a tool is Tool, and Snapshot copies the workspace of an answer's author. For the final answer
+// they are FinalTool and FinalSnapshot, since the same agent may have run tools, and answered,
+// earlier in the same round.
 const (
 	Coordination Purpose = "coordination"
 	Conversation Purpose = "conversation"
@@ -151,16 +149,17 @@ const (
 	FinalSnapshot Purpose = "final_snapshot"
 )
 
-// IsFinalAnswer says that a step is the winner's call of rule 9.
+// IsFinalAnswer reports whether a step is the winner's call of rule 9.
 func (p Purpose) IsFinalAnswer() bool { return p == Presentation || p == Synthesis }
 
-// IsAnswer says that a step writes the turn's answer: one of rule 9, or that of an agent alone.
+// IsAnswer reports whether a step writes the turn's answer: one of rule 9, or that of a panel
+// of one.
 func (p Purpose) IsAnswer() bool { return p.IsFinalAnswer() || p == Conversation }
 
-// IsSnapshot says that an effect keeps a workspace.
+// IsSnapshot reports whether an effect copies a workspace.
 func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
 
-// toolPurpose is that of the tool calls of a step.
+// toolPurpose returns the purpose of a step's tool calls.
 func (p Purpose) toolPurpose() Purpose {
 	if p.IsFinalAnswer() {
 		return FinalTool
@@ -168,7 +167,7 @@ func (p Purpose) toolPurpose() Purpose {
 	return Tool
 }
 
-// snapshotPurpose is that of the snapshot with which a step's answer is kept.
+// snapshotPurpose returns the purpose of the snapshot of a step's answer.
 func (p Purpose) snapshotPurpose() Purpose {
 	if p.IsFinalAnswer() {
 		return FinalSnapshot
@@ -179,36 +178,35 @@ func (p Purpose) snapshotPurpose() Purpose {
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
 type Effect interface{ EffectKey() Key }
 
-// ModelCall asks for one message of the agent's model. Its input is built from
-// the turn, the offer and the transcript, and from nothing else.
+// ModelCall requests one message of the agent's model. Its input is built only from the turn,
+// the offer and the transcript.
 type ModelCall struct {
 	Key Key `json:"key"`
-	// Sidecall is what is sent for a call that belongs to no agent; the fields below are
-	// zero then.
+	// Sidecall is the input of a sidecall; the fields below are zero then.
 	Sidecall *Sidecall `json:"aside,omitempty"`
-	// Offer is that of the step's start, which the first messages are built from;
-	// a newer one stands in the transcript.
+	// Offer is the offer at the step's start, from which the first messages are built; a newer
+	// one stands in the transcript.
 	Offer kernel.Offer `json:"offer"`
-	// Votes are what a presentation is told of (rule 9).
+	// Votes are the votes in a presentation's input (rule 9).
 	Votes []kernel.Vote `json:"votes,omitempty"`
-	// Notes are those that were there when the step began, oldest first; later ones stand
-	// in the transcript (rule 11).
+	// Notes are the notes at the step's start, oldest first; later ones stand in the transcript
+	// (rule 11).
 	Notes      []blob.Ref `json:"notes,omitempty"`
 	Transcript []Entry    `json:"transcript,omitempty"`
-	// Summary stands for entries that are left out, nil for none. A call for a summary has the
-	// one before it there, and in Transcript nothing but what the new one is to stand for.
+	// Summary replaces omitted entries, nil for none. A call for a summary has the previous
+	// summary there, and in Transcript only the entries that the new one covers.
 	Summary *StepSummary `json:"summary,omitempty"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
-	// Tools are those tools if they are not the ones that the turn was accepted with: the
-	// reference of Agent.Tools, zero for none. It is nil while nothing has changed them.
+	// Tools is the list of those tools if they have changed since the turn was accepted: the
+	// reference of Agent.Tools, zero for none. It is nil while they have not changed.
 	Tools *blob.Ref `json:"tools,omitempty"`
-	// JSON asks for the act as a JSON object, and offers no tools.
+	// JSON requests the act as a JSON object, and offers no tools.
 	JSON bool `json:"json,omitempty"`
 }
 
-// ToolsOf refers to the list of an agent's own tools by which a call of it is sent and its
-// reply is read, whatever has become of the tools since.
+// ToolsOf returns the list of an agent's own tools with which a call is sent and its reply is
+// read, whatever the present tools are.
 func (t Turn) ToolsOf(call ModelCall) blob.Ref {
 	if call.Tools != nil {
 		return *call.Tools
@@ -216,8 +214,8 @@ func (t Turn) ToolsOf(call ModelCall) blob.Ref {
 	return t.Agents[call.Key.Agent].Tools
 }
 
-// Current is the offer that stands by the call's input: that of its last update,
-// else that of the step's start.
+// Current returns the offer that holds for the call's input: that of its last update, else that
+// of the step's start.
 func (c ModelCall) Current() kernel.Offer {
 	for _, e := range slices.Backward(c.Transcript) {
 		if e.Update != nil {
@@ -227,7 +225,7 @@ func (c ModelCall) Current() kernel.Offer {
 	return c.Offer
 }
 
-// NotesTold counts the notes that are in the call's input. They are the turn's first ones.
+// NotesTold counts the notes in the call's input. They are the turn's first ones.
 func (c ModelCall) NotesTold() int { return len(c.Notes) + notesIn(c.Transcript) }
 
 func notesIn(entries []Entry) (n int) {
@@ -237,8 +235,8 @@ func notesIn(entries []Entry) (n int) {
 	return n
 }
 
-// ToolCall asks for one tool's result: that of call number Call of an assistant
-// message. A snapshot is one that no message asked for: it has a Key and nothing else.
+// ToolCall requests one tool's result: that of call number Call of an assistant message. A
+// snapshot is a ToolCall that no message requested: it has a Key and nothing else.
 type ToolCall struct {
 	Key     Key      `json:"key"`
 	Message blob.Ref `json:"message"`
@@ -246,11 +244,11 @@ type ToolCall struct {
 	Name    string   `json:"name"`
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
-	// Asked says that a person has let it run.
+	// Asked says that a person has allowed it.
 	Asked bool `json:"asked,omitempty"`
 }
 
-// IsSnapshot says that the call keeps a workspace, and is none of an agent's tools.
+// IsSnapshot reports whether the call copies a workspace, and calls none of the agent's tools.
 func (c ToolCall) IsSnapshot() bool { return c.Key.Purpose.IsSnapshot() }
 
 // EffectKey returns the key under which the call is journaled.
@@ -259,36 +257,36 @@ func (c ModelCall) EffectKey() Key { return c.Key }
 // EffectKey returns the key under which the call is journaled.
 func (c ToolCall) EffectKey() Key { return c.Key }
 
-// Entry is one piece of what a step has added to its first input: an assistant
-// message, a tool's result, or a reminder.
+// Entry is one addition of a step to its first input: an assistant message, a tool's result, or
+// a reminder.
 type Entry struct {
 	Kind EntryKind `json:"kind"`
 	// Text is the assistant's message (JSON of a backends.Message) or the result's
 	// text.
 	Text blob.Ref `json:"text"`
-	// CallID and Name say which call a result answers. Error marks a failed one.
+	// CallID and Name identify the call that a result answers. Error marks a failed one.
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Error  bool   `json:"error,omitempty"`
-	// Took is how many milliseconds the tool ran whose result it is. No model is told.
+	// Took is how many milliseconds the tool of this result ran. Models do not see it.
 	Took int64 `json:"took,omitempty"`
-	// Notice stands for a result that the machine itself gives.
+	// Notice is a result that the machine itself gives.
 	Notice *Notice `json:"notice,omitempty"`
-	// Update is a newer set of answers, told at the end of this result (rule 8).
+	// Update is a newer set of answers, at the end of this result (rule 8).
 	Update *kernel.Offer `json:"update,omitempty"`
-	// Notes are told at the end of this result or reminder (rule 11).
+	// Notes stand at the end of this result or reminder (rule 11).
 	Notes []blob.Ref `json:"notes,omitempty"`
-	// Final adds the word that this is the last turn.
+	// Final adds the sentence that this is the last turn.
 	Final bool `json:"final,omitempty"`
-	// JSON says that the act was asked for as a JSON object: a result stands in a
-	// user message then, since there was no call that it could answer.
+	// JSON says that the act was requested as a JSON object: a result then stands in a user
+	// message, since there was no call that it could answer.
 	JSON bool `json:"json,omitempty"`
-	// MayAnswer and MayVote say what a reminder may name.
+	// MayAnswer and MayVote say which acts a reminder may name.
 	MayAnswer bool `json:"may_answer,omitempty"`
 	MayVote   bool `json:"may_vote,omitempty"`
 }
 
-// EntryKind tells the entries of a transcript apart.
+// EntryKind is the kind of an Entry.
 type EntryKind string
 
 // The kinds of an Entry.
@@ -301,18 +299,18 @@ const (
 // Notice is a tool error that says what to do, for the model to read.
 type Notice struct {
 	Code Code `json:"code"`
-	// Agent is whom it is about, where it is about someone.
+	// Agent is the agent that it is about, if any.
 	Agent int `json:"agent,omitempty"`
-	// Votable says that a vote for Agent would be taken.
+	// Votable says that a vote for Agent would be accepted.
 	Votable bool `json:"votable,omitempty"`
-	// Detail is what was wrong, where the code does not say it.
+	// Detail describes the fault, if the code does not.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Code says what a Notice is about.
+// Code is the subject of a Notice.
 type Code string
 
-// The reasons for which a call of a model is refused.
+// The reasons why a model's call is refused.
 const (
 	BadArguments  Code = "bad_arguments"
 	EmptyAnswer   Code = "empty_answer"

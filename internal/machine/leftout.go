@@ -6,27 +6,27 @@ import (
 	"github.com/massgen/massgen/internal/policy"
 )
 
-// LeftOut is what a call is not sent of its step, from the oldest on.
+// LeftOut describes the oldest transcript entries that a call omits.
 type LeftOut struct {
-	// Entries is how many entries of the transcript it is, Messages and Results how many
-	// messages and tools' results are in them.
+	// Entries counts the omitted entries, Messages and Results the messages and tool results
+	// among them.
 	Entries, Messages, Results int
 	// NoRoom says that they would not fit.
 	NoRoom bool
-	// Update is the newest set of answers that they told of, nil if they told of none,
-	// Notes all that they told of, and Final that they had the word that this is the last
-	// turn: these are told where the entries stood.
+	// Update is the newest set of answers among the omitted entries, nil for none, Notes all
+	// notes among them, and Final says that they had the sentence about the last turn: the
+	// input repeats these in their place.
 	Update *kernel.Offer
 	Notes  []blob.Ref
 	Final  bool
-	// AllMessages counts all messages of the step, and Bytes is about how much of it is
-	// sent, with the answers in its first input.
+	// AllMessages counts all messages of the step, and Bytes is about how much of it is sent,
+	// with the answers in its first input.
 	AllMessages, Bytes int
 }
 
-// LeftOut applies limits to what the step has added before the call. It is the same
-// whenever it is asked, and an assistant's message is never parted from what came back
-// to it. Without limits nothing is left out.
+// LeftOut applies limits to the step's additions before the call. It always returns the same
+// for a call, and never parts an assistant's message from its results. Without limits it omits
+// nothing.
 func (c ModelCall) LeftOut(limits *policy.StepLimits) LeftOut {
 	taken := answerBytes(c.Offer) + noteBytes(c.Notes)
 	for _, v := range c.Votes {
@@ -62,11 +62,11 @@ func (l *LeftOut) add(e Entry) {
 	l.Final = l.Final || e.Final
 }
 
-// wordBytes is about how long a text of the machine itself is.
+// wordBytes is about the length of one of the machine's own texts.
 const wordBytes = 300
 
-// stepUnits parts a transcript before each message of the assistant, and says with
-// which entry each unit begins. The results of a message stand in one message.
+// stepUnits parts a transcript before each message of the assistant, and returns the first
+// entry of each unit. The results of a message stand in one message.
 func stepUnits(entries []Entry) (units []policy.StepUnit, starts []int) {
 	var update, notes int // of what is told again when it is left out
 	for i, e := range entries {
@@ -105,7 +105,7 @@ func answerBytes(o kernel.Offer) int {
 	return sum
 }
 
-// noteBytes is about how much notes are where they are told.
+// noteBytes is about the size of notes in an input.
 func noteBytes(notes []blob.Ref) int {
 	sum := 0
 	for _, n := range notes {
@@ -114,5 +114,5 @@ func noteBytes(notes []blob.Ref) int {
 	return sum
 }
 
-// noteBlock is about how long what stands around a note is.
+// noteBlock is about the length of the text around a note.
 const noteBlock = 60

@@ -7,15 +7,15 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 )
 
-// exceeds says that one more tool call would be one too many.
+// exceeds reports whether one more tool call would be one too many.
 func (s *Step) exceeds() bool {
 	limit := s.s.Task.Limits.MaxToolCalls
 	return limit > 0 && s.s.Tools >= limit
 }
 
-// mayUseTools says whether the limits let the next model call offer the agent's own tools:
-// not in the last of max_turns calls (seed 001), and not when max_tool_calls is used up
-// (seed 004).
+// mayUseTools reports whether the limits let the next model call offer the agent's own tools:
+// not in the last of max_turns calls (seed 001), and not when max_tool_calls is used up (seed
+// 004).
 func (s *Step) mayUseTools() bool {
 	limits := s.s.Task.Limits
 	if s.s.Exceeded || limits.EndAtLimits && s.exceeds() {
@@ -31,21 +31,21 @@ func (s *Step) isFinalTurn() bool {
 	return s.s.Calls == limits.MaxTurns-1 || limits.EndAtLimits && s.s.OwnTools && s.exceeds()
 }
 
-// isLastCall says that the step may have no other model call.
+// isLastCall reports whether the step may have no other model call.
 func (s *Step) isLastCall() bool {
 	limits := s.s.Task.Limits
 	return limits.EndAtLimits && s.s.Calls >= limits.MaxTurns
 }
 
-// isOutOfTurns says that a message asked for tools although a limit had left it none.
+// isOutOfTurns reports whether a message requested tools although a limit had left it none.
 func (s *Step) isOutOfTurns(calls []Call) bool {
 	isUsedUp := s.s.Task.Limits.EndAtLimits && !s.s.OwnTools && s.exceeds()
 	asks := func(c Call) bool { return s.isConversation() || !c.isAct() }
 	return (s.isLastCall() || isUsedUp) && slices.ContainsFunc(calls, asks)
 }
 
-// endOutOfTurns is rule 7: what a model says beside a call of a tool is no answer to a
-// panel. An agent that is alone has nothing better to show.
+// endOutOfTurns is rule 7: a text beside a tool call is no answer to a panel. A panel of one
+// has nothing better to show.
 func (s *Step) endOutOfTurns() []Effect {
 	limits := s.s.Task.Limits
 	o := Outcome{Kind: OutOfTurns, Reason: fmt.Sprintf("max_turns is %d, and its last model call still asked for tools", limits.MaxTurns)}

@@ -2,11 +2,11 @@ package machine
 
 import "github.com/massgen/massgen/internal/blob"
 
-// Sent is what a model call was sent. No machine reads it: it is journaled so that who
-// replays the journal, perhaps with another program, can tell whether that builds the
-// same input, and can show the one that was sent (DESIGN §6).
+// Sent is the record of a model call's input. No machine reads it. It is journaled so that a
+// replay, perhaps by another program, can check that it builds the same input, and can show the
+// recorded one (DESIGN §6).
 type Sent struct {
-	// Digest is that of the backends.Request.
+	// Digest is the digest of the backends.Request.
 	Digest string `json:"digest"`
 	Model  string `json:"model"`
 	// Params is the JSON of backends.Params without headers and extra body, Tools that of
@@ -16,9 +16,9 @@ type Sent struct {
 	Schema blob.Ref `json:"schema,omitzero"`
 	// Messages are each the JSON of a backends.Message, without the history.
 	Messages []blob.Ref `json:"messages"`
-	// History is the newest part of the history as it was told, zero if there was none;
-	// its form is that of package agents. It stands before message number Message, from
-	// 0, or, if its parts are texts, at byte Byte of that message's text.
+	// History is the newest part of the history as the model read it, zero if there was none;
+	// package agents has its form. It stands before message number Message, from 0, or, if its
+	// parts are texts, at byte Byte of that message's text.
 	History blob.Ref `json:"history,omitzero"`
 	Message int      `json:"message,omitempty"`
 	Byte    int      `json:"byte,omitempty"`

@@ -5,21 +5,20 @@ import (
 	"github.com/massgen/massgen/internal/policy"
 )
 
-// NoAgent is the Agent in the Key of a call that belongs to none (DESIGN §1).
+// NoAgent is the Agent in the Key of a sidecall (DESIGN §1).
 const NoAgent = -1
 
-// The purposes of calls that belong to no agent. A turn has at most one call of each.
+// The purposes of sidecalls. A turn has at most one call of each.
 const (
-	// Summarizing asks for a summary of older turns, TopicDetection for what the
-	// question is about; both come before round 1.
+	// Summarizing requests a summary of older turns, TopicDetection the topic of the question;
+	// both come before round 1.
 	Summarizing    Purpose = "summary"
 	TopicDetection Purpose = "topic"
-	// FactExtraction asks what is to be remembered of the user, after the winner is
-	// committed.
+	// FactExtraction requests facts about the user, after the winner is committed.
 	FactExtraction Purpose = "facts"
 )
 
-// Sidecall is a call that belongs to no agent, with all that it is sent.
+// Sidecall is a call that belongs to no agent, with its whole input.
 type Sidecall struct {
 	Purpose Purpose `json:"purpose"`
 	Model   string  `json:"model"`
@@ -28,37 +27,35 @@ type Sidecall struct {
 	Params   blob.Ref `json:"params"`
 	Messages blob.Ref `json:"messages"`
 	Tools    blob.Ref `json:"tools,omitzero"`
-	// Covers are the turns that a summary is to stand for.
+	// Covers are the turns that a summary must cover.
 	Covers policy.Range `json:"covers,omitzero"`
 }
 
-// Key is that of the sidecall's call.
+// Key returns the key of the sidecall's call.
 func (a Sidecall) Key() Key { return Key{Agent: NoAgent, Purpose: a.Purpose} }
 
-// Summary is a text that stands for older turns.
+// Summary is a text that replaces older turns.
 type Summary struct {
 	policy.Range
 	Text blob.Ref `json:"text"`
 }
 
-// Change is what the reply to a sidecall changes in the turn. What is zero changes
-// nothing.
+// Change is the change of the turn by the reply to a sidecall. Zero fields change nothing.
 type Change struct {
-	// Question takes the place of what was asked.
+	// Question replaces the question.
 	Question blob.Ref `json:"question,omitzero"`
 	// Sections are as in Turn.
 	Sections blob.Ref `json:"sections,omitzero"`
 	Summary  *Summary `json:"summary,omitempty"`
-	// Shown has what each agent is shown of the history with the new summary, nil for
-	// all of it, and Steps the limits of its steps beside that; empty if that does not
-	// change.
+	// Shown has each agent's selection of the history with the new summary, nil for all of it,
+	// and Steps the limits of its steps beside that; empty if that does not change.
 	Shown []*policy.Selection  `json:"shown,omitempty"`
 	Steps []*policy.StepLimits `json:"steps,omitempty"`
-	// Kept is a text for whoever asked, to be kept beyond the turn.
+	// Kept is a text to store beyond the turn.
 	Kept blob.Ref `json:"kept,omitzero"`
 }
 
-// Changed returns the turn as it goes on after a change.
+// Changed returns the turn after a change.
 func (t Turn) Changed(c Change) Turn {
 	if c.Question != (blob.Ref{}) {
 		t.Question = c.Question

@@ -6,8 +6,8 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 )
 
-// act ends the step. An answer is first kept together with its author's work: peers are
-// to judge the files as they were when it was given.
+// act ends the step. An answer first gets a snapshot of its author's workspace: peers must
+// judge the files as they were at the answer.
 func (s *Step) act(o Outcome) []Effect {
 	if o.Answer == (blob.Ref{}) || !s.s.Task.Snapshot {
 		return s.end(o)
@@ -22,7 +22,7 @@ func (s *Step) snapshotKey() Key {
 	return key
 }
 
-// takeSnapshot ends the step. An answer counts also if its work could not be kept.
+// takeSnapshot ends the step. An answer counts even if its snapshot failed.
 func (s *Step) takeSnapshot(r ToolReply) ([]Effect, error) {
 	o := *s.s.Answer
 	switch {

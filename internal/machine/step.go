@@ -12,14 +12,14 @@ import (
 	"github.com/massgen/massgen/internal/policy"
 )
 
-// Task says what a step is for.
+// Task is the task of a step.
 type Task struct {
 	Agent   int           `json:"agent"`
 	Round   int           `json:"round"`
 	Purpose Purpose       `json:"purpose"`
 	Offer   kernel.Offer  `json:"offer"`
 	Votes   []kernel.Vote `json:"votes,omitempty"`
-	// Notes are the person's notes that were there before the step began.
+	// Notes are a person's notes from before the step began.
 	Notes  []blob.Ref `json:"notes,omitempty"`
 	Limits Limits     `json:"limits"`
 	// JSON begins the step in JSON mode. MayUseJSON lets the step change to JSON mode later
@@ -28,7 +28,8 @@ type Task struct {
 	MayUseJSON bool `json:"may_use_json,omitempty"`
 	// Snapshot says that the agent's answer is kept with a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
-	// Context is what of the step is sent, if summaries are made of the rest; nil if none are.
+	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
+	// there are none.
 	Context *policy.StepLimits `json:"context,omitempty"`
 }
 
@@ -38,10 +39,10 @@ type Step struct{ s state }
 type state struct {
 	Task Task `json:"task"`
 	// Offer is the offer in the input of the last call. Next is a newer offer that the model
-	// has not been sent yet.
+	// has not seen yet.
 	Offer kernel.Offer  `json:"offer"`
 	Next  *kernel.Offer `json:"next,omitempty"`
-	// Notes are the notes that the model has not been sent yet.
+	// Notes are the notes that the model has not seen yet.
 	Notes      []blob.Ref `json:"notes,omitempty"`
 	Transcript []Entry    `json:"transcript,omitempty"`
 	// Calls counts the model calls so far. Tools counts the calls of the agent's own tools,
@@ -64,8 +65,8 @@ type state struct {
 	OwnTools  bool `json:"own_tools,omitempty"`
 	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
-	// LeftOut is the number of the oldest entries for which a summary was asked, and Summary is
-	// the newest one. Summaries counts the calls for summaries so far.
+	// LeftOut is the number of the oldest entries for which a summary was requested, and
+	// Summary is the newest one. Summaries counts the calls for summaries so far.
 	LeftOut   int          `json:"left_out,omitempty"`
 	Summary   *StepSummary `json:"summary,omitempty"`
 	Summaries int          `json:"summaries,omitempty"`
@@ -210,7 +211,7 @@ func (s *Step) callModel() Effect {
 	return call
 }
 
-// input is the model call that would be made now.
+// input returns the model call that would be made now.
 func (s *Step) input() ModelCall {
 	return ModelCall{
 		Key:        s.modelKey(s.s.Calls),

@@ -1,6 +1,6 @@
 package machine
 
-// StepState says what an agent's step waits for, in the words of seed 000.
+// StepState is the state of an agent's step, in the words of seed 000.
 type StepState string
 
 // The states of a step. An agent whose step has ended is completed or in error until its next
@@ -13,7 +13,7 @@ const (
 	StepError        StepState = "error"
 )
 
-// State returns what the step waits for.
+// State returns the state in which the step waits.
 func (s *Step) State() StepState {
 	switch {
 	case s.s.Outcome.Kind != "":
@@ -24,7 +24,7 @@ func (s *Step) State() StepState {
 	return StepAwaitingTool
 }
 
-// StepState returns the state of a step that ended so.
+// StepState returns the state of a step with that outcome.
 func (k OutcomeKind) StepState() StepState {
 	if k == Failed {
 		return StepError

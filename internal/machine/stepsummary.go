@@ -7,18 +7,17 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 )
 
-// The purposes of the calls that ask for a summary of the oldest part of a step. As with
-// tools, those of the final answer have one of their own, since the same agent may have
-// worked in the same round before.
+// The purposes of the calls for a summary of a step's oldest part. As with tools, the final
+// answer has its own, since the same agent may have worked earlier in the same round.
 const (
 	StepSummarizing      Purpose = "step_summary"
 	FinalStepSummarizing Purpose = "final_step_summary"
 )
 
-// IsStepSummary says that a call asks for a summary of the oldest part of a step.
+// IsStepSummary reports whether a call requests a summary of a step's oldest part.
 func (p Purpose) IsStepSummary() bool { return p == StepSummarizing || p == FinalStepSummarizing }
 
-// summaryPurpose is that of the calls for summaries of a step.
+// summaryPurpose returns the purpose of the calls for summaries of a step.
 func (p Purpose) summaryPurpose() Purpose {
 	if p.IsFinalAnswer() {
 		return FinalStepSummarizing
@@ -31,19 +30,19 @@ type StepSummarizer struct {
 	Model string `json:"model"`
 	// Params is the JSON of backends.Params.
 	Params blob.Ref `json:"params"`
-	// Bytes is the room for what a call is to summarise, 0 if the model's window is not known.
+	// Bytes is the room for the text to summarise, 0 if the model's window is unknown.
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// StepSummary is the text that stands for the oldest entries of a step's transcript.
+// StepSummary is the text that replaces the oldest entries of a step's transcript.
 type StepSummary struct {
 	Entries int      `json:"entries"`
 	Text    blob.Ref `json:"text"`
 }
 
 // next returns the call with which the step goes on: its model's, or first one for a summary,
-// if the model's call would leave out more than the call before. It is asked for once: if it
-// fails, the step goes on without, and the next one stands for what this one should have, too.
+// if the model's call would omit more than the call before. A summary is requested once: if
+// that fails, the step goes on without it, and the next summary covers its entries too.
 func (s *Step) next() Effect {
 	if limits := s.s.Task.Context; limits != nil {
 		left := s.input().LeftOut(limits).Entries
@@ -55,8 +54,8 @@ func (s *Step) next() Effect {
 	return s.callModel()
 }
 
-// callSummary asks for a summary of what the next model call leaves out. It stands for the
-// summary before, too.
+// callSummary requests a summary of what the next model call omits. It covers the entries of
+// the previous summary too.
 func (s *Step) callSummary() Effect {
 	s.s.Summarizing, s.s.Waiting = true, true
 	s.s.Summaries++
@@ -66,7 +65,7 @@ func (s *Step) callSummary() Effect {
 	}
 }
 
-// takeSummary goes on with what the model is to be called for.
+// takeSummary goes on with the model call that waited for the summary.
 func (s *Step) takeSummary(r ModelReply) []Effect {
 	s.s.Summarizing = false
 	if s.s.Cancelled { // the model was never sent the last entry, nor what that tells
@@ -81,7 +80,7 @@ func (s *Step) takeSummary(r ModelReply) []Effect {
 	return []Effect{s.callModel()}
 }
 
-// SummaryFailure returns why a reply to a call for a summary has none.
+// SummaryFailure returns the reason why a reply to a call for a summary has none.
 func (r ModelReply) SummaryFailure() error {
 	switch {
 	case r.Failure != nil:
