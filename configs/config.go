@@ -106,9 +106,9 @@ type Novelty string
 
 // The degrees of novelty.
 const (
-	NoveltyLenient  Novelty = "lenient"
-	NoveltyBalanced Novelty = "balanced"
-	NoveltyStrict   Novelty = "strict"
+	noveltyLenient  Novelty = "lenient"
+	noveltyBalanced Novelty = "balanced"
+	noveltyStrict   Novelty = "strict"
 )
 
 // MaxOverlap is the largest accepted fraction of tokens that a new answer
@@ -116,9 +116,9 @@ const (
 // for balanced, 0.5 for strict.
 func (n Novelty) MaxOverlap() float64 {
 	switch n {
-	case NoveltyBalanced:
+	case noveltyBalanced:
 		return 0.7
-	case NoveltyStrict:
+	case noveltyStrict:
 		return 0.5
 	}
 	return 1
@@ -195,7 +195,7 @@ func Default() *Config {
 	return &Config{
 		Orchestrator: Orchestrator{
 			Rules:                    rules,
-			AnswerNoveltyRequirement: NoveltyLenient,
+			AnswerNoveltyRequirement: noveltyLenient,
 			MaxTurns:                 10,
 			MaxAttempts:              3,
 			MaxToolCalls:             50,

@@ -220,7 +220,7 @@ func TestParsedValues(t *testing.T) {
 				MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true, Final: kernel.Synthesize,
 				TurnLimit: 500 * time.Millisecond, FirstRoundLimit: 10 * time.Minute, RoundLimit: 3 * time.Minute,
 			},
-			AnswerNoveltyRequirement: NoveltyStrict, ToolTimeout: 5 * time.Second, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
+			AnswerNoveltyRequirement: noveltyStrict, ToolTimeout: 5 * time.Second, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
 			AgentTemporaryWorkspace: "temp", ContextPaths: []ContextPath{
 				{Path: "../site", Write: true, Protected: []string{"index.html", "assets/"}, At: "f.yaml:58:7"},
 				{Path: "/srv/notes.md", At: "f.yaml:59:7"},
@@ -300,7 +300,7 @@ func TestIssueString(t *testing.T) {
 }
 
 func TestMaxOverlap(t *testing.T) {
-	got := []float64{NoveltyLenient.MaxOverlap(), NoveltyBalanced.MaxOverlap(), NoveltyStrict.MaxOverlap()}
+	got := []float64{noveltyLenient.MaxOverlap(), noveltyBalanced.MaxOverlap(), noveltyStrict.MaxOverlap()}
 	if want := []float64{1, 0.7, 0.5}; !slices.Equal(got, want) {
 		t.Error(got)
 	}

@@ -380,7 +380,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersGlobal }).zero("no limit")},
 			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.Rules.SelfVote })},
 			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
-				NoveltyLenient, NoveltyBalanced, NoveltyStrict)},
+				noveltyLenient, noveltyBalanced, noveltyStrict)},
 			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.Rules.Final },
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
 			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},

@@ -68,8 +68,8 @@ type Reasoning string
 
 // The ways in which services want reasoning back.
 const (
-	// ReasoningStays: it is not sent back.
-	ReasoningStays Reasoning = ""
+	// reasoningStays: it is not sent back.
+	reasoningStays Reasoning = ""
 	// ReasoningContent: as a text.
 	ReasoningContent Reasoning = "reasoning_content"
 	// ReasoningDetails: as the list of objects in which it came.

@@ -24,7 +24,7 @@ func (d Dialect) Notes() []string {
 	add(d.Hosted != "", "searches the web and runs code over its Responses API, where calls with these tools go")
 	add(d.WebPlugin, "searches the web for any model")
 	add(d.ThinkTags, "reasoning between <think> and </think> is told apart from the text")
-	add(d.Reasoning != ReasoningStays, "reasoning goes back with its message, as %s", d.Reasoning)
+	add(d.Reasoning != reasoningStays, "reasoning goes back with its message, as %s", d.Reasoning)
 	add(d.NineLetterIDs, "ids of tool calls from elsewhere are replaced by nine letters and digits")
 	for _, m := range d.Models {
 		m.Responses = m.Responses && d.API == ""

@@ -28,7 +28,7 @@ const noReasoning = " "
 // kept returns the reasoning that goes back with a message.
 func (e encoder) kept(m backends.Message) keptReasoning {
 	var out keptReasoning
-	if e.dialect.Reasoning == ReasoningStays {
+	if e.dialect.Reasoning == reasoningStays {
 		return out
 	}
 	for _, p := range m.Parts {
