@@ -9,6 +9,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/turn"
 )
 
@@ -30,7 +31,7 @@ func ForwardedTools(ctx context.Context, r coordinator.Recording, session string
 		return failed(err)
 	}
 	accepted, is := first.(turn.Accepted)
-	if !is || len(accepted.Turn.Agents) == 0 {
+	if !is || len(accepted.Turn.Agents) == 0 || accepted.Turn.Agents[0].Tools == (blob.Ref{}) {
 		return nil, nil
 	}
 	text, err := agents.LookupIn(ctx, r)(accepted.Turn.Agents[0].Tools)
