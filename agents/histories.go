@@ -52,18 +52,18 @@ func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, la
 		if err != nil {
 			return readTurns{}, err
 		}
+		if len(read.turns) == 1 {
+			previous = past.Link
+		}
+		var ok bool
+		if before, ok = h.get(past.Link); ok {
+			break
+		}
 		exchange, err := exchangeOf(ctx, blobs, turn, past, note)
 		if err != nil {
 			return readTurns{}, err
 		}
-		if len(read.turns) == 0 {
-			previous = past.Previous
-		}
 		read.turns = append(read.turns, exchange)
-		var ok bool
-		if before, ok = h.get(past.Previous); ok {
-			break
-		}
 	}
 	slices.Reverse(read.turns)
 	read.turns = append(slices.Clip(before.turns), read.turns...)

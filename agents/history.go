@@ -65,8 +65,8 @@ func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(st
 }
 
 // exchangeOf returns one turn of the history of a turn.
-func exchangeOf(ctx context.Context, blobs Blobs, turn machine.Turn, past sessions.Past, note func(string)) (exchange contextbuild.Exchange, err error) {
-	exchange = contextbuild.Exchange{Turn: past.Turn, Question: string(past.Question), Answer: string(past.Answer)}
+func exchangeOf(ctx context.Context, blobs Blobs, turn machine.Turn, past sessions.Turn, note func(string)) (exchange contextbuild.Exchange, err error) {
+	exchange = contextbuild.Exchange{Turn: past.Number, Question: past.Question, Answer: past.Answer}
 	if len(turn.Agents) == 1 && past.Messages != (blob.Ref{}) {
 		err = addMessages(ctx, blobs, past.Messages, &exchange, note)
 	}

@@ -23,7 +23,7 @@ type Dump struct {
 // Names returns the texts that turn i, from 0, and its journal name.
 func (d *Dump) Names(i int) []blob.Ref {
 	names := d.Turns[i].told()
-	if page := PageOf(d.Texts[d.Turns[i].Link]); d.Texts[page] != nil {
+	if page := namedPage(d.Texts[d.Turns[i].Link]); d.Texts[page] != nil {
 		names = append(names, page)
 	}
 	if messages := d.Turns[i].Messages; messages != (blob.Ref{}) {

@@ -52,7 +52,7 @@ func (d *Dump) Write(w io.Writer) error {
 	o.line(dumpLine{Type: lineSession, Format: dumpFormat, Session: &d.Session})
 	done := map[blob.Ref]bool{}
 	for i := range d.Turns {
-		for _, ref := range append(d.Turns[i].told(), PageOf(d.Texts[d.Turns[i].Link])) {
+		for _, ref := range append(d.Turns[i].told(), namedPage(d.Texts[d.Turns[i].Link])) {
 			done[ref] = true
 		}
 	}

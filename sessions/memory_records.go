@@ -199,7 +199,7 @@ func (m *memory) Copy(ctx context.Context, _, from string, turn int, to string, 
 				m.texts.name(t, t.Messages)
 			}
 			if link := m.texts.texts[t.Link]; link != nil {
-				if page := PageOf(link.data); m.texts.texts[page] != nil {
+				if page := namedPage(link.data); m.texts.texts[page] != nil {
 					m.texts.name(t, page)
 				}
 			}

@@ -25,31 +25,20 @@ const (
 	mostPage = 1 << 20
 )
 
-// Past is a turn of a history with its texts.
-type Past struct {
-	Turn             int
-	Question, Answer []byte
-	// Messages is as in Turn.
-	Messages blob.Ref
-	// Previous is the link before the turn's, zero before the first turn and where a page has the
-	// turn.
-	Previous blob.Ref
-}
-
-func (p Past) size() int { return len(p.Question) + len(p.Answer) }
-
-// History yields a history with its texts from its newest turn, whose link is head, to its
-// oldest, and nothing for a zero head. It reads a page when it is asked for a turn on it. An error
-// ends it. Nobody may change what it yields.
-func History(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Past, error] {
-	return func(yield func(Past, error) bool) {
+// History yields the turns of a history from the newest, whose link is head, to the oldest, and
+// nothing for a zero head. They have their numbers, questions, answers and lists of messages alone,
+// and the links of those that it read by links. It reads a page when it is asked for a turn on it.
+// An error ends it.
+func History(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Turn, error] {
+	return func(yield func(Turn, error) bool) {
 		for after := 0; head != (blob.Ref{}); {
 			link, err := linkAfter(ctx, texts, head, after)
-			var past Past
+			var turn Turn
 			if err == nil {
-				past, err = link.read(ctx, texts)
+				turn, err = link.read(ctx, texts)
+				turn.Link = head
 			}
-			if !yield(past, err) || err != nil {
+			if !yield(turn, err) || err != nil {
 				return
 			}
 			head, after = link.Previous, link.Turn
@@ -60,11 +49,11 @@ func History(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Past, er
 			if !ok {
 				continue // the links have the same
 			}
-			for _, past := range page {
-				if !yield(past, nil) {
+			for _, turn := range page {
+				if !yield(turn, nil) {
 					return
 				}
-				after = past.Turn
+				after = turn.Number
 			}
 			head = next
 		}
@@ -72,20 +61,21 @@ func History(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Past, er
 }
 
 // read returns the turn of a link with its texts.
-func (l Link) read(ctx context.Context, texts Texts) (past Past, err error) {
-	past = Past{Turn: l.Turn, Messages: l.Messages, Previous: l.Previous}
-	if past.Question, err = texts.Get(ctx, l.Question); err != nil {
-		return past, fmt.Errorf("history: the question of turn %d: %w", l.Turn, err)
+func (l Link) read(ctx context.Context, texts Texts) (Turn, error) {
+	question, err := texts.Get(ctx, l.Question)
+	if err != nil {
+		return Turn{}, fmt.Errorf("history: the question of turn %d: %w", l.Turn, err)
 	}
-	if past.Answer, err = texts.Get(ctx, l.Answer); err != nil {
-		return past, fmt.Errorf("history: the answer of turn %d: %w", l.Turn, err)
+	answer, err := texts.Get(ctx, l.Answer)
+	if err != nil {
+		return Turn{}, fmt.Errorf("history: the answer of turn %d: %w", l.Turn, err)
 	}
-	return past, nil
+	return Turn{Number: l.Turn, Question: string(question), Answer: string(answer), Messages: l.Messages}, nil
 }
 
 // readPage returns the turns on the page of a link, newest first, and the link that goes on from
 // there. A page that is missing or damaged is not ok.
-func readPage(ctx context.Context, texts Texts, link Link) (page []Past, next blob.Ref, ok bool) {
+func readPage(ctx context.Context, texts Texts, link Link) (page []Turn, next blob.Ref, ok bool) {
 	data, err := texts.Get(ctx, link.Page)
 	if err != nil {
 		return nil, next, false
@@ -100,40 +90,40 @@ func readPage(ctx context.Context, texts Texts, link Link) (page []Past, next bl
 		}
 	}
 	for before := link.Turn; len(rest) > 0; {
-		var past Past
-		if past, rest, ok = cutPast(rest); !ok || past.Turn >= before || past.Turn < 1 {
+		var turn Turn
+		if turn, rest, ok = cutTurn(rest); !ok || turn.Number >= before || turn.Number < 1 {
 			return nil, next, false
 		}
-		page, before = append(page, past), past.Turn
+		page, before = append(page, turn), turn.Number
 	}
 	return page, next, true
 }
 
-// cutPast takes the first turn off a page.
-func cutPast(data []byte) (past Past, rest []byte, ok bool) {
+// cutTurn takes the first turn off a page.
+func cutTurn(data []byte) (turn Turn, rest []byte, ok bool) {
 	fields, rest, ok := cutLine(data)
 	if !ok || len(fields) != 3 && len(fields) != 5 {
-		return past, nil, false
+		return turn, nil, false
 	}
 	var numbers [3]int
 	for i, field := range fields[:3] {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 0 || n > len(data) && i > 0 {
-			return past, nil, false
+			return turn, nil, false
 		}
 		numbers[i] = n
 	}
 	if numbers[1]+numbers[2] > len(rest) {
-		return past, nil, false
+		return turn, nil, false
 	}
 	if len(fields) == 5 {
-		if past.Messages, ok = refOf(fields[3:]); !ok {
-			return past, nil, false
+		if turn.Messages, ok = refOf(fields[3:]); !ok {
+			return turn, nil, false
 		}
 	}
-	past.Turn, past.Question = numbers[0], rest[:numbers[1]]
-	past.Answer = rest[numbers[1] : numbers[1]+numbers[2]]
-	return past, rest[numbers[1]+numbers[2]:], true
+	turn.Number, turn.Question = numbers[0], string(rest[:numbers[1]])
+	turn.Answer = string(rest[numbers[1] : numbers[1]+numbers[2]])
+	return turn, rest[numbers[1]+numbers[2]:], true
 }
 
 // cutLine takes the first line off data, in its fields.
@@ -164,21 +154,21 @@ func pageOf(ctx context.Context, texts Texts, head blob.Ref) ([]byte, error) {
 		if link.Page != (blob.Ref{}) {
 			break
 		}
-		past, err := link.read(ctx, texts)
+		turn, err := link.read(ctx, texts)
 		if err != nil {
 			return nil, err
 		}
-		if size += past.size(); size > mostPage && count > 0 {
+		if size += len(turn.Question) + len(turn.Answer); size > mostPage && count > 0 {
 			break
 		}
 		count++
-		turns.WriteString(strings.Join([]string{strconv.Itoa(past.Turn), strconv.Itoa(len(past.Question)), strconv.Itoa(len(past.Answer))}, " "))
-		if past.Messages != (blob.Ref{}) {
-			fmt.Fprintf(&turns, " %s %d", past.Messages.SHA256, past.Messages.Bytes)
+		turns.WriteString(strings.Join([]string{strconv.Itoa(turn.Number), strconv.Itoa(len(turn.Question)), strconv.Itoa(len(turn.Answer))}, " "))
+		if turn.Messages != (blob.Ref{}) {
+			fmt.Fprintf(&turns, " %s %d", turn.Messages.SHA256, turn.Messages.Bytes)
 		}
 		turns.WriteByte('\n')
-		turns.Write(past.Question)
-		turns.Write(past.Answer)
+		turns.WriteString(turn.Question)
+		turns.WriteString(turn.Answer)
 		head = link.Previous
 	}
 	if count < 2 {
@@ -194,12 +184,10 @@ func pageOf(ctx context.Context, texts Texts, head blob.Ref) ([]byte, error) {
 // isPaged says whether a turn's link names a page.
 func isPaged(turn int) bool { return turn%pageTurns == 0 }
 
-// PageOf returns the page that a link names, given as it is stored, and zero for none.
-func PageOf(link []byte) blob.Ref {
-	var l struct {
-		Page blob.Ref `json:"page"`
-	}
-	if bytes.Contains(link, []byte(`"page":`)) && json.Unmarshal(link, &l) != nil {
+// namedPage returns the page that a link names, given as it is stored, and zero for none.
+func namedPage(link []byte) blob.Ref {
+	var l Link
+	if !bytes.Contains(link, []byte(`"page":`)) || json.Unmarshal(link, &l) != nil {
 		return blob.Ref{}
 	}
 	return l.Page

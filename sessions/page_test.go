@@ -32,7 +32,7 @@ func (c *counted) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 
 // takeTurns takes turns of a session, of which each tenth has no answer, and each third a list of
 // messages. It returns what its history is to be, newest first, and the newest link.
-func takeTurns(t *testing.T, store *sessions.Store, id string, turns, bytes int) (want []sessions.Past, head blob.Ref) {
+func takeTurns(t *testing.T, store *sessions.Store, id string, turns, bytes int) (want []sessions.Turn, head blob.Ref) {
 	t.Helper()
 	for i := range turns {
 		question, answer := fmt.Sprintf("Question %d?\n7 7 7\n", i), fmt.Sprintf("Answer %d.%s", i, strings.Repeat("x", bytes))
@@ -58,7 +58,7 @@ func takeTurns(t *testing.T, store *sessions.Store, id string, turns, bytes int)
 			t.Fatal(err)
 		}
 		if e.Winner != "" {
-			want = append([]sessions.Past{{Turn: begun.Turn, Question: []byte(question), Answer: []byte(answer), Messages: e.Messages}}, want...)
+			want = append([]sessions.Turn{{Number: begun.Turn, Question: question, Answer: answer, Messages: e.Messages}}, want...)
 		}
 	}
 	list, err := store.Turns(t.Context(), id, 0)
@@ -74,13 +74,13 @@ func takeTurns(t *testing.T, store *sessions.Store, id string, turns, bytes int)
 }
 
 // historyOf reads a history, without the links of its turns.
-func historyOf(t *testing.T, texts sessions.Texts, head blob.Ref) (list []sessions.Past) {
+func historyOf(t *testing.T, texts sessions.Texts, head blob.Ref) (list []sessions.Turn) {
 	t.Helper()
 	for past, err := range sessions.History(t.Context(), texts, head) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		past.Previous = blob.Ref{}
+		past.Link = blob.Ref{}
 		list = append(list, past)
 	}
 	return list
@@ -176,10 +176,10 @@ func FuzzPage(f *testing.F) {
 			if err != nil {
 				return // the page names a link that is not there
 			}
-			if past.Turn < 1 || past.Turn >= before {
-				t.Fatalf("turn %d comes before turn %d", past.Turn, before)
+			if past.Number < 1 || past.Number >= before {
+				t.Fatalf("turn %d comes before turn %d", past.Number, before)
 			}
-			before = past.Turn
+			before = past.Number
 		}
 	})
 }

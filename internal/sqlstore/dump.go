@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"github.com/massgen/massgen/internal/blob"
@@ -146,17 +147,18 @@ func (w *Tx) copyTurns(parent int64, turn int, branch int64) {
 func (w *Tx) namePages(session int64) {
 	type paged struct {
 		turn int64
-		page blob.Ref
+		link sessions.Link
 	}
 	links := List(w, func(rows *sql.Rows) (p paged, err error) {
 		var data []byte
-		err = rows.Scan(&p.turn, &data)
-		p.page = sessions.PageOf(data)
+		if err = rows.Scan(&p.turn, &data); err == nil {
+			err = json.Unmarshal(data, &p.link)
+		}
 		return p, err
 	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = link WHERE session = $1", session)
 	for _, p := range links {
-		if p.page != (blob.Ref{}) {
-			w.nameKnown(p.turn, []blob.Ref{p.page})
+		if p.link.Page != (blob.Ref{}) {
+			w.nameKnown(p.turn, []blob.Ref{p.link.Page})
 		}
 	}
 }
