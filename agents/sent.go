@@ -206,7 +206,7 @@ func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []b
 	return told, older
 }
 
-// encodePart encodes a part as encoding/json does. There are as many as turns.
+// encodePart encodes a part as marshal does. There are as many as turns.
 func (b *inputBuilder) encodePart(p sentPart) []byte {
 	if p.Text == "" || len(p.Messages) > 0 || !isVerbatim(p.Text) {
 		return b.marshal(p)
@@ -237,7 +237,7 @@ func isVerbatim(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c == '\n':
-		case c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&':
+		case c < ' ' || c > '~' || c == '"' || c == '\\':
 			return false
 		}
 	}

@@ -1,14 +1,12 @@
 package agents
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/massgen/massgen/sessions"
 )
 
-// FuzzPart: a part of a history is encoded by hand as encoding/json does it, since its hash is
-// journaled.
+// FuzzPart: a part of a history is encoded by hand as JSON, since its hash is journaled.
 func FuzzPart(f *testing.F) {
 	f.Add("\nUser: what?\nAssistant: that.", true)
 	f.Add("\n", false)
@@ -21,11 +19,8 @@ func FuzzPart(f *testing.F) {
 		if follows {
 			p.Previous = sessions.RefOf([]byte("before"))
 		}
-		want, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := (&inputBuilder{}).encodePart(p); string(got) != string(want) {
+		b := &inputBuilder{}
+		if got, want := b.encodePart(p), b.marshal(p); b.err != nil || string(got) != string(want) {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	})
